@@ -1,0 +1,104 @@
+"""Streams, durable consumers and buckets, as data.
+
+`openerrata topology apply` is the only writer of these; a service that finds something else refuses to start. The names
+are what operators see in every tool, so they follow one grammar: `<service>-<aggregate>-<event>`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from contracts.v1 import (
+    PREFIX,
+    CanonicalFetched,
+    CanonicalUnavailable,
+    ClaimProposed,
+    Event,
+    InvestigationRequested,
+    ObservationReceived,
+)
+
+DAY_S: Final = 86_400
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One log. `max_age_s` 0 keeps everything for ever."""
+
+    name: str
+    subjects: tuple[str, ...]
+    max_age_s: int = 0
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """One durable consumer of one fact.
+
+    Units: `ack_wait_s` is how long a silent worker keeps a message; `attempts` deliveries before the dead letter; `slots`
+    messages handled at once in one process; `max_ack_pending` is the limit of the whole fleet.
+    `answers`: whether the outcome goes to the reply address that came with the message.
+    """
+
+    service: str
+    event: type[Event]
+    slots: int = 8
+    ack_wait_s: float = 30.0
+    attempts: int = 8
+    max_ack_pending: int = 1_024
+    answers: bool = False
+
+    @property
+    def name(self) -> str:
+        """`<service>-<aggregate>-<event>`."""
+        aggregate, event = self.event.SUBJECT.removeprefix(PREFIX).split(".")
+        return f"{self.service}-{aggregate}-{event}"
+
+    @property
+    def filter(self) -> str:
+        """The subjects it takes."""
+        return f"{self.event.SUBJECT}.*"
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """One key-value bucket. Units: `ttl_s` 0 keeps entries until they are deleted."""
+
+    name: str
+    ttl_s: int = 0
+
+
+ERRATA: Final = Stream(
+    "ERRATA",
+    tuple(
+        f"{PREFIX}{aggregate}.>"
+        for aggregate in ("observation", "canonical", "version", "integrity", "investigation", "claim")
+    ),
+)
+VIEWS: Final = Stream("VIEWS", (f"{PREFIX}post.>",), max_age_s=400 * DAY_S)
+DEAD: Final = Stream("ERRATA_DEAD", ("errata.dead.>",))
+STREAMS: Final = (ERRATA, VIEWS, DEAD)
+
+USER_KEYS: Final = Bucket("user-keys", ttl_s=30 * 60)
+MARKS: Final = Bucket("marks")
+LEADERS: Final = Bucket("leaders", ttl_s=15)
+BUCKETS: Final = (USER_KEYS, MARKS, LEADERS)
+
+VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=16)
+INGEST_CANONICAL_FETCHED: Final = Consumer("ingest", CanonicalFetched, slots=8, answers=True)
+INGEST_CANONICAL_UNAVAILABLE: Final = Consumer("ingest", CanonicalUnavailable, slots=8, answers=True)
+INVESTIGATOR_INVESTIGATION_REQUESTED: Final = Consumer("investigator", InvestigationRequested, slots=8, attempts=12)
+VALIDATOR_CLAIM_PROPOSED: Final = Consumer("validator", ClaimProposed, slots=4)
+CONSUMERS: Final = (
+    VERIFIER_OBSERVATION_RECEIVED,
+    INGEST_CANONICAL_FETCHED,
+    INGEST_CANONICAL_UNAVAILABLE,
+    INVESTIGATOR_INVESTIGATION_REQUESTED,
+    VALIDATOR_CLAIM_PROPOSED,
+)
+
+
+def stream_of(event: type[Event]) -> Stream:
+    """The stream that keeps a fact."""
+    aggregate = event.SUBJECT.removeprefix(PREFIX).split(".")[0]
+    return next(stream for stream in STREAMS if f"{PREFIX}{aggregate}.>" in stream.subjects)

@@ -1,0 +1,108 @@
+"""The closed list of facts, and the one place that turns bytes into them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import ValidationError, create_model
+
+from contracts.v1.canonical import CanonicalFetched, CanonicalUnavailable
+from contracts.v1.claim import ClaimApproved, ClaimProposed, ClaimRejected, ClaimRetained, ClaimValidationFailed
+from contracts.v1.event import PREFIX, Envelope, Event, OnceEvent
+from contracts.v1.integrity import IntegrityAnomalyDetected
+from contracts.v1.investigation import (
+    InvestigationCompleted,
+    InvestigationDrafted,
+    InvestigationFailed,
+    InvestigationRequested,
+    InvestigationRetryScheduled,
+    InvestigationStarted,
+)
+from contracts.v1.observation import ObservationReceived
+from contracts.v1.post import PostViewed
+from contracts.v1.version import VersionRegistered, VersionSeen, VersionVerified
+
+EVENTS: Final[tuple[type[Event], ...]] = (
+    ObservationReceived,
+    CanonicalFetched,
+    CanonicalUnavailable,
+    VersionRegistered,
+    VersionSeen,
+    VersionVerified,
+    PostViewed,
+    IntegrityAnomalyDetected,
+    InvestigationRequested,
+    InvestigationStarted,
+    InvestigationDrafted,
+    InvestigationRetryScheduled,
+    InvestigationCompleted,
+    InvestigationFailed,
+    ClaimProposed,
+    ClaimRetained,
+    ClaimApproved,
+    ClaimRejected,
+    ClaimValidationFailed,
+)
+
+_ENVELOPES: Final[dict[str, type[Envelope]]] = {
+    event.SUBJECT: create_model(f"{event.__name__}Envelope", __base__=Envelope, event=(event, ...)) for event in EVENTS
+}
+
+
+class Undecodable(ValueError):
+    """The bytes on a subject are not the fact that the subject promises."""
+
+
+def decode(subject: str, body: bytes) -> Envelope:
+    """Turn a stored message into its envelope.
+
+    Raises: Undecodable: for an unknown subject, malformed bytes, or a key that is not the subject's.
+    """
+    name, _, key = subject.rpartition(".")
+    envelope_type = _ENVELOPES.get(name)
+    if envelope_type is None:
+        raise Undecodable(f"unknown subject {subject!r}")
+    try:
+        envelope = envelope_type.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise Undecodable(f"{subject}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if envelope.event.key() != key:
+        raise Undecodable(f"{subject}: holds the event of {envelope.event.key()!r}")
+    return envelope
+
+
+def encode(envelope: Envelope) -> bytes:
+    """The stored form of an envelope: compact JSON; a field that is None is left out."""
+    return envelope.model_dump_json(exclude_none=True).encode()
+
+
+__all__ = [
+    "EVENTS",
+    "PREFIX",
+    "CanonicalFetched",
+    "CanonicalUnavailable",
+    "ClaimApproved",
+    "ClaimProposed",
+    "ClaimRejected",
+    "ClaimRetained",
+    "ClaimValidationFailed",
+    "Envelope",
+    "Event",
+    "IntegrityAnomalyDetected",
+    "InvestigationCompleted",
+    "InvestigationDrafted",
+    "InvestigationFailed",
+    "InvestigationRequested",
+    "InvestigationRetryScheduled",
+    "InvestigationStarted",
+    "ObservationReceived",
+    "OnceEvent",
+    "PostViewed",
+    "Undecodable",
+    "VersionRegistered",
+    "VersionSeen",
+    "VersionVerified",
+    "decode",
+    "encode",
+]

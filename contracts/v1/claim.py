@@ -1,0 +1,83 @@
+"""The life of one candidate: proposed by the investigator, judged by a validator.
+
+The key is the investigation, so its whole history is one filter. A claim has one id per place in the text; whoever
+folds these takes the first verdict in the order of the log.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+from pydantic import Field
+
+from contracts.v1.event import Event
+from contracts.v1.investigation import FailureClass
+from contracts.v1.parts import BlobRef, ClaimPayload, Usage
+
+
+class ClaimEvent(Event):
+    """Base of the claim's facts."""
+
+    investigation_id: UUID
+    claim_id: UUID
+
+    def key(self) -> str:
+        return str(self.investigation_id)
+
+    def identity(self) -> str:
+        return str(self.claim_id)
+
+
+class ClaimProposed(ClaimEvent):
+    """The model submitted a candidate; it is not a finding yet. `ordinal` is its place among the run's submissions."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.claim.proposed"
+
+    version_id: UUID
+    analysis: str
+    attempt: int = Field(ge=1)
+    ordinal: int = Field(ge=0)
+    payload: ClaimPayload
+
+
+class ClaimRetained(ClaimEvent):
+    """An update run kept a finding of the earlier version: already validated, so confirmed at once."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.claim.retained"
+
+    retained_from: UUID
+    ordinal: int = Field(ge=0)
+    payload: ClaimPayload
+
+
+class ClaimApproved(ClaimEvent):
+    """The candidate withstood validation."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.claim.approved"
+
+    version_id: UUID
+    payload: ClaimPayload
+    usage: Usage = Usage()
+    transcript: BlobRef | None = None
+
+
+class ClaimRejected(ClaimEvent):
+    """The candidate did not withstand validation; `gate` says whether rule or model refused it."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.claim.rejected"
+
+    gate: str
+    reason: str
+    usage: Usage = Usage()
+    transcript: BlobRef | None = None
+
+
+class ClaimValidationFailed(ClaimEvent):
+    """No verdict could be had, which is never an approval: the investigation fails."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.claim.validation_failed"
+
+    failure: FailureClass
+    reason: str
+    status_code: int | None = None

@@ -1,0 +1,28 @@
+"""Contradictions between what a reader sent and what the site says."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+from contracts.v1.event import Event
+from contracts.v1.parts import PostRef
+
+
+class IntegrityAnomalyDetected(Event):
+    """Observed and canonical values differ; the server's text was used and nobody was rejected."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.integrity.anomaly_detected"
+
+    post_id: UUID
+    post: PostRef
+    observation_id: UUID
+    kind: str
+    observed: str
+    canonical: str
+
+    def key(self) -> str:
+        return str(self.post_id)
+
+    def identity(self) -> str:
+        return f"{self.observation_id}|{self.kind}"

@@ -1,0 +1,137 @@
+"""The life of one investigation, from request to result."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from contracts.v1.event import Event, OnceEvent
+from contracts.v1.parts import BlobRef, InvestigationInput, ModelName, Prompt, PublishedClaim, Usage
+
+FailureClass = Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
+RequestedBy = Literal["READER", "SELECTOR"]
+KeySource = Literal["INSTANCE", "USER"]
+
+
+class InvestigationRequested(OnceEvent):
+    """Somebody wants this version investigated; the id derives from version and analysis, so requests merge.
+
+    `round` counts explicit re-requests after a failure, from 1.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.investigation.requested"
+
+    investigation_id: UUID
+    version_id: UUID
+    post_id: UUID
+    analysis: str
+    requested_by: RequestedBy
+    key_source: KeySource = "INSTANCE"
+    round: int = Field(default=1, ge=1)
+
+    def key(self) -> str:
+        return str(self.investigation_id)
+
+    def identity(self) -> str:
+        return str(self.round)
+
+
+class InvestigationStarted(OnceEvent):
+    """An attempt begins. `input` is the same in every attempt: the snapshot the first one took."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.investigation.started"
+
+    investigation_id: UUID
+    version_id: UUID
+    post_id: UUID
+    analysis: str
+    attempt: int = Field(ge=1)
+    worker: str
+    input: InvestigationInput
+    prompt: Prompt
+    model: ModelName
+
+    def key(self) -> str:
+        return str(self.investigation_id)
+
+    def identity(self) -> str:
+        return str(self.attempt)
+
+
+class InvestigationDrafted(OnceEvent):
+    """The model has finished looking; the result is whatever of `claim_ids` passes validation, plus `retained_ids`."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.investigation.drafted"
+
+    investigation_id: UUID
+    attempt: int = Field(ge=1)
+    claim_ids: tuple[UUID, ...] = ()
+    retained_ids: tuple[UUID, ...] = ()
+    model: ModelName
+    usage: Usage
+    transcript: BlobRef
+
+    def key(self) -> str:
+        return str(self.investigation_id)
+
+    def identity(self) -> str:
+        return str(self.attempt)
+
+
+class InvestigationRetryScheduled(Event):
+    """An attempt failed in a way that may pass; the next one starts at `retry_at`."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.investigation.retry_scheduled"
+
+    investigation_id: UUID
+    attempt: int = Field(ge=1)
+    failure: FailureClass
+    reason: str
+    status_code: int | None = None
+    retry_at: datetime
+
+    def key(self) -> str:
+        return str(self.investigation_id)
+
+    def identity(self) -> str:
+        return str(self.attempt)
+
+
+class InvestigationCompleted(OnceEvent):
+    """The investigation is over; `claims` is everything that was found wrong, often nothing."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.investigation.completed"
+
+    investigation_id: UUID
+    version_id: UUID
+    post_id: UUID
+    analysis: str
+    attempt: int = Field(ge=1)
+    model: ModelName
+    claims: tuple[PublishedClaim, ...] = ()
+
+    def key(self) -> str:
+        return str(self.investigation_id)
+
+
+class InvestigationFailed(OnceEvent):
+    """The investigation ended without a result; what was found so far is not shown to anybody."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.investigation.failed"
+
+    investigation_id: UUID
+    version_id: UUID
+    attempt: int = Field(ge=0)
+    round: int = Field(default=1, ge=1)
+    failure: FailureClass
+    reason: str
+    status_code: int | None = None
+
+    def key(self) -> str:
+        return str(self.investigation_id)
+
+    def identity(self) -> str:
+        return str(self.round)

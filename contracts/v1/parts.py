@@ -1,0 +1,174 @@
+"""Values shared by events.
+
+Everything is frozen and open to growth: readers ignore fields they do not know. Platform and analysis names are open
+strings, so a new site or a new kind of analysis changes no contract.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Provenance = Literal["SERVER_VERIFIED", "CLIENT_FALLBACK"]
+MarkdownSource = Literal["SERVER_HTML", "CLIENT_HTML", "NONE"]
+
+INLINE_BYTES = 16_384
+"""Texts up to this many UTF-8 bytes travel inside an event; longer ones lie in the blob store under their hash."""
+
+
+class Value(BaseModel):
+    """Base of everything inside an event: immutable, tolerant of fields added later."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class PostRef(Value):
+    """One post as its site names it, e.g. ("WIKIPEDIA", "en:736")."""
+
+    platform: str = Field(min_length=1)
+    external_id: str = Field(min_length=1)
+
+
+class BlobRef(Value):
+    """Bytes in the blob store, under the lower-case hex SHA-256 of their content."""
+
+    sha256: Sha256
+    size_bytes: int = Field(ge=0)
+    media_type: str = "application/octet-stream"
+
+
+class TextRef(Value):
+    """A text by hash; `inline` holds it when it is small, otherwise it is a UTF-8 blob under the same hash.
+
+    Units: `sha256` and `size_bytes` are of the UTF-8 bytes.
+    """
+
+    sha256: Sha256
+    size_bytes: int = Field(ge=0)
+    inline: str | None = None
+
+
+class ImageOccurrence(Value):
+    """One picture in a post.
+
+    Units: `normalized_text_offset` counts UTF-16 code units of the normalised text before the picture.
+    Source: CONTRACT section 4.3.
+    """
+
+    original_index: int = Field(ge=0)
+    normalized_text_offset: int = Field(ge=0)
+    source_url: str
+    caption_text: str | None = None
+
+
+class Author(Value):
+    """One identity on one platform; never merged across platforms (specification 2.7)."""
+
+    platform_user_id: str
+    display_name: str
+
+
+class Observation(Value):
+    """What one reader's browser saw. `metadata` holds the platform's own fields, without any HTML."""
+
+    observation_id: UUID
+    post: PostRef
+    url: str
+    text: TextRef | None = None
+    html: TextRef | None = None
+    image_urls: tuple[str, ...] = ()
+    occurrences: tuple[ImageOccurrence, ...] = ()
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    attested: bool | None = None
+
+
+class CanonicalPage(Value):
+    """The page as its site served it to us; `post` is the identity the site states."""
+
+    post: PostRef
+    source_url: str
+    html: TextRef
+    revision_id: str | None = None
+    fetched_at: datetime
+
+
+class Sighting(Value):
+    """What an observation says about a version beyond its content; the newest one wins where a field may change."""
+
+    observation_id: UUID
+    url: str
+    author: Author | None = None
+    server_html: TextRef | None = None
+    client_html: TextRef | None = None
+    image_urls: tuple[str, ...] = ()
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class Source(Value):
+    """A public page that contradicts a claim, with the words that do."""
+
+    url: str
+    title: str
+    snippet: str
+
+
+class ClaimPayload(Value):
+    """A sentence found wrong. `text` is verbatim in the post's normalised text and `context` contains `text`."""
+
+    text: str
+    context: str
+    summary: str
+    reasoning: str
+    sources: tuple[Source, ...] = Field(min_length=1)
+
+
+class PublishedClaim(Value):
+    """A claim that passed validation, as it is shown to readers."""
+
+    claim_id: UUID
+    payload: ClaimPayload
+
+
+class Prompt(Value):
+    """The instructions a run was given; `sha256` is of `text`. Text never changes under the same version."""
+
+    version: str
+    sha256: Sha256
+    text: str
+
+
+class ModelName(Value):
+    """Who answers: the provider, the model asked for and, when known, the exact version that answered."""
+
+    provider: str
+    model: str
+    version: str | None = None
+
+
+class Usage(Value):
+    """Tokens spent by one attempt, all calls together."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    cached_input_tokens: int | None = None
+    reasoning_output_tokens: int | None = None
+
+
+class InvestigationInput(Value):
+    """What a run investigates, frozen when its first attempt starts.
+
+    `content` is the normalised text, its hash the content hash. `markdown` is None exactly if its source is NONE.
+    """
+
+    provenance: Provenance
+    content: TextRef
+    markdown_source: MarkdownSource = "NONE"
+    markdown: TextRef | None = None
+    markdown_renderer_version: str | None = None
+    parent_investigation_id: UUID | None = None
+    content_diff: TextRef | None = None

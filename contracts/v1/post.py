@@ -1,0 +1,31 @@
+"""Views of posts; kept in their own, age-limited stream."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+from contracts.v1.event import Event
+from contracts.v1.parts import Sha256
+
+
+class PostViewed(Event):
+    """A reader looked at a version. Viewer and address are hashes; neither key nor address is in here.
+
+    `reporter_key` is set only for a holder of an instance key, whose view corroborates the text (specification 2.9).
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.post.viewed"
+
+    view_id: UUID
+    post_id: UUID
+    version_id: UUID
+    viewer_key: Sha256
+    ip_range_key: Sha256
+    reporter_key: Sha256 | None = None
+
+    def key(self) -> str:
+        return str(self.post_id)
+
+    def identity(self) -> str:
+        return str(self.view_id)

@@ -1,0 +1,55 @@
+"""The life of one version of a post: what exactly was on the page."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+from pydantic import Field
+
+from contracts.v1.event import Event
+from contracts.v1.parts import ImageOccurrence, PostRef, Provenance, Sha256, Sighting, TextRef
+
+
+class VersionEvent(Event):
+    """Base of the version's facts; the newest sighting wins where something may change."""
+
+    version_id: UUID
+    post_id: UUID
+    post: PostRef
+    version_hash: Sha256
+    provenance: Provenance
+    sighting: Sighting
+
+    def key(self) -> str:
+        return str(self.version_id)
+
+    def identity(self) -> str:
+        return str(self.sighting.observation_id)
+
+
+class VersionRegistered(VersionEvent):
+    """A version is seen for the first time.
+
+    Two readers may see it first at the same moment; whoever folds these keeps the first and counts the other as seen.
+    Units: `content` is the normalised text, `word_count` as in CONTRACT section 4.3.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.version.registered"
+
+    content: TextRef
+    word_count: int = Field(ge=0)
+    occurrences_hash: Sha256
+    occurrences: tuple[ImageOccurrence, ...] = ()
+
+
+class VersionSeen(VersionEvent):
+    """A known version is seen again."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.version.seen"
+
+
+class VersionVerified(VersionEvent):
+    """The site confirmed a version that was known only from readers; happens once."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.version.verified"

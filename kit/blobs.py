@@ -1,0 +1,143 @@
+"""Bytes under their own hash, on any S3 server: writing the same bytes twice is harmless, and nothing is ever changed."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import urllib3
+from minio import Minio
+from minio.error import S3Error
+
+from contracts.v1.parts import INLINE_BYTES, BlobRef, TextRef
+
+TEXT = "text/plain; charset=utf-8"
+CACHE_BYTES = 32 * 1024 * 1024
+THREADS = 8
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class BlobSettings:
+    """Where the bytes lie. `endpoint` is `host:port`."""
+
+    endpoint: str
+    access_key: str
+    secret_key: str
+    bucket: str
+    secure: bool = False
+    region: str = "us-east-1"
+
+
+class BlobMissing(Exception):
+    """No object has this hash, or the stored bytes do not have the hash they are stored under."""
+
+
+class Blobs:
+    """Content-addressed objects, with a bounded memory of those used lately."""
+
+    def __init__(self, settings: BlobSettings) -> None:
+        self._bucket = settings.bucket
+        self._client = Minio(
+            settings.endpoint,
+            access_key=settings.access_key,
+            secret_key=settings.secret_key,
+            secure=settings.secure,
+            region=settings.region,
+            http_client=urllib3.PoolManager(
+                maxsize=THREADS,
+                timeout=urllib3.Timeout(connect=5, read=30),
+                retries=urllib3.Retry(3, backoff_factor=0.2),
+            ),
+        )
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="blobs")
+        self._cache: OrderedDict[str, bytes] = OrderedDict()
+        self._cached_bytes = 0
+
+    async def ready(self) -> bool:
+        """Whether the bucket can be reached and exists."""
+        return await self._run(self._client.bucket_exists, self._bucket)
+
+    async def put(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
+        """Store bytes under `sha256/<hash>`; bytes already stored are not sent again while they are remembered."""
+        digest = hashlib.sha256(data).hexdigest()
+        if digest not in self._cache:
+            await self._run(
+                lambda: self._client.put_object(
+                    self._bucket, f"sha256/{digest}", io.BytesIO(data), len(data), content_type=media_type
+                )
+            )
+            self._remember(digest, data)
+        return BlobRef(sha256=digest, size_bytes=len(data), media_type=media_type)
+
+    async def get(self, sha256: str) -> bytes:
+        """The bytes with this hash.
+
+        Raises: BlobMissing: there are none, or they were altered.
+        """
+        cached = self._cache.get(sha256)
+        if cached is not None:
+            self._cache.move_to_end(sha256)
+            return cached
+        data = await self._run(self._fetch, sha256)
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise BlobMissing(f"the object stored as {sha256} has other content")
+        self._remember(sha256, data)
+        return data
+
+    async def put_text(self, text: str) -> TextRef:
+        """Name a text by its hash; store it unless it is small enough to travel inside an event."""
+        data = text.encode()
+        if len(data) <= INLINE_BYTES:
+            return TextRef(sha256=hashlib.sha256(data).hexdigest(), size_bytes=len(data), inline=text)
+        blob = await self.put(data, TEXT)
+        return TextRef(sha256=blob.sha256, size_bytes=blob.size_bytes)
+
+    async def get_text(self, ref: TextRef) -> str:
+        """The text itself.
+
+        Raises: BlobMissing: see `get`.
+        """
+        return ref.inline if ref.inline is not None else (await self.get(ref.sha256)).decode()
+
+    async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
+        """Many texts at once, by hash."""
+        wanted = {ref.sha256: ref for ref in refs}
+        texts = await asyncio.gather(*(self.get_text(ref) for ref in wanted.values()))
+        return dict(zip(wanted, texts, strict=True))
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _fetch(self, sha256: str) -> bytes:
+        try:
+            response = self._client.get_object(self._bucket, f"sha256/{sha256}")
+        except S3Error as error:
+            if error.code in ("NoSuchKey", "NoSuchBucket"):
+                raise BlobMissing(f"no object {sha256}") from error
+            raise
+        try:
+            return response.read()
+        finally:
+            response.close()
+            response.release_conn()
+
+    def _remember(self, sha256: str, data: bytes) -> None:
+        if len(data) > CACHE_BYTES // 4 or sha256 in self._cache:
+            return
+        self._cache[sha256] = data
+        self._cached_bytes += len(data)
+        while self._cached_bytes > CACHE_BYTES:
+            _, dropped = self._cache.popitem(last=False)
+            self._cached_bytes -= len(dropped)
+
+    async def _run(self, call: Callable[..., T], *arguments: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)

@@ -1,0 +1,240 @@
+"""Publishing facts: a fact is published when the stream has confirmed that it is stored, not before.
+
+Receipts are awaited through one reply inbox of our own, so many facts can be under way at once; the client library's
+asynchronous publish never resolves when the server refuses (PIPELINE, pitfall 2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import nats.errors
+from faststream.nats import NatsBroker
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.js.client import JetStreamContext
+
+from contracts.topology import Stream, stream_of
+from contracts.v1 import Envelope, Event, OnceEvent, decode, encode
+from kit.clock import Clock, SystemClock
+
+REPLY_TO = "Errata-Reply-To"
+SUBJECT = "Errata-Subject"
+SEQUENCE = "Errata-Sequence"
+REJECTED = "Errata-Rejected"
+
+RECEIPT_TIMEOUT_S = 5.0
+WRONG_LAST_SEQUENCE = 10071
+
+
+class BusError(Exception):
+    """The broker did not confirm; the fact may or may not be stored, and publishing it again is harmless."""
+
+
+class AlreadyThere(BusError):
+    """Somebody else's fact stands where this once-event wanted to stand."""
+
+
+class NoAnswer(BusError):
+    """No service answered in time."""
+
+
+class Rejected(BusError):
+    """A service refused the request for good."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Where a fact is stored; `duplicate` if the stream knew it already."""
+
+    sequence: int
+    duplicate: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The fact that answers a request, and the sequence it is stored under."""
+
+    envelope: Envelope
+    sequence: int
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """A fact ready for the wire."""
+
+    subject: str
+    data: bytes
+    headers: dict[str, str]
+
+
+class Bus:
+    """One connection to the broker, shared by everything in this process."""
+
+    def __init__(self, broker: NatsBroker, client: Client, clock: Clock) -> None:
+        self.broker = broker
+        self.client = client
+        self.jetstream: JetStreamContext = client.jetstream(timeout=RECEIPT_TIMEOUT_S)
+        self.clock = clock
+        self._inbox = client.new_inbox()
+        self._waiting: dict[str, asyncio.Future[Msg]] = {}
+        self._token = 0
+        self._streams: dict[type[Event], Stream] = {}
+
+    async def open(self) -> None:
+        """Start listening for receipts and answers."""
+        await self.client.subscribe(f"{self._inbox}.*", cb=self._resolve, pending_msgs_limit=-1, pending_bytes_limit=-1)
+
+    async def _resolve(self, message: Msg) -> None:
+        future = self._waiting.pop(message.subject, None)
+        if future is not None and not future.done():
+            future.set_result(message)
+
+    def _expect(self) -> tuple[str, asyncio.Future[Msg]]:
+        self._token += 1
+        address = f"{self._inbox}.{self._token:x}"
+        future: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
+        self._waiting[address] = future
+        return address, future
+
+    def stamp(
+        self, event: Event, *, correlation: UUID, cause: UUID | None = None, reply_to: str | None = None
+    ) -> Outgoing:
+        """Give a fact its envelope, id and headers."""
+        event_id = event.event_id()
+        stream = self._streams.get(type(event))
+        if stream is None:
+            stream = self._streams[type(event)] = stream_of(type(event))
+        headers = {"Nats-Msg-Id": str(event_id), "Nats-Expected-Stream": stream.name}
+        if isinstance(event, OnceEvent):
+            headers["Nats-Expected-Last-Subject-Sequence"] = str(event.follows)
+        if reply_to is not None:
+            headers[REPLY_TO] = reply_to
+        envelope = Envelope(
+            id=event_id, occurred_at=self.clock.now(), correlation=correlation, cause=cause, event=event
+        )
+        return Outgoing(event.subject(), encode(envelope), headers)
+
+    async def send(self, outgoing: Outgoing) -> asyncio.Future[Msg]:
+        """Put a fact on the wire and return the future of its receipt; see `receipt`."""
+        address, future = self._expect()
+        try:
+            await self.client.publish(outgoing.subject, outgoing.data, reply=address, headers=outgoing.headers)
+        except nats.errors.Error as error:
+            self._waiting.pop(address, None)
+            raise BusError(f"{outgoing.subject} could not be sent: {error}") from error
+        return future
+
+    async def receipt(self, future: asyncio.Future[Msg], *, timeout_s: float = RECEIPT_TIMEOUT_S) -> Receipt:
+        """Wait until the stream confirms.
+
+        Raises: AlreadyThere: a once-event came too late. BusError: refused, or no confirmation in time.
+        """
+        try:
+            async with asyncio.timeout(timeout_s):
+                message = await future
+        except TimeoutError:
+            raise BusError("the stream did not confirm in time") from None
+        if (message.headers or {}).get("Status") == "503":
+            raise BusError("no stream takes this subject; run `openerrata topology apply`")
+        answer = json.loads(message.data)
+        if "error" in answer:
+            description = answer["error"].get("description", "refused")
+            if answer["error"].get("err_code") == WRONG_LAST_SEQUENCE:
+                raise AlreadyThere(description)
+            raise BusError(description)
+        return Receipt(answer["seq"], bool(answer.get("duplicate")))
+
+    async def publish(
+        self, event: Event, *, correlation: UUID, cause: UUID | None = None, reply_to: str | None = None
+    ) -> Receipt:
+        """Store one fact; a lost receipt is asked for once more, which the fact's id makes harmless.
+
+        Raises: AlreadyThere, BusError: see `receipt`.
+        """
+        outgoing = self.stamp(event, correlation=correlation, cause=cause, reply_to=reply_to)
+        try:
+            return await self.receipt(await self.send(outgoing))
+        except AlreadyThere:
+            raise
+        except BusError:
+            return await self.receipt(await self.send(outgoing))
+
+    async def request(self, event: Event, *, correlation: UUID, timeout_s: float) -> Answer:
+        """Store a fact and wait for the fact that answers it.
+
+        Raises: Rejected: a service refused it for good. NoAnswer: nobody answered in time. BusError: see `publish`.
+        """
+        address, future = self._expect()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self.publish(event, correlation=correlation, reply_to=address)
+                message = await future
+        except TimeoutError:
+            raise NoAnswer(f"no answer within {timeout_s:g} s") from None
+        finally:
+            self._waiting.pop(address, None)
+        headers = message.headers or {}
+        if REJECTED in headers:
+            raise Rejected(headers[REJECTED])
+        return Answer(decode(headers[SUBJECT], message.data), int(headers[SEQUENCE]))
+
+    async def answer(self, reply_to: str, outgoing: Outgoing, sequence: int) -> None:
+        """Tell whoever waits at `reply_to` which fact came of the request."""
+        headers = {SUBJECT: outgoing.subject, SEQUENCE: str(sequence)}
+        await self.client.publish(reply_to, outgoing.data, headers=headers)
+
+    async def refuse(self, reply_to: str, reason: str) -> None:
+        """Tell whoever waits at `reply_to` that the request can never succeed."""
+        await self.client.publish(reply_to, b"", headers={REJECTED: " ".join(reason.split())[:500]})
+
+    async def announce_position(self, stream: str, sequence: int) -> None:
+        """Tell everybody how far the read model is; only a hint, it may get lost."""
+        await self.client.publish(position_subject(stream), str(sequence).encode())
+
+    async def close(self) -> None:
+        """Flush what is under way and close the connection."""
+        with suppress(nats.errors.Error, TimeoutError):
+            await self.client.flush(timeout=2)
+        await self.broker.stop()
+
+
+def position_subject(stream: str) -> str:
+    """The core subject on which the projector announces its position in a stream."""
+    return f"errata-position.{stream}"
+
+
+@asynccontextmanager
+async def connect(
+    url: str, *, name: str, clock: Clock | None = None, graceful_timeout_s: float = 25.0
+) -> AsyncIterator[Bus]:
+    """Connect to the broker for as long as the context lasts; reconnects for ever."""
+    options: dict[str, Any] = {
+        "apply_types": False,
+        "graceful_timeout": graceful_timeout_s,
+        "max_reconnect_attempts": -1,
+        "reconnect_time_wait": 0.25,
+        "connect_timeout": 5,
+        "name": name,
+        "logger": None,
+        "pending_size": 64 * 1024 * 1024,
+        "allow_reconnect": True,
+    }
+    broker = NatsBroker(url, **options)
+    client = await broker.connect()
+    bus = Bus(broker, client, clock or SystemClock())
+    await bus.open()
+    try:
+        yield bus
+    finally:
+        await bus.close()

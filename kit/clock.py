@@ -1,0 +1,33 @@
+"""Time and randomness enter the system here and nowhere else, so that everything else can be replayed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Protocol
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+
+class Clock(Protocol):
+    """What the rest of the code may ask of the world."""
+
+    def now(self) -> datetime:
+        """The current time in UTC."""
+        ...
+
+    def new_id(self) -> UUID:
+        """A fresh id, ordered by time; only where nothing derives one."""
+        ...
+
+
+class SystemClock:
+    """The real time."""
+
+    def now(self) -> datetime:
+        """The current time in UTC."""
+        return datetime.now(UTC)
+
+    def new_id(self) -> UUID:
+        """A UUID version 7."""
+        return uuid7()

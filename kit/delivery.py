@@ -1,0 +1,212 @@
+"""The whole failure policy: what happens between a message's arrival and its acknowledgement.
+
+A message is acknowledged only after every fact its handler yielded is stored. So a crash at any line repeats work and
+loses none, and because facts have derived ids, repeated work changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import nats.errors
+import structlog
+from faststream import AckPolicy
+from faststream.nats import JStream, NatsMessage, PullSub
+from nats.aio.msg import Msg
+
+from contracts.topology import DEAD, Consumer, stream_of
+from contracts.v1 import Envelope, Event, OnceEvent, Undecodable, decode
+from kit.bus import REPLY_TO, AlreadyThere, Bus, BusError, Outgoing
+from kit.errors import Reject, Retry
+from kit.telemetry import Telemetry
+
+FETCH_TIMEOUT_S = 5.0
+STALE_RETRY_S = 0.5
+BUG_RETRY_BASE_S = 1.0
+BUG_RETRY_MAX_S = 60.0
+
+log = structlog.get_logger(__name__)
+
+
+Handler = Callable[[Any], AsyncIterator[Event]]
+"""Takes the fact that its consumer delivers, yields the facts that follow from it."""
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """What is kept of a message that nobody can handle; the message itself stays in its stream."""
+
+    consumer: str
+    reason: str
+    stream: str
+    sequence: int
+    subject: str
+    attempt: int
+
+    def headers(self, message_id: str) -> dict[str, str]:
+        """As message headers; the body is the original message's."""
+        return {
+            "Nats-Msg-Id": message_id,
+            "Errata-Consumer": self.consumer,
+            "Errata-Reason": " ".join(self.reason.split())[:500],
+            "Errata-Stream": self.stream,
+            "Errata-Sequence": str(self.sequence),
+            "Errata-Subject": self.subject,
+            "Errata-Attempt": str(self.attempt),
+        }
+
+
+class Delivery:
+    """Feeds messages to handlers and their facts to the log."""
+
+    def __init__(self, bus: Bus, telemetry: Telemetry) -> None:
+        self._bus = bus
+        self._telemetry = telemetry
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def subscribe(self, consumer: Consumer, handler: Handler, *, slots: int | None = None) -> None:
+        """Handle a consumer's messages, `slots` at a time; call before `start`."""
+
+        async def on(message: NatsMessage) -> None:
+            await self._deliver(consumer, handler, message.raw_message)
+
+        stream = JStream(stream_of(consumer.event).name, declare=False)
+        for slot in range(slots or consumer.slots):
+            self._bus.broker.subscriber(
+                consumer.filter,
+                stream=stream,
+                durable=consumer.name,
+                ack_policy=AckPolicy.MANUAL,
+                decoder=_pass_through,
+                pull_sub=PullSub(batch_size=1, timeout=FETCH_TIMEOUT_S),
+                include_in_schema=slot == 0,
+            )(on)
+
+    async def start(self) -> None:
+        """Begin to take messages."""
+        await self._bus.broker.start()
+
+    async def _deliver(self, consumer: Consumer, handler: Handler, message: Msg) -> None:
+        metadata = message.metadata
+        attempt = metadata.num_delivered
+        sequence = metadata.sequence.stream
+        reply_to = (message.headers or {}).get(REPLY_TO)
+        began = time.perf_counter()
+        outcome = "ok"
+        logger = log.bind(consumer=consumer.name, sequence=sequence, attempt=attempt)
+        heartbeat = _Heartbeat(message, consumer.ack_wait_s / 3)
+        try:
+            if attempt > consumer.attempts:
+                raise Reject(f"gave up after {consumer.attempts} attempts")
+            envelope = decode(message.subject, message.data)
+            logger = logger.bind(correlation=str(envelope.correlation))
+            last = await self._run(handler, envelope, reply_to)
+            if consumer.answers and reply_to is not None and last is not None:
+                await self._bus.answer(reply_to, *last)
+            await message.ack()
+        except (Reject, Undecodable) as error:
+            outcome = "dead"
+            logger.warning("message rejected", reason=str(error))
+            await self._bury(consumer, message, str(error), attempt, reply_to)
+        except Retry as error:
+            outcome = "retry"
+            logger.info("will retry", reason=error.reason, after_s=error.after_s)
+            await _nak(message, error.after_s)
+        except AlreadyThere:
+            outcome = "stale"
+            logger.info("another worker was faster, looking again")
+            await _nak(message, STALE_RETRY_S)
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        except Exception as error:
+            outcome = "error"
+            delay_s = min(BUG_RETRY_MAX_S, BUG_RETRY_BASE_S * 2 ** (attempt - 1))
+            logger.exception("handler failed", error=type(error).__name__, retry_after_s=delay_s)
+            if attempt >= consumer.attempts:
+                await self._bury(consumer, message, f"{type(error).__name__}: {error}", attempt, reply_to)
+            else:
+                await _nak(message, delay_s)
+        finally:
+            heartbeat.stop()
+            self._telemetry.handled(consumer.name, outcome, time.perf_counter() - began)
+        if outcome == "ok":
+            logger.info("handled", ms=round((time.perf_counter() - began) * 1e3, 2))
+
+    async def _run(self, handler: Handler, envelope: Envelope, reply_to: str | None) -> tuple[Outgoing, int] | None:
+        """Run the handler, store what it yields, and return the last fact with its sequence.
+
+        Whatever a handler yielded before it gave up has happened and is stored.
+        """
+        under_way: list[tuple[Outgoing, asyncio.Future[Msg]]] = []
+        last: tuple[Outgoing, int] | None = None
+        try:
+            async with aclosing(handler(envelope.event)) as events:  # type: ignore[type-var]  # async generators have aclose
+                async for event in events:
+                    outgoing = self._bus.stamp(
+                        event, correlation=envelope.correlation, cause=envelope.id, reply_to=reply_to
+                    )
+                    future = await self._bus.send(outgoing)
+                    self._telemetry.published(event.SUBJECT)
+                    if isinstance(event, OnceEvent):
+                        last = outgoing, (await self._bus.receipt(future)).sequence
+                    else:
+                        under_way.append((outgoing, future))
+        finally:
+            for outgoing, future in under_way:
+                last = outgoing, (await self._bus.receipt(future)).sequence
+        return last
+
+    async def _bury(self, consumer: Consumer, message: Msg, reason: str, attempt: int, reply_to: str | None) -> None:
+        metadata = message.metadata
+        letter = DeadLetter(consumer.name, reason, metadata.stream, metadata.sequence.stream, message.subject, attempt)
+        message_id = f"{consumer.name}:{metadata.stream}:{metadata.sequence.stream}"
+        outgoing = Outgoing(f"errata.dead.{consumer.name}", message.data, letter.headers(message_id))
+        try:
+            await self._bus.receipt(await self._bus.send(outgoing))
+        except BusError as error:
+            log.error("dead letter not stored, keeping the message", stream=DEAD.name, error=str(error))
+            await _nak(message, BUG_RETRY_MAX_S)
+            return
+        if reply_to is not None:
+            await self._bus.refuse(reply_to, reason)
+        await message.term()
+
+
+class _Heartbeat:
+    """Extends the acknowledgement deadline until stopped; costs nothing for handlers that finish early."""
+
+    def __init__(self, message: Msg, every_s: float) -> None:
+        self._message = message
+        self._every_s = every_s
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._timer = self._loop.call_later(every_s, self._begin)
+
+    def _begin(self) -> None:
+        self._task = self._loop.create_task(self._beat())
+
+    async def _beat(self) -> None:
+        while True:
+            with suppress(nats.errors.Error):
+                await self._message.in_progress()
+            await asyncio.sleep(self._every_s)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+
+async def _nak(message: Msg, delay_s: float) -> None:
+    with suppress(nats.errors.Error):  # without an answer the message comes back after its deadline anyway
+        await message.nak(delay=delay_s)
+
+
+async def _pass_through(message: NatsMessage) -> NatsMessage:
+    return message

@@ -1,0 +1,20 @@
+"""The two ways a handler may give up. Anything else it raises is a bug and treated as one by delivery."""
+
+from __future__ import annotations
+
+
+class Retry(Exception):
+    """Try this message again later. Units: `after_s` seconds from now."""
+
+    def __init__(self, after_s: float, reason: str) -> None:
+        super().__init__(reason)
+        self.after_s = after_s
+        self.reason = reason
+
+
+class Reject(Exception):
+    """This message can never succeed; `reason` goes to the dead letter and to whoever waits for an answer."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason

@@ -1,0 +1,83 @@
+"""Reading one aggregate's own facts from the log, which is the truth; nothing here is cached."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+
+import nats.errors
+from nats.aio.msg import Msg
+
+from contracts.topology import ERRATA
+from contracts.v1 import PREFIX, Envelope, decode
+from kit.bus import Bus
+from kit.errors import Retry
+
+BATCH = 512
+TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True)
+class Past:
+    """One fact as the log holds it."""
+
+    sequence: int
+    envelope: Envelope
+
+
+async def history(bus: Bus, key: str) -> list[Past]:
+    """All facts of one aggregate, in the order of the log.
+
+    Raises: Retry: the log could not be read now.
+    """
+    pattern = f"{PREFIX}*.*.{key}"
+    found: list[Past] = []
+    start = 1
+    while True:
+        messages, pending = await _direct_get(bus, {"batch": BATCH, "seq": start, "next_by_subj": pattern})
+        found.extend(messages)
+        if not pending or not messages:
+            return found
+        start = found[-1].sequence + 1
+
+
+async def latest(bus: Bus, *subjects: str) -> list[Past]:
+    """The newest fact on each of the given subjects (wildcards allowed), in the order of the log.
+
+    Raises: Retry: the log could not be read now.
+    """
+    messages, _ = await _direct_get(bus, {"multi_last": list(subjects)})
+    return messages
+
+
+async def _direct_get(bus: Bus, request: dict[str, object]) -> tuple[list[Past], int]:
+    client = bus.client
+    done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    found: list[Past] = []
+
+    async def take(message: Msg) -> None:
+        headers = message.headers or {}
+        status = headers.get("Status")
+        if status is None:
+            found.append(Past(int(headers["Nats-Sequence"]), decode(headers["Nats-Subject"], message.data)))
+        elif done.done():
+            return
+        elif status == "204":
+            done.set_result(int(headers.get("Nats-Num-Pending", 0)))
+        elif status == "404":
+            done.set_result(0)
+        else:
+            done.set_exception(Retry(1.0, f"the log answered {status} {headers.get('Description', '')}"))
+
+    inbox = client.new_inbox()
+    subscription = await client.subscribe(inbox, cb=take, pending_msgs_limit=-1, pending_bytes_limit=-1)
+    try:
+        await client.publish(f"$JS.API.DIRECT.GET.{ERRATA.name}", json.dumps(request).encode(), reply=inbox)
+        async with asyncio.timeout(TIMEOUT_S):
+            pending = await done
+    except (TimeoutError, nats.errors.Error) as error:
+        raise Retry(1.0, f"the log could not be read: {error or 'timeout'}") from error
+    finally:
+        await subscription.unsubscribe()
+    return sorted(found, key=lambda past: past.sequence), pending

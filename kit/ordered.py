@@ -1,0 +1,96 @@
+"""Reading a stream in its order, for folds that own their position.
+
+Batches form while the reader works: whatever has arrived meanwhile is the next batch, so there is neither a polling
+interval nor a wait for a full batch. A gap or a lost consumer is healed by starting again after the last sequence read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import nats.errors
+import nats.js.errors
+import structlog
+from nats.aio.msg import Msg
+from nats.js.api import ConsumerConfig, DeliverPolicy
+
+from kit.bus import Bus
+
+BUFFER = 20_000
+RESTART_S = 0.5
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One stored message. Units: `time` is when the stream stored it, UTC."""
+
+    stream: str
+    sequence: int
+    subject: str
+    data: bytes
+    time: datetime
+
+
+class OrderedLog:
+    """A stream from the sequence `start` on, in order, without an end."""
+
+    def __init__(self, bus: Bus, stream: str, start: int, *, subject: str = ">") -> None:
+        self._bus = bus
+        self._stream = stream
+        self._subject = subject
+        self._last = max(start, 1) - 1
+        self._buffer: deque[Recorded] = deque()
+        self._arrived = asyncio.Event()
+        self._drained = asyncio.Event()
+
+    async def batches(self, max: int = 500) -> AsyncIterator[Sequence[Recorded]]:
+        """Yield what has arrived, at most `max` at once, in strictly rising sequence."""
+        while True:
+            subscription = None
+            try:
+                subscription = await self._bus.jetstream.subscribe(
+                    self._subject,
+                    stream=self._stream,
+                    ordered_consumer=True,
+                    cb=self._take,
+                    pending_msgs_limit=-1,
+                    pending_bytes_limit=-1,
+                    config=ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=self._last + 1),
+                )
+                while True:
+                    while self._buffer:
+                        batch = [self._buffer.popleft() for _ in range(min(max, len(self._buffer)))]
+                        self._last = batch[-1].sequence
+                        self._drained.set()
+                        yield batch
+                    self._arrived.clear()
+                    await self._arrived.wait()
+            except (nats.errors.Error, nats.js.errors.Error, TimeoutError) as error:
+                log.warning("stream reader restarts", stream=self._stream, after=self._last, error=str(error))
+                self._buffer.clear()
+                await asyncio.sleep(RESTART_S)
+            finally:
+                if subscription is not None:
+                    with suppress(nats.errors.Error, nats.js.errors.Error, TimeoutError):
+                        await subscription.unsubscribe()
+
+    async def _take(self, message: Msg) -> None:
+        metadata = message.metadata
+        sequence = metadata.sequence.stream
+        newest = self._buffer[-1].sequence if self._buffer else self._last
+        if sequence <= newest:  # the consumer was set up again and repeats
+            return
+        while len(self._buffer) >= BUFFER:
+            self._drained.clear()
+            await self._drained.wait()
+        self._buffer.append(
+            Recorded(self._stream, sequence, message.subject, message.data, metadata.timestamp.astimezone(UTC))
+        )
+        self._arrived.set()

@@ -1,0 +1,69 @@
+"""Logs and metrics: one correlation id from page view to published claim, one registry per process."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TextIO
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+
+
+class Telemetry:
+    """The metrics every service has; services add their own to `registry`."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._handled = Histogram(
+            "openerrata_handled_seconds",
+            "Time from delivery to acknowledgement of one message",
+            ("consumer", "outcome"),
+            buckets=BUCKETS_S,
+            registry=self.registry,
+        )
+        self._published = Counter(
+            "openerrata_published_total", "Facts sent to the log", ("subject",), registry=self.registry
+        )
+        self.position = Gauge(
+            "openerrata_projector_position", "Last sequence in the read model", ("stream",), registry=self.registry
+        )
+        self.lag = Gauge(
+            "openerrata_consumer_lag", "Messages waiting for a consumer", ("consumer",), registry=self.registry
+        )
+
+    def handled(self, consumer: str, outcome: str, seconds: float) -> None:
+        """Count one delivery."""
+        self._handled.labels(consumer, outcome).observe(seconds)
+
+    def published(self, subject: str) -> None:
+        """Count one fact."""
+        self._published.labels(subject).inc()
+
+    def exposition(self) -> bytes:
+        """The registry in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+
+def configure_logging(stream: TextIO = sys.stderr, *, level: str = "info") -> None:
+    """Log to `stream`: readable and coloured on a terminal, one JSON object a line elsewhere."""
+    terminal = stream.isatty()
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer(colors=True) if terminal else structlog.processors.JSONRenderer()
+    )
+    processors: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if not terminal:
+        processors.append(structlog.processors.format_exc_info)
+    structlog.configure(
+        processors=[*processors, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=structlog.WriteLoggerFactory(file=stream),
+        cache_logger_on_first_use=False,
+    )
+    logging.basicConfig(stream=stream, level=logging.WARNING, force=True)

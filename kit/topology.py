@@ -1,0 +1,193 @@
+"""Applying contracts.topology to a broker, and refusing a broker that promises less than we rely on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import nats.errors
+import nats.js.errors
+from nats.js import JetStreamContext
+from nats.js.api import (
+    AckPolicy,
+    ConsumerConfig,
+    DeliverPolicy,
+    DiscardPolicy,
+    KeyValueConfig,
+    RetentionPolicy,
+    StorageType,
+    StreamConfig,
+)
+
+from contracts.topology import BUCKETS, CONSUMERS, ERRATA, STREAMS, Bucket, Consumer, Stream, stream_of
+from kit.bus import Bus
+
+DUPLICATE_WINDOW_S = 120
+STREAM_EXISTS = 10058
+
+
+class UnsafeBroker(Exception):
+    """The broker may forget what it acknowledged."""
+
+
+class TopologyMissing(Exception):
+    """Streams, consumers or buckets are not as this version of the code needs them."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not as declared. `wanted` and `found` are short texts for people."""
+
+    thing: str
+    wanted: str
+    found: str
+
+
+def stream_config(stream: Stream, replicas: int) -> StreamConfig:
+    """How a stream is declared: on disk, never silently shortened, readable by subject."""
+    return StreamConfig(
+        name=stream.name,
+        subjects=list(stream.subjects),
+        retention=RetentionPolicy.LIMITS,
+        storage=StorageType.FILE,
+        discard=DiscardPolicy.NEW,
+        max_age=stream.max_age_s or None,
+        num_replicas=replicas,
+        duplicate_window=DUPLICATE_WINDOW_S,
+        allow_direct=True,
+        deny_delete=stream is ERRATA,
+        compression="s2",
+    )
+
+
+def consumer_config(consumer: Consumer) -> ConsumerConfig:
+    """How a consumer is declared: unlimited deliveries, because the server would give up silently."""
+    return ConsumerConfig(
+        name=consumer.name,
+        durable_name=consumer.name,
+        filter_subject=consumer.filter,
+        ack_policy=AckPolicy.EXPLICIT,
+        ack_wait=consumer.ack_wait_s,
+        max_deliver=-1,
+        max_ack_pending=consumer.max_ack_pending,
+        deliver_policy=DeliverPolicy.ALL,
+    )
+
+
+async def apply(bus: Bus, *, replicas: int = 1) -> list[Difference]:
+    """Make the broker agree with the declaration; what was different is returned."""
+    changed = [item async for item in differences(bus, replicas=replicas)]
+    names = {item.thing for item in changed}
+    js = bus.jetstream
+    for stream in STREAMS:
+        if f"stream {stream.name}" in names:
+            await _put_stream(js, stream_config(stream, replicas))
+    for consumer in CONSUMERS:
+        if f"consumer {consumer.name}" in names:
+            await js.add_consumer(stream_of(consumer.event).name, consumer_config(consumer))
+    for bucket in BUCKETS:
+        if f"bucket {bucket.name}" in names:
+            await _put_bucket(js, bucket, replicas)
+    return changed
+
+
+async def differences(bus: Bus, *, replicas: int = 1) -> AsyncIterator[Difference]:
+    """Compare the broker with the declaration, one difference at a time."""
+    js = bus.jetstream
+    for stream in STREAMS:
+        wanted = stream_config(stream, replicas)
+        try:
+            found = (await js.stream_info(stream.name)).config
+        except nats.js.errors.NotFoundError:
+            yield Difference(f"stream {stream.name}", ", ".join(stream.subjects), "missing")
+            continue
+        for field in ("subjects", "max_age", "num_replicas", "duplicate_window", "allow_direct"):
+            want, have = getattr(wanted, field) or 0, getattr(found, field) or 0
+            if want != have:
+                yield Difference(f"stream {stream.name}", f"{field}={want}", f"{field}={have}")
+    for consumer in CONSUMERS:
+        target = consumer_config(consumer)
+        try:
+            config = (await js.consumer_info(stream_of(consumer.event).name, consumer.name)).config
+        except nats.js.errors.NotFoundError:
+            yield Difference(f"consumer {consumer.name}", consumer.filter, "missing")
+            continue
+        for field in ("filter_subject", "ack_wait", "max_ack_pending"):
+            if getattr(target, field) != getattr(config, field):
+                yield Difference(
+                    f"consumer {consumer.name}",
+                    f"{field}={getattr(target, field)}",
+                    f"{field}={getattr(config, field)}",
+                )
+    for bucket in BUCKETS:
+        try:
+            ttl_s = (await (await js.key_value(bucket.name)).status()).ttl or 0
+        except nats.js.errors.NotFoundError:
+            yield Difference(f"bucket {bucket.name}", f"ttl={bucket.ttl_s}s", "missing")
+            continue
+        if ttl_s != bucket.ttl_s:
+            yield Difference(f"bucket {bucket.name}", f"ttl={bucket.ttl_s}s", f"ttl={ttl_s:g}s")
+
+
+async def require(bus: Bus, *, replicas: int = 1) -> None:
+    """Refuse to work on a broker that is not as declared.
+
+    Raises: TopologyMissing: naming the first difference and the command that mends it.
+    """
+    async for item in differences(bus, replicas=replicas):
+        raise TopologyMissing(
+            f"{item.thing}: wanted {item.wanted}, found {item.found}; run `openerrata topology apply`"
+        )
+
+
+async def require_durable(bus: Bus, monitor_url: str | None) -> None:
+    """Refuse a single broker that acknowledges before it has written to disk.
+
+    A cluster is safe by its replicas. Otherwise the server's monitoring address must say `sync_interval: always`.
+
+    Raises: UnsafeBroker: with what to change.
+    """
+    info = await bus.jetstream.stream_info(ERRATA.name)
+    if (info.config.num_replicas or 1) >= 3:
+        return
+    if monitor_url is None:
+        raise UnsafeBroker(
+            "cannot tell whether the broker writes before it acknowledges: set OPENERRATA_NATS_MONITOR_URL to its "
+            "monitoring address, use three replicas, or pass --unsafe-broker"
+        )
+    if not await _syncs_always(monitor_url):
+        raise UnsafeBroker(
+            "the broker acknowledges before it has written to disk: set `jetstream { sync_interval: always }`, "
+            "use three replicas, or pass --unsafe-broker"
+        )
+
+
+async def _syncs_always(monitor_url: str) -> bool:
+    import httpx
+
+    async with httpx.AsyncClient(timeout=5.0) as client:
+        answer = await client.get(f"{monitor_url.rstrip('/')}/jsz", params={"config": "true"})
+    config = answer.raise_for_status().json().get("config", {})
+    return bool(config.get("sync_always", False))
+
+
+async def _put_stream(js: JetStreamContext, config: StreamConfig) -> None:
+    try:
+        await js.add_stream(config)
+    except nats.js.errors.BadRequestError as error:
+        if error.err_code != STREAM_EXISTS:
+            raise
+        await js.update_stream(config)
+
+
+async def _put_bucket(js: JetStreamContext, bucket: Bucket, replicas: int) -> None:
+    try:
+        await js.create_key_value(
+            KeyValueConfig(bucket=bucket.name, ttl=bucket.ttl_s or None, history=1, replicas=replicas)
+        )
+    except nats.js.errors.BadRequestError as error:
+        if error.err_code != STREAM_EXISTS:
+            raise
+        info = await js.stream_info(f"KV_{bucket.name}")
+        info.config.max_age = bucket.ttl_s or None
+        await js.update_stream(info.config)

@@ -1,0 +1,118 @@
+"""Readers' own API keys: sealed, short-lived, gone when the run ends, and never inside an event, a log or the database.
+
+AES-256-GCM with the investigation's id as associated data, so a sealed key cannot be moved to another run. Several master
+keys may be known; the first seals, all open, so a master key can be changed without losing running investigations.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import dataclass
+from hashlib import sha256
+from uuid import UUID
+
+import nats.js.errors
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from contracts.topology import USER_KEYS
+from kit.bus import Bus
+
+NONCE_BYTES = 12
+KEY_BYTES = 32
+
+
+class KeyUnusable(Exception):
+    """There is no key for this run any more, or it cannot be opened."""
+
+
+@dataclass(frozen=True)
+class MasterKey:
+    """32 random bytes, named by the start of their own hash."""
+
+    secret: bytes
+
+    @property
+    def key_id(self) -> str:
+        """A name that tells nothing about the key."""
+        return sha256(b"openerrata-master-key:" + self.secret).hexdigest()[:16]
+
+    @classmethod
+    def parse(cls, text: str) -> MasterKey:
+        """Read a key written as base64.
+
+        Raises: ValueError: it is not 32 bytes.
+        """
+        secret = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        if len(secret) != KEY_BYTES:
+            raise ValueError(f"a master key has {KEY_BYTES} bytes, this one has {len(secret)}")
+        return cls(secret)
+
+    @classmethod
+    def generate(cls) -> MasterKey:
+        """A new random key."""
+        return cls(os.urandom(KEY_BYTES))
+
+    def __str__(self) -> str:
+        return base64.urlsafe_b64encode(self.secret).decode().rstrip("=")
+
+    def __repr__(self) -> str:
+        return f"MasterKey({self.key_id})"
+
+
+def seal(master: MasterKey, subject: UUID, plaintext: str) -> bytes:
+    """Encrypt for one subject: key id (16 ASCII), nonce, ciphertext with tag."""
+    nonce = os.urandom(NONCE_BYTES)
+    return master.key_id.encode() + nonce + AESGCM(master.secret).encrypt(nonce, plaintext.encode(), subject.bytes)
+
+
+def unseal(masters: tuple[MasterKey, ...], subject: UUID, sealed: bytes) -> str:
+    """Decrypt what `seal` made.
+
+    Raises: KeyUnusable: unknown master key, altered bytes, or another subject.
+    """
+    key_id, nonce, ciphertext = sealed[:16].decode("ascii", "replace"), sealed[16:28], sealed[28:]
+    for master in masters:
+        if master.key_id == key_id:
+            try:
+                return AESGCM(master.secret).decrypt(nonce, ciphertext, subject.bytes).decode()
+            except InvalidTag:
+                break
+    raise KeyUnusable("the user's key cannot be opened")
+
+
+class UserKeys:
+    """Sealed keys in a bucket whose entries expire by themselves."""
+
+    def __init__(self, bus: Bus, masters: tuple[MasterKey, ...]) -> None:
+        self._bus = bus
+        self._masters = masters
+
+    async def attach(self, investigation: UUID, api_key: str) -> bool:
+        """Keep a key for a run that has not been requested yet; False if another one was first."""
+        bucket = await self._bus.jetstream.key_value(USER_KEYS.name)
+        try:
+            await bucket.create(str(investigation), seal(self._masters[0], investigation, api_key))
+        except nats.js.errors.KeyWrongLastSequenceError:
+            return False
+        return True
+
+    async def open(self, investigation: UUID) -> str:
+        """The key of a run.
+
+        Raises: KeyUnusable: expired, gone or not to be opened.
+        """
+        bucket = await self._bus.jetstream.key_value(USER_KEYS.name)
+        try:
+            entry = await bucket.get(str(investigation))
+        except nats.js.errors.KeyNotFoundError:
+            raise KeyUnusable("the user's key has expired") from None
+        if not entry.value:
+            raise KeyUnusable("the user's key has expired")
+        return unseal(self._masters, investigation, entry.value)
+
+    async def discard(self, investigation: UUID) -> None:
+        """Forget the key of a run that is over."""
+        bucket = await self._bus.jetstream.key_value(USER_KEYS.name)
+        await bucket.purge(str(investigation))
