@@ -35,8 +35,8 @@ class Stream:
 class Consumer:
     """One durable consumer of one fact.
 
-    Units: `ack_wait_s` is how long a silent worker keeps a message; `attempts` deliveries before the dead letter; `slots`
-    messages handled at once in one process; `max_ack_pending` is the limit of the whole fleet.
+    Units: `ack_wait_s` is how long a silent worker keeps a message; `attempts` deliveries before the dead letter;
+    `slots` messages handled at once in one process; `max_ack_pending` is the limit of the whole fleet.
     `answers`: whether the outcome goes to the reply address that came with the message.
     """
 

@@ -1,4 +1,4 @@
-"""Bytes under their own hash, on any S3 server: writing the same bytes twice is harmless, and nothing is ever changed."""
+"""Bytes under their own hash, on any S3 server: writing them twice is harmless, and nothing is ever changed."""
 
 from __future__ import annotations
 

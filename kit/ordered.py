@@ -50,8 +50,8 @@ class OrderedLog:
         self._arrived = asyncio.Event()
         self._drained = asyncio.Event()
 
-    async def batches(self, max: int = 500) -> AsyncIterator[Sequence[Recorded]]:
-        """Yield what has arrived, at most `max` at once, in strictly rising sequence."""
+    async def batches(self, limit: int = 500) -> AsyncIterator[Sequence[Recorded]]:
+        """Yield what has arrived, at most `limit` at once, in strictly rising sequence."""
         while True:
             subscription = None
             try:
@@ -66,7 +66,7 @@ class OrderedLog:
                 )
                 while True:
                     while self._buffer:
-                        batch = [self._buffer.popleft() for _ in range(min(max, len(self._buffer)))]
+                        batch = [self._buffer.popleft() for _ in range(min(limit, len(self._buffer)))]
                         self._last = batch[-1].sequence
                         self._drained.set()
                         yield batch

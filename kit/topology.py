@@ -16,6 +16,7 @@ from nats.js.api import (
     KeyValueConfig,
     RetentionPolicy,
     StorageType,
+    StoreCompression,
     StreamConfig,
 )
 
@@ -56,7 +57,7 @@ def stream_config(stream: Stream, replicas: int) -> StreamConfig:
         duplicate_window=DUPLICATE_WINDOW_S,
         allow_direct=True,
         deny_delete=stream is ERRATA,
-        compression="s2",
+        compression=StoreCompression.S2,
     )
 
 

@@ -1,7 +1,8 @@
-"""Readers' own API keys: sealed, short-lived, gone when the run ends, and never inside an event, a log or the database.
+"""Readers' own API keys: sealed, short-lived, gone when the run ends, never inside an event, a log or the database.
 
-AES-256-GCM with the investigation's id as associated data, so a sealed key cannot be moved to another run. Several master
-keys may be known; the first seals, all open, so a master key can be changed without losing running investigations.
+AES-256-GCM with the investigation's id as associated data, so a sealed key cannot be moved to another run. Several
+master keys may be known; the first seals, all open, so a master key can be changed without losing running
+investigations.
 """
 
 from __future__ import annotations
