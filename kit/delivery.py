@@ -33,8 +33,8 @@ BUG_RETRY_MAX_S = 60.0
 log = structlog.get_logger(__name__)
 
 
-Handler = Callable[[Any], AsyncIterator[Event]]
-"""Takes the fact that its consumer delivers, yields the facts that follow from it."""
+Handler = Callable[[Any, int], AsyncIterator[Event]]
+"""Takes the fact that its consumer delivers and the number of this delivery (from 1); yields the facts that follow."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Delivery:
                 raise Reject(f"gave up after {consumer.attempts} attempts")
             envelope = decode(message.subject, message.data)
             logger = logger.bind(correlation=str(envelope.correlation))
-            last = await self._run(handler, envelope, reply_to)
+            last = await self._run(handler, envelope, attempt, reply_to)
             if consumer.answers and reply_to is not None and last is not None:
                 await self._bus.answer(reply_to, *last)
             await message.ack()
@@ -138,7 +138,9 @@ class Delivery:
         if outcome == "ok":
             logger.info("handled", ms=round((time.perf_counter() - began) * 1e3, 2))
 
-    async def _run(self, handler: Handler, envelope: Envelope, reply_to: str | None) -> tuple[Outgoing, int] | None:
+    async def _run(
+        self, handler: Handler, envelope: Envelope, attempt: int, reply_to: str | None
+    ) -> tuple[Outgoing, int] | None:
         """Run the handler, store what it yields, and return the last fact with its sequence.
 
         Whatever a handler yielded before it gave up has happened and is stored.
@@ -146,7 +148,7 @@ class Delivery:
         under_way: list[tuple[Outgoing, asyncio.Future[Msg]]] = []
         last: tuple[Outgoing, int] | None = None
         try:
-            async with aclosing(handler(envelope.event)) as events:  # type: ignore[type-var]  # async generators have aclose
+            async with aclosing(handler(envelope.event, attempt)) as events:  # type: ignore[type-var]  # async generators have aclose
                 async for event in events:
                     outgoing = self._bus.stamp(
                         event, correlation=envelope.correlation, cause=envelope.id, reply_to=reply_to

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
 
-import nats.js.errors
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from contracts.topology import USER_KEYS
 from kit.bus import Bus
+from kit.kv import Bucket
 
 NONCE_BYTES = 12
 KEY_BYTES = 32
 
 
-class KeyUnusable(Exception):
+class KeyUnusable(LookupError):
     """There is no key for this run any more, or it cannot be opened."""
 
 
@@ -92,28 +92,19 @@ class UserKeys:
 
     async def attach(self, investigation: UUID, api_key: str) -> bool:
         """Keep a key for a run that has not been requested yet; False if another one was first."""
-        bucket = await self._bus.jetstream.key_value(USER_KEYS.name)
-        try:
-            await bucket.create(str(investigation), seal(self._masters[0], investigation, api_key))
-        except nats.js.errors.KeyWrongLastSequenceError:
-            return False
-        return True
+        bucket = await Bucket.open(self._bus, USER_KEYS)
+        return await bucket.create(str(investigation), seal(self._masters[0], investigation, api_key))
 
     async def open(self, investigation: UUID) -> str:
         """The key of a run.
 
         Raises: KeyUnusable: expired, gone or not to be opened.
         """
-        bucket = await self._bus.jetstream.key_value(USER_KEYS.name)
-        try:
-            entry = await bucket.get(str(investigation))
-        except nats.js.errors.KeyNotFoundError:
-            raise KeyUnusable("the user's key has expired") from None
-        if not entry.value:
+        sealed = await (await Bucket.open(self._bus, USER_KEYS)).get(str(investigation))
+        if sealed is None:
             raise KeyUnusable("the user's key has expired")
-        return unseal(self._masters, investigation, entry.value)
+        return unseal(self._masters, investigation, sealed)
 
     async def discard(self, investigation: UUID) -> None:
         """Forget the key of a run that is over."""
-        bucket = await self._bus.jetstream.key_value(USER_KEYS.name)
-        await bucket.purge(str(investigation))
+        await (await Bucket.open(self._bus, USER_KEYS)).purge(str(investigation))

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from contracts.v1.event import Event
 from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import BlobRef, ClaimPayload, Usage
+from contracts.v1.parts import ClaimPayload, TextRef, Usage
 
 
 class ClaimEvent(Event):
@@ -59,7 +59,7 @@ class ClaimApproved(ClaimEvent):
     version_id: UUID
     payload: ClaimPayload
     usage: Usage = Usage()
-    transcript: BlobRef | None = None
+    transcript: TextRef | None = None
 
 
 class ClaimRejected(ClaimEvent):
@@ -70,7 +70,7 @@ class ClaimRejected(ClaimEvent):
     gate: str
     reason: str
     usage: Usage = Usage()
-    transcript: BlobRef | None = None
+    transcript: TextRef | None = None
 
 
 class ClaimValidationFailed(ClaimEvent):

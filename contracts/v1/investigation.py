@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from contracts.v1.event import Event, OnceEvent
-from contracts.v1.parts import BlobRef, InvestigationInput, ModelName, Prompt, PublishedClaim, Usage
+from contracts.v1.parts import InvestigationInput, ModelName, Prompt, PublishedClaim, TextRef, Usage
 
 FailureClass = Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
 RequestedBy = Literal["READER", "SELECTOR"]
@@ -53,6 +53,7 @@ class InvestigationStarted(OnceEvent):
     input: InvestigationInput
     prompt: Prompt
     model: ModelName
+    key_source: KeySource = "INSTANCE"
 
     def key(self) -> str:
         return str(self.investigation_id)
@@ -72,7 +73,7 @@ class InvestigationDrafted(OnceEvent):
     retained_ids: tuple[UUID, ...] = ()
     model: ModelName
     usage: Usage
-    transcript: BlobRef
+    transcript: TextRef
 
     def key(self) -> str:
         return str(self.investigation_id)

@@ -166,6 +166,10 @@ class InvestigationInput(Value):
     """
 
     provenance: Provenance
+    platform: str
+    url: str
+    author_name: str | None = None
+    published_at: datetime | None = None
     content: TextRef
     markdown_source: MarkdownSource = "NONE"
     markdown: TextRef | None = None

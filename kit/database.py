@@ -1,0 +1,124 @@
+"""PostgreSQL: who may do what is decided by the role a connection takes, not by what the code means to do.
+
+Every service connects with the same address and takes the role its work needs; a reader cannot write, whatever it
+sends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final, Literal
+
+import psycopg
+from sqlalchemy import Connection, create_engine, make_url
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from contracts.readmodel import SEARCH_PATH
+from kit.migrations import FOLDER, HEADS, History
+
+Role = Literal["reader", "projector", "operator"]
+
+LIVE: Final = "readmodel"
+_MIGRATION_LOCK: Final = 0x6572726D
+_one_migration_at_a_time = threading.Lock()  # Alembic keeps its context in module globals
+
+
+class Database:
+    """One pool of connections, all in the same role."""
+
+    def __init__(self, url: str, *, role: Role, pool_size: int = 5) -> None:
+        self._url = url
+        self._options = f"-c role=errata_{role} -c search_path={SEARCH_PATH}"
+        self._engine = create_async_engine(
+            url, pool_size=pool_size, max_overflow=0, pool_pre_ping=True, connect_args={"options": self._options}
+        )
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[AsyncConnection]:
+        """A pooled connection; what it changes is lost unless it is committed."""
+        async with self._engine.connect() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+        """A pooled connection in a transaction that is committed at the end, or undone by an exception."""
+        async with self._engine.begin() as connection:
+            yield connection
+
+    async def session(self) -> psycopg.AsyncConnection[tuple[Any, ...]]:
+        """A connection of the driver itself, outside the pool, for COPY and pipelines; the caller closes it."""
+        return await open_session(self._url, options=self._options)
+
+    async def close(self) -> None:
+        """Close all pooled connections."""
+        await self._engine.dispose()
+
+
+async def open_session(url: str, *, options: str = "") -> psycopg.AsyncConnection[tuple[Any, ...]]:
+    """A plain autocommit connection as whoever `url` names."""
+    parsed = make_url(url)
+    arguments = {**parsed.translate_connect_args(username="user", database="dbname"), **parsed.query}
+    return await psycopg.AsyncConnection.connect(**arguments, options=options, autocommit=True)
+
+
+async def migrate(url: str) -> None:
+    """Bring ledger, operator and live read model to the newest revision.
+
+    Safe to call from several processes at once; an up-to-date database is only looked at.
+    """
+    if not await _is_current(url):
+        await asyncio.to_thread(_migrate, url)
+
+
+async def create_readmodel(url: str, schema: str) -> None:
+    """Build the read model's empty tables in a new schema; one of that name is dropped first."""
+    await asyncio.to_thread(_create_readmodel, url, schema)
+
+
+async def _is_current(url: str) -> bool:
+    session = await open_session(url)
+    async with session:
+        found: list[str] = []
+        for schema in ("ledger", LIVE):
+            table = f"{schema}.alembic_version"
+            cursor = await session.execute("SELECT to_regclass(%s) IS NOT NULL", (table,))
+            row = await cursor.fetchone()
+            if row is None or not row[0]:
+                return False
+            cursor = await session.execute(f"SELECT version_num FROM {table}")  # noqa: S608
+            found += [number for (number,) in await cursor.fetchall()]
+    return found == [HEADS["durable"], HEADS["readmodel"]]
+
+
+def _migrate(url: str) -> None:
+    engine = create_engine(url, poolclass=NullPool)
+    with _one_migration_at_a_time, engine.begin() as connection:
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+        connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS ledger; CREATE SCHEMA IF NOT EXISTS {LIVE}")
+        _upgrade(connection, "durable", "ledger")
+        _upgrade(connection, "readmodel", LIVE)
+
+
+def _create_readmodel(url: str, schema: str) -> None:
+    engine = create_engine(url, poolclass=NullPool)
+    with _one_migration_at_a_time, engine.begin() as connection:
+        connection.exec_driver_sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+        connection.exec_driver_sql(f"CREATE SCHEMA {schema}")
+        _upgrade(connection, "readmodel", schema)
+
+
+def _upgrade(connection: Connection, history: History, schema: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(FOLDER))
+    config.set_main_option("version_locations", str(FOLDER / history))
+    config.set_main_option("path_separator", "os")
+    config.attributes.update(connection=connection, schema=schema)
+    connection.exec_driver_sql(f"SET LOCAL search_path = {schema}, ledger")
+    command.upgrade(config, "head")

@@ -1,0 +1,127 @@
+"""What a service lives in: one broker connection, one registry, one way to stop, shared by all in the process.
+
+Whether services share a process or have one each is decided by who starts them; a service cannot tell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import monotonic
+
+import structlog
+
+from kit.blobs import Blobs
+from kit.bus import Bus
+from kit.clock import Clock
+from kit.database import Database, Role
+from kit.delivery import Delivery
+from kit.models.base import Model
+from kit.telemetry import Telemetry
+from kit.vault import UserKeys
+
+RESTART_MAX_S = 10.0
+CHECK_TIMEOUT_S = 3.0
+CHECK_MEMORY_S = 1.0
+
+log = structlog.get_logger(__name__)
+
+Check = Callable[[], Awaitable[str | None]]
+"""Answers None if all is well, else one sentence that says what is wrong."""
+
+
+@dataclass
+class Host:
+    """The surroundings of the services in one process."""
+
+    bus: Bus
+    delivery: Delivery
+    blobs: Blobs
+    clock: Clock
+    telemetry: Telemetry
+    database_url: str
+    model: Model
+    user_keys: UserKeys
+    public_url: str = ""
+    worker: str = field(default_factory=lambda: f"{socket.gethostname()}-{monotonic():.0f}")
+    _databases: dict[Role, Database] = field(default_factory=dict)
+    _loops: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+    _checks: dict[str, Check] = field(default_factory=dict)
+    _broken: dict[str, str] = field(default_factory=dict)
+    _remembered: tuple[float, dict[str, str]] | None = None
+
+    def database(self, role: Role) -> Database:
+        """The database as seen by a role; one pool per role and process."""
+        return self._databases.setdefault(role, Database(self.database_url, role=role))
+
+    def keep_running(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:
+        """Run something for as long as the process lives; if it fails it is started again and readiness says so."""
+        self._loops[name] = loop
+
+    def on_close(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Call this when the process stops, last registered first."""
+        self._closers.append(close)
+
+    def check(self, name: str, check: Check) -> None:
+        """Ask this before saying that the process is ready."""
+        self._checks[name] = check
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Take messages and run the loops until `stop`; then finish what is under way."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._keep(name, loop), name=name) for name, loop in self._loops.items()]
+            await self.delivery.start()
+            log.info("services are running", worker=self.worker)
+            await stop.wait()
+            for task in tasks:
+                task.cancel()
+
+    async def close(self) -> None:
+        """Stop in the reverse order of starting."""
+        for close in reversed(self._closers):
+            with suppress(Exception):
+                await close()
+        for database in self._databases.values():
+            await database.close()
+        self.blobs.close()
+
+    async def problems(self) -> dict[str, str]:
+        """What is wrong now, by name; empty when ready. Remembered for a moment, so that probes cost nothing."""
+        if self._remembered is not None and monotonic() - self._remembered[0] < CHECK_MEMORY_S:
+            return self._remembered[1]
+        answers = await asyncio.gather(*(_ask(check) for check in self._checks.values()))
+        found = {name: answer for name, answer in zip(self._checks, answers, strict=True) if answer}
+        found |= self._broken
+        self._remembered = monotonic(), found
+        return found
+
+    async def _keep(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:
+        delay_s = 0.25
+        while True:
+            began = monotonic()
+            try:
+                await loop()
+                error: Exception = RuntimeError("ended by itself")
+            except Exception as caught:
+                error = caught
+            self._broken[name] = f"{type(error).__name__}: {error}"
+            if monotonic() - began > RESTART_MAX_S:
+                delay_s = 0.25
+            log.error("loop failed, starting it again", loop=name, error=self._broken[name], after_s=delay_s)
+            await asyncio.sleep(delay_s)
+            delay_s = min(RESTART_MAX_S, delay_s * 2)
+            self._broken.pop(name, None)
+
+
+async def _ask(check: Check) -> str | None:
+    try:
+        async with asyncio.timeout(CHECK_TIMEOUT_S):
+            return await check()
+    except TimeoutError:
+        return f"no answer within {CHECK_TIMEOUT_S:g} s"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"

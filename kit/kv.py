@@ -1,0 +1,45 @@
+"""Small shared state in the broker: marks, leaders and sealed keys. Nothing here is a fact."""
+
+from __future__ import annotations
+
+import nats.js.errors
+from nats.js.kv import KeyValue
+
+from contracts import topology
+from kit.bus import Bus
+
+
+class Bucket:
+    """One key-value bucket."""
+
+    def __init__(self, store: KeyValue) -> None:
+        self._store = store
+
+    @classmethod
+    async def open(cls, bus: Bus, bucket: topology.Bucket) -> Bucket:
+        """Open a declared bucket."""
+        return cls(await bus.jetstream.key_value(bucket.name))
+
+    async def get(self, key: str) -> bytes | None:
+        """The value, or None."""
+        try:
+            entry = await self._store.get(key)
+        except nats.js.errors.KeyNotFoundError:
+            return None
+        return entry.value or None
+
+    async def put(self, key: str, value: bytes) -> None:
+        """Set a value, whatever was there."""
+        await self._store.put(key, value)
+
+    async def create(self, key: str, value: bytes) -> bool:
+        """Set a value only if there is none; False if there is one."""
+        try:
+            await self._store.create(key, value)
+        except nats.js.errors.KeyWrongLastSequenceError:
+            return False
+        return True
+
+    async def purge(self, key: str) -> None:
+        """Remove a value without keeping its history."""
+        await self._store.purge(key)

@@ -1,0 +1,1 @@
+"""One folder a service; they know each other only by the facts they publish."""

@@ -1,0 +1,15 @@
+"""Ingest, put together."""
+
+from __future__ import annotations
+
+from contracts.topology import INGEST_CANONICAL_FETCHED, INGEST_CANONICAL_UNAVAILABLE
+from kit.host import Host
+from services.ingest.adapters import LogVersions
+from services.ingest.handlers import Ingest
+
+
+async def build(host: Host) -> None:
+    """Subscribe ingest's handlers."""
+    ingest = Ingest(host.blobs, LogVersions(host.bus))
+    host.delivery.subscribe(INGEST_CANONICAL_FETCHED, ingest.on_canonical_fetched)
+    host.delivery.subscribe(INGEST_CANONICAL_UNAVAILABLE, ingest.on_canonical_unavailable)

@@ -1,0 +1,136 @@
+"""Which text counts, and under which identity: the site's wherever the site has spoken.
+
+A reader is never refused because site and reader disagree; the disagreement becomes an anomaly (specification 2.9).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from platforms.identity import content_hash, fit_occurrences, occurrences_hash, version_hash
+
+from contracts.v1 import Event, IntegrityAnomalyDetected, VersionRegistered, VersionSeen, VersionVerified
+from contracts.v1.ids import post_id, version_id
+from contracts.v1.parts import (
+    Author,
+    CanonicalPage,
+    ImageOccurrence,
+    Observation,
+    PostRef,
+    Provenance,
+    Sighting,
+    TextRef,
+)
+from platforms.text import word_count
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the log already says about a version."""
+
+    registered: bool = False
+    verified: bool = False
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A version, derived from content alone, and what contradicts the reader."""
+
+    post: PostRef
+    post_id: UUID
+    version_id: UUID
+    version_hash: str
+    text: str
+    occurrences_hash: str
+    occurrences: tuple[ImageOccurrence, ...]
+    verified: bool
+    anomalies: tuple[IntegrityAnomalyDetected, ...]
+
+
+def pin(observation: Observation, observed_text: str, page: CanonicalPage | None, canonical_text: str | None) -> Pinned:
+    """Decide which text and identity the version has.
+
+    Shapes: both texts are normalised; `canonical_text` belongs to `page`.
+    """
+    verified = page is not None and bool(canonical_text)
+    post = page.post if page is not None and verified else observation.post
+    text = canonical_text if verified and canonical_text else observed_text
+    occurrences, dropped = fit_occurrences(observation.occurrences, text)
+    hashed = occurrences_hash(occurrences)
+    derived = version_hash(content_hash(text), hashed)
+    post_uuid = post_id(post)
+    contradictions = []
+    if post != observation.post:
+        contradictions.append(("identity", observation.post.external_id, post.external_id))
+    if verified and observed_text and content_hash(observed_text) != content_hash(text):
+        contradictions.append(("content", content_hash(observed_text), content_hash(text)))
+    if dropped:
+        contradictions.append(("image_occurrences", "; ".join(dropped), f"{len(occurrences)} kept"))
+    return Pinned(
+        post=post,
+        post_id=post_uuid,
+        version_id=version_id(post_uuid, derived),
+        version_hash=derived,
+        text=text,
+        occurrences_hash=hashed,
+        occurrences=tuple(occurrences),
+        verified=verified,
+        anomalies=tuple(
+            IntegrityAnomalyDetected(
+                post_id=post_uuid,
+                post=post,
+                observation_id=observation.observation_id,
+                kind=kind,
+                observed=observed[:1_000],
+                canonical=canonical[:1_000],
+            )
+            for kind, observed, canonical in contradictions
+        ),
+    )
+
+
+def facts(
+    pinned: Pinned,
+    known: Known,
+    content: TextRef,
+    observation: Observation,
+    page: CanonicalPage | None,
+    author: Author | None,
+) -> list[Event]:
+    """What happened, the version's own fact last: it is the answer the reader waits for."""
+    provenance: Provenance = "SERVER_VERIFIED" if pinned.verified or known.verified else "CLIENT_FALLBACK"
+    sighting = Sighting(
+        observation_id=observation.observation_id,
+        url=observation.url,
+        author=author,
+        server_html=page.html if page is not None and pinned.verified else None,
+        client_html=observation.html,
+        image_urls=observation.image_urls,
+        metadata=observation.metadata,
+    )
+    version: Event
+    if not known.registered:
+        version = VersionRegistered(
+            version_id=pinned.version_id,
+            post_id=pinned.post_id,
+            post=pinned.post,
+            version_hash=pinned.version_hash,
+            provenance=provenance,
+            sighting=sighting,
+            content=content,
+            word_count=word_count(pinned.text),
+            occurrences_hash=pinned.occurrences_hash,
+            occurrences=pinned.occurrences,
+        )
+    else:
+        kind = VersionVerified if pinned.verified and not known.verified else VersionSeen
+        version = kind(
+            version_id=pinned.version_id,
+            post_id=pinned.post_id,
+            post=pinned.post,
+            version_hash=pinned.version_hash,
+            provenance=provenance,
+            sighting=sighting,
+        )
+    return [*pinned.anomalies, version]

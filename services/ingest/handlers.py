@@ -1,0 +1,62 @@
+"""From a checked observation to a version."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from platforms.base import Platform
+
+from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event
+from contracts.v1.parts import CanonicalPage, Observation
+from kit.errors import Reject
+from platforms import platform
+from platforms.text import UnparseableHtml, normalize
+from services.ingest.domain import facts, pin
+from services.ingest.ports import Texts, Versions
+
+
+class Ingest:
+    """Pins what was seen to a version."""
+
+    def __init__(self, texts: Texts, versions: Versions) -> None:
+        self._texts = texts
+        self._versions = versions
+
+    async def on_canonical_fetched(self, event: CanonicalFetched, attempt: int) -> AsyncIterator[Event]:
+        """The site served the page: its text and identity count."""
+        async for fact in self._pin(event.observation, event.page):
+            yield fact
+
+    async def on_canonical_unavailable(self, event: CanonicalUnavailable, attempt: int) -> AsyncIterator[Event]:
+        """Nobody but the reader vouches for the text."""
+        async for fact in self._pin(event.observation, None):
+            yield fact
+
+    async def _pin(self, observation: Observation, page: CanonicalPage | None) -> AsyncIterator[Event]:
+        site = platform(observation.post.platform)
+        canonical_text = None
+        if page is not None:
+            canonical_text = _extract(site, await self._texts.get_text(page.html))
+        observed_text = await self._observed(site, observation)
+        if not observed_text and not canonical_text:
+            raise Reject("the page has no text")
+        pinned = pin(observation, observed_text, page, canonical_text)
+        content = await self._texts.put_text(pinned.text)
+        known = await self._versions.known(pinned.version_id)
+        author = site.author(observation.metadata)
+        for fact in facts(pinned, known, content, observation, page, author):
+            yield fact
+
+    async def _observed(self, site: Platform, observation: Observation) -> str:
+        if observation.text is not None:
+            return normalize(await self._texts.get_text(observation.text))
+        if observation.html is not None:
+            return _extract(site, await self._texts.get_text(observation.html)) or ""
+        return ""
+
+
+def _extract(site: Platform, html: str) -> str | None:
+    try:
+        return site.extract_text(html)
+    except UnparseableHtml:
+        return None

@@ -1,0 +1,1 @@
+"""Runs the model over a version, and concludes when every candidate has a verdict."""

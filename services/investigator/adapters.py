@@ -1,0 +1,154 @@
+"""The investigator's view of the log, and the loop that concludes investigations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+from pydantic import TypeAdapter, ValidationError
+
+from contracts.topology import ERRATA, MARKS
+from contracts.v1 import (
+    PREFIX,
+    InvestigationRequested,
+    OnceEvent,
+    Undecodable,
+    VersionRegistered,
+    VersionSeen,
+    VersionVerified,
+    decode,
+)
+from contracts.v1.parts import InvestigationInput
+from contracts.v1.version import VersionEvent
+from kit.bus import AlreadyThere, Bus
+from kit.history import history, latest
+from kit.kv import Bucket
+from kit.ordered import OrderedLog, Recorded
+from kit.vault import UserKeys
+from services.investigator.conclude import Open
+from services.investigator.domain import Entry
+
+MARK = "investigator-conclude"
+MARK_EVERY_S = 0.5
+INVESTIGATION = f"{PREFIX}investigation."
+CLAIM = f"{PREFIX}claim."
+
+log = structlog.get_logger(__name__)
+_moment = TypeAdapter(datetime)
+
+
+class EventLog:
+    """History and snapshots, read from the log each time."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
+        """One investigation's own facts in order."""
+        return [Entry(past.sequence, past.envelope.event) for past in await history(self._bus, str(investigation_id))]
+
+    async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
+        """The version's text, with the best provenance and the newest description the log has."""
+        subjects = [f"{event.SUBJECT}.{version_id}" for event in (VersionRegistered, VersionVerified, VersionSeen)]
+        facts = [past.envelope.event for past in await latest(self._bus, *subjects)]
+        sightings = [fact for fact in facts if isinstance(fact, VersionEvent)]
+        registered = next((fact for fact in sightings if isinstance(fact, VersionRegistered)), None)
+        if registered is None:
+            return None
+        newest = sightings[-1].sighting
+        verified = any(fact.provenance == "SERVER_VERIFIED" for fact in sightings)
+        published = newest.metadata.get("published_at") or newest.metadata.get("posted_at")
+        return InvestigationInput(
+            provenance="SERVER_VERIFIED" if verified else "CLIENT_FALLBACK",
+            platform=registered.post.platform,
+            url=newest.url,
+            author_name=newest.author.display_name if newest.author else None,
+            published_at=_moment_or_none(published),
+            content=registered.content,
+        )
+
+
+class Concluder:
+    """Folds the log and publishes the end of each investigation; keeps a low-water mark, so a restart is short."""
+
+    def __init__(self, bus: Bus, keys: UserKeys) -> None:
+        self._bus = bus
+        self._keys = keys
+        self._open: dict[str, Open] = {}
+        self._correlations: dict[str, UUID] = {}
+        self._undecided: set[str] = set()
+        self._last = 0
+
+    async def run(self) -> None:
+        """Fold for ever."""
+        marks = await Bucket.open(self._bus, MARKS)
+        mark = int(await marks.get(MARK) or b"0")
+        self._open.clear()
+        self._last = mark
+        marker = asyncio.create_task(self._keep_mark(marks))
+        try:
+            async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1).batches():
+                await self._fold(batch)
+        finally:
+            marker.cancel()
+
+    async def _fold(self, batch: Sequence[Recorded]) -> None:
+        touched: dict[str, UUID] = {}
+        for recorded in batch:
+            self._last = recorded.sequence
+            if not recorded.subject.startswith((INVESTIGATION, CLAIM)):
+                continue
+            try:
+                envelope = decode(recorded.subject, recorded.data)
+            except Undecodable as error:
+                log.warning("undecodable fact passed over", sequence=recorded.sequence, error=str(error))
+                continue
+            key = envelope.event.key()
+            state = self._open.get(key)
+            if state is None:
+                if not isinstance(envelope.event, InvestigationRequested):
+                    continue  # a straggler of an investigation that is over
+                state = self._open[key] = Open(since=recorded.sequence)
+            state.add(recorded.sequence, envelope.event)
+            touched[key] = envelope.id
+            self._correlations[key] = envelope.correlation
+        await asyncio.gather(*(self._settle(key, cause) for key, cause in touched.items()))
+
+    async def _settle(self, key: str, cause: UUID) -> None:
+        state = self._open[key]
+        if state.over:
+            if state.request is not None and state.request.key_source == "USER":
+                await self._keys.discard(UUID(key))
+            self._forget(key)
+            return
+        end = state.decide()
+        if end is not None:
+            await self._publish(end, self._correlations[key], cause)
+
+    async def _publish(self, end: OnceEvent, correlation: UUID, cause: UUID) -> None:
+        with suppress(AlreadyThere):  # a replica was faster, or this is a replay: its fact is on its way to us
+            await self._bus.publish(end, correlation=correlation, cause=cause)
+
+    def _forget(self, key: str) -> None:
+        del self._open[key]
+        self._correlations.pop(key, None)
+
+    async def _keep_mark(self, marks: Bucket) -> None:
+        written = None
+        while True:
+            await asyncio.sleep(MARK_EVERY_S)
+            mark = min((state.since - 1 for state in self._open.values()), default=self._last)
+            if mark != written:
+                await marks.put(MARK, str(mark).encode())
+                written = mark
+
+
+def _moment_or_none(value: object) -> datetime | None:
+    try:
+        return _moment.validate_python(value) if isinstance(value, str) else None
+    except ValidationError:
+        return None

@@ -1,0 +1,20 @@
+"""The investigator, put together."""
+
+from __future__ import annotations
+
+from contracts.topology import INVESTIGATOR_INVESTIGATION_REQUESTED
+from kit.host import Host
+from kit.settings import load
+from services.investigator.adapters import Concluder, EventLog
+from services.investigator.handlers import Investigator
+from services.investigator.settings import InvestigatorSettings
+
+
+async def build(host: Host) -> None:
+    """Subscribe the handler and start the fold that concludes."""
+    settings = load(InvestigatorSettings)
+    investigator = Investigator(EventLog(host.bus), host.blobs, host.user_keys, host.model, host.clock, host.worker)
+    host.delivery.subscribe(
+        INVESTIGATOR_INVESTIGATION_REQUESTED, investigator.on_investigation_requested, slots=settings.slots
+    )
+    host.keep_running("investigator-conclude", Concluder(host.bus, host.user_keys).run)

@@ -1,0 +1,120 @@
+"""What is left to do for an investigation, decided from its own history and nothing else.
+
+A redelivery, a crash and a second replica all come here with the same history and get the same answer; that is why work
+already in the log is never bought again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from contracts.v1 import (
+    ClaimProposed,
+    Event,
+    InvestigationCompleted,
+    InvestigationDrafted,
+    InvestigationFailed,
+    InvestigationRequested,
+    InvestigationStarted,
+)
+from contracts.v1.investigation import FailureClass
+from contracts.v1.parts import InvestigationInput, Prompt
+
+MAX_ATTEMPTS = 4
+RETRY_BASE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One fact of the investigation with its place in the log."""
+
+    sequence: int
+    event: Event
+
+
+@dataclass(frozen=True)
+class Run:
+    """Start attempt number `attempt`; `input` and `prompt` are those of earlier attempts, if there were any."""
+
+    attempt: int
+    attempt_of_round: int
+    follows_start: int
+    follows_draft: int
+    follows_failure: int
+    input: InvestigationInput | None
+    prompt: Prompt | None
+    proposed: dict[UUID, int]
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """Every attempt of this round was used up without a result."""
+
+    attempt: int
+    follows_failure: int
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """The result is there, or on its way without us."""
+
+
+@dataclass(frozen=True)
+class NotYet:
+    """The log shown to us does not hold the request itself: it lags, look again."""
+
+
+Step = Run | GiveUp | Nothing | NotYet
+
+
+def plan(request: InvestigationRequested, history: Sequence[Entry]) -> Step:
+    """Decide what a worker that holds `request` has to do."""
+    attempts = attempts_before = round_ = 0
+    last: dict[type[Event], int] = {}
+    drafted_attempt = 0
+    over = False
+    taken: InvestigationInput | None = None
+    prompt: Prompt | None = None
+    proposed: dict[UUID, int] = {}
+    for entry in history:
+        event = entry.event
+        last[type(event)] = entry.sequence
+        if isinstance(event, InvestigationRequested):
+            round_, over, attempts_before = event.round, False, attempts
+        elif isinstance(event, InvestigationStarted):
+            attempts, taken, prompt = max(attempts, event.attempt), event.input, event.prompt
+        elif isinstance(event, InvestigationDrafted):
+            drafted_attempt = max(drafted_attempt, event.attempt)
+        elif isinstance(event, ClaimProposed):
+            proposed.setdefault(event.claim_id, event.ordinal)
+        elif isinstance(event, InvestigationCompleted | InvestigationFailed):
+            over = True
+    if round_ < request.round:
+        return NotYet()
+    if over or request.round < round_ or (attempts and drafted_attempt == attempts):
+        return Nothing()
+    follows_failure = last.get(InvestigationFailed, 0)
+    if attempts - attempts_before >= MAX_ATTEMPTS:
+        return GiveUp(attempts, follows_failure)
+    return Run(
+        attempt=attempts + 1,
+        attempt_of_round=attempts + 1 - attempts_before,
+        follows_start=last.get(InvestigationStarted, 0),
+        follows_draft=last.get(InvestigationDrafted, 0),
+        follows_failure=follows_failure,
+        input=taken,
+        prompt=prompt,
+        proposed=proposed,
+    )
+
+
+def next_step(run: Run, failure: FailureClass) -> float | None:
+    """Seconds until the next attempt after this failure, None if the investigation ends with it.
+
+    Units: 10, 20, 40 seconds. Source: specification 3.7.
+    """
+    if failure != "TRANSIENT" or run.attempt_of_round >= MAX_ATTEMPTS:
+        return None
+    return RETRY_BASE_S * 2.0 ** (run.attempt_of_round - 1)

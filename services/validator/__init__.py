@@ -1,0 +1,1 @@
+"""Judges candidates: a rule first, then a strict model; an error is never an approval."""

@@ -1,0 +1,45 @@
+"""What the validator needs from outside."""
+
+from __future__ import annotations
+
+from typing import Protocol
+from uuid import UUID
+
+from contracts.v1 import InvestigationStarted
+from contracts.v1.parts import TextRef
+from kit.models.base import Model, ModelError, ReviewBrief, Verdict
+
+
+class Runs(Protocol):
+    """What the log says about the run that a claim belongs to. Each raises Retry if the log cannot be read now."""
+
+    async def started(self, investigation_id: UUID) -> InvestigationStarted | None:
+        """How the run was started; None if the log does not show it."""
+        ...
+
+    async def judged(self, investigation_id: UUID, claim_id: UUID) -> bool:
+        """Whether the claim has a verdict already."""
+        ...
+
+
+class Blobs(Protocol):
+    """Texts by reference."""
+
+    async def get_text(self, ref: TextRef) -> str:
+        """The text itself."""
+        ...
+
+    async def put_text(self, text: str) -> TextRef:
+        """Name a text, storing it where it is too large for an event."""
+        ...
+
+
+class Keys(Protocol):
+    """Readers' own keys."""
+
+    async def open(self, investigation: UUID) -> str:
+        """The key of a run. Raises: LookupError: it expired or cannot be opened."""
+        ...
+
+
+__all__ = ["Blobs", "Keys", "Model", "ModelError", "ReviewBrief", "Runs", "Verdict"]
