@@ -1,0 +1,68 @@
+# The two commands for newcomers are `make demo` and `make test`; `make help` lists the rest.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test quick lint bench vectors requirements up clean lock
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+demo: $(VENV)/run.stamp ## See a wrong sentence found, validated and published (ARGS=--once ends by itself)
+	@$(BIN)/openerrata demo $(ARGS)
+
+up: $(VENV)/run.stamp ## Run all services here (ARGS="--port N" …)
+	@$(BIN)/openerrata up $(ARGS)
+
+test: $(VENV)/dev.stamp lint ## Run everything but benchmarks (ARGS="-k word" …)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+quick: $(VENV)/dev.stamp ## Run the tests that need no server, in seconds
+	$(BIN)/python -m pytest -n $(WORKERS) -q tests/unit tests/contract tests/architecture $(ARGS)
+
+lint: $(VENV)/dev.stamp ## Check style, types and import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/dev.stamp ## Measure against raw limits of the same run (ARGS="gateway pipeline projector")
+	$(BIN)/python -m tests.bench $(ARGS)
+
+vectors: $(VENV)/dev.stamp ## Run a folder of golden vectors through our code (DIR=…)
+	$(BIN)/python -m tests.conformance $(DIR)
+
+requirements: $(VENV)/dev.stamp ## List requirement rows that no test shows
+	$(BIN)/python -m tests.requirements $(ARGS)
+
+lock: ## Pin every dependency with its hashes
+	$(PIP) install --quiet pip-tools
+	$(BIN)/pip-compile $(LOCK) --extra install --output-file requirements/run.txt pyproject.toml
+	$(BIN)/pip-compile $(LOCK) --extra install --extra dev --constraint requirements/run.txt \
+	    --output-file requirements/dev.txt pyproject.toml
+
+LOCK := --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --strip-extras \
+        --allow-unsafe --no-header
+
+clean: ## Remove what the commands above created, the demo's data included
+	rm -rf .openerrata $(VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "OpenErrata needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(VENV)/bin/python
+	@echo "installing pinned dependencies into $(VENV) (once)"
+	@$(PIP) install --quiet --no-deps --require-hashes --no-compile -r requirements/run.txt
+	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
+	@echo "installing pinned development tools into $(VENV) (once)"
+	@$(PIP) install --quiet --no-deps --require-hashes --no-compile -r requirements/dev.txt
+	@touch $@
