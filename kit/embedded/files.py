@@ -1,0 +1,49 @@
+"""Files of a data folder are private and appear whole: a reader never sees half of one, and no other user sees any.
+
+A crash in the middle of a write would otherwise leave a folder that cannot be started again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from kit.embedded.errors import EmbeddedError
+
+SOCKET_PATH_BYTES = 107  # sun_path without its end mark
+LONGEST_SOCKET_NAME = ".s.PGSQL.5432"
+UNQUOTED = re.compile(rb"[\w/.-]+")  # PostgreSQL splits lists of folders at commas, and trims and unquotes the parts
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file at once, readable by its owner only."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    with contextlib.suppress(FileNotFoundError):
+        fresh.unlink()
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    fresh.replace(path)
+
+
+def socket_dir(data_dir: Path, uid: int | None) -> Path:
+    """A private folder for Unix sockets: in the data folder if the path is short and plain, else in the temporary one.
+
+    Raises: EmbeddedError when the folder is there already and is not ours.
+    """
+    folder = data_dir / "run"
+    path = os.fsencode(folder / LONGEST_SOCKET_NAME)
+    if len(path) > SOCKET_PATH_BYTES or not UNQUOTED.fullmatch(path):
+        digest = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
+        folder = Path(tempfile.gettempdir()) / f"openerrata-{os.geteuid()}-{digest}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    owner = folder.lstat().st_uid
+    if folder.is_symlink() or owner not in (os.geteuid(), uid):
+        raise EmbeddedError(f"{folder} belongs to user {owner}, not to us; remove it, or choose a shorter data folder")
+    folder.chmod(0o700)
+    if uid is not None:
+        os.chown(folder, uid, -1)
+    return folder

@@ -1,0 +1,72 @@
+"""One process owns a data folder, and the kernel keeps the account: the lock lasts as long as anybody holds it open.
+
+The servers hold it open too. After a killed owner the folder is therefore free only when its servers are gone, and the
+next start waits for them instead of meeting their ports and pid files.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+from kit.embedded.errors import DataDirInUse
+
+LEFTOVERS_TIMEOUT_S = 20.0
+POLL_S = 0.02
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and not just an unread exit code."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+def _holder(fd: int) -> int | None:
+    written = os.pread(fd, 20, 0)
+    return int(written) if written.isdigit() and _runs(int(written)) else None
+
+
+class DataDirLock:
+    """The held lock of a data folder; `fd` is what children inherit.
+
+    Raises: DataDirInUse when a live process holds it.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self.fd = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        deadline = time.monotonic() + LEFTOVERS_TIMEOUT_S
+        while True:
+            try:
+                fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                holder = _holder(self.fd)
+                if holder is not None or time.monotonic() > deadline:
+                    os.close(self.fd)
+                    raise DataDirInUse(data_dir, holder) from None
+                time.sleep(POLL_S)
+        os.ftruncate(self.fd, 0)
+        os.pwrite(self.fd, str(os.getpid()).encode(), 0)
+
+    def release(self) -> None:
+        """Give the folder free; the file stays, since removing it would let two processes lock two files."""
+        os.close(self.fd)
+
+
+def holder_of(data_dir: Path) -> int | None:
+    """The live process that holds a data folder, if any."""
+    try:
+        fd = os.open(data_dir / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _holder(fd)
+    finally:
+        os.close(fd)
+    return None

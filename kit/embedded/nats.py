@@ -1,0 +1,69 @@
+"""NATS with JetStream as a child. Durable means `sync_interval: always`: an acknowledged event survives a power cut.
+
+With the server's default of two minutes, events already acknowledged were lost when the power went.
+"""
+
+from __future__ import annotations
+
+import json
+
+from kit.embedded.child import Child, Program
+from kit.embedded.files import write_private
+from kit.embedded.ports import LOOPBACK, keep_ports, listens, usable
+from kit.embedded.programs import script
+from kit.embedded.server import Home, answers
+
+MAX_PAYLOAD_BYTES = 8 * 1024 * 1024
+MEMORY_STREAMS_BYTES = 256 * 1024 * 1024
+
+
+class Nats:
+    """One NATS server; its folder keeps the streams and the ports."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def start(self) -> Child:
+        """Start the server; it is not ready yet."""
+        home = self._home
+        home.folder.mkdir(mode=0o700, exist_ok=True)
+        self._client_port, self._monitor_port = self._ports = keep_ports(home.folder / "ports.json", 2)
+        jetstream = {"store_dir": "jetstream", "max_memory_store": MEMORY_STREAMS_BYTES}
+        config = {
+            "server_name": "openerrata",
+            "listen": f"{LOOPBACK}:{self._client_port}",
+            "http": f"{LOOPBACK}:{self._monitor_port}",
+            "max_payload": MAX_PAYLOAD_BYTES,
+            "jetstream": jetstream | ({"sync_interval": "always"} if home.durable else {}),
+        }
+        # The server's configuration language contains JSON, but not its escapes: every path in it is relative.
+        write_private(home.folder / "nats.json", json.dumps(config, indent=1))
+        self._child = Child(
+            Program(
+                name="nats",
+                argv=(script("nats-server"), "-c", "nats.json"),
+                log=home.log,
+                cwd=home.folder,
+                env={"GOMEMLIMIT": "256MiB"},
+                keep_open=(home.lock_fd,),
+            )
+        )
+        return self._child
+
+    def ready(self) -> bool:
+        """Whether our own process listens and reports health."""
+        return listens(self._child.pid, self._ports) and answers(self._monitor_port, "/healthz")
+
+    def ports_taken(self) -> bool:
+        """After an early end: whether somebody else holds one of the ports."""
+        return not usable(self._ports)
+
+    def endpoints(self) -> dict[str, str]:
+        """Where clients and the monitor connect."""
+        return {
+            "nats_url": f"nats://{LOOPBACK}:{self._client_port}",
+            "nats_monitor_url": f"http://{LOOPBACK}:{self._monitor_port}",
+        }
+
+    def tidy(self) -> None:
+        """Nothing is left outside."""

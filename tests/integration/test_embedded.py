@@ -1,0 +1,214 @@
+"""The servers we run ourselves: what they keep, whom they serve, what they tell."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import signal
+import socket
+import stat
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import nats
+import psutil
+import pytest
+from minio import Minio
+from sqlalchemy import create_engine, text
+
+from kit.embedded import DataDirInUse, EmbeddedError, EmbeddedStack, Endpoints, running_endpoints
+
+
+async def write_everywhere(at: Endpoints) -> None:
+    """One fact in each server."""
+    client = await nats.connect(at.nats_url)
+    await client.jetstream().add_stream(name="KEPT", subjects=["kept"])
+    await client.jetstream().publish("kept", b"event")
+    await client.close()
+    engine = create_engine(at.database_url)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE kept AS SELECT 'row' AS word"))
+    engine.dispose()
+    s3(at).put_object(at.s3_bucket, "kept", io.BytesIO(b"bytes"), 5)
+
+
+async def read_everywhere(at: Endpoints) -> tuple[bytes | None, str, bytes]:
+    """The facts written."""
+    client = await nats.connect(at.nats_url)
+    event = (await client.jetstream().get_msg("KEPT", 1)).data
+    await client.close()
+    engine = create_engine(at.database_url)
+    with engine.begin() as connection:
+        row = connection.execute(text("SELECT word FROM kept")).scalar_one()
+    engine.dispose()
+    with s3(at).get_object(at.s3_bucket, "kept") as answer:
+        return event, row, answer.read()
+
+
+def s3(at: Endpoints) -> Minio:
+    """A client for the S3 door."""
+    return Minio(at.s3_endpoint.removeprefix("http://"), at.s3_access_key, at.s3_secret_key, secure=False)
+
+
+def listeners(pid: int) -> list[str]:
+    """Addresses on which a process and its children listen, as the kernel tells somebody else."""
+    process = psutil.Process(pid)
+    family = [process, *process.children(recursive=True)]
+    open_now = [entry for member in family for entry in member.net_connections("inet")]
+    return [entry.laddr.ip for entry in open_now if entry.status == psutil.CONN_LISTEN]
+
+
+async def test_a_restart_keeps_data_and_addresses(tmp_path: Path) -> None:
+    stack = EmbeddedStack(tmp_path / "data")
+    with stack:
+        before = stack.endpoints
+        await write_everywhere(before)
+    with stack:
+        assert stack.endpoints == before
+        assert await read_everywhere(stack.endpoints) == (b"event", "row", b"bytes")
+
+
+async def test_data_survives_a_change_of_ports(tmp_path: Path) -> None:
+    stack = EmbeddedStack(tmp_path / "data")
+    with stack:
+        before = stack.endpoints
+        await write_everywhere(before)
+    for record in (tmp_path / "data").rglob("ports.json"):
+        record.unlink()
+    with stack:
+        assert stack.endpoints.s3_endpoint != before.s3_endpoint
+        assert await read_everywhere(stack.endpoints) == (b"event", "row", b"bytes")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    """All servers, for tests that only look."""
+    with EmbeddedStack(tmp_path_factory.mktemp("running") / "data", durable=False) as stack:
+        yield stack
+
+
+def test_everything_listens_on_loopback_only(running: EmbeddedStack) -> None:
+    heard = {name: set(listeners(pid)) for name, pid in running.pids.items()}
+    assert heard == {"nats": {"127.0.0.1"}, "seaweedfs": {"127.0.0.1"}, "postgres": set()}
+
+
+def test_nothing_reports_home(running: EmbeddedStack) -> None:
+    assert "-master.telemetry=false" in psutil.Process(running.pids["seaweedfs"]).cmdline()
+
+
+def test_no_server_sees_our_environment(running: EmbeddedStack) -> None:
+    ours = {"PATH", "LANG", "GOMEMLIMIT", "HOME", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
+    for pid in running.pids.values():
+        assert set(psutil.Process(pid).environ()) <= ours
+
+
+def test_what_is_written_down_is_private(running: EmbeddedStack) -> None:
+    data = running.data_dir
+    for file in (data / "endpoints.json", data / "seaweedfs" / "keys.json"):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    for folder in (data, data / "run", data / "postgres"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_where_the_servers_are_is_written_down_while_they_run(tmp_path: Path) -> None:
+    with EmbeddedStack(tmp_path, durable=False, services=("nats",)) as stack:
+        assert running_endpoints(tmp_path) == stack.endpoints
+    assert running_endpoints(tmp_path) is None
+    with pytest.raises(EmbeddedError, match="not running"):
+        _ = stack.endpoints
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_durable_means_that_an_acknowledgement_is_on_the_disk(tmp_path: Path, durable: bool) -> None:
+    with EmbeddedStack(tmp_path / "data", durable=durable, services=("nats", "postgres")) as stack:
+        with urllib.request.urlopen(f"{stack.endpoints.nats_monitor_url}/varz") as answer:
+            broker = json.load(answer)
+        assert broker["jetstream"]["config"].get("sync_always", False) is durable
+        assert broker["max_payload"] == 8 * 1024 * 1024
+        engine = create_engine(stack.endpoints.database_url)
+        with engine.begin() as connection:
+            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                assert connection.execute(text(f"SHOW {setting}")).scalar_one() == ("on" if durable else "off")
+        engine.dispose()
+
+
+def test_a_port_somebody_took_meanwhile_is_replaced(tmp_path: Path) -> None:
+    stack = EmbeddedStack(tmp_path / "data", durable=False, services=("nats",))
+    with stack:
+        before = stack.endpoints.nats_url
+    with socket.create_server(("127.0.0.1", int(before.rpartition(":")[2]))), stack:
+        assert stack.endpoints.nats_url != before
+        replaced = stack.endpoints.nats_url
+    with stack:
+        assert stack.endpoints.nats_url == replaced
+
+
+def test_a_path_too_long_for_a_socket_is_no_obstacle(tmp_path: Path) -> None:
+    data = tmp_path / ("long, and 'quoted' " + "x" * 100)
+    with EmbeddedStack(data, durable=False, services=("postgres",)) as stack:
+        engine = create_engine(stack.endpoints.database_url)
+        with engine.begin() as connection:
+            folder = Path(connection.execute(text("SHOW unix_socket_directories")).scalar_one())
+        engine.dispose()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert not folder.exists()
+
+
+def test_a_server_that_cannot_start_says_why_and_leaves_nothing_running(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    (data / "nats").mkdir(parents=True)
+    (data / "nats" / "jetstream").write_text("not a folder")
+    stack = EmbeddedStack(data, durable=False, services=("nats", "postgres"))
+    with pytest.raises(EmbeddedError, match=r"nats ended with code 1;[^$]*storage directory"):
+        stack.start()
+    assert stack.pids == {}
+    assert running_endpoints(data) is None
+    (data / "nats" / "jetstream").unlink()
+    with stack:
+        assert running_endpoints(data) == stack.endpoints
+
+
+def test_a_folder_that_is_a_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("")
+    with pytest.raises(EmbeddedError, match="cannot run servers in"):
+        EmbeddedStack(tmp_path / "data").start()
+
+
+def test_the_same_folder_twice_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+    with EmbeddedStack(tmp_path / "data", durable=False, services=("nats",)) as stack:
+        with pytest.raises(DataDirInUse, match=f"in use by process {os.getpid()}"):
+            EmbeddedStack(tmp_path / "data", durable=False, services=("nats",)).start()
+        with pytest.raises(EmbeddedError, match="running already"):
+            stack.start()
+        assert running_endpoints(tmp_path / "data") == stack.endpoints
+
+
+def test_a_thread_must_not_start_servers_since_they_would_die_with_it(tmp_path: Path) -> None:
+    refusals: list[str] = []
+
+    def try_it() -> None:
+        try:
+            EmbeddedStack(tmp_path / "data", durable=False, services=("nats",)).start()
+        except EmbeddedError as refusal:
+            refusals.append(str(refusal))
+
+    thread = threading.Thread(target=try_it)
+    thread.start()
+    thread.join()
+    assert len(refusals) == 1
+    assert "main thread" in refusals[0]
+
+
+async def test_the_host_learns_that_a_server_died(tmp_path: Path) -> None:
+    with EmbeddedStack(tmp_path / "data", durable=False, services=("nats", "postgres")) as stack:
+        watching = asyncio.create_task(stack.watch())
+        await asyncio.wait([watching], timeout=0)
+        assert not watching.done()
+        os.kill(stack.pids["nats"], signal.SIGKILL)
+        why = await asyncio.wait_for(watching, 10)
+        assert str(why).startswith("nats ended with code -9;")
+        assert str(await stack.watch()) == str(why)

@@ -1,0 +1,105 @@
+"""A port that was free a moment ago: somebody else may be faster, and must not be taken for our own server."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from kit.embedded import EmbeddedError
+from kit.embedded.child import Child, Program
+from kit.embedded.nats import Nats
+from kit.embedded.ports import LOOPBACK, listening, listens, usable
+from kit.embedded.server import Home, Server, wait_until_ready
+
+
+class Scripted:
+    """A server that ends at once so many times, then stays; it is ready when it stays, or never."""
+
+    def __init__(self, folder: Path, *, ends: int, taken: bool = True, ever_ready: bool = True) -> None:
+        self._folder, self._ends, self._taken, self._ever_ready = folder, ends, taken, ever_ready
+        self.children: list[Child] = []
+
+    def start(self) -> Child:
+        command = ("false",) if len(self.children) < self._ends else ("sleep", "60")
+        self.children.append(Child(Program("scripted", command, log=self._folder / "log", cwd=self._folder)))
+        return self.children[-1]
+
+    def ready(self) -> bool:
+        return self._ever_ready and len(self.children) > self._ends
+
+    def ports_taken(self) -> bool:
+        return self._taken
+
+    def endpoints(self) -> dict[str, str]:
+        return {}
+
+    def tidy(self) -> None:
+        """Nothing is left."""
+
+    def stop(self) -> None:
+        for child in self.children:
+            child.ask_to_stop()
+            child.wait_stopped(5)
+
+
+def test_a_server_that_lost_its_ports_is_started_again(tmp_path: Path) -> None:
+    server = Scripted(tmp_path, ends=2)
+    running: dict[Child, Server] = {server.start(): server}
+    wait_until_ready(running, 10)
+    assert len(server.children) == 3
+    assert list(running) == server.children[-1:]
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    ("server", "starts"), [({"ends": 1, "taken": False}, 1), ({"ends": 99}, 6)], ids=["not the ports", "too often"]
+)
+def test_a_server_that_ends_otherwise_is_a_failure(tmp_path: Path, server: dict[str, int], starts: int) -> None:
+    scripted = Scripted(tmp_path, ends=server["ends"], taken=bool(server.get("taken", True)))
+    with pytest.raises(EmbeddedError, match="scripted ended with code 1"):
+        wait_until_ready({scripted.start(): scripted}, 10)
+    assert len(scripted.children) == starts
+
+
+def test_a_server_that_is_never_ready_is_a_failure(tmp_path: Path) -> None:
+    scripted = Scripted(tmp_path, ends=0, ever_ready=False)
+    with pytest.raises(EmbeddedError, match="not ready in time"):
+        wait_until_ready({scripted.start(): scripted}, 0.05)
+    scripted.stop()
+
+
+def test_a_socket_belongs_to_the_process_that_holds_it() -> None:
+    with socket.create_server((LOOPBACK, 0)) as ours:
+        port = ours.getsockname()[1]
+        assert (LOOPBACK, port) in listening(os.getpid())
+        assert listens(os.getpid(), (port,))
+        assert not listens(os.getppid(), (port,))
+        assert not usable((port,))
+    assert not listens(os.getpid(), (port,))
+
+
+def test_a_stranger_on_our_port_is_not_our_server(tmp_path: Path) -> None:
+    # Bound but not listening: the port still looks free, as in the moment between looking and starting.
+    with socket.socket() as stranger, (tmp_path / "lock").open("w") as lock:
+        server = Nats(Home(tmp_path / "nats", tmp_path / "log", tmp_path, lock.fileno(), durable=False, plain_uid=None))
+        running: dict[Child, Server] = {server.start(): server}
+        wait_until_ready(running, 10)
+        port = int(server.endpoints()["nats_url"].rpartition(":")[2])
+        for child in running:
+            child.ask_to_stop()
+            child.wait_stopped(5)
+        stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        stranger.bind((LOOPBACK, port))
+        lost = server.start()
+        stranger.listen()
+        assert server.endpoints()["nats_url"].endswith(f":{port}")
+        running = {lost: server}
+        wait_until_ready(running, 10)
+        assert lost not in running
+        assert not server.endpoints()["nats_url"].endswith(f":{port}")
+        for child in running:
+            child.ask_to_stop()
+            child.wait_stopped(5)

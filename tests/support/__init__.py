@@ -1,0 +1,1 @@
+"""Fakes, factories and real servers for the tests; plain modules."""
