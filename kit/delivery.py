@@ -67,7 +67,6 @@ class Delivery:
     def __init__(self, bus: Bus, telemetry: Telemetry) -> None:
         self._bus = bus
         self._telemetry = telemetry
-        self._tasks: set[asyncio.Task[Any]] = set()
 
     def subscribe(self, consumer: Consumer, handler: Handler, *, slots: int | None = None) -> None:
         """Handle a consumer's messages, `slots` at a time; call before `start`."""
@@ -90,6 +89,10 @@ class Delivery:
     async def start(self) -> None:
         """Begin to take messages."""
         await self._bus.broker.start()
+
+    async def stop(self) -> None:
+        """Take no more messages, and wait for those being handled."""
+        await asyncio.gather(*(subscriber.stop() for subscriber in self._bus.broker.subscribers))
 
     async def _deliver(self, consumer: Consumer, handler: Handler, message: Msg) -> None:
         metadata = message.metadata

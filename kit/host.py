@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -50,6 +49,7 @@ class Host:
     _databases: dict[Role, Database] = field(default_factory=dict)
     _loops: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+    _stoppers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     _checks: dict[str, Check] = field(default_factory=dict)
     _broken: dict[str, str] = field(default_factory=dict)
     _remembered: tuple[float, dict[str, str]] | None = None
@@ -62,8 +62,12 @@ class Host:
         """Run something for as long as the process lives; if it fails it is started again and readiness says so."""
         self._loops[name] = loop
 
+    def on_stop(self, stop: Callable[[], Awaitable[None]]) -> None:
+        """Call this first when the process stops, last registered first: no new work from here on."""
+        self._stoppers.append(stop)
+
     def on_close(self, close: Callable[[], Awaitable[None]]) -> None:
-        """Call this when the process stops, last registered first."""
+        """Call this when no work is under way any more, last registered first."""
         self._closers.append(close)
 
     def check(self, name: str, check: Check) -> None:
@@ -71,20 +75,21 @@ class Host:
         self._checks[name] = check
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Take messages and run the loops until `stop`; then finish what is under way."""
+        """Take messages and run the loops until `stop`; then take no more, finish what is under way, and return."""
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._keep(name, loop), name=name) for name, loop in self._loops.items()]
             await self.delivery.start()
-            log.info("services are running", worker=self.worker)
             await stop.wait()
+            for stopper in reversed(self._stoppers):
+                await stopper()
+            await self.delivery.stop()
             for task in tasks:
                 task.cancel()
 
     async def close(self) -> None:
-        """Stop in the reverse order of starting."""
+        """Let go of what was opened."""
         for close in reversed(self._closers):
-            with suppress(Exception):
-                await close()
+            await close()
         for database in self._databases.values():
             await database.close()
         self.blobs.close()

@@ -1,25 +1,25 @@
 """Serving an ASGI application inside this process's event loop, beside everything else that runs in it.
 
-The socket is bound before anything is served and without port sharing: a second process on the same port fails at once and
-with a clear message, instead of silently taking half of the requests.
+The socket is bound before anything is served and without port sharing: a second process on the same port fails at
+once and with a clear message, instead of silently taking half of the requests.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from granian._granian import SocketHolder
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
-from granian.net import SocketHolder
 from granian.server.embed import Server
 
 BACKLOG = 1_024
-STOP_TIMEOUT_S = 10.0
+STOP_TIMEOUT_S = 10
 ACCEPT_TIMEOUT_S = 5.0
+
+_HOLDER: Any = SocketHolder  # its stub lacks the constructor that unpickling uses
 
 _QUIET: dict[str, Any] = {
     "version": 1,
@@ -50,7 +50,7 @@ class _Server(Server):
 
     def _init_shared_socket(self) -> None:
         self._ssp = None
-        self._shd = SocketHolder(self._bound.fileno(), False, BACKLOG)
+        self._shd: Any = _HOLDER(self._bound.detach(), False, BACKLOG)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -70,36 +70,48 @@ def bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-@asynccontextmanager
-async def serving(app: Any, bound: socket.socket) -> AsyncIterator[None]:
-    """Serve `app` on a bound socket for as long as the context lasts; requests under way are finished first."""
-    server = _Server(app, bound)
-    task = asyncio.create_task(server.serve())
-    try:
-        await _accepting(bound, task)
-        yield
-    finally:
-        server.stop()
-        with suppress(asyncio.CancelledError):
-            await task
-        bound.close()
+class HttpServer:
+    """One application on one bound socket, from `start` to `stop`."""
 
+    def __init__(self, app: Any, bound: socket.socket) -> None:
+        self.address: tuple[str, int] = bound.getsockname()[:2]
+        self._server = _Server(app, bound)
+        self._task: asyncio.Task[None] | None = None
 
-async def serve(app: Any, bound: socket.socket) -> None:
-    """Serve `app` until cancelled, or until the server ends, which is an error."""
-    async with serving(app, bound):
-        await asyncio.Event().wait()
+    @property
+    def url(self) -> str:
+        """Where it is reached from this machine."""
+        host, port = self.address
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
+    async def start(self) -> None:
+        """Serve from now on; returns when connections are accepted.
 
-async def _accepting(bound: socket.socket, task: asyncio.Task[None]) -> None:
-    address = bound.getsockname()[:2]
-    async with asyncio.timeout(ACCEPT_TIMEOUT_S):
-        while True:
-            with suppress(ConnectionRefusedError):
-                _, writer = await asyncio.open_connection(*address)
-                writer.close()
-                return
-            if task.done():
-                task.result()
-                raise RuntimeError("the HTTP server ended at once")
-            await asyncio.sleep(0.005)
+        Raises: RuntimeError, TimeoutError: the server did not start.
+        """
+        self._task = asyncio.create_task(self._server.serve())
+        async with asyncio.timeout(ACCEPT_TIMEOUT_S):
+            while not await self._accepts():
+                if self._task.done():
+                    self._task.result()
+                    raise RuntimeError("the HTTP server ended at once")
+                await asyncio.sleep(0.005)
+
+    async def stop(self) -> None:
+        """Accept nothing more, finish the requests under way, and let go of the port."""
+        if self._task is not None:
+            stop: Any = self._server.stop
+            stop()
+            await self._task
+
+    async def problem(self) -> str | None:
+        """What is wrong with the server, if anything; a readiness check."""
+        return "the HTTP server is not running" if self._task is None or self._task.done() else None
+
+    async def _accepts(self) -> bool:
+        try:
+            _, writer = await asyncio.open_connection(*self.address)
+        except ConnectionRefusedError:
+            return False
+        writer.close()
+        return True

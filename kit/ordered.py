@@ -23,6 +23,8 @@ from kit.bus import Bus
 
 BUFFER = 20_000
 RESTART_S = 0.5
+HEARTBEAT_S = 0.5
+"""The client notices a lost consumer by two to four missing heartbeats; its default of 5 s means 20 s of silence."""
 
 log = structlog.get_logger(__name__)
 
@@ -59,6 +61,7 @@ class OrderedLog:
                     self._subject,
                     stream=self._stream,
                     ordered_consumer=True,
+                    idle_heartbeat=HEARTBEAT_S,
                     cb=self._take,
                     pending_msgs_limit=-1,
                     pending_bytes_limit=-1,

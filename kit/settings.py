@@ -27,10 +27,11 @@ class Infrastructure(BaseSettings):
     s3_access_key: str | None = None
     s3_secret_key: SecretStr | None = None
     s3_bucket: str = "openerrata"
-    s3_secure: bool = False
     s3_region: str = "us-east-1"
     encryption_keys: SecretStr | None = None
     model: ModelChoice = "auto"
+    demo_pace_s: float = Field(default=0.0, ge=0)
+    ops_port: int | None = Field(default=None, ge=0, le=65_535)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 

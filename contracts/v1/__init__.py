@@ -49,6 +49,11 @@ _ENVELOPES: Final[dict[str, type[Envelope]]] = {
 }
 
 
+def message(event: type[Event]) -> type[Envelope]:
+    """What is stored when a fact of this class is published; its JSON Schema is the contract."""
+    return _ENVELOPES[event.SUBJECT]
+
+
 class Undecodable(ValueError):
     """The bytes on a subject are not the fact that the subject promises."""
 
@@ -105,4 +110,5 @@ __all__ = [
     "VersionVerified",
     "decode",
     "encode",
+    "message",
 ]

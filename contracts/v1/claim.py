@@ -1,7 +1,7 @@
 """The life of one candidate: proposed by the investigator, judged by a validator.
 
 The key is the investigation, so its whole history is one filter. A claim has one id per place in the text; whoever
-folds these takes the first verdict in the order of the log.
+folds these takes the first verdict of a round in the order of the log.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from contracts.v1.parts import ClaimPayload, TextRef, Usage
 
 
 class ClaimEvent(Event):
-    """Base of the claim's facts."""
+    """Base of the claim's facts. `round` is the request's: after a failure a claim is proposed and judged anew."""
 
     investigation_id: UUID
     claim_id: UUID
+    round: int = Field(default=1, ge=1)
 
     def key(self) -> str:
         return str(self.investigation_id)
 
     def identity(self) -> str:
-        return str(self.claim_id)
+        return f"{self.claim_id}|{self.round}"
 
 
 class ClaimProposed(ClaimEvent):

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from contracts.topology import ERRATA, MARKS
 from contracts.v1 import (
     PREFIX,
+    InvestigationFailed,
     InvestigationRequested,
     OnceEvent,
     Undecodable,
@@ -112,11 +113,22 @@ class Concluder:
             if state is None:
                 if not isinstance(envelope.event, InvestigationRequested):
                     continue  # a straggler of an investigation that is over
-                state = self._open[key] = Open(since=recorded.sequence)
+                state = self._open[key] = await self._opened(recorded.sequence, envelope.event)
             state.add(recorded.sequence, envelope.event)
             touched[key] = envelope.id
             self._correlations[key] = envelope.correlation
         await asyncio.gather(*(self._settle(key, cause) for key, cause in touched.items()))
+
+    async def _opened(self, sequence: int, request: InvestigationRequested) -> Open:
+        """An end must follow the end of the round before, which was forgotten when it came."""
+        if request.round == 1:
+            return Open(since=sequence)
+        ends = [
+            past.sequence
+            for past in await history(self._bus, request.key())
+            if isinstance(past.envelope.event, InvestigationFailed) and past.sequence < sequence
+        ]
+        return Open(since=sequence, last_failure=max(ends, default=0))
 
     async def _settle(self, key: str, cause: UUID) -> None:
         state = self._open[key]

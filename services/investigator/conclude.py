@@ -29,7 +29,10 @@ Verdict = ClaimApproved | ClaimRejected | ClaimValidationFailed
 
 @dataclass
 class Open:
-    """What is known of one investigation that is not over. `since` is the sequence of its first fact."""
+    """What is known of one investigation that is not over.
+
+    Units: `since` is the sequence of its request, `last_failure` that of an earlier round's end.
+    """
 
     since: int
     request: InvestigationRequested | None = None
@@ -41,10 +44,12 @@ class Open:
     over: bool = False
 
     def add(self, sequence: int, event: Event) -> None:
-        """Take the next fact; the first verdict on a claim counts."""
+        """Take the next fact; the first verdict on a claim in this round counts."""
         match event:
             case InvestigationRequested():
-                self.request, self.drafted, self.over = event, None, False
+                if self.request is None or event.round > self.request.round:
+                    self.request, self.drafted, self.over = event, None, False
+                    self.verdicts.clear()
             case InvestigationStarted():
                 self.started = event
             case InvestigationDrafted():
@@ -52,7 +57,8 @@ class Open:
             case ClaimRetained():
                 self.retained.setdefault(event.claim_id, event.payload)
             case ClaimApproved() | ClaimRejected() | ClaimValidationFailed():
-                self.verdicts.setdefault(event.claim_id, event)
+                if self.request is not None and event.round == self.request.round:
+                    self.verdicts.setdefault(event.claim_id, event)
             case InvestigationFailed():
                 self.over, self.last_failure = True, sequence
             case InvestigationCompleted():

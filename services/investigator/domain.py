@@ -82,18 +82,19 @@ def plan(request: InvestigationRequested, history: Sequence[Entry]) -> Step:
         event = entry.event
         last[type(event)] = entry.sequence
         if isinstance(event, InvestigationRequested):
-            round_, over, attempts_before = event.round, False, attempts
+            if event.round > round_:
+                round_, over, attempts_before, proposed = event.round, False, attempts, {}
         elif isinstance(event, InvestigationStarted):
             attempts, taken, prompt = max(attempts, event.attempt), event.input, event.prompt
         elif isinstance(event, InvestigationDrafted):
             drafted_attempt = max(drafted_attempt, event.attempt)
-        elif isinstance(event, ClaimProposed):
+        elif isinstance(event, ClaimProposed) and event.round == round_:
             proposed.setdefault(event.claim_id, event.ordinal)
         elif isinstance(event, InvestigationCompleted | InvestigationFailed):
             over = True
     if round_ < request.round:
         return NotYet()
-    if over or request.round < round_ or (attempts and drafted_attempt == attempts):
+    if over or request.round < round_ or drafted_attempt > attempts_before:
         return Nothing()
     follows_failure = last.get(InvestigationFailed, 0)
     if attempts - attempts_before >= MAX_ATTEMPTS:

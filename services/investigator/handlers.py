@@ -129,6 +129,7 @@ class Investigator:
                         yield ClaimProposed(
                             investigation_id=event.investigation_id,
                             claim_id=claim,
+                            round=event.round,
                             version_id=event.version_id,
                             analysis=event.analysis,
                             attempt=run.attempt,

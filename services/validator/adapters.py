@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from uuid import UUID
 
-from contracts.v1 import ClaimApproved, ClaimRejected, ClaimValidationFailed, InvestigationStarted
+from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, ClaimValidationFailed, InvestigationStarted
 from kit.bus import Bus
 from kit.history import history, latest
 
@@ -33,10 +33,10 @@ class LogRuns:
                 return past.envelope.event
         return None
 
-    async def judged(self, investigation_id: UUID, claim_id: UUID) -> bool:
-        """Whether any verdict on the claim is in the log."""
+    async def judged(self, proposed: ClaimProposed) -> bool:
+        """Whether any verdict of this round on the claim is in the log."""
         return any(
             isinstance(past.envelope.event, ClaimApproved | ClaimRejected | ClaimValidationFailed)
-            and past.envelope.event.claim_id == claim_id
-            for past in await history(self._bus, str(investigation_id))
+            and (past.envelope.event.claim_id, past.envelope.event.round) == (proposed.claim_id, proposed.round)
+            for past in await history(self._bus, proposed.key())
         )

@@ -33,7 +33,7 @@ class Validator:
 
     async def on_claim_proposed(self, event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
         """Approve, reject, or say that no verdict could be had; a claim judged before is not judged again."""
-        if attempt > 1 and await self._runs.judged(event.investigation_id, event.claim_id):
+        if attempt > 1 and await self._runs.judged(event):
             return
         run = await self._runs.started(event.investigation_id)
         if run is None:
@@ -45,6 +45,7 @@ class Validator:
             yield ClaimRejected(
                 investigation_id=event.investigation_id,
                 claim_id=event.claim_id,
+                round=event.round,
                 gate="rule",
                 reason=refusal.reason,
             )
@@ -65,6 +66,7 @@ class Validator:
             yield ClaimValidationFailed(
                 investigation_id=event.investigation_id,
                 claim_id=event.claim_id,
+                round=event.round,
                 failure=error.failure,
                 reason=error.reason,
                 status_code=error.status_code,
@@ -75,6 +77,7 @@ class Validator:
             yield ClaimApproved(
                 investigation_id=event.investigation_id,
                 claim_id=event.claim_id,
+                round=event.round,
                 version_id=event.version_id,
                 payload=event.payload,
                 usage=verdict.usage,
@@ -84,6 +87,7 @@ class Validator:
             yield ClaimRejected(
                 investigation_id=event.investigation_id,
                 claim_id=event.claim_id,
+                round=event.round,
                 gate="model",
                 reason=verdict.reason or "the reviewer gave no reason",
                 usage=verdict.usage,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 from uuid import UUID
 
-from contracts.v1 import InvestigationStarted
+from contracts.v1 import ClaimProposed, InvestigationStarted
 from contracts.v1.parts import TextRef
 from kit.models.base import Model, ModelError, ReviewBrief, Verdict
 
@@ -17,8 +17,8 @@ class Runs(Protocol):
         """How the run was started; None if the log does not show it."""
         ...
 
-    async def judged(self, investigation_id: UUID, claim_id: UUID) -> bool:
-        """Whether the claim has a verdict already."""
+    async def judged(self, proposed: ClaimProposed) -> bool:
+        """Whether the claim has a verdict in this round already."""
         ...
 
 

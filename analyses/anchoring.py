@@ -1,0 +1,86 @@
+"""A claim stands on words that are in the text, at one place and no other.
+
+Everything shown to readers hangs on this: a quote that is not verbatim, or that could be either of two places, would
+underline something the author did not write there. Nothing here guesses: a repair counts only if its result is
+verbatim in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from analyses.base import Rejection
+from analyses.submission import WEB_URL
+from contracts.v1.parts import ClaimPayload
+
+CONTEXT_WORDS = 10
+
+_TYPOGRAPHY = str.maketrans(
+    {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2026": "..."}
+    | {chr(code): "-" for code in range(0x2010, 0x2016)}
+    | dict.fromkeys("\u200b\u200c\u200d\ufeff", "")
+)
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
+_LINE_START = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+|\d+[.)][ \t]+)+", re.MULTILINE)
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_WEB_URL = re.compile(WEB_URL)
+
+
+def anchor(claim: ClaimPayload, text: str) -> ClaimPayload:
+    """The claim with quote and context brought to the text's own plain words, where that makes them verbatim.
+
+    Shapes: unchanged if no reading of the quote is in the text. A context that cannot be read is taken from the text,
+    if the quote occurs there once. Source: specification 2.4.4.
+    """
+    quote = next((each for each in _readings(claim.text) if each in text), None)
+    if quote is None:
+        return claim
+    context = next((each for each in _readings(claim.context) if quote in each and each in text), None)
+    if context is None and _once(quote, text):
+        context = _surroundings(quote, text)
+    return claim.model_copy(update={"text": quote, "context": claim.context if context is None else context})
+
+
+def check(claim: ClaimPayload, text: str) -> Rejection | None:
+    """Refuse what no reader could be shown: words not in the text, an ambiguous place, a source that is no web page."""
+    if not claim.text.strip() or claim.text not in text:
+        return Rejection("The quote is not verbatim in the text.")
+    if claim.context not in text:
+        return Rejection("The context is not verbatim in the text.")
+    if claim.text not in claim.context:
+        return Rejection("The context does not contain the quote.")
+    if not _once(claim.text, text) and not (_once(claim.context, text) and _once(claim.text, claim.context)):
+        return Rejection("The quote occurs more than once and its context does not tell which one is meant.")
+    if not claim.sources or not all(_WEB_URL.fullmatch(source.url) for source in claim.sources):
+        return Rejection("Every source needs a public http or https address.")
+    return None
+
+
+def _once(part: str, whole: str) -> bool:
+    first = whole.find(part)
+    return first >= 0 and whole.find(part, first + 1) < 0
+
+
+def _surroundings(quote: str, text: str) -> str:
+    start = text.index(quote)
+    before = text[:start].split(" ")[-CONTEXT_WORDS - 1 :]
+    after = text[start + len(quote) :].split(" ")[: CONTEXT_WORDS + 1]
+    return f"{' '.join(before)}{quote}{' '.join(after)}".strip()
+
+
+def _readings(given: str) -> Iterator[str]:
+    """The given words as they are, then in plain typography, then with less and less Markdown."""
+    yield given
+    plain = _plain(given)
+    yield plain
+    unmarked = _LINK.sub(r"\1", _LINE_START.sub("", given))
+    yield _plain(_ESCAPE.sub(r"\1", unmarked))
+    for marks in ("*", "*`", "*`_", "*`_~"):
+        bare = re.sub(rf"(?<!\\)[{re.escape(marks)}]", "", unmarked)
+        yield _plain(_ESCAPE.sub(r"\1", bare))
+
+
+def _plain(given: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", given).translate(_TYPOGRAPHY).split())

@@ -1,0 +1,92 @@
+"""What an analysis is: instructions, a way in for articles, a way out for claims, a gate that no model can talk past.
+
+Everything here is values in, values out. An analysis that read a clock or a file would give a repeated run another
+prompt than the one recorded with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from contracts.v1.parts import ClaimPayload, Prompt
+
+
+class InvalidSubmission(ValueError):
+    """What the model handed in cannot be read as a claim; the text is written for the model, which may try again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why a claim did not pass the mechanical gate."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function the model may call. Shapes: `parameters` is a strict JSON Schema object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """One article as the model sees it.
+
+    Shapes: `text` is the normalised text, the only thing quotes are held against; `markdown` is the same article with
+    its structure, None if there was no HTML.
+    """
+
+    platform: str
+    url: str
+    text: str
+    markdown: str | None = None
+    author_name: str | None = None
+    published_at: datetime | None = None
+    has_video: bool = False
+
+
+class Analysis(Protocol):
+    """One kind of error we look for. Every member is pure."""
+
+    @property
+    def kind(self) -> str:
+        """The open name that travels in events, e.g. `FACT_CHECK`."""
+
+    @property
+    def prompt(self) -> Prompt:
+        """Stage-1 instructions; the text never changes under the same version."""
+
+    @property
+    def review_prompt(self) -> Prompt:
+        """Stage-2 instructions; the text never changes under the same version."""
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """Functions offered in stage 1; the arguments of each are read by `parse_submission`."""
+
+    @property
+    def review_schema(self) -> Mapping[str, JsonValue]:
+        """Strict JSON Schema of the stage-2 answer: `approved` decides, `reason` is for our audit."""
+
+    def brief(self, material: Material) -> str:
+        """The stage-1 user message."""
+
+    def parse_submission(self, arguments: str) -> ClaimPayload:
+        """Read the arguments of a tool call. Raises: InvalidSubmission."""
+
+    def anchor(self, claim: ClaimPayload, text: str) -> ClaimPayload:
+        """Drop Markdown and typography from quote and context where the result is verbatim in `text`."""
+
+    def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
+        """The mechanical gate before any model is asked; None means the claim may go on to review."""
+
+    def review_brief(self, claim: ClaimPayload, text: str) -> str:
+        """The stage-2 user message: one claim and the normalised text, nothing of stage 1's conversation."""

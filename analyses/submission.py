@@ -1,0 +1,94 @@
+"""The one way a claim comes in: the tool `submit_correction`, read strictly, answered with what is wrong about it.
+
+What passes here goes into events and the database, so text that PostgreSQL cannot hold (NUL) is refused at this door.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+
+from analyses.base import InvalidSubmission, Tool
+from contracts.v1.parts import ClaimPayload, Source
+
+WEB_URL = r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00/?#]+[^\s\x00]*$"
+
+_Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=r"^[^\x00]*$")]
+_WebUrl = Annotated[str, StringConstraints(strip_whitespace=True, pattern=WEB_URL)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Source(_Strict):
+    url: _WebUrl
+    title: _Words
+    snippet: _Words
+
+
+class _Correction(_Strict):
+    text: _Words
+    context: _Words
+    summary: _Words
+    reasoning: _Words
+    sources: list[_Source] = Field(min_length=1)
+
+
+def _strings(**descriptions: str) -> dict[str, JsonValue]:
+    return {name: {"type": "string", "description": text} for name, text in descriptions.items()}
+
+
+def _closed(properties: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+SUBMIT_CORRECTION = Tool(
+    name="submit_correction",
+    description="Hand in one statement of the post that is demonstrably wrong, as soon as its evidence is complete.",
+    parameters=_closed(
+        {
+            **_strings(
+                text="The wrong statement, copied word for word from the post, as plain text without Markdown.",
+                context="The same words with about ten words of the post before and after them, copied word for word.",
+                summary="What is right instead, in one or two sentences, for a reader who sees only this.",
+                reasoning="The full explanation in Markdown: what is claimed, what the evidence shows, how we know.",
+            ),
+            "sources": {
+                "type": "array",
+                "description": "At least one public page that contradicts the statement.",
+                "items": _closed(
+                    _strings(
+                        url="Address of the page, http or https.",
+                        title="Title of the page.",
+                        snippet="The words of the page that contradict the statement.",
+                    )
+                ),
+            },
+        }
+    ),
+)
+
+
+def parse_correction(arguments: str) -> ClaimPayload:
+    """Read the arguments of `submit_correction`. Raises: InvalidSubmission, without echoing what was handed in."""
+    try:
+        given = _Correction.model_validate_json(arguments)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_input=False, include_context=False)
+        reason = "; ".join(f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in problems)
+    else:
+        return ClaimPayload(
+            text=given.text,
+            context=given.context,
+            summary=given.summary,
+            reasoning=given.reasoning,
+            sources=tuple(Source(url=each.url, title=each.title, snippet=each.snippet) for each in given.sources),
+        )
+    raise InvalidSubmission(reason)

@@ -1,0 +1,145 @@
+"""The audit of every attempt: what was asked, what came back, what it cost, how it failed.
+
+A row per attempt is filled as the attempt goes; its parts (tools, items, citations, summaries, calls) come from the
+stored transcript, which stays the record they can be read from again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import CheckConstraint, Column, Index, Table, UniqueConstraint
+
+from contracts.readmodel.columns import READMODEL, at, document, key, number, one_of, ref, text
+
+attempt: Final = Table(
+    "investigation_attempt",
+    READMODEL,
+    key(),
+    ref("investigation_id", "investigation.id", cascade=True),
+    number("attempt_number"),
+    text("outcome", null=True),
+    text("request_model"),
+    text("request_instructions"),
+    text("request_input"),
+    text("request_reasoning_effort", null=True),
+    text("request_reasoning_summary", null=True),
+    text("response_id", null=True),
+    text("response_status", null=True),
+    text("response_model_version", null=True),
+    text("response_output_text", null=True),
+    text("transcript_hash", null=True),
+    at("started_at"),
+    at("completed_at", null=True),
+    UniqueConstraint("investigation_id", "attempt_number"),
+    one_of("outcome", ("SUCCEEDED", "FAILED")),
+    CheckConstraint("(outcome IS NULL) = (completed_at IS NULL)", name="completed"),
+    Index(None, "investigation_id", "started_at"),
+    comment="`request_instructions` is the hash of the prompt and `request_input` that of the content: both texts are "
+    "stored once, in prompt and content_blob",
+    postgresql_with={"fillfactor": 80},
+)
+
+
+def _of(table: str) -> Column[Any]:
+    return ref(f"{table.removeprefix('investigation_')}_id", f"{table}.id", cascade=True)
+
+
+requested_tool: Final = Table(
+    "investigation_attempt_requested_tool",
+    READMODEL,
+    key(),
+    _of("investigation_attempt"),
+    number("request_order"),
+    text("tool_type"),
+    document("raw_definition"),
+    UniqueConstraint("attempt_id", "request_order"),
+)
+
+output_item: Final = Table(
+    "investigation_attempt_output_item",
+    READMODEL,
+    key(),
+    _of("investigation_attempt"),
+    number("output_index"),
+    text("provider_item_id", null=True),
+    text("item_type"),
+    text("item_status", null=True),
+    UniqueConstraint("attempt_id", "output_index"),
+)
+
+text_part: Final = Table(
+    "investigation_attempt_text_part",
+    READMODEL,
+    key(),
+    ref("output_item_id", "investigation_attempt_output_item.id", cascade=True),
+    number("part_index"),
+    text("part_type"),
+    text("text"),
+    UniqueConstraint("output_item_id", "part_index"),
+)
+
+annotation: Final = Table(
+    "investigation_attempt_annotation",
+    READMODEL,
+    key(),
+    ref("text_part_id", "investigation_attempt_text_part.id", cascade=True),
+    number("annotation_index"),
+    text("annotation_type"),
+    number("start_index", null=True),
+    number("end_index", null=True),
+    text("url", null=True),
+    text("title", null=True),
+    text("file_id", null=True),
+    UniqueConstraint("text_part_id", "annotation_index"),
+)
+
+reasoning_summary: Final = Table(
+    "investigation_attempt_reasoning_summary",
+    READMODEL,
+    key(),
+    ref("output_item_id", "investigation_attempt_output_item.id", cascade=True),
+    number("summary_index"),
+    text("text"),
+    UniqueConstraint("output_item_id", "summary_index"),
+)
+
+tool_call: Final = Table(
+    "investigation_attempt_tool_call",
+    READMODEL,
+    key(),
+    _of("investigation_attempt"),
+    ref("output_item_id", "investigation_attempt_output_item.id", cascade=True),
+    number("output_index"),
+    text("provider_tool_call_id", null=True),
+    text("tool_type"),
+    text("status", null=True),
+    document("raw_payload"),
+    at("captured_at"),
+    at("provider_started_at", null=True),
+    at("provider_completed_at", null=True),
+    UniqueConstraint("attempt_id", "output_index"),
+    UniqueConstraint("output_item_id"),
+)
+
+usage: Final = Table(
+    "investigation_attempt_usage",
+    READMODEL,
+    ref("attempt_id", "investigation_attempt.id", primary_key=True, cascade=True),
+    number("input_tokens"),
+    number("output_tokens"),
+    number("total_tokens"),
+    number("cached_input_tokens", null=True),
+    number("reasoning_output_tokens", null=True),
+    at("created_at"),
+)
+
+error: Final = Table(
+    "investigation_attempt_error",
+    READMODEL,
+    ref("attempt_id", "investigation_attempt.id", primary_key=True, cascade=True),
+    text("error_name"),
+    text("error_message"),
+    number("status_code", null=True),
+    at("created_at"),
+)

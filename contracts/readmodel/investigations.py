@@ -1,0 +1,200 @@
+"""Investigations and their results.
+
+`input_id` and `prompt_hash` are empty until the first attempt starts, because the input is frozen then and not before.
+Progress lives in `claim_candidate`, one row a candidate, so no writer can overwrite a newer picture with an older one.
+Users' keys are not here: they live encrypted, for minutes, outside the database.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint
+
+from contracts.readmodel.columns import READMODEL, at, document, key, number, one_of, ref, text, uuid
+
+CHECK_STATUS: Final = ("PENDING", "PROCESSING", "COMPLETE", "FAILED")
+CANDIDATE_STATE: Final = ("PENDING", "APPROVED", "REJECTED", "FAILED")
+
+prompt: Final = Table(
+    "prompt",
+    READMODEL,
+    text("hash", primary_key=True),
+    text("version"),
+    text("text"),
+    at("created_at"),
+    UniqueConstraint("version"),
+)
+
+investigation_input: Final = Table(
+    "investigation_input",
+    READMODEL,
+    key("investigation_id"),
+    text("provenance"),
+    text("content_hash"),
+    text("markdown_source"),
+    text("markdown", null=True),
+    text("markdown_renderer_version", null=True),
+    at("created_at"),
+    one_of("provenance", ("SERVER_VERIFIED", "CLIENT_FALLBACK")),
+    one_of("markdown_source", ("SERVER_HTML", "CLIENT_HTML", "NONE")),
+    CheckConstraint(
+        "(markdown_source = 'NONE') = (markdown IS NULL) AND (markdown IS NULL) = (markdown_renderer_version IS NULL)",
+        name="markdown",
+    ),
+)
+
+investigation: Final = Table(
+    "investigation",
+    READMODEL,
+    key(),
+    ref("post_version_id", "post_version.id"),
+    text("analysis"),
+    ref("input_id", "investigation_input.investigation_id", null=True),
+    ref("parent_investigation_id", "investigation.id", null=True, index=True),
+    text("content_diff", null=True),
+    text("status"),
+    ref("prompt_hash", "prompt.hash", null=True),
+    text("provider", null=True),
+    text("model", null=True),
+    text("model_version", null=True),
+    at("checked_at", null=True),
+    at("queued_at"),
+    at("retry_after", null=True),
+    at("failed_at", null=True),
+    text("failure", null=True),
+    text("failure_reason", null=True),
+    number("round"),
+    number("attempt_count"),
+    text("requested_by", null=True),
+    text("key_source", null=True),
+    Column("requested_sequence", BigInteger, nullable=True),
+    at("created_at"),
+    at("updated_at"),
+    UniqueConstraint("post_version_id", "analysis"),
+    UniqueConstraint("input_id"),
+    one_of("status", CHECK_STATUS),
+    CheckConstraint("input_id = id", name="input"),
+    CheckConstraint(
+        "num_nonnulls(input_id, prompt_hash, provider, model) IN (0, 4) "
+        "AND (input_id IS NOT NULL OR status IN ('PENDING', 'FAILED'))",
+        name="started",
+    ),
+    CheckConstraint("(checked_at IS NOT NULL) = (status = 'COMPLETE')", name="checked_at"),
+    CheckConstraint(
+        "num_nonnulls(failed_at, failure, failure_reason) = CASE status WHEN 'FAILED' THEN 3 ELSE 0 END", name="failed"
+    ),
+    CheckConstraint("parent_investigation_id <> id", name="parent"),
+    CheckConstraint("(content_diff IS NOT NULL) = (parent_investigation_id IS NOT NULL)", name="content_diff"),
+    Index(None, "status"),
+    postgresql_with={"fillfactor": 70},
+)
+
+investigation_lease: Final = Table(
+    "investigation_lease",
+    READMODEL,
+    ref("investigation_id", "investigation.id", primary_key=True, cascade=True),
+    text("lease_owner"),
+    number("attempt"),
+    at("started_at"),
+)
+
+image_blob: Final = Table(
+    "image_blob",
+    READMODEL,
+    text("content_hash", primary_key=True),
+    text("storage_key"),
+    text("original_url"),
+    text("mime_type"),
+    number("size_bytes"),
+    at("created_at"),
+    UniqueConstraint("storage_key"),
+)
+
+investigation_image: Final = Table(
+    "investigation_image",
+    READMODEL,
+    ref("investigation_id", "investigation.id", cascade=True),
+    ref("content_hash", "image_blob.content_hash", cascade=True, index=True),
+    number("image_order"),
+    PrimaryKeyConstraint("investigation_id", "content_hash"),
+    UniqueConstraint("investigation_id", "image_order"),
+)
+
+claim_candidate: Final = Table(
+    "claim_candidate",
+    READMODEL,
+    key("claim_id"),
+    ref("investigation_id", "investigation.id", cascade=True, index=True),
+    number("attempt", null=True),
+    number("ordinal"),
+    document("payload"),
+    text("state"),
+    text("gate", null=True),
+    text("reason", null=True),
+    uuid("retained_from", null=True),
+    at("proposed_at"),
+    at("decided_at", null=True),
+    one_of("state", CANDIDATE_STATE),
+    CheckConstraint("(state = 'PENDING') = (decided_at IS NULL)", name="decided"),
+    comment="Progress: what the model submitted and what became of it. `attempt` NULL: kept from an earlier version",
+    postgresql_with={"fillfactor": 70},
+)
+
+claim: Final = Table(
+    "claim",
+    READMODEL,
+    key(),
+    ref("investigation_id", "investigation.id"),
+    number("ordinal"),
+    text("text"),
+    text("context"),
+    text("summary"),
+    text("reasoning"),
+    at("created_at"),
+    UniqueConstraint("investigation_id", "ordinal"),
+)
+
+source: Final = Table(
+    "source",
+    READMODEL,
+    ref("claim_id", "claim.id", cascade=True),
+    number("ordinal"),
+    text("url"),
+    text("title"),
+    text("snippet"),
+    text("snapshot_text", null=True),
+    text("snapshot_hash", null=True),
+    at("retrieved_at"),
+    PrimaryKeyConstraint("claim_id", "ordinal"),
+)
+
+corroboration_credit: Final = Table(
+    "corroboration_credit",
+    READMODEL,
+    ref("investigation_id", "investigation.id"),
+    text("reporter_key"),
+    at("created_at"),
+    PrimaryKeyConstraint("investigation_id", "reporter_key"),
+)
+
+investigation_doc: Final = Table(
+    "investigation_doc",
+    READMODEL,
+    ref("investigation_id", "investigation.id", primary_key=True),
+    ref("post_version_id", "post_version.id"),
+    text("analysis"),
+    text("provenance"),
+    at("checked_at"),
+    number("claim_count"),
+    document("claims"),
+    Index(
+        "investigation_doc_version_idx",
+        "post_version_id",
+        "analysis",
+        unique=True,
+        postgresql_include=["claim_count", "investigation_id"],
+    ),
+    comment="One row for each COMPLETE investigation, ready to send; never changes. "
+    "`claims`: [{id, text, context, summary, reasoning, sources: [{url, title, snippet}]}]",
+)

@@ -1,0 +1,107 @@
+"""Posts, their authors, and the views that decide what is investigated next.
+
+A post's id derives from platform and external id, so whoever knows these finds its row without a look-up. `post` has
+no index on its counters: the order in which posts are selected lives in `candidate`, and a view is an update in place.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Boolean, Column, Date, Index, PrimaryKeyConstraint, Table, UniqueConstraint
+from sqlalchemy import text as sql
+
+from contracts.readmodel.columns import READMODEL, at, key, number, ref, text, uuid
+
+author: Final = Table(
+    "author",
+    READMODEL,
+    key(),
+    text("platform"),
+    text("platform_user_id"),
+    text("display_name"),
+    at("created_at"),
+    at("updated_at"),
+    UniqueConstraint("platform", "platform_user_id"),
+)
+
+post: Final = Table(
+    "post",
+    READMODEL,
+    key(),
+    text("platform"),
+    text("external_id"),
+    text("url"),
+    ref("author_id", "author.id", null=True, index=True),
+    number("view_count"),
+    number("unique_view_score"),
+    at("last_viewed_at", null=True),
+    at("created_at"),
+    at("updated_at"),
+    UniqueConstraint("platform", "external_id"),
+    postgresql_with={"fillfactor": 80},
+)
+
+post_view_credit: Final = Table(
+    "post_view_credit",
+    READMODEL,
+    ref("post_id", "post.id"),
+    text("viewer_key"),
+    Column("bucket_day", Date, nullable=False),
+    text("ip_range_key"),
+    at("created_at"),
+    PrimaryKeyConstraint("post_id", "viewer_key", "bucket_day"),
+    Index(None, "post_id", "bucket_day", "ip_range_key"),
+)
+
+candidate: Final = Table(
+    "candidate",
+    READMODEL,
+    ref("post_id", "post.id"),
+    text("analysis"),
+    uuid("post_version_id"),
+    number("score"),
+    Column("word_ok", Boolean, nullable=False),
+    text("status", null=True),
+    at("eligible_at", null=True),
+    PrimaryKeyConstraint("post_id", "analysis"),
+    Index(
+        "candidate_next_idx",
+        "analysis",
+        sql("score DESC"),
+        "post_id",
+        postgresql_include=["post_version_id", "status", "eligible_at"],
+        postgresql_where=sql("word_ok AND eligible_at IS NOT NULL"),
+    ),
+    comment="What the selector may take: the newest version of each post. `status` NULL: not investigated; "
+    "`eligible_at` NULL: over (COMPLETE, FAILED)",
+    postgresql_with={"fillfactor": 80},
+)
+
+post_prior: Final = Table(
+    "post_prior",
+    READMODEL,
+    ref("post_id", "post.id"),
+    text("analysis"),
+    ref("investigation_id", "investigation.id"),
+    uuid("post_version_id"),
+    at("checked_at"),
+    PrimaryKeyConstraint("post_id", "analysis"),
+    comment="The newest COMPLETE investigation of a post whose input was SERVER_VERIFIED",
+)
+
+integrity_anomaly: Final = Table(
+    "integrity_anomaly",
+    READMODEL,
+    uuid("observation_id"),
+    text("kind"),
+    uuid("post_id"),
+    text("platform"),
+    text("external_id"),
+    text("observed"),
+    text("canonical"),
+    at("detected_at"),
+    PrimaryKeyConstraint("observation_id", "kind"),
+    Index(None, "post_id"),
+    comment="What a reader sent and what the site says differ; it may precede its post, so it refers to none",
+)

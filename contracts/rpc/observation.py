@@ -1,0 +1,128 @@
+"""`post.registerObservedVersion`: what a reader's browser saw, by platform.
+
+The platform decides which fields exist; a LessWrong page comes as HTML only and a Wikipedia page has no id of its
+own, since both are derived here from what the site says.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from contracts.rpc.values import (
+    Count,
+    Digits,
+    InstantText,
+    Language,
+    NonEmpty,
+    ObservedText,
+    Optional,
+    PlatformName,
+    Request,
+    Url,
+    Wire,
+)
+from contracts.v1.parts import Provenance
+
+MAX_OCCURRENCES: Final = 256
+
+
+class ObservedImage(Request):
+    """One picture. Units: `normalized_text_offset` counts UTF-16 units of the normalised text before it."""
+
+    original_index: Count
+    normalized_text_offset: Count
+    source_url: Url
+    caption_text: Optional[NonEmpty] = None
+
+
+class LessWrongMetadata(Request):
+    slug: NonEmpty
+    title: Optional[NonEmpty] = None
+    html_content: NonEmpty
+    author_name: Optional[NonEmpty] = None
+    author_slug: NonEmpty | None = None
+    tags: tuple[NonEmpty, ...]
+    published_at: Optional[InstantText] = None
+
+
+class XMetadata(Request):
+    author_handle: NonEmpty
+    author_display_name: NonEmpty | None = None
+    text: ObservedText
+    media_urls: tuple[Url, ...]
+    like_count: Optional[Count] = None
+    retweet_count: Optional[Count] = None
+    posted_at: Optional[InstantText] = None
+
+
+class SubstackMetadata(Request):
+    substack_post_id: Digits
+    publication_subdomain: NonEmpty
+    slug: NonEmpty
+    title: NonEmpty
+    subtitle: Optional[NonEmpty] = None
+    html_content: Optional[NonEmpty] = None
+    author_name: NonEmpty
+    author_substack_handle: Optional[NonEmpty] = None
+    published_at: Optional[InstantText] = None
+    like_count: Optional[Count] = None
+    comment_count: Optional[Count] = None
+
+
+class WikipediaMetadata(Request):
+    language: Language
+    title: NonEmpty
+    page_id: Digits
+    revision_id: Digits
+    display_title: Optional[NonEmpty] = None
+    last_modified_at: Optional[InstantText] = None
+    html_content: Optional[NonEmpty] = None
+
+
+class _Observed(Request):
+    url: Url
+    observed_image_urls: Optional[tuple[Url, ...]] = None
+    observed_image_occurrences: Optional[Annotated[tuple[ObservedImage, ...], Field(max_length=MAX_OCCURRENCES)]] = None
+
+
+class ObservedLessWrong(_Observed):
+    platform: Literal["LESSWRONG"]
+    external_id: NonEmpty
+    metadata: LessWrongMetadata
+
+
+class ObservedX(_Observed):
+    platform: Literal["X"]
+    external_id: NonEmpty
+    observed_content_text: ObservedText
+    metadata: XMetadata
+
+
+class ObservedSubstack(_Observed):
+    platform: Literal["SUBSTACK"]
+    external_id: NonEmpty
+    observed_content_text: ObservedText
+    metadata: SubstackMetadata
+
+
+class ObservedWikipedia(_Observed):
+    platform: Literal["WIKIPEDIA"]
+    observed_content_text: ObservedText
+    metadata: WikipediaMetadata
+
+
+ObservedVersion = Annotated[
+    ObservedLessWrong | ObservedX | ObservedSubstack | ObservedWikipedia, Field(discriminator="platform")
+]
+
+
+class RegisteredVersion(Wire):
+    """The answer: which version this is."""
+
+    platform: PlatformName
+    external_id: NonEmpty
+    version_hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    post_version_id: NonEmpty
+    provenance: Provenance

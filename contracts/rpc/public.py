@@ -1,0 +1,39 @@
+"""One finished investigation as anybody may read it, with what a reader needs to judge how far to trust it."""
+
+from __future__ import annotations
+
+from contracts.rpc.status import ClaimOut
+from contracts.rpc.values import Instant, NonEmpty, Wire
+from contracts.v1.parts import Provenance
+
+
+class Origin(Wire):
+    """Where the text came from; `server_verified_at` is null as long as only readers vouch for it."""
+
+    provenance: Provenance
+    server_verified_at: Instant | None
+
+
+class PublicInvestigation(Wire):
+    id: NonEmpty
+    content_hash: NonEmpty
+    origin: Origin
+    corroboration_count: int
+    checked_at: Instant
+    prompt_version: str
+    provider: str
+    model: str
+
+
+class PublicPost(Wire):
+    platform: NonEmpty
+    external_id: NonEmpty
+    url: NonEmpty
+
+
+class PublicResult(Wire):
+    """Post, investigation and findings; no findings means that nothing was found wrong."""
+
+    investigation: PublicInvestigation
+    post: PublicPost
+    claims: tuple[ClaimOut, ...]

@@ -1,0 +1,179 @@
+"""What is known about a version: the requests that ask for it and the answers, one class per state.
+
+An answer has exactly the keys of its state. There is no optional field in any of them: what may be missing in one
+state is another class, so a forgotten or superfluous key cannot be written.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from contracts.rpc.values import Count, Instant, NonEmpty, PlatformName, Request, Sha256Hex, Wire
+from contracts.v1.parts import ClaimPayload, Provenance, PublishedClaim
+
+MAX_BATCH: Final = 100
+
+
+class SourceOut(Wire):
+    url: str
+    title: str
+    snippet: str
+
+
+class PayloadOut(Wire):
+    """A claim that has no id yet, since it is still a candidate."""
+
+    text: str
+    context: str
+    summary: str
+    reasoning: str
+    sources: tuple[SourceOut, ...]
+
+
+class ClaimOut(PayloadOut):
+    """A finding."""
+
+    id: NonEmpty
+
+
+class PriorResult(Wire):
+    """What was found in an earlier, verified version of the same post."""
+
+    old_claims: tuple[ClaimOut, ...]
+    source_investigation_id: NonEmpty
+
+
+class VersionId(Request):
+    """Input of `recordViewAndGetStatus` and `investigateNow`."""
+
+    post_version_id: NonEmpty
+
+
+class InvestigationId(Request):
+    """Input of `getInvestigation`."""
+
+    investigation_id: NonEmpty
+
+
+class NotInvestigated(Wire):
+    investigation_state: Literal["NOT_INVESTIGATED"] = "NOT_INVESTIGATED"
+    prior_investigation_result: PriorResult | None
+
+
+class Investigating(Wire):
+    investigation_state: Literal["INVESTIGATING"] = "INVESTIGATING"
+    status: Literal["PENDING", "PROCESSING"]
+    provenance: Provenance
+    pending_claims: tuple[PayloadOut, ...]
+    confirmed_claims: tuple[PayloadOut, ...]
+    prior_investigation_result: PriorResult | None
+
+
+class Investigated(Wire):
+    investigation_state: Literal["INVESTIGATED"] = "INVESTIGATED"
+    provenance: Provenance
+    claims: tuple[ClaimOut, ...]
+
+
+class InvestigatedAt(Investigated):
+    """The same with its date, which only `getInvestigation` sends and always must."""
+
+    checked_at: Instant
+
+
+class Failed(Wire):
+    investigation_state: Literal["FAILED"] = "FAILED"
+    provenance: Provenance
+
+
+ViewStatus = NotInvestigated | Investigated
+InvestigationStatus = NotInvestigated | Investigating | InvestigatedAt | Failed
+
+
+class Queued(Wire):
+    """Answer of `investigateNow` while there is no result."""
+
+    investigation_id: NonEmpty
+    status: Literal["PENDING", "PROCESSING", "FAILED"]
+    provenance: Provenance
+
+
+class AlreadyComplete(Wire):
+    """Answer of `investigateNow` when there is nothing left to do."""
+
+    investigation_id: NonEmpty
+    status: Literal["COMPLETE"] = "COMPLETE"
+    provenance: Provenance
+    claims: tuple[ClaimOut, ...]
+
+
+InvestigateNowAnswer = Queued | AlreadyComplete
+
+
+class VersionKey(Request):
+    """A version by what it is made of, for pages that list posts."""
+
+    platform: PlatformName
+    external_id: NonEmpty
+    version_hash: Sha256Hex
+
+
+class BatchQuestion(Request):
+    posts: Annotated[tuple[VersionKey, ...], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class ListedStatus(Wire):
+    platform: PlatformName
+    external_id: NonEmpty
+    investigation_state: Literal["NOT_INVESTIGATED", "INVESTIGATED"]
+    incorrect_claim_count: Count
+
+
+class BatchAnswer(Wire):
+    """One status per question, in its order, duplicates kept."""
+
+    statuses: tuple[ListedStatus, ...]
+
+
+class KeyMissingOrValid(Wire):
+    instance_api_key_accepted: bool
+    openai_api_key_status: Literal["missing", "valid"]
+
+
+class KeyRefusedOut(Wire):
+    instance_api_key_accepted: bool
+    openai_api_key_status: Literal["format_invalid", "authenticated_restricted", "invalid", "error"]
+    openai_api_key_message: NonEmpty
+
+
+SettingsAnswer = KeyMissingOrValid | KeyRefusedOut
+
+
+def payload_out(payload: ClaimPayload) -> PayloadOut:
+    """A candidate as the wire shows it."""
+    return PayloadOut(
+        text=payload.text,
+        context=payload.context,
+        summary=payload.summary,
+        reasoning=payload.reasoning,
+        sources=_sources(payload),
+    )
+
+
+def claim_out(claim: PublishedClaim) -> ClaimOut:
+    """A finding as the wire shows it."""
+    payload = claim.payload
+    return ClaimOut(
+        id=str(claim.claim_id),
+        text=payload.text,
+        context=payload.context,
+        summary=payload.summary,
+        reasoning=payload.reasoning,
+        sources=_sources(payload),
+    )
+
+
+def _sources(payload: ClaimPayload) -> tuple[SourceOut, ...]:
+    return tuple(SourceOut(url=source.url, title=source.title, snippet=source.snippet) for source in payload.sources)

@@ -1,0 +1,139 @@
+"""The vocabulary of the wire: the kinds of strings and numbers every procedure is made of.
+
+They follow the published client's own rules (CONTRACT 2.0), with one restriction of ours: a URL is http(s), because
+URLs are shown to readers as links. Loosen a rule and stored data reaches a place that trusted it.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+import ada_url
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, PydanticCustomError
+
+TEXT_BYTES: Final = 500_000
+SAFE_INTEGER: Final = 2**53 - 1
+
+PlatformName = Literal["LESSWRONG", "X", "SUBSTACK", "WIKIPEDIA"]
+T = TypeVar("T")
+Parsed = TypeVar("Parsed")
+
+_JS_WHITE_SPACE: Final = (
+    "\t\n\v\f\r \xa0\u1680"
+    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+_INSTANT: Final = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]+))?)?Z"
+)
+_NUL: Final = PydanticCustomError("nul", "a string holds a NUL")
+_ESCAPED_NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+
+
+class Wire(BaseModel):
+    """Base of everything on this wire: immutable, camelCase, no unknown keys, no coercion."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+
+
+class Request(Wire):
+    """Base of what comes in: only the wire's own names."""
+
+    model_config = ConfigDict(validate_by_name=False)
+
+
+class _NeverNull:
+    """An optional field may be absent; null is something else and is refused."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        nullable = handler(source)
+        assert nullable["type"] == "nullable"
+        present: CoreSchema = nullable["schema"]
+        return present
+
+
+Optional = Annotated[T | None, _NeverNull()]
+
+
+def _http_url(value: str) -> str:
+    trimmed = value.strip(_JS_WHITE_SPACE)
+    try:
+        scheme = ada_url.URL(trimmed).protocol
+    except ValueError:
+        scheme = ""
+    if scheme not in ("http:", "https:"):
+        raise PydanticCustomError("url", "must be an absolute http or https URL")
+    return trimmed
+
+
+def _integral(value: Any) -> Any:
+    """JavaScript has one kind of number: 1.0 is the integer 1."""
+    return int(value) if type(value) is float and value.is_integer() else value
+
+
+def _canonical_instant(value: str) -> str:
+    match = _INSTANT.fullmatch(value)
+    try:
+        if match is None:
+            raise ValueError
+        date(int(match[1]), int(match[2]), int(match[3]))
+    except ValueError:
+        raise PydanticCustomError("datetime", "must be an ISO 8601 date and time that ends in Z") from None
+    milliseconds = (match[7] or "")[:3].ljust(3, "0")
+    return f"{match[1]}-{match[2]}-{match[3]}T{match[4]}:{match[5]}:{match[6] or '00'}.{milliseconds}Z"
+
+
+def _fits(value: str) -> str:
+    if len(value.encode()) > TEXT_BYTES:
+        raise PydanticCustomError("too_long", f"must not exceed {TEXT_BYTES} UTF-8 bytes")
+    return value
+
+
+def wire_instant(value: datetime) -> str:
+    """`YYYY-MM-DDTHH:MM:SS.mmmZ`, the only form of a date that the extension reads."""
+    utc = value.astimezone(UTC)
+    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
+
+
+NonEmpty = Annotated[str, Field(min_length=1)]
+Digits = Annotated[str, Field(pattern=r"^[0-9]+$")]
+Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$")]
+Sha256Hex = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
+Url = Annotated[str, AfterValidator(_http_url), Field(json_schema_extra={"format": "uri"})]
+Count = Annotated[int, BeforeValidator(_integral), Field(ge=0, le=SAFE_INTEGER)]
+InstantText = Annotated[str, AfterValidator(_canonical_instant), Field(json_schema_extra={"format": "date-time"})]
+Instant = Annotated[datetime, PlainSerializer(wire_instant)]
+
+ObservedText = Annotated[str, Field(min_length=1), AfterValidator(_fits)]
+"""Text as a reader's page shows it. Units: the client also counts at most 500,000 UTF-16 units, but a text never has
+more of those than it has bytes."""
+
+
+def read(shape: TypeAdapter[Parsed], body: bytes) -> Parsed:
+    """Parse a request; a NUL in any string makes it as unreadable as broken JSON, since no text may hold one.
+
+    Raises: pydantic.ValidationError; lone surrogates, bad UTF-8 and deep nesting are refused by the parser itself.
+    """
+    if b"\\u0000" in body and _ESCAPED_NUL.search(body):
+        raise ValidationError.from_exception_data("request", [{"type": _NUL, "loc": (), "input": None}])
+    return shape.validate_json(body)

@@ -1,0 +1,42 @@
+"""Which addresses count as one neighbourhood when views are credited.
+
+The prefix is hashed and stored, so its spelling is part of the data: another spelling would let the same network be
+credited again.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+
+_IPV4 = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})")
+
+
+def ip_range_prefix(address: str) -> str:
+    """Name the range of an address: the first three octets of IPv4, the first three groups of IPv6.
+
+    Shapes: `unknown` for nothing, `invalid:<lower case>` for anything that is no address. Source: CONTRACT 6.2.
+    """
+    address = address.strip()
+    if not address:
+        return "unknown"
+    return _ipv4_prefix(address) or _ipv6_prefix(address) or f"invalid:{address.lower()}"
+
+
+def _ipv4_prefix(address: str) -> str | None:
+    match = _IPV4.fullmatch(address)
+    if match is None:
+        return None
+    octets = [int(octet) for octet in match.groups()]
+    return ".".join(map(str, octets[:3])) if max(octets) <= 255 else None
+
+
+def _ipv6_prefix(address: str) -> str | None:
+    try:
+        parsed = IPv6Address(address.partition("%")[0])
+    except AddressValueError:
+        return None
+    mapped: IPv4Address | None = parsed.ipv4_mapped
+    if mapped is not None:
+        return _ipv4_prefix(str(mapped))
+    return ":".join(f"{int(group, 16):x}" for group in parsed.exploded.split(":")[:3])

@@ -1,0 +1,16 @@
+"""Schema changes, in two histories: `durable` (ledger, operator, roles) and `readmodel`.
+
+They are apart because the read model is also built from nothing, beside the live one, by a rebuild: its scripts name no
+schema and run wherever the search path points. Revisions are frozen; a change of `contracts.readmodel` is a new one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, Literal
+
+History = Literal["durable", "readmodel"]
+
+FOLDER: Final = Path(__file__).parent
+HEADS: Final[dict[History, str]] = {"durable": "0001", "readmodel": "0001"}
+"""The newest revision of each history, so that an up-to-date database is recognised without loading any script."""

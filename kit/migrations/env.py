@@ -1,0 +1,11 @@
+"""How Alembic runs our scripts: always on the connection it is given, inside the caller's transaction."""
+
+from __future__ import annotations
+
+from alembic import context
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    version_table_schema=context.config.attributes["schema"],
+)
+context.run_migrations()

@@ -1,0 +1,151 @@
+"""The port to model providers: a run streams its submissions, then ends in one Finished or fails in one of three ways.
+
+A provider knows nothing of analyses: instructions, messages, tools and the reader of submissions come with the brief.
+No text that leaves here (error, transcript, status) may hold an API key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pydantic import JsonValue, SecretStr
+
+from contracts.v1.parts import ClaimPayload, ModelName, Usage
+
+Failure = Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
+
+
+class Tool(Protocol):
+    """A function offered to the model; `parameters` is a strict JSON Schema object."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def parameters(self) -> Mapping[str, JsonValue]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InvestigationBrief:
+    """One stage-1 run.
+
+    Shapes: `text` is the normalised text for models that read no prose; `message` already holds the article. `parse`
+    reads the arguments of a call to any of `tools`, or raises ValueError whose text is the answer the model gets.
+    """
+
+    instructions: str
+    message: str
+    text: str
+    tools: tuple[Tool, ...]
+    parse: Callable[[str], ClaimPayload]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewBrief:
+    """One stage-2 question about one claim; the answer has the shape of `schema`: `approved` and `reason`."""
+
+    instructions: str
+    message: str
+    text: str
+    claim: ClaimPayload
+    schema: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A claim, at the moment the model submits it."""
+
+    call_id: str
+    claim: ClaimPayload
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The end of a run that succeeded. Shapes: `transcript` is UTF-8 JSON of all that was asked and answered."""
+
+    usage: Usage
+    model: ModelName
+    transcript: bytes
+    response_id: str | None
+    output_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to a review; `reason` is for our audit, `approved` alone decides."""
+
+    approved: bool
+    reason: str | None
+    usage: Usage
+    model: ModelName
+    transcript: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KeyAccepted:
+    """The provider answered a request made with this key."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRefused:
+    """The key cannot be used, or could not be tried. Source: CONTRACT section 2.5."""
+
+    status: Literal["format_invalid", "authenticated_restricted", "invalid", "error"]
+    message: str
+
+
+KeyStatus = KeyAccepted | KeyRefused
+
+
+class ModelError(Exception):
+    """A run or review that failed, classed for the caller's retry policy. Source: specification 3.7.
+
+    TRANSIENT may be tried again, NON_RETRYABLE may not, PARTIAL was cut short and is kept for reading. `name` is the
+    error's kind for audit, `transcript` what was exchanged before it.
+    """
+
+    def __init__(
+        self,
+        failure: Failure,
+        reason: str,
+        *,
+        name: str,
+        status_code: int | None = None,
+        usage: Usage | None = None,
+        transcript: bytes | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.failure = failure
+        self.reason = reason
+        self.name = name
+        self.status_code = status_code
+        self.usage = usage
+        self.transcript = transcript
+
+
+class Model(Protocol):
+    """A model provider. `key` replaces the instance's own key for one call and is never kept."""
+
+    @property
+    def name(self) -> ModelName:
+        """Who is asked."""
+
+    @property
+    def labelled_demo(self) -> bool:
+        """True if answers come from no model at all and every page showing them must say so."""
+
+    def investigate(
+        self, brief: InvestigationBrief, key: SecretStr | None = None
+    ) -> AsyncGenerator[Submission | Finished, None]:
+        """Run stage 1. Shapes: any number of Submission, each call id once, then one Finished. Raises: ModelError."""
+
+    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
+        """Ask stage 2 about one claim. Raises: ModelError."""
+
+    async def probe(self, key: SecretStr) -> KeyStatus:
+        """Try a key with one tiny call, within 8 seconds. Never raises ModelError."""

@@ -1,0 +1,67 @@
+"""Words around a sentence that tell it is not the author's own plain statement; where they stand, the demo is silent.
+
+The list is long on purpose: each word too many costs a finding in a demonstration, each word too few may cost an
+accusation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+
+from kit.models.demo_reading import LONGEST_SENTENCE, SENTENCE, fold
+
+OPENING = 600
+"""Units: characters at the start of an article that tell what it is about."""
+
+
+def _words(listed: str) -> re.Pattern[str]:
+    stems = (re.escape(word).replace(r"\*", r"\w*").replace("_", r"[ -]") for word in listed.split())
+    return re.compile(rf"\b(?:{'|'.join(stems)})\b", re.IGNORECASE)
+
+
+_DOUBT = _words(
+    """
+    myth* misconception* misbelie* misinform* disinform* false* untru* wrong* incorrect* inaccura* erroneous* error*
+    mistake* mistook debunk* disprov* refut* contradict* contrary hoax* legend* folklore superstition* rumor* rumour*
+    fallac* tale tales nonsense fiction* fake* satir* parod* joke* joking kidding irony ironic* sarcas* pretend* imagin*
+    suppos* assum* hypothe* would if belief* believ* think thinks thought claim* alleg* apparent* seeming* truth* true
+    say says said saying told tell* taught teach* asked heard wrote quot* lie lies lied lying quiz sentence* statement*
+    used_to so_called old_wives
+    """
+)
+_REPLY = _words(
+    """
+    not no nope never cannot don't doesn't isn't aren't wasn't weren't can't won't but however yet though although
+    instead otherwise rather actual* realit* evidence experiment* study studies research* scientist* shows showed
+    shown prove*
+    """
+)
+_ABOUT_ERRORS = _words(
+    """
+    myth myths misconception* misbelief* misinformation disinformation debunk* hoax* urban_legend* satir* parod* fallac*
+    fact_check* old_wives conspirac* true_or_false fact_or_fiction short_story a_novel fiction
+    """
+)
+
+
+def about_errors(text: str) -> bool:
+    """Whether the article opens as one about errors or as fiction: then it states what it does not mean."""
+    return _ABOUT_ERRORS.search(text, 0, OPENING) is not None
+
+
+def doubted(text: str, start: int, end: int, reach: int, known: Container[str]) -> bool:
+    """Whether a sentence among the `reach` before or after asks or speaks of belief or error, or the next one replies.
+
+    Sentences whose folded words are in `known` do not count: they are errors stated plainly themselves.
+    """
+    span = (LONGEST_SENTENCE + 1) * reach * 2
+    before = [*_sentences(text[max(0, start - span) : start])][-reach:]
+    after = [*_sentences(text[end : end + span])][:reach]
+    around = [sentence for sentence in (*before, *after) if fold(sentence) not in known]
+    replies = [sentence for sentence in after[:1] if fold(sentence) not in known]
+    return any("?" in sentence or _DOUBT.search(sentence) for sentence in around) or any(map(_REPLY.search, replies))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (found.group() for found in SENTENCE.finditer(text) if found.group().strip())

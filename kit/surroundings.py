@@ -1,0 +1,126 @@
+"""Where the servers are: given by address, or brought along.
+
+What an operator gives is used; what is missing is embedded, unless another process already runs it over the same data
+folder: then its servers are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from kit.blobs import BlobSettings
+from kit.embedded import EmbeddedStack, Endpoints, ServiceName, running_endpoints
+from kit.settings import Infrastructure, SettingsError
+from kit.vault import MasterKey
+
+MASTER_KEY_FILE = "master.key"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Addresses and secrets, complete. `stack` is set if this process runs embedded servers."""
+
+    nats_url: str
+    nats_monitor_url: str | None
+    database_url: str
+    blobs: BlobSettings
+    master_keys: tuple[MasterKey, ...]
+    embedded: bool
+    stack: EmbeddedStack | None = None
+
+
+@contextmanager
+def surroundings(
+    infrastructure: Infrastructure, data_dir: Path, *, durable: bool = True, start: bool = True
+) -> Iterator[Surroundings]:
+    """Find or start the servers for as long as the context lasts; call from the main thread.
+
+    Raises: SettingsError: an address without its credentials, or `start` is False and nothing runs over `data_dir`.
+    """
+    missing = _missing(infrastructure)
+    if not missing:
+        yield _complete(infrastructure, Endpoints(), _master_keys(infrastructure, None), None)
+        return
+    keys = _master_keys(infrastructure, data_dir)
+    found = running_endpoints(data_dir)
+    if found is not None:
+        yield _complete(infrastructure, found, keys, None)
+        return
+    if not start:
+        raise SettingsError(f"no servers run over {data_dir} and none are given; start them with `openerrata up`")
+    with EmbeddedStack(data_dir, durable=durable, services=missing) as stack:
+        yield _complete(infrastructure, stack.endpoints, keys, stack)
+
+
+def _missing(infrastructure: Infrastructure) -> tuple[ServiceName, ...]:
+    given: dict[ServiceName, str | None] = {
+        "nats": infrastructure.nats_url,
+        "postgres": infrastructure.database_url,
+        "s3": infrastructure.s3_endpoint,
+    }
+    return tuple(name for name, address in given.items() if address is None)
+
+
+def _complete(
+    infrastructure: Infrastructure, found: Endpoints, keys: tuple[MasterKey, ...], stack: EmbeddedStack | None
+) -> Surroundings:
+    if infrastructure.s3_endpoint is None:
+        blobs = _blobs(found.s3_endpoint, found.s3_access_key, found.s3_secret_key, found.s3_bucket)
+    else:
+        if infrastructure.s3_access_key is None or infrastructure.s3_secret_key is None:
+            raise SettingsError("OPENERRATA_S3_ENDPOINT needs OPENERRATA_S3_ACCESS_KEY and OPENERRATA_S3_SECRET_KEY")
+        blobs = _blobs(
+            infrastructure.s3_endpoint,
+            infrastructure.s3_access_key,
+            infrastructure.s3_secret_key.get_secret_value(),
+            infrastructure.s3_bucket,
+            infrastructure.s3_region,
+        )
+    return Surroundings(
+        nats_url=infrastructure.nats_url or found.nats_url,
+        nats_monitor_url=infrastructure.nats_monitor_url or found.nats_monitor_url or None,
+        database_url=_with_driver(infrastructure.database_url or found.database_url),
+        blobs=blobs,
+        master_keys=keys,
+        embedded=infrastructure.nats_url is None,
+        stack=stack,
+    )
+
+
+def _blobs(url: str, access_key: str, secret_key: str, bucket: str, region: str = "us-east-1") -> BlobSettings:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/"):
+        raise SettingsError("OPENERRATA_S3_ENDPOINT must be an address such as http://127.0.0.1:9000")
+    return BlobSettings(parts.netloc, access_key, secret_key, bucket, secure=parts.scheme == "https", region=region)
+
+
+def _with_driver(url: str) -> str:
+    """Accept the plain forms that every tool of PostgreSQL accepts."""
+    for plain in ("postgres://", "postgresql://"):
+        if url.startswith(plain):
+            return "postgresql+psycopg://" + url.removeprefix(plain)
+    return url
+
+
+def _master_keys(infrastructure: Infrastructure, data_dir: Path | None) -> tuple[MasterKey, ...]:
+    if infrastructure.encryption_keys is not None:
+        try:
+            texts = infrastructure.encryption_keys.get_secret_value().split(",")
+            return tuple(MasterKey.parse(text.strip()) for text in texts)
+        except ValueError as error:
+            raise SettingsError(f"OPENERRATA_ENCRYPTION_KEYS: {error}") from None
+    if data_dir is None:
+        raise SettingsError(
+            "OPENERRATA_ENCRYPTION_KEYS is not set: it seals readers' own API keys; "
+            "make one with `openerrata keys master`"
+        )
+    file = data_dir / MASTER_KEY_FILE
+    if not file.exists():
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        file.write_text(str(MasterKey.generate()))
+    return (MasterKey.parse(file.read_text().strip()),)

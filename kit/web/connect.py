@@ -1,0 +1,50 @@
+"""Opening connections under the HTTP client: to the address that was checked, while TLS still asks for the name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import httpcore
+
+from kit.web.resolve import Resolver, public_addresses
+
+MOST_ADDRESSES = 4
+
+
+class PublicOnly(httpcore.AsyncNetworkBackend):
+    """Connects to public addresses; a connection kept for reuse stays with the address it was checked for."""
+
+    def __init__(self, resolve: Resolver, network: httpcore.AsyncNetworkBackend) -> None:
+        self._resolve = resolve
+        self._network = network
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Resolve, check, connect; the addresses are tried in turn within `timeout`."""
+        addresses = (await public_addresses(host, self._resolve))[:MOST_ADDRESSES]
+        share_s = None if timeout is None else timeout / len(addresses)
+        for address in addresses[:-1]:
+            try:
+                return await self._network.connect_tcp(str(address), port, share_s, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                continue
+        return await self._network.connect_tcp(str(addresses[-1]), port, share_s, local_address, socket_options)
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Never: there is no public socket file."""
+        raise httpcore.ConnectError("socket files are not reached through the door")
+
+    async def sleep(self, seconds: float) -> None:
+        """Part of the client's interface."""
+        await self._network.sleep(seconds)

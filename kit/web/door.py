@@ -1,0 +1,184 @@
+"""Fetching one URL, redirects included, within one deadline.
+
+Redirects are followed by hand, because each is a new URL that somebody else chose and is checked like the first. The
+HTTP layer is httpcore, the one under httpx: it lets us choose the address, and it reads no proxy from the environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Self
+
+import httpcore
+
+from kit.web.body import ACCEPT_ENCODING, read_body
+from kit.web.connect import PublicOnly
+from kit.web.errors import WebError
+from kit.web.resolve import Resolver, system_resolver
+from kit.web.url import Url, parse_url
+
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_KEEP_METHOD: Final = frozenset({307, 308})
+_STAY_WITH_ORIGIN: Final = frozenset({"authorization", "cookie"})
+_OF_THE_BODY: Final = frozenset({"content-type", "content-length"})
+_IDLE_CONNECTIONS: Final = 20
+_IDLE_S: Final = 15.0
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the door allows. Units: `timeout_s` for a whole fetch; `max_bytes` of the body, packed and unpacked.
+
+    `exempt_origins` are origins set by an operator (`http://127.0.0.1:1234`), reached wherever they are; exactly these,
+    and not as the target of a redirect from elsewhere.
+    """
+
+    contact_url: str = ""
+    timeout_s: float = 10.0
+    max_bytes: int = 10_000_000
+    max_redirects: int = 5
+    exempt_origins: frozenset[str] = frozenset()
+
+    @property
+    def user_agent(self) -> str:
+        """Who we are and where to complain."""
+        return f"OpenErrata/1.0 (+{self.contact_url})" if self.contact_url else "OpenErrata/1.0"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One thing to fetch; limits left None are the policy's."""
+
+    url: str
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    timeout_s: float | None = None
+    max_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What came back, whatever its status. Header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    final_url: str
+
+
+class Door:
+    """The way out; close it when done."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        resolve: Resolver = system_resolver,
+        network: httpcore.AsyncNetworkBackend | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        network = network or httpcore.AnyIOBackend()
+        self._policy = policy
+        self._exempt = frozenset(parse_url(origin).origin for origin in policy.exempt_origins)
+        self._public = _pool(PublicOnly(resolve, network), tls)
+        self._anywhere = _pool(network, tls)
+
+    async def fetch(self, request: Request) -> Fetched:
+        """Fetch a URL and what it redirects to; any status is an answer.
+
+        Raises: WebError: see ErrorKind.
+        """
+        timeout_s = self._policy.timeout_s if request.timeout_s is None else request.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._follow(request, timeout_s)
+        except (TimeoutError, httpcore.TimeoutException):
+            raise WebError("timeout", f"no complete answer within {timeout_s:g} s") from None
+        except httpcore.NetworkError as error:
+            raise WebError("connection_failed", f"the connection failed: {type(error).__name__}") from error
+        except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
+            raise WebError("bad_response", f"not HTTP as it should be: {error}") from error
+
+    async def _follow(self, request: Request, timeout_s: float) -> Fetched:
+        url = parse_url(request.url)
+        exempt = url.origin in self._exempt
+        method, body = request.method, request.body
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        for _ in range(self._policy.max_redirects + 1):
+            answer = await self._once(method, url, headers, body, request.max_bytes, timeout_s, exempt=exempt)
+            location = answer.headers.get("location")
+            if answer.status not in _REDIRECTS or location is None:
+                return answer
+            target = parse_url(location, base=url)
+            if target.origin != url.origin:
+                headers = {name: value for name, value in headers.items() if name not in _STAY_WITH_ORIGIN}
+                exempt = False
+            if answer.status not in _KEEP_METHOD and method not in ("GET", "HEAD"):
+                method, body = "GET", None
+                headers = {name: value for name, value in headers.items() if name not in _OF_THE_BODY}
+            url = target
+        raise WebError("too_many_redirects", f"more than {self._policy.max_redirects} redirects")
+
+    async def _once(
+        self,
+        method: str,
+        url: Url,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        max_bytes: int | None,
+        timeout_s: float,
+        *,
+        exempt: bool,
+    ) -> Fetched:
+        limit = self._policy.max_bytes if max_bytes is None else max_bytes
+        ours = {
+            "accept": "*/*",
+            **headers,
+            "host": url.authority,
+            "user-agent": self._policy.user_agent,
+            "accept-encoding": ACCEPT_ENCODING,
+        }
+        waits = dict.fromkeys(("connect", "read", "write", "pool"), timeout_s)
+        async with (self._anywhere if exempt else self._public).stream(
+            method,
+            httpcore.URL(scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=url.target.encode()),
+            headers=list(ours.items()),
+            content=body,
+            extensions={"timeout": waits},
+        ) as response:
+            found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+            if response.status in _REDIRECTS and "location" in found:
+                return Fetched(response.status, found, b"", str(url))
+            declared = found.get("content-length", "")
+            if declared.isdecimal() and int(declared[:20]) > limit:
+                raise WebError("too_large", f"the body is longer than {limit} bytes")
+            content = await read_body(response.aiter_stream(), found.get("content-encoding", ""), limit)
+            return Fetched(response.status, found, content, str(url))
+
+    async def close(self) -> None:
+        """Close the connections kept for reuse."""
+        await self._public.aclose()
+        await self._anywhere.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def _pool(network: httpcore.AsyncNetworkBackend, tls: ssl.SSLContext | None) -> httpcore.AsyncConnectionPool:
+    return httpcore.AsyncConnectionPool(
+        ssl_context=tls,
+        max_connections=None,
+        max_keepalive_connections=_IDLE_CONNECTIONS,
+        keepalive_expiry=_IDLE_S,
+        network_backend=network,
+    )

@@ -1,0 +1,28 @@
+"""Why the door brought nothing, as a closed list: callers decide by kind, never by text."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ErrorKind = Literal[
+    "bad_scheme",
+    "malformed_url",
+    "credentials_in_url",
+    "unresolvable",
+    "blocked_address",
+    "connection_failed",
+    "timeout",
+    "too_many_redirects",
+    "too_large",
+    "bad_encoding",
+    "bad_response",
+]
+
+
+class WebError(Exception):
+    """Nothing was fetched; `detail` is one sentence for an operator and names no internal address."""
+
+    def __init__(self, kind: ErrorKind, detail: str) -> None:
+        super().__init__(f"{kind}: {detail}")
+        self.kind: ErrorKind = kind
+        self.detail = detail

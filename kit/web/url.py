@@ -1,0 +1,91 @@
+"""Reading a URL as a browser does, so that what we check is what we connect to.
+
+Two parsers that disagree about the host are how checks get bypassed: backslashes, `0x7f.1`, full-width digits. So there
+is one, the WHATWG parser that Node has, and what it read is what goes on the wire.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Final
+
+import idna
+from ada_url import URL
+
+from kit.web.errors import WebError
+
+DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """An absolute http(s) URL.
+
+    `host` is ASCII, lower case, an IPv6 address without brackets; `target` is path and query, percent-encoded.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+
+    @property
+    def address(self) -> IPv4Address | IPv6Address | None:
+        """The address, if the host is one rather than a name."""
+        try:
+            return ip_address(self.host)
+        except ValueError:
+            return None
+
+    @property
+    def authority(self) -> str:
+        """Host, and the port unless it is the scheme's own."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, in one spelling."""
+        return f"{self.scheme}://{self.authority}"
+
+    def __str__(self) -> str:
+        return f"{self.origin}{self.target}"
+
+
+def parse_url(text: str, *, base: Url | None = None) -> Url:
+    """Read a URL, relative to `base` if one is given.
+
+    Raises: WebError: bad_scheme, credentials_in_url, malformed_url.
+    """
+    try:
+        url = URL(_SURROGATE.sub("\ufffd", text), base=None if base is None else str(base))
+    except ValueError:
+        raise WebError("malformed_url", "this is not an absolute URL") from None
+    scheme = url.protocol.removesuffix(":")
+    if scheme not in DEFAULT_PORTS:
+        raise WebError("bad_scheme", f"only http and https are fetched, not {scheme[:32]}")
+    if url.username or url.password:
+        raise WebError("credentials_in_url", "the URL carries a user name or password")
+    if not all(map(_is_sound, url.hostname.split("."))):
+        raise WebError("malformed_url", "the host is encoded from something that no name holds")
+    return Url(
+        scheme=scheme,
+        host=url.hostname.removeprefix("[").removesuffix("]"),
+        port=int(url.port) if url.port else DEFAULT_PORTS[scheme],
+        target=url.pathname + url.search,
+    )
+
+
+def _is_sound(label: str) -> bool:
+    """Whether an encoded label holds what it could have been made from; the parser does not look inside."""
+    if not label.startswith("xn--"):
+        return True
+    try:
+        plain = label[4:].encode().decode("punycode")
+        return not plain.isascii() and idna.uts46_remap(plain, std3_rules=False, transitional=False) == plain
+    except UnicodeError:
+        return False

@@ -1,0 +1,124 @@
+"""What the system needs to know about a site, and nothing about how it is asked over the network.
+
+Everything here is pure: a site describes the request that fetches the public page and reads the answer, others send it.
+A site that did its own fetching could neither be tested with bytes nor be limited, cached and guarded in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import orjson
+from pydantic import JsonValue
+
+from contracts.v1.parts import Author, Observation, PostRef
+
+Metadata = Mapping[str, JsonValue]
+"""What the extension read from the page, under the wire's names in snake_case, without any HTML."""
+
+
+class IdentityMismatch(ValueError):
+    """The observation names another post than its address does, or no post of this site; `reason` says how."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class CanonicalMismatch(ValueError):
+    """The site's answer does not hold the page that was asked for; the message is one sentence for an operator.
+
+    `reason` is one of few short codes, so that it can be counted.
+    """
+
+    def __init__(self, reason: Literal["bad_answer", "other_revision", "not_public"], detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalRequest:
+    """How to ask the site for the public page. Equal requests ask for the same page.
+
+    `immutable`: the answer never changes, so it may be kept for ever.
+    """
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+    immutable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalAnswer:
+    """The page as its site gave it; `post` is the identity the site states, which may differ from the one asked for."""
+
+    post: PostRef
+    html: str
+    revision_id: str | None = None
+
+
+class Platform(Protocol):
+    """One site."""
+
+    @property
+    def name(self) -> str:
+        """The platform's name on the wire."""
+        ...
+
+    @property
+    def default_endpoint(self) -> str | None:
+        """Where the site is asked unless told otherwise; None where it has no public source."""
+        ...
+
+    def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
+        """Give the post that address and metadata agree on. Raises: IdentityMismatch."""
+        ...
+
+    def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
+        """Describe the request for the public page; None where there is nothing to ask."""
+        ...
+
+    def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
+        """Read the answer to `canonical_request`. Raises: CanonicalMismatch."""
+        ...
+
+    def extract_text(self, html: str) -> str:
+        """Give the normalised text of the site's HTML. Raises: UnparseableHtml."""
+        ...
+
+    def author(self, metadata: Metadata) -> Author | None:
+        """Name the post's author on this site, if it has one."""
+        ...
+
+
+def metadata_text(metadata: Metadata, name: str) -> str | None:
+    """Read a metadata field that is a non-empty string."""
+    value = metadata.get(name)
+    return value if isinstance(value, str) and value else None
+
+
+def agree(what: str, stated: str | None, expected: str | None) -> None:
+    """Raises: IdentityMismatch unless both are given and equal."""
+    if stated is None or stated != expected:
+        raise IdentityMismatch(f"{what} is {stated!r}, the address says {expected!r}")
+
+
+def json_answer(body: bytes) -> object:
+    """Read an answer's JSON. Raises: CanonicalMismatch."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise CanonicalMismatch("bad_answer", "the answer is not JSON") from error
+
+
+def at(document: object, *path: str) -> object:
+    """What lies at that path of nested JSON objects; None where the path ends early."""
+    for key in path:
+        if not isinstance(document, dict):
+            return None
+        document = document.get(key)
+    return document

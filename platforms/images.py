@@ -1,0 +1,75 @@
+"""Which pictures a page shows and where in its text they stand, as the extension sees it.
+
+Positions count the text before a picture, so both sides must agree on that text to the unit. Unlike `html_to_text`,
+this is the reader's page as it is: what the extension does not remove is counted, scripts and styles included.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborNode
+
+from contracts.v1.parts import ImageOccurrence
+from platforms.addresses import resolve
+from platforms.markup import Fragment
+from platforms.text import js_trim, normalize, utf16_length
+
+
+class PageImages(NamedTuple):
+    """The normalised text of a page with its pictures. `urls`: each once, in order of first appearance."""
+
+    text: str
+    urls: tuple[str, ...]
+    occurrences: tuple[ImageOccurrence, ...]
+
+
+def extract_images(html: str, base_url: str) -> PageImages:
+    """Find the pictures of an HTML fragment. Raises: UnparseableHtml. Source: CONTRACT 4.8."""
+    return images_of(Fragment.parse(html), base_url)
+
+
+def images_of(fragment: Fragment, base_url: str) -> PageImages:
+    """Find the pictures of a parsed fragment; captions and addresses as the page gives them."""
+    captions = {node.mem_id: _caption(node) for node in fragment.select("img[src]")}
+    fragment.separate_blocks()
+    before: list[str] = []
+    occurrences: list[ImageOccurrence] = []
+    for node in fragment.walk():
+        if node.tag == "-text":
+            before.append(node.text_content or "")
+        elif node.tag == "img":
+            url = _source(node, base_url)
+            if url is None:
+                continue
+            # What has been counted is normalised each time anew: a later mark can still join the last character.
+            occurrences.append(
+                ImageOccurrence(
+                    original_index=len(occurrences),
+                    normalized_text_offset=utf16_length(normalize("".join(before))),
+                    source_url=url,
+                    caption_text=captions.get(node.mem_id),
+                )
+            )
+    urls = tuple(dict.fromkeys(occurrence.source_url for occurrence in occurrences))
+    return PageImages(normalize("".join(before)), urls, tuple(occurrences))
+
+
+def _source(image: LexborNode, base_url: str) -> str | None:
+    source = js_trim(image.attributes.get("src") or "")
+    if not source or source.startswith("data:"):
+        return None
+    return resolve(source, base_url)
+
+
+def _caption(image: LexborNode) -> str | None:
+    figure = image.parent
+    while figure is not None and figure.tag != "figure":
+        figure = figure.parent
+    caption = None if figure is None else figure.css_first("figcaption")
+    texts = (
+        "" if caption is None else caption.text(),
+        image.attributes.get("alt") or "",
+        image.attributes.get("title") or "",
+    )
+    return next((text for text in map(normalize, texts) if text), None)

@@ -1,0 +1,78 @@
+"""LessWrong: the post's own HTML from the site's GraphQL, whatever the reader's browser made of it.
+
+The plain-text field of that API is cut at 2,000 characters, so the text always comes from the HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import orjson
+
+from contracts.v1.parts import Author, Observation, PostRef
+from platforms.addresses import decode_component, web_page
+from platforms.base import (
+    CanonicalAnswer,
+    CanonicalMismatch,
+    CanonicalRequest,
+    IdentityMismatch,
+    Metadata,
+    agree,
+    at,
+    json_answer,
+    metadata_text,
+)
+from platforms.text import html_to_text
+
+_PATH = re.compile(r"/posts/([A-Za-z0-9]+)(?:/([^/]*))?(?:/.*)?")
+_QUERY: Final = (
+    "query Post($id: String) { post(input: {selector: {_id: $id}}) "
+    "{ result { _id title contents { html } user { displayName slug } } } }"
+)
+
+
+class LessWrong:
+    """A post's identity is the id in its address. Source: CONTRACT 2.1, 4.4."""
+
+    name: Final = "LESSWRONG"
+    default_endpoint: Final = "https://www.lesswrong.com/graphql"
+
+    def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
+        """Give the post that address and metadata agree on. Raises: IdentityMismatch."""
+        address = web_page(url)
+        path = _PATH.fullmatch(address.path)
+        if address.host not in ("lesswrong.com", "www.lesswrong.com") or path is None:
+            raise IdentityMismatch("the address is not that of a LessWrong post")
+        agree("the external id", external_id, path[1])
+        if path[2]:
+            agree("the slug", metadata_text(metadata, "slug"), decode_component(path[2]))
+        return PostRef(platform=self.name, external_id=path[1])
+
+    def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
+        """Ask for the post's HTML by its id."""
+        body = orjson.dumps({"query": _QUERY, "variables": {"id": observation.post.external_id}})
+        headers = (("accept", "application/json"), ("content-type", "application/json"))
+        return CanonicalRequest("POST", endpoint or self.default_endpoint, headers, body)
+
+    def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
+        """Read the post's HTML; the id is the one LessWrong states. Raises: CanonicalMismatch."""
+        result = at(json_answer(body), "data", "post", "result")
+        html = at(result, "contents", "html")
+        if not isinstance(html, str) or not html:
+            raise CanonicalMismatch("bad_answer", "the answer holds no HTML")
+        stated = at(result, "_id")
+        external_id = stated if isinstance(stated, str) and stated else observation.post.external_id
+        return CanonicalAnswer(PostRef(platform=self.name, external_id=external_id), html)
+
+    def extract_text(self, html: str) -> str:
+        """Give the post's text. Raises: UnparseableHtml."""
+        return html_to_text(html)
+
+    def author(self, metadata: Metadata) -> Author | None:
+        """The user's slug, else the lower-cased name. Source: CONTRACT 2.1."""
+        slug = metadata_text(metadata, "author_slug")
+        name = metadata_text(metadata, "author_name")
+        if slug is not None:
+            return Author(platform_user_id=slug, display_name=name or slug)
+        return None if name is None else Author(platform_user_id=f"name:{name.lower()}", display_name=name)

@@ -1,0 +1,93 @@
+"""HTML as a browser's tree, with the cost of building it bounded beforehand.
+
+The tree is the HTML standard's fragment algorithm with scripting on, in the context of a `div`: that is what readers'
+browsers hold, so it is what texts and hashes rest on. Another parser or context yields other texts for the same page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, Self
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from platforms.markup_cost import TooLarge, UnparseableHtml, refuse_costly
+
+__all__ = ["Fragment", "TooLarge", "UnparseableHtml"]
+
+BLOCKS: Final = "p,li,h1,h2,h3,h4,h5,h6,figcaption,blockquote,tr,td,th,div"
+"""Elements whose edges separate words. Source: CONTRACT 4.2."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Fragment:
+    """A parsed piece of HTML, or one element of it; changing it changes the tree all its parts share."""
+
+    def __init__(self, parser: LexborHTMLParser, element: LexborNode | None = None) -> None:
+        self._parser = parser
+        self._element = element
+
+    @classmethod
+    def parse(cls, html: str) -> Self:
+        """Build the tree.
+
+        Raises: UnparseableHtml, before parsing, when building it would take more than about a second.
+        """
+        refuse_costly(html)
+        return cls(LexborHTMLParser(_utf8(html), is_fragment=True, fragment_tag="div", scripting=True))
+
+    def narrowed(self, selector: str) -> Fragment:
+        """The first element the selector finds, else the whole fragment."""
+        found = self._parser.css_first(selector)
+        return self if found is None else Fragment(self._parser, found)
+
+    def attribute(self, name: str) -> str:
+        """An attribute of the element; empty without one, or for a whole fragment."""
+        return "" if self._element is None else self._element.attributes.get(name) or ""
+
+    def select(self, selector: str) -> list[LexborNode]:
+        """Descendants that match, in document order."""
+        if self._element is None:
+            return self._parser.css(selector)
+        own = self._element.mem_id
+        return [node for node in self._element.css(selector) if node.mem_id != own]
+
+    def remove(self, selector: str) -> None:
+        """Take every matching descendant out, with all it holds."""
+        for node in self.select(selector):
+            node.decompose()
+
+    def text(self) -> str:
+        """All text, as the DOM's `textContent` gives it."""
+        node = self._top()
+        return "" if node is None else node.text()
+
+    def separated_text(self) -> str:
+        """All text, with a space at both edges of every block. Adds those spaces to the tree."""
+        self.separate_blocks()
+        return self.text()
+
+    def separate_blocks(self) -> None:
+        """Add a space at both edges of every block."""
+        for block in self.select(BLOCKS):
+            block.insert_before(" ")
+            block.insert_after(" ")
+
+    def walk(self) -> Iterator[LexborNode]:
+        """Elements and text nodes in document order."""
+        node = self._top()
+        return iter(()) if node is None else node.traverse(include_text=True)
+
+    def _top(self) -> LexborNode | None:
+        # The root of a parsed fragment stands for all its top-level nodes.
+        return self._parser.root if self._element is None else self._element
+
+
+def _utf8(html: str) -> bytes:
+    """Encode; a lone surrogate becomes U+FFFD, which is what hashes count it as anyway."""
+    try:
+        return html.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", html).encode()

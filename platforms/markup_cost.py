@@ -1,0 +1,163 @@
+"""Refuses HTML that would cost its parser time or memory far beyond its size.
+
+Tree building is quadratic in two ways: many tags met under many open elements, and formatting elements that are never
+closed, which are opened anew in each block. Both are bounded here from the source alone, erring towards refusal.
+Without it a few hundred kilobytes can hold a process for minutes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Final
+
+MAX_CHARACTERS: Final = 20_000_000
+MAX_DEPTH: Final = 1_000
+MAX_STEPS: Final = 200_000_000
+"""Open elements passed by, summed over all tags; a step takes a few nanoseconds."""
+MAX_REOPENED: Final = 3_000_000
+"""Copies of unclosed formatting elements that blocks could make."""
+
+
+class UnparseableHtml(ValueError):
+    """The HTML is refused unread; `reason` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class TooLarge(UnparseableHtml):
+    """The HTML is longer than any page we read."""
+
+
+def _either_case(name: str) -> str:
+    return "".join(f"[{letter}{letter.upper()}]" for letter in name)
+
+
+_FORMATTING: Final = frozenset(
+    (
+        "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+    )
+)  # fmt: skip
+_SPACE = r"\t\n\f\r "
+_FORMATTING_TAG = re.compile(
+    rf"<(?=[bcefinstuBCEFINSTU])(?:{'|'.join(map(_either_case, sorted(_FORMATTING)))})(?=[{_SPACE}/>])"
+    rf"((?:[^<>\"'=]|=[{_SPACE}]*+(?:\"[^<>\"]*+\"|'[^<>']*+'|[^{_SPACE}<>\"'=]))*+>)?"
+)
+"""A formatting start tag; the group is missing where its end is not plain to see."""
+_ATTRIBUTE = rf"(?:[{_SPACE}]*+=[{_SPACE}]*+(?:\"[^\"]*+\"|'[^']*+'|[^{_SPACE}>\"'][^{_SPACE}>]*+|(?=>)))?+"
+_TAG = re.compile(
+    rf"<(/?[a-zA-Z][^{_SPACE}/>]*+)(?:>|(?:[{_SPACE}/]++|[^{_SPACE}/>][^{_SPACE}/>=]*+{_ATTRIBUTE})*+(?:>|\Z))"
+    rf"|<!--(?:-?>|.*?(?:--!?>|\Z))|<[!?/][^>]*+(?:>|\Z)",
+    re.DOTALL,
+)
+"""A tag, comment or declaration; what is not closed extends to the end, so that the whole search stays linear."""
+_VOID: Final = frozenset(
+    (
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "keygen", "link", "meta", "param", "source",
+        "track", "wbr",
+    )
+)  # fmt: skip
+_CLOSED_BY_OTHERS: Final = frozenset(
+    (
+        "p", "li", "dd", "dt", "tr", "td", "th", "tbody", "thead", "tfoot", "caption", "colgroup", "option",
+        "optgroup", "html", "head", "body", "form",
+    )
+)  # fmt: skip
+"""Elements that cannot pile up in HTML unless others that are counted lie between them, or that the parser ignores."""
+_NOT_COUNTED: Final = _VOID | _CLOSED_BY_OTHERS | {""}
+_COUNTED_IN_FOREIGN_CONTENT: Final = _NOT_COUNTED - {"", "br", "embed", "hr", "img", "meta"}
+_BARRIERS: Final = frozenset(
+    (
+        "address", "applet", "article", "aside", "blockquote", "body", "button", "caption", "center", "colgroup",
+        "dd", "details", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "frameset", "h1",
+        "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "html", "iframe", "li", "listing", "main", "marquee",
+        "menu", "nav", "noembed", "noframes", "noscript", "object", "ol", "optgroup", "option", "plaintext", "pre",
+        "script", "search", "section", "select", "style", "summary", "table", "tbody", "td", "template", "textarea",
+        "tfoot", "th", "thead", "title", "tr", "ul", "xmp", "svg", "math", "mi", "mo", "mn", "ms", "mtext",
+        "annotation-xml", "foreignobject", "desc",
+    )
+)  # fmt: skip
+"""Elements an end tag of another name may not reach across."""
+_REACH: Final = 16
+"""Across how many unclosed elements an end tag is looked for, so that stray ones cost little."""
+_RAW_TEXT = re.compile(
+    r"<(script|style|textarea|title|xmp|iframe|noembed|noframes|noscript)(?=[\t\n\f\r />])"
+    r"[^<]*+(?:<img[\t\n\f\r /][^<]*+)*+<(?!/\1)|<plaintext|<!\[CDATA\[",
+    re.IGNORECASE,
+)
+
+
+def refuse_costly(html: str) -> None:
+    """Do nothing if parsing costs about as much as it does for an ordinary page of this length.
+
+    Raises: TooLarge, UnparseableHtml.
+    """
+    if len(html) > MAX_CHARACTERS:
+        raise TooLarge(f"{len(html)} characters, at most {MAX_CHARACTERS} are read")
+    tags = html.count("<")
+    starts = tags - html.count("</")
+    # Every tag after the last start tag, all of them under every start tag, is the worst there can be.
+    steps = starts * (tags - starts / 2)
+    # Most pages stay below without a closer look.
+    if steps > MAX_STEPS or _formatting_waiting(html) * tags > MAX_REOPENED:
+        _look_closer(html)
+
+
+def _formatting_waiting(html: str) -> int:
+    """How many formatting elements can wait to be reopened at most: of equal ones the parser keeps three."""
+    plain: Counter[str] = Counter()
+    unclear = 0
+    for match in _FORMATTING_TAG.finditer(html):
+        if match[1] is None:
+            unclear += 1
+        else:
+            plain[match[0]] += 1
+    return unclear + sum(min(3, count) for count in plain.values())
+
+
+def _look_closer(html: str) -> None:
+    """Follow the tags as the parser would, treating every doubtful end tag as absent."""
+    if _RAW_TEXT.search(html):
+        raise UnparseableHtml("many tags beside raw text that may hide some")
+    open_names: list[str] = []
+    foreign = steps = waiting = reopened = 0
+    for tag in _TAG.findall(html):
+        steps += len(open_names)
+        reopened += waiting
+        name = tag.lower()
+        if name[:1] == "/":
+            closed = _close(open_names, name[1:])
+            if "svg" in closed or "math" in closed:
+                foreign -= closed.count("svg") + closed.count("math")
+            if closed and name[1:] in _FORMATTING:
+                waiting -= 1
+        elif name in _NOT_COUNTED and not (foreign and name in _COUNTED_IN_FOREIGN_CONTENT):
+            continue
+        else:
+            open_names.append(name)
+            if name in _FORMATTING:
+                waiting += 1
+            elif name in ("svg", "math"):
+                foreign += 1
+            if len(open_names) > MAX_DEPTH:
+                raise UnparseableHtml(f"more than {MAX_DEPTH} elements inside one another")
+    if steps > MAX_STEPS:
+        raise UnparseableHtml("too many tags inside too many elements")
+    if reopened > MAX_REOPENED:
+        raise UnparseableHtml("formatting elements would be reopened too often")
+
+
+def _close(open_names: list[str], name: str) -> list[str]:
+    """Close the innermost element of that name if the parser surely would, and give what closed with it."""
+    if open_names and open_names[-1] == name:
+        return [open_names.pop()]
+    for distance, open_name in zip(range(1, _REACH + 1), reversed(open_names), strict=False):
+        if open_name == name:
+            closed = open_names[-distance:]
+            del open_names[-distance:]
+            return closed
+        if open_name in _BARRIERS:
+            break
+    return []

@@ -1,0 +1,107 @@
+"""What counts as the text of a page: the canonical form every hash, offset and quotation refers to.
+
+The form is byte-identical to what a JavaScript client computes. Change one character of it and every stored content
+hash, version and claim position stops matching what readers' browsers send.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import unicodedata2  # type: ignore[import-untyped,import-not-found,unused-ignore]  # a C extension without type stubs
+
+from platforms.markup import Fragment, TooLarge, UnparseableHtml
+
+__all__ = ["TooLarge", "UnparseableHtml", "html_to_text", "js_trim", "normalize", "utf16_length", "word_count"]
+
+JS_SPACE: Final = "\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+"""Body of a character class equal to JavaScript's `\\s`; Python's own differs in both directions."""
+
+REPLACEMENTS: Final = (
+    *((character, '"') for character in "\u201c\u201d"),
+    *((character, "'") for character in "\u2018\u2019"),
+    *((character, "-") for character in "\u2010\u2011\u2012\u2013\u2014\u2015"),
+    ("\u2026", "..."),
+    *((character, "") for character in "\u200b\u200c\u200d\ufeff"),
+)
+
+_SPACES = re.compile(f"[{JS_SPACE}]+")
+_EDGE_SPACES = re.compile(rf"\A[{JS_SPACE}]+|[{JS_SPACE}]+\Z")
+_PYTHON_ONLY_SPACES = "\x1c\x1d\x1e\x1f\x85"
+
+
+def normalize(raw: str) -> str:
+    """Bring text into its canonical form: composed, plain quotes and dashes, no zero-width marks, single spaces.
+
+    Shapes: lone surrogates survive; two halves that meet become the character they spell, as in JavaScript.
+    Source: CONTRACT 4.1.
+    """
+    return _collapse_spaces(raw if raw.isascii() else _plain(raw))
+
+
+def utf16_length(text: str) -> int:
+    """Count UTF-16 code units, the unit of every offset on the wire."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def word_count(text: str) -> int:
+    """Count the pieces between JavaScript white space. Source: CONTRACT 4.3."""
+    if any(character in text for character in _PYTHON_ONLY_SPACES) or "\ufeff" in text:
+        return sum(1 for piece in _SPACES.split(text) if piece)
+    return len(text.split())
+
+
+def js_trim(text: str) -> str:
+    """Remove JavaScript white space from both ends."""
+    return _EDGE_SPACES.sub("", text)
+
+
+def html_to_text(html: str) -> str:
+    """Give the canonical text of an HTML fragment: scripts and styles are never text, blocks are kept apart.
+
+    Raises: UnparseableHtml when parsing would cost too much; TooLarge when it is simply too big.
+    Source: CONTRACT 4.2.
+    """
+    fragment = Fragment.parse(html)
+    fragment.remove("script,style,noscript")
+    return normalize(fragment.separated_text())
+
+
+def join_surrogates(text: str) -> str:
+    """Let every high surrogate followed by a low one become the character they spell."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def compose(text: str) -> str:
+    """NFC with Unicode data as new as the browsers': Python's own tables are several years behind."""
+    composed: str = unicodedata2.normalize("NFC", text)
+    return composed
+
+
+def combining_class(character: str) -> int:
+    """The canonical combining class: 0 for everything but marks that may trade places."""
+    combining: int = unicodedata2.combining(character)
+    return combining
+
+
+def _plain(raw: str) -> str:
+    broken = _has_surrogates(raw)
+    text = compose(join_surrogates(raw) if broken else raw)
+    for old, new in REPLACEMENTS:
+        text = text.replace(old, new)
+    return join_surrogates(text) if broken else text
+
+
+def _collapse_spaces(text: str) -> str:
+    if any(character in text for character in _PYTHON_ONLY_SPACES):
+        return _SPACES.sub(" ", text).strip(" ")
+    return " ".join(text.split())
+
+
+def _has_surrogates(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -1,0 +1,93 @@
+"""Where each unit of the canonical text came from in the raw text.
+
+Follows the same steps as `platforms.text.normalize`, one stretch of text at a time. If both ever disagree on the text,
+a position computed here points at the wrong words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from platforms.text import JS_SPACE, REPLACEMENTS, combining_class, compose, join_surrogates
+
+_REPLACED: Final = dict(REPLACEMENTS)
+_SPACE = re.compile(f"[{JS_SPACE}]")
+
+
+class NormalizedText(NamedTuple):
+    """Canonical text with its origin.
+
+    Units: `to_raw[i]` is the UTF-16 index in the raw text of the UTF-16 unit `i` of `text`; both units of a pair point
+    to the start of their character. Non-decreasing.
+    """
+
+    text: str
+    to_raw: tuple[int, ...]
+
+
+class _Origin(NamedTuple):
+    character: str
+    raw_index: int
+
+
+def normalize_with_index(raw: str) -> NormalizedText:
+    """Normalise and say for every unit of the result which raw unit it stands for."""
+    units: list[_Origin] = []
+    for character, raw_index in _composed(raw):
+        for replacement in _REPLACED.get(character, character):
+            _append(units, replacement, raw_index)
+    if units and units[-1].character == " ":
+        units.pop()
+    return NormalizedText(
+        "".join(unit.character for unit in units),
+        tuple(unit.raw_index for unit in units for _ in range(2 if unit.character > "\uffff" else 1)),
+    )
+
+
+def _append(units: list[_Origin], character: str, raw_index: int) -> None:
+    if _SPACE.match(character):
+        if units and units[-1].character != " ":
+            units.append(_Origin(" ", raw_index))
+        return
+    if units and "\ud800" <= units[-1].character <= "\udbff" and "\udc00" <= character <= "\udfff":
+        high = units.pop()
+        units.append(_Origin(join_surrogates(high.character + character), high.raw_index))
+        return
+    units.append(_Origin(character, raw_index))
+
+
+def _composed(raw: str) -> list[_Origin]:
+    """Compose stretch by stretch, where no stretch interacts with its neighbours."""
+    result: list[_Origin] = []
+    stretch: list[_Origin] = []
+    raw_index = 0
+    for character in join_surrogates(raw):
+        if stretch and _starts_afresh(stretch, character):
+            result.extend(_compose_stretch(stretch))
+            stretch = []
+        stretch.append(_Origin(character, raw_index))
+        raw_index += 2 if character > "\uffff" else 1
+    return result + _compose_stretch(stretch)
+
+
+def _starts_afresh(stretch: list[_Origin], character: str) -> bool:
+    if character.isascii():
+        return True
+    if combining_class(character):
+        return False
+    before = "".join(origin.character for origin in stretch)
+    return compose(before + character) == compose(before) + compose(character)
+
+
+def _compose_stretch(stretch: list[_Origin]) -> list[_Origin]:
+    """Map each composed character to the shortest run of raw ones that composes to it, or to the next one."""
+    characters = [origin.character for origin in stretch]
+    composed = compose("".join(characters))
+    result: list[_Origin] = []
+    cursor = 0
+    for character in composed:
+        result.append(_Origin(character, stretch[min(cursor, len(stretch) - 1)].raw_index))
+        lengths = range(1, len(characters) - cursor + 1)
+        cursor += next((n for n in lengths if compose("".join(characters[cursor : cursor + n])) == character), 1)
+    return result

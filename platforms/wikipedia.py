@@ -1,0 +1,111 @@
+"""Wikipedia: every language, pinned to the revision the reader saw.
+
+A revision never changes, so what the MediaWiki API answers for it is the page. Asking for the current one instead would
+verify another text than the reader's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import urlencode
+
+from contracts.v1.parts import Author, Observation, PostRef
+from platforms.addresses import web_page
+from platforms.base import (
+    CanonicalAnswer,
+    CanonicalMismatch,
+    CanonicalRequest,
+    IdentityMismatch,
+    Metadata,
+    agree,
+    at,
+    json_answer,
+    metadata_text,
+)
+from platforms.text import js_trim
+from platforms.wikipedia_identity import parse_article_address, title_token
+from platforms.wikipedia_text import article_text
+
+_LANGUAGE = re.compile("[a-z][a-z0-9-]*")
+_DIGITS = re.compile("[0-9]+")
+
+
+class Wikipedia:
+    """An article's identity is `<language>:<page id>`. Source: CONTRACT 2.1, 4.5."""
+
+    name: Final = "WIKIPEDIA"
+    default_endpoint: Final = "https://{language}.wikipedia.org/w/api.php"
+
+    def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
+        """Give the article that address and metadata agree on. Raises: IdentityMismatch."""
+        web_page(url)
+        address = parse_article_address(url)
+        if address is None:
+            raise IdentityMismatch("the address is not that of a Wikipedia article")
+        language = js_trim(metadata_text(metadata, "language") or "").lower()
+        title = title_token(metadata_text(metadata, "title") or "")
+        page_id = _digits(metadata, "page_id")
+        if _digits(metadata, "revision_id") is None:
+            raise IdentityMismatch("the revision id is not a number")
+        if page_id is None:
+            raise IdentityMismatch("the page id is not a number")
+        if title is None:
+            raise IdentityMismatch("the title is blank")
+        agree("the language", language, address.language)
+        if address.page_id is not None:
+            agree("the page id", page_id, address.page_id)
+        else:
+            agree("the title", title, address.title)
+        post = PostRef(platform=self.name, external_id=f"{language}:{page_id}")
+        if external_id is not None:
+            agree("the external id", external_id, post.external_id)
+        return post
+
+    def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
+        """Ask the article's own language for exactly the revision that was seen."""
+        language = observation.post.external_id.partition(":")[0]
+        revision_id = _digits(observation.metadata, "revision_id")
+        if revision_id is None or not _LANGUAGE.fullmatch(language):
+            return None
+        query = urlencode(
+            {"action": "parse", "format": "json", "formatversion": "2", "prop": "text|revid", "oldid": revision_id}
+        )
+        base = (endpoint or self.default_endpoint).replace("{language}", language)
+        return CanonicalRequest("GET", f"{base}?{query}", (("accept", "application/json"),), immutable=True)
+
+    def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
+        """Read the rendered revision; the page id is the one Wikipedia states. Raises: CanonicalMismatch."""
+        answer = json_answer(body)
+        if at(answer, "error") is not None:
+            raise CanonicalMismatch("bad_answer", f"Wikipedia answers with an error: {at(answer, 'error', 'code')}")
+        html = at(answer, "parse", "text")
+        revision_id = _number(at(answer, "parse", "revid"))
+        page_id = _number(at(answer, "parse", "pageid"))
+        if not isinstance(html, str) or revision_id is None or page_id is None:
+            raise CanonicalMismatch("bad_answer", "the answer lacks text, revision or page id")
+        if revision_id != _digits(observation.metadata, "revision_id"):
+            raise CanonicalMismatch("other_revision", f"the answer holds revision {revision_id}, not the one asked for")
+        language = observation.post.external_id.partition(":")[0]
+        post = PostRef(platform=self.name, external_id=f"{language}:{page_id}")
+        return CanonicalAnswer(post, html, revision_id)
+
+    def extract_text(self, html: str) -> str:
+        """Give the article's text without notes, references and navigation. Raises: UnparseableHtml."""
+        return article_text(html)
+
+    def author(self, metadata: Metadata) -> Author | None:
+        """Articles have no single author. Source: specification 3.12."""
+        return None
+
+
+def _digits(metadata: Metadata, name: str) -> str | None:
+    digits = js_trim(metadata_text(metadata, name) or "")
+    return digits if _DIGITS.fullmatch(digits) else None
+
+
+def _number(value: object) -> str | None:
+    """An id the API gives as a number or as a string of digits."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return str(value)
+    return value if isinstance(value, str) and _DIGITS.fullmatch(value) else None

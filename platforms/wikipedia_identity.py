@@ -1,0 +1,77 @@
+"""Which Wikipedia article an address names.
+
+Follows what the extension accepts, so that server and reader agree on whether a page is an article at all. A rule that
+is stricter here would refuse readers on pages they can see; a laxer one would file talk pages under articles.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from platforms.addresses import Address, decode_component, parse_address
+from platforms.text import JS_SPACE, js_trim
+
+_HOST = re.compile(r"([a-z0-9-]+)(\.m)?\.wikipedia\.org")
+_DIGITS = re.compile("[0-9]+")
+_GAPS = re.compile(f"[{JS_SPACE}_]+")
+_WITH_TALK_PAGES: Final = (
+    "user", "wikipedia", "file", "mediawiki", "template", "help", "category", "portal", "book", "draft",
+    "education program", "timedtext", "module",
+)  # fmt: skip
+NOT_ARTICLES: Final = frozenset(
+    ("talk", "special", "media", *_WITH_TALK_PAGES, *(f"{namespace} talk" for namespace in _WITH_TALK_PAGES))
+)
+"""English names of the namespaces that hold no articles. Source: CONTRACT 4.5."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleAddress:
+    """What an address says of an article: its title, its page id, or both."""
+
+    language: str
+    title: str | None
+    page_id: str | None
+
+
+def parse_article_address(url: str) -> ArticleAddress | None:
+    """Read the address of an article; None for any other page. Source: CONTRACT 4.5."""
+    address = parse_address(url)
+    host = _HOST.fullmatch(address.host.lower()) if address else None
+    if address is None or host is None:
+        return None
+    title = _title(address)
+    page_id = _page_id(address)
+    if title is None and page_id is None:
+        return None
+    if title is not None and ":" in title and _namespace(title) in NOT_ARTICLES:
+        return None
+    return ArticleAddress(host[1], title, page_id)
+
+
+def title_token(title: str) -> str | None:
+    """Bring a title into the form addresses use, with underscores for gaps; None if nothing is left."""
+    return _GAPS.sub(" ", js_trim(title)).strip(" ").replace(" ", "_") or None
+
+
+def _title(address: Address) -> str | None:
+    if address.path.startswith("/wiki/"):
+        title = decode_component(address.path.removeprefix("/wiki/"))
+    elif address.path == "/w/index.php":
+        title = address.parameter("title")
+    else:
+        return None
+    return None if title is None else title_token(title)
+
+
+def _page_id(address: Address) -> str | None:
+    for name in ("curid", "pageid"):
+        page_id = js_trim(address.parameter(name) or "")
+        if _DIGITS.fullmatch(page_id):
+            return page_id
+    return None
+
+
+def _namespace(title: str) -> str:
+    return title.partition(":")[0].replace("_", " ").strip(" ").lower()

@@ -1,0 +1,64 @@
+"""Titles of the sections that hold notes, references and further reading, by language.
+
+The English titles are the extension's and count in every article; each other language adds the titles its own Wikipedia
+customarily gives to the same seven kinds of section. "See also" is content in every language.
+Facts: the layout customs of each Wikipedia, collected by hand; titles are in normalised, lower-case form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+ENGLISH: Final = frozenset(
+    ("references", "notes", "further reading", "external links", "bibliography", "sources", "citations")
+)
+"""Source: specification 3.12."""
+
+OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
+    "de": frozenset(
+        (
+            "einzelnachweise", "anmerkungen", "anmerkungen und einzelnachweise", "einzelnachweise und anmerkungen",
+            "belege", "fußnoten", "quellen", "literatur", "weblinks",
+        )
+    ),
+    "es": frozenset(
+        (
+            "referencias", "notas", "notas y referencias", "referencias y notas", "bibliografía", "fuentes",
+            "lecturas adicionales", "enlaces externos",
+        )
+    ),
+    "fr": frozenset(
+        (
+            "notes et références", "références", "bibliographie", "lectures complémentaires", "lien externe",
+            "liens externes",
+        )
+    ),
+    "it": frozenset(("note", "riferimenti", "bibliografia", "fonti", "collegamenti esterni")),
+    "ja": frozenset(("脚注", "注釈", "出典", "参考文献", "関連文献", "外部リンク")),
+    "nl": frozenset(
+        (
+            "bronnen, noten en/of referenties", "bronnen", "noten", "voetnoten", "referenties", "literatuur",
+            "bibliografie", "externe link", "externe links",
+        )
+    ),
+    "pl": frozenset(("przypisy", "uwagi", "bibliografia", "źródła", "literatura", "linki zewnętrzne")),
+    "pt": frozenset(
+        (
+            "referências", "notas", "notas e referências", "referências e notas", "bibliografia", "fontes",
+            "leitura adicional", "leituras adicionais", "ligações externas",
+        )
+    ),
+    "ru": frozenset(("примечания", "сноски", "источники", "литература", "библиография", "ссылки")),
+    "zh": frozenset(
+        (
+            "参考文献", "參考文獻", "参考资料", "參考資料", "注释", "注釋", "註釋", "脚注", "腳註", "来源", "來源",
+            "延伸阅读", "延伸閱讀", "外部链接", "外部連結",
+        )
+    ),
+}  # fmt: skip
+
+
+def excluded_sections(language: str) -> frozenset[str]:
+    """Titles left out in articles of a language, given as HTML's `lang` gives it."""
+    return ENGLISH | OTHER_LANGUAGES.get(language.partition("-")[0].lower(), frozenset())

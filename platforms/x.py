@@ -1,0 +1,59 @@
+"""X: no public source to ask, so a post is what its reader saw."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from contracts.v1.parts import Author, Observation, PostRef
+from platforms.addresses import web_page
+from platforms.base import (
+    CanonicalAnswer,
+    CanonicalMismatch,
+    CanonicalRequest,
+    IdentityMismatch,
+    Metadata,
+    agree,
+    metadata_text,
+)
+from platforms.text import html_to_text
+
+_HOST = re.compile(r"(?:[a-z0-9-]+\.)*(?:x|twitter)\.com")
+_PATH = re.compile(r"/(?:i/web|i|([A-Za-z0-9_]+))/status/([0-9]+)(?:/.*)?")
+
+
+class X:
+    """A post's identity is its status id. Source: CONTRACT 2.1, 4.6."""
+
+    name: Final = "X"
+    default_endpoint: Final = None
+
+    def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
+        """Give the post that address and metadata agree on. Raises: IdentityMismatch."""
+        address = web_page(url)
+        path = _PATH.fullmatch(address.path)
+        if not _HOST.fullmatch(address.host) or path is None:
+            raise IdentityMismatch("the address is not that of a post on X")
+        agree("the external id", external_id, path[2])
+        if path[1] is not None:
+            agree("the handle", (metadata_text(metadata, "author_handle") or "").lower(), path[1].lower())
+        return PostRef(platform=self.name, external_id=path[2])
+
+    def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
+        """There is nothing to ask."""
+        return None
+
+    def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
+        """Raises: CanonicalMismatch, always."""
+        raise CanonicalMismatch("not_public", "X has no public source")
+
+    def extract_text(self, html: str) -> str:
+        """Give the text of HTML. Raises: UnparseableHtml."""
+        return html_to_text(html)
+
+    def author(self, metadata: Metadata) -> Author | None:
+        """The handle. Source: CONTRACT 2.1."""
+        handle = metadata_text(metadata, "author_handle")
+        if handle is None:
+            return None
+        return Author(platform_user_id=handle, display_name=metadata_text(metadata, "author_display_name") or handle)

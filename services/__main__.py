@@ -1,0 +1,54 @@
+"""The command `openerrata`. Each subcommand is imported only when it is used, so that help is instant."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+COMMANDS = {
+    "up": "Run all or some services.",
+    "demo": "See a wrong sentence found, validated and published.",
+    "doctor": "Check broker, topology, lag, database, blobs and model; say what to do.",
+    "topology": "Show or apply streams, consumers and buckets.",
+    "keys": "Manage instance API keys.",
+    "projector": "Rebuild the read model from the log.",
+    "ledger": "Verify the chain of facts.",
+}
+
+
+class Lazy(click.Group):
+    """A group whose commands live in modules of their names."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"services.commands.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="openerrata")
+def main() -> None:
+    """OpenErrata finds sentences that are demonstrably wrong in what people read, and shows the evidence.
+
+    \b
+    See it work:          openerrata demo
+    Run everything here:  openerrata up
+    Run one service:      openerrata up validator   (servers by OPENERRATA_NATS_URL, …)
+    Is all well?          openerrata doctor
+
+    Settings are environment variables; docs/operations.md lists them.
+    """
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""`openerrata doctor`: one line a check, and for each that fails what to do about it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from pydantic import SecretStr
+from sqlalchemy import select
+
+from contracts.readmodel import position
+from contracts.topology import CONSUMERS, DEAD, STREAMS, stream_of
+from kit import topology
+from kit.blobs import Blobs
+from kit.bus import Bus, connect
+from kit.database import Database, is_current
+from kit.models.base import KeyAccepted
+from kit.models.choice import choose
+from kit.settings import Infrastructure, OpenAISettings, SettingsError, load
+from kit.surroundings import Surroundings
+from services.commands.shared import data_dir_option, plain_errors, run, servers
+
+CHECK_TIMEOUT_S = 15.0
+MUCH_LAG = 1_000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of one check. `advice` is set if something is to be done."""
+
+    good: bool
+    text: str
+    advice: str = ""
+
+
+@click.command()
+@click.option("--ask-model", is_flag=True, help="Also make one tiny paid call to the model provider.")
+@data_dir_option
+@plain_errors
+def command(ask_model: bool, data_dir: Path) -> None:
+    """Check everything an instance needs and say what to do; exit status 1 if something is wrong."""
+    with servers(data_dir, log_level="error") as found:
+        bad = run(_examine(found, ask_model))
+    sys.exit(1 if bad else 0)
+
+
+async def _examine(found: Surroundings, ask_model: bool) -> int:
+    bad = 0
+    try:
+        async with asyncio.timeout(CHECK_TIMEOUT_S), connect(found.nats_url, name="openerrata-doctor") as bus:
+            checks: tuple[tuple[str, Callable[[], Awaitable[Finding]]], ...] = (
+                ("broker", lambda: _broker(bus, found)),
+                ("topology", lambda: _topology(bus)),
+                ("database", lambda: _database(found)),
+                ("lag", lambda: _lag(bus)),
+                ("projector", lambda: _projector(bus, found)),
+                ("dead letters", lambda: _dead(bus)),
+                ("blobs", lambda: _blobs(found)),
+                ("model", lambda: _model(found, ask_model)),
+            )
+            for name, check in checks:
+                bad += _report(name, await _attempt(check))
+    except (TimeoutError, OSError) as error:
+        bad += _report(
+            "broker",
+            Finding(False, f"no connection: {error or 'timeout'}", "is NATS running? see OPENERRATA_NATS_URL"),
+        )
+    return bad
+
+
+async def _attempt(check: Callable[[], Awaitable[Finding]]) -> Finding:
+    try:
+        return await check()
+    except Exception as error:
+        return Finding(False, f"{type(error).__name__}: {error}", "the service named here does not answer as it should")
+
+
+def _report(name: str, finding: Finding) -> int:
+    mark = click.style("ok  ", fg="green") if finding.good else click.style("BAD ", fg="red")
+    click.echo(f"{mark}{name:<13} {finding.text}")
+    if finding.advice:
+        click.echo(f"                  → {finding.advice}")
+    return 0 if finding.good else 1
+
+
+async def _broker(bus: Bus, found: Surroundings) -> Finding:
+    try:
+        await topology.require_durable(bus, found.nats_monitor_url)
+    except topology.UnsafeBroker as error:
+        return Finding(False, "it may forget what it acknowledged", str(error))
+    return Finding(True, f"NATS {bus.client.connected_server_version} writes before it acknowledges")
+
+
+async def _topology(bus: Bus) -> Finding:
+    wrong = [item async for item in topology.differences(bus, replicas=load(Infrastructure).nats_replicas)]
+    if wrong:
+        listed = "; ".join(f"{item.thing}: {item.found}, wanted {item.wanted}" for item in wrong)
+        return Finding(False, listed, "run `openerrata topology apply`")
+    return Finding(True, f"{len(STREAMS)} streams and {len(CONSUMERS)} consumers are as declared")
+
+
+async def _database(found: Surroundings) -> Finding:
+    if not await is_current(found.database_url):
+        return Finding(False, "not migrated", "start the projector: `openerrata up projector`")
+    return Finding(True, "reachable and migrated")
+
+
+async def _lag(bus: Bus) -> Finding:
+    waiting = {}
+    for consumer in CONSUMERS:
+        info = await bus.jetstream.consumer_info(stream_of(consumer.event).name, consumer.name)
+        waiting[consumer.name] = info.num_pending or 0
+    worst = max(waiting, key=lambda name: waiting[name])
+    if waiting[worst] > MUCH_LAG:
+        return Finding(False, f"{worst} has {waiting[worst]} messages waiting", "start more of that service")
+    return Finding(True, f"{sum(waiting.values())} messages waiting")
+
+
+async def _projector(bus: Bus, found: Surroundings) -> Finding:
+    database = Database(found.database_url, role="reader")
+    try:
+        async with database.connect() as connection:
+            rows = (await connection.execute(select(position.c.stream, position.c.sequence))).all()
+    finally:
+        await database.close()
+    at = {row.stream: row.sequence for row in rows}
+    behind = {}
+    for stream in STREAMS:
+        if stream is not DEAD:
+            behind[stream.name] = (await bus.jetstream.stream_info(stream.name)).state.last_seq - at.get(stream.name, 0)
+    if max(behind.values()) > MUCH_LAG:
+        return Finding(False, f"the read model is {behind} facts behind", "is the projector running? see its log")
+    return Finding(True, f"the read model is {sum(behind.values())} facts behind")
+
+
+async def _dead(bus: Bus) -> Finding:
+    count = (await bus.jetstream.stream_info(DEAD.name)).state.messages
+    if count:
+        return Finding(False, f"{count} messages", f"look at the stream {DEAD.name}: each says why it was given up")
+    return Finding(True, "none")
+
+
+async def _blobs(found: Surroundings) -> Finding:
+    blobs = Blobs(found.blobs)
+    try:
+        if not await blobs.ready():
+            return Finding(False, f"no bucket {found.blobs.bucket!r}", "create it, or set OPENERRATA_S3_BUCKET")
+    finally:
+        blobs.close()
+    return Finding(True, f"bucket {found.blobs.bucket!r} at {found.blobs.endpoint}")
+
+
+async def _model(found: Surroundings, ask: bool) -> Finding:
+    openai = load(OpenAISettings)
+    try:
+        model = choose(load(Infrastructure), openai, embedded=found.embedded)
+    except SettingsError as error:
+        return Finding(False, "no model", str(error))
+    if model.labelled_demo:
+        return Finding(True, "the offline demo catalogue; set OPENAI_API_KEY for a real model")
+    named = f"{model.name.provider} {model.name.model}"
+    if not ask:
+        return Finding(True, f"{named}, not asked (add --ask-model)")
+    status = await model.probe(openai.api_key or SecretStr(""))
+    if isinstance(status, KeyAccepted):
+        return Finding(True, f"{named} answers")
+    return Finding(False, f"{named}: {status.message}", "check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL_ID")

@@ -1,0 +1,147 @@
+"""One process: the services it was asked for, over servers that already run."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import signal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import click
+import structlog
+
+from kit import topology
+from kit.blobs import Blobs
+from kit.bus import connect
+from kit.clock import SystemClock
+from kit.database import is_current, migrate
+from kit.delivery import Delivery
+from kit.embedded import EmbeddedStack
+from kit.host import Host
+from kit.http import HttpServer, bind
+from kit.models.choice import choose
+from kit.ops import Lag, operations
+from kit.settings import Infrastructure, OpenAISettings, SettingsError, load
+from kit.surroundings import Surroundings
+from kit.telemetry import Telemetry
+from kit.vault import UserKeys
+
+SERVICES = ("verifier", "ingest", "selector", "investigator", "validator", "projector", "gateway")
+"""In the order of the path; the gateway is last, so that nobody is let in before there is somebody to answer."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a process shall do."""
+
+    services: tuple[str, ...]
+    unsafe_broker: bool = False
+
+
+@asynccontextmanager
+async def assembled(plan: Plan, found: Surroundings) -> AsyncIterator[Host]:
+    """Connect, check what must hold, and build the services; nothing runs yet.
+
+    Raises: SettingsError, TopologyMissing, UnsafeBroker: with what to do about it.
+    """
+    infrastructure = load(Infrastructure)
+    model = choose(infrastructure, load(OpenAISettings), embedded=found.embedded)
+    if found.embedded or "projector" in plan.services:
+        await migrate(found.database_url)
+    elif not await is_current(found.database_url):
+        raise SettingsError("the database is not migrated yet: start the projector first (`openerrata up projector`)")
+    async with AsyncExitStack() as stack:
+        bus = await stack.enter_async_context(connect(found.nats_url, name=f"openerrata {' '.join(plan.services)}"))
+        if found.stack is not None:
+            await topology.apply(bus, replicas=infrastructure.nats_replicas)
+        await topology.require(bus, replicas=infrastructure.nats_replicas)
+        if not plan.unsafe_broker:
+            await topology.require_durable(bus, found.nats_monitor_url)
+        telemetry = Telemetry()
+        host = Host(
+            bus=bus,
+            delivery=Delivery(bus, telemetry),
+            blobs=Blobs(found.blobs),
+            clock=SystemClock(),
+            telemetry=telemetry,
+            database_url=found.database_url,
+            model=model,
+            user_keys=UserKeys(bus, found.master_keys),
+        )
+        stack.push_async_callback(host.close)
+        await _checks(host)
+        host.keep_running("lag", Lag(bus, telemetry).run)
+        for name in plan.services:
+            await importlib.import_module(f"services.{name}.app").build(host)
+        if infrastructure.ops_port is not None:
+            server = HttpServer(operations(host), bind("127.0.0.1", infrastructure.ops_port))
+            await server.start()
+            stack.push_async_callback(server.stop)
+        if model.labelled_demo and {"investigator", "validator"} & set(plan.services):
+            log.warning("demo model: answers come from a small offline catalogue, not from a model")
+        yield host
+
+
+async def run_until_signalled(plan: Plan, found: Surroundings) -> None:
+    """Run until SIGTERM or Ctrl-C; a second one ends the process at once."""
+    stop = asyncio.Event()
+    listen_for_signals(stop)
+    async with assembled(plan, found) as host:
+        watcher = asyncio.create_task(watch(found.stack, stop))
+        log.info("running", services=list(plan.services), worker=host.worker, gateway=host.public_url or None)
+        try:
+            await host.run(stop)
+        finally:
+            watcher.cancel()
+    if watcher.done() and not watcher.cancelled() and watcher.exception() is not None:
+        raise click.ClickException(str(watcher.exception()))
+
+
+async def watch(stack: EmbeddedStack | None, stop: asyncio.Event) -> None:
+    """Stop the process when an embedded server ends by itself."""
+    if stack is None:
+        return
+    error = await stack.watch()
+    stop.set()
+    raise error
+
+
+def listen_for_signals(stop: asyncio.Event) -> None:
+    """Let SIGTERM and Ctrl-C set `stop` once, and end the process the second time."""
+
+    def signalled() -> None:
+        if stop.is_set():
+            os._exit(130)
+        click.echo("stopping: finishing what is under way (again to stop at once)", err=True)
+        stop.set()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, signalled)
+
+
+def chosen(names: Sequence[str]) -> tuple[str, ...]:
+    """Service names in the order of the path; all of them if none is named."""
+    return tuple(name for name in SERVICES if name in names) if names else SERVICES
+
+
+async def _checks(host: Host) -> None:
+    async def broker() -> str | None:
+        return None if host.bus.client.is_connected else "not connected"
+
+    async def database() -> str | None:
+        async with host.database("reader").connect() as connection:
+            await connection.exec_driver_sql("select 1")
+        return None
+
+    async def blobs() -> str | None:
+        return None if await host.blobs.ready() else "the bucket does not exist"
+
+    host.check("broker", broker)
+    host.check("database", database)
+    host.check("blobs", blobs)

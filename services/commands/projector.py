@@ -1,0 +1,66 @@
+"""`openerrata projector`: build the read model anew."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from analyses import ANALYSES
+from kit.blobs import Blobs
+from kit.database import migrate
+from kit.settings import load
+from kit.surroundings import Surroundings
+from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.projector.adapters import BlobTexts
+from services.projector.chain import LedgerBroken
+from services.projector.rebuild import rebuild as rebuild_readmodel
+from services.projector.settings import ProjectorSettings
+
+
+@click.group()
+def command() -> None:
+    """Work on the read model, which holds nothing that the log does not."""
+
+
+@command.command()
+@data_dir_option
+@plain_errors
+def rebuild(data_dir: Path) -> None:
+    """Drop the read model and replay every fact into an identical one.
+
+    Services keep running: the new tables are filled beside the live ones and change places with them at the end.
+    """
+    with servers(data_dir, log_level="warning") as found:
+        began = monotonic()
+        try:
+            count = run(_rebuild(found))
+        except LedgerBroken as error:
+            raise click.ClickException(f"{error}; the live tables were left as they are") from error
+    seconds = monotonic() - began
+    click.echo(f"replayed {count:,} facts in {seconds:.1f} s ({count / seconds:,.0f} per second)")
+
+
+async def _rebuild(found: Surroundings) -> int:
+    await migrate(found.database_url)
+    blobs = Blobs(found.blobs)
+    try:
+        return await rebuild_readmodel(
+            found.database_url,
+            BlobTexts(blobs),
+            analyses=[analysis.kind for analysis in ANALYSES],
+            ip_range_credit_cap=load(ProjectorSettings).ip_range_credit_cap,
+            progress=_show if sys.stderr.isatty() else _silent,
+        )
+    finally:
+        blobs.close()
+
+
+def _show(stream: str, done: int, of: int) -> None:
+    click.echo(f"\r{stream}: {done:,} of {of:,} facts", err=True, nl=done >= of)
+
+
+def _silent(stream: str, done: int, of: int) -> None:
+    pass

@@ -1,0 +1,61 @@
+"""What every subcommand does the same way: read settings, find the servers, and say clearly what went wrong."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import click
+import uvloop
+
+from kit.embedded import EmbeddedError
+from kit.settings import Infrastructure, SettingsError, load
+from kit.surroundings import Surroundings, surroundings
+from kit.telemetry import configure_logging
+from kit.topology import TopologyMissing, UnsafeBroker
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+data_dir_option = click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(".openerrata"),
+    show_default=True,
+    envvar="OPENERRATA_DATA_DIR",
+    help="Where embedded servers keep their data.",
+)
+
+
+def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
+    """Turn errors that an operator can mend into one line and exit status 1."""
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except (SettingsError, EmbeddedError, TopologyMissing, UnsafeBroker) as error:
+            raise click.ClickException(str(error)) from error
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(130)
+
+    return wrapped
+
+
+@contextmanager
+def servers(data_dir: Path, *, start: bool = True, log_level: str | None = None) -> Iterator[Surroundings]:
+    """The servers that the settings name, or embedded ones over `data_dir`."""
+    infrastructure = load(Infrastructure)
+    configure_logging(level=log_level or infrastructure.log_level)
+    with surroundings(infrastructure, data_dir.absolute(), start=start) as found:
+        yield found
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """Run an event loop to its end."""
+    return uvloop.run(main)

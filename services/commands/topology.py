@@ -1,0 +1,55 @@
+"""`openerrata topology`: the only writer of streams, consumers and buckets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from contracts.topology import BUCKETS, CONSUMERS, STREAMS, stream_of
+from kit import topology
+from kit.bus import connect
+from kit.settings import Infrastructure, load
+from services.commands.shared import data_dir_option, plain_errors, run, servers
+
+
+@click.group()
+def command() -> None:
+    """Show or apply streams, durable consumers and key-value buckets."""
+
+
+@command.command()
+def show() -> None:
+    """Print the topology that this version of the code needs; asks no server."""
+    for stream in STREAMS:
+        kept = f"{stream.max_age_s // 86_400} days" if stream.max_age_s else "for ever"
+        click.echo(f"stream    {stream.name:<12} kept {kept:<9} {'  '.join(stream.subjects)}")
+    for consumer in CONSUMERS:
+        click.echo(
+            f"consumer  {consumer.name:<40} on {stream_of(consumer.event).name}  {consumer.filter}  "
+            f"ack {consumer.ack_wait_s:g} s, {consumer.attempts} attempts, {consumer.slots} slots"
+        )
+    for bucket in BUCKETS:
+        kept = f"{bucket.ttl_s} s" if bucket.ttl_s else "until deleted"
+        click.echo(f"bucket    {bucket.name:<12} kept {kept}")
+
+
+@command.command()
+@data_dir_option
+@click.option("--dry-run", is_flag=True, help="Only say what would change.")
+@plain_errors
+def apply(data_dir: Path, dry_run: bool) -> None:
+    """Make the broker agree with the code. Safe to repeat."""
+
+    async def main(url: str, replicas: int) -> list[topology.Difference]:
+        async with connect(url, name="openerrata-topology") as bus:
+            if dry_run:
+                return [item async for item in topology.differences(bus, replicas=replicas)]
+            return await topology.apply(bus, replicas=replicas)
+
+    with servers(data_dir) as found:
+        changed = run(main(found.nats_url, load(Infrastructure).nats_replicas))
+    for item in changed:
+        click.echo(f"{'would change' if dry_run else 'changed'}: {item.thing}: {item.found} → {item.wanted}")
+    if not changed:
+        click.echo("everything is as declared")

@@ -1,0 +1,32 @@
+"""`openerrata up`: all or some services in this process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from services.commands.process import SERVICES, Plan, chosen, run_until_signalled
+from services.commands.shared import data_dir_option, plain_errors, run, servers
+
+
+@click.command()
+@click.argument("services", nargs=-1, type=click.Choice(SERVICES), metavar="[SERVICE]...")
+@click.option("--port", type=click.IntRange(0, 65_535), help="The gateway's port; 0 takes a free one.  [default: 8787]")
+@click.option("--unsafe-broker", is_flag=True, help="Accept a broker that may forget what it has acknowledged.")
+@data_dir_option
+@plain_errors
+def command(services: tuple[str, ...], port: int | None, unsafe_broker: bool, data_dir: Path) -> None:
+    """Run all services in one process, or those named, until Ctrl-C or SIGTERM.
+
+    \b
+    Services: verifier ingest selector investigator validator projector gateway
+
+    Servers are embedded under --data-dir unless OPENERRATA_NATS_URL, OPENERRATA_DATABASE_URL and OPENERRATA_S3_ENDPOINT
+    name some. A second `openerrata up` over the same data folder uses the servers of the first.
+    """
+    if port is not None:
+        os.environ["OPENERRATA_GATEWAY_PORT"] = str(port)
+    with servers(data_dir) as found:
+        run(run_until_signalled(Plan(chosen(services), unsafe_broker), found))

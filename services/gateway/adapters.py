@@ -1,0 +1,110 @@
+"""The ports over what this process runs on. Every way the world can fail is turned into `Unavailable` here."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import UUID
+
+from minio.error import MinioException
+from pydantic import SecretStr
+from urllib3.exceptions import HTTPError
+
+from contracts.topology import ERRATA
+from contracts.v1 import Event
+from contracts.v1.parts import TextRef
+from kit.blobs import Blobs
+from kit.bus import AlreadyThere, Bus, BusError, Rejected
+from kit.errors import Retry
+from kit.history import latest
+from kit.models.base import KeyAccepted, Model
+from kit.positions import Positions
+from services.gateway.ports import Answered, KeyVerdict, RefusedForGood, Unavailable
+from services.gateway.reads import SqlReads
+
+VITAL_TIMEOUT_S = 2.0
+
+
+class BusFacts:
+    """The log over the broker."""
+
+    def __init__(self, bus: Bus, positions: Positions, *, answer_timeout_s: float, catch_up_timeout_s: float) -> None:
+        self._bus = bus
+        self._positions = positions
+        self._answer_timeout_s = answer_timeout_s
+        self._catch_up_timeout_s = catch_up_timeout_s
+
+    async def tell(self, event: Event, correlation: UUID) -> int:
+        """Store a fact, or find the one that took its place first."""
+        try:
+            return (await self._bus.publish(event, correlation=correlation)).sequence
+        except AlreadyThere:
+            return await self._standing_at(event.subject())
+        except BusError as error:
+            raise Unavailable(f"broker: {error}") from error
+
+    async def _standing_at(self, subject: str) -> int:
+        try:
+            return (await latest(self._bus, subject))[-1].sequence
+        except (Retry, IndexError) as error:
+            raise Unavailable(f"broker: {error}") from error
+
+    async def ask(self, event: Event, correlation: UUID) -> Answered:
+        """Store a fact and wait for the one that answers it."""
+        try:
+            answer = await self._bus.request(event, correlation=correlation, timeout_s=self._answer_timeout_s)
+        except Rejected as refusal:
+            raise RefusedForGood(refusal.reason) from refusal
+        except BusError as error:
+            raise Unavailable(f"broker: {error}") from error
+        return Answered(answer.envelope.event, answer.sequence)
+
+    async def caught_up(self, sequence: int) -> None:
+        """Wait for the projector."""
+        if not await self._positions.reached(ERRATA.name, sequence, self._catch_up_timeout_s):
+            raise Unavailable(f"the read model has not reached {sequence}")
+
+
+class BlobTexts:
+    """Texts in the blob store, small ones in the reference itself."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    async def put_text(self, text: str) -> TextRef:
+        """Store a text under its hash."""
+        try:
+            return await self._blobs.put_text(text)
+        except (MinioException, HTTPError, OSError) as error:
+            raise Unavailable(f"blob store: {type(error).__name__}") from error
+
+
+class ModelProbe:
+    """Tries a key on the provider this instance uses."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def probe(self, api_key: str) -> KeyVerdict:
+        """Make one tiny call."""
+        status = await self._model.probe(SecretStr(api_key))
+        return KeyVerdict("valid") if isinstance(status, KeyAccepted) else KeyVerdict(status.status, status.message)
+
+
+class ServerVitals:
+    """Asks broker and database for a sign of life."""
+
+    def __init__(self, bus: Bus, reads: SqlReads) -> None:
+        self._bus = bus
+        self._reads = reads
+
+    async def broken(self) -> tuple[str, ...]:
+        """Names of what does not answer within two seconds."""
+        checks = {"broker": self._ping(), "database": self._reads.alive()}
+        limited = (asyncio.wait_for(check, VITAL_TIMEOUT_S) for check in checks.values())
+        outcomes = await asyncio.gather(*limited, return_exceptions=True)
+        return tuple(name for name, outcome in zip(checks, outcomes, strict=True) if isinstance(outcome, Exception))
+
+    async def _ping(self) -> None:
+        await self._bus.client.flush()
+        if not self._bus.client.is_connected:  # a flush while reconnecting succeeds without having asked anybody
+            raise Unavailable("broker: not connected")

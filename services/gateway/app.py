@@ -1,0 +1,106 @@
+"""The gateway, put together: the only file that knows which classes stand behind the ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry
+
+from kit.host import Host
+from kit.http import HttpServer, bind
+from kit.positions import Positions
+from kit.settings import load
+from services.gateway.adapters import BlobTexts, BusFacts, ModelProbe, ServerVitals
+from services.gateway.callers import Callers
+from services.gateway.investigate import Requests
+from services.gateway.keys import InstanceKeys, KeyChecks
+from services.gateway.metrics import Metrics
+from services.gateway.observe import Registration
+from services.gateway.ports import Clock, Facts, KeyProbe, KeyRegister, Reads, Texts, UserKeys, Vitals
+from services.gateway.procedures import procedures
+from services.gateway.reads import SqlKeyRegister, SqlReads
+from services.gateway.rpc import Rpc
+from services.gateway.settings import GatewaySettings
+from services.gateway.status import Statuses, Viewing
+from services.gateway.web import Gateway, Pulse, shell
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything the gateway reaches, real or, in a test, not."""
+
+    reads: Reads
+    facts: Facts
+    texts: Texts
+    user_keys: UserKeys
+    key_probe: KeyProbe
+    key_register: KeyRegister
+    vitals: Vitals
+    clock: Clock
+    registry: CollectorRegistry
+    exposition: Callable[[], bytes]
+
+
+def assemble(settings: GatewaySettings, world: World) -> Gateway:
+    """The ASGI application over a world."""
+    clock = world.clock
+    registration = Registration(
+        world.facts,
+        world.texts,
+        clock,
+        remember=settings.remember_observations,
+        remember_s=settings.remember_observations_s,
+    )
+    table = procedures(
+        registration,
+        Viewing(world.reads, world.facts, clock, remember_bytes=settings.remember_results_bytes),
+        Statuses(world.reads),
+        Requests(world.reads, world.facts, world.user_keys, clock, analysis=settings.analysis),
+        KeyChecks(world.key_probe, clock, burst=settings.key_checks_burst, every_s=settings.key_checks_every_s),
+    )
+    keys = InstanceKeys(
+        world.key_register, clock, fresh_s=settings.instance_keys_fresh_s, denied_s=settings.instance_keys_denied_s
+    )
+    callers = Callers(keys, trusted_proxies=settings.trusted_proxies, hmac_secret=settings.hmac_secret)
+    rpc = Rpc(table, callers, clock, Metrics(world.registry), body_timeout_s=settings.body_timeout_s)
+    return Gateway(rpc, shell(world.reads, Pulse(world.vitals, clock), world.exposition, table))
+
+
+async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServer:
+    """Take the port and serve until the host stops.
+
+    Raises: kit.http.PortTaken: somebody else listens there.
+    """
+    settings = settings or load(GatewaySettings)
+    database = host.database("reader")
+    reads = SqlReads(database, analysis=settings.analysis)
+    positions = Positions(host.bus, reads.position)
+    await positions.open()
+    facts = BusFacts(
+        host.bus,
+        positions,
+        answer_timeout_s=settings.observe_timeout_s,
+        catch_up_timeout_s=settings.catch_up_timeout_s,
+    )
+    gateway = assemble(
+        settings,
+        World(
+            reads=reads,
+            facts=facts,
+            texts=BlobTexts(host.blobs),
+            user_keys=host.user_keys,
+            key_probe=ModelProbe(host.model),
+            key_register=SqlKeyRegister(database),
+            vitals=ServerVitals(host.bus, reads),
+            clock=host.clock,
+            registry=host.telemetry.registry,
+            exposition=host.telemetry.exposition,
+        ),
+    )
+    server = HttpServer(gateway, bind(settings.host, settings.port))
+    await server.start()
+    host.public_url = host.public_url or server.url
+    host.check("gateway-http", server.problem)
+    host.on_stop(server.stop)
+    return server

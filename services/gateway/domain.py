@@ -1,0 +1,133 @@
+"""What the gateway decides by itself: who may ask, who is the same viewer, when a failed run may be asked for again.
+
+Values in, values out. The hashes here are stored in facts: change a formula and one person becomes two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Final, Literal
+from uuid import UUID
+
+from contracts.rpc.observation import ObservedImage
+
+MINIMUM_EXTENSION_VERSION: Final = "0.2.0"
+WORD_LIMIT: Final = 10_000
+FAILED_COOL_DOWN: Final = timedelta(minutes=10)
+FAILED_ROUNDS: Final = 3
+
+_SEGMENT: Final = re.compile(r"[0-9]+")
+_USER_KEY: Final = re.compile(r"sk-[A-Za-z0-9_-]{20,}")
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+GateVerdict = Literal["ok", "outdated", "malformed"]
+Version = tuple[int, int, int, int]
+
+
+def parse_version(text: str) -> Version | None:
+    """Read an extension's version: 1 to 4 numbers up to 65535; None if it is anything else."""
+    parts = text.split(".")
+    if len(parts) > 4 or not all(_SEGMENT.fullmatch(part) and len(part.lstrip("0")) <= 5 for part in parts):
+        return None
+    first, second, third, fourth = (*(int(part) for part in parts), *(0,) * (4 - len(parts)))
+    return (first, second, third, fourth) if max(first, second, third, fourth) <= 65_535 else None
+
+
+_MINIMUM: Final = parse_version(MINIMUM_EXTENSION_VERSION)
+
+
+def gate(version_header: str) -> GateVerdict:
+    """Judge the extension's version; a blank header is a missing one. Source: CONTRACT 1.6."""
+    version = parse_version(version_header) if version_header else None
+    if version_header and version is None:
+        return "malformed"
+    return "ok" if version is not None and _MINIMUM is not None and version >= _MINIMUM else "outdated"
+
+
+def parse_id(text: str) -> UUID | None:
+    """An id of ours; None for what we never issued."""
+    return UUID(text) if _UUID.fullmatch(text) else None
+
+
+def well_formed_user_key(text: str) -> bool:
+    """Whether this can be a provider's key at all; nothing else may start a run on a reader's account."""
+    return _USER_KEY.fullmatch(text) is not None
+
+
+def key_hash(api_key: str) -> str:
+    """What is stored of an instance key. Source: CONTRACT 6.4."""
+    return sha256(api_key.encode()).hexdigest()
+
+
+def viewer_key(instance_key_hash: str | None, address: str, user_agent: str) -> str:
+    """Who views: the holder of an instance key, otherwise address and browser. Source: CONTRACT 6.2."""
+    who = f"anon:{address}:{user_agent}" if instance_key_hash is None else f"apikey:{instance_key_hash}"
+    return sha256(who.encode()).hexdigest()
+
+
+def ip_range_key(prefix: str) -> str:
+    """The neighbourhood a view comes from. Source: CONTRACT 6.2."""
+    return sha256(f"iprange:{prefix}".encode()).hexdigest()
+
+
+def client_address(peer: str, forwarded_for: str, trusted_proxies: int) -> str:
+    """The reader's address: the socket's, or what the outermost of our own proxies saw.
+
+    Whatever stands further left in `forwarded_for` was written by the client and is worth nothing; a chain shorter
+    than our proxies did not come through them.
+    """
+    if trusted_proxies == 0:
+        return peer
+    hops = [hop.strip() for hop in forwarded_for.split(",") if hop.strip()]
+    return hops[-trusted_proxies] if len(hops) >= trusted_proxies else peer
+
+
+def occurrence_fault(occurrences: Sequence[ObservedImage], text_length: int | None) -> str | None:
+    """What is wrong with a set of pictures taken by itself; None if nothing.
+
+    Units: `text_length` is in UTF-16 units of the reader's own normalised text, None if it is not known yet. Whether
+    the pictures fit the site's text is not asked here: that is never the reader's fault.
+    """
+    previous = 0
+    for expected, occurrence in enumerate(sorted(occurrences, key=lambda each: each.original_index)):
+        if occurrence.original_index != expected:
+            return "image indices must be 0, 1, 2, …"
+        if occurrence.normalized_text_offset < previous:
+            return "image offsets must not decrease"
+        previous = occurrence.normalized_text_offset
+    if text_length is not None and previous > text_length:
+        return "an image lies beyond the end of the text"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How a run ended without a result. `requested_sequence` is where its last request stands in the log, if known."""
+
+    failed_at: datetime | None
+    round: int
+    requested_sequence: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One request for a run: its number, and the sequence of the request it must follow."""
+
+    number: int
+    follows: int
+
+
+FIRST_ROUND: Final = Round(1, 0)
+
+
+def next_round(failure: Failure, now: datetime) -> Round | None:
+    """The round that may follow a failed one; None if it is too early or enough, or every view would cost a run."""
+    if failure.failed_at is None or failure.requested_sequence is None:
+        return None
+    if failure.round >= FAILED_ROUNDS or now - failure.failed_at < FAILED_COOL_DOWN:
+        return None
+    return Round(failure.round + 1, failure.requested_sequence)

@@ -1,0 +1,105 @@
+"""The smallest HTTP there is over ASGI: one bounded body in, one reply out, the same headers for every origin."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+HeaderList = tuple[tuple[bytes, bytes], ...]
+
+BODY_BYTES: Final = 524_288 + 4_096
+"""The extension refuses to send more than 524,288; the rest is grace for other clients."""
+DRAIN_BYTES: Final = 16 * 1024 * 1024
+"""What is read and thrown away of a body that is too large: who still sends would see a reset, not the reply."""
+
+CORS: Final[HeaderList] = (
+    (b"access-control-allow-origin", b"*"),
+    (
+        b"access-control-allow-headers",
+        b"Content-Type, x-api-key, x-openai-api-key, x-openerrata-signature, x-openerrata-extension-version",
+    ),
+)
+PREFLIGHT: Final[HeaderList] = (
+    (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
+    (b"access-control-max-age", b"86400"),
+)
+
+
+class BodyTooLarge(Exception):
+    """The body exceeds BODY_BYTES; nothing of it is kept."""
+
+
+class ClientGone(Exception):
+    """The client closed the connection; nobody waits for a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One response; CORS headers are added on the way out."""
+
+    status: int
+    body: bytes = b""
+    headers: HeaderList = ()
+
+
+async def read_body(receive: Receive, content_length: bytes, *, timeout_s: float) -> bytes:
+    """The whole body of a request.
+
+    Raises: BodyTooLarge: whatever the declared length says. TimeoutError: it did not arrive in time. ClientGone.
+    """
+    if content_length.isdigit() and int(content_length[:20]) > DRAIN_BYTES:
+        raise BodyTooLarge
+    chunks: list[bytes] = []
+    size_bytes = 0
+    more = True
+    async with asyncio.timeout(timeout_s):
+        while more and size_bytes <= DRAIN_BYTES:
+            message = await _next(receive)
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            chunk = message.get("body", b"")
+            more = message.get("more_body", False)
+            size_bytes += len(chunk)
+            if size_bytes <= BODY_BYTES:
+                chunks.append(chunk)
+            else:
+                chunks.clear()
+    if size_bytes > BODY_BYTES:
+        raise BodyTooLarge
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+async def _next(receive: Receive) -> Message:
+    """The server cancels the future of a client that went away, which must not look like this task being cancelled."""
+    try:
+        return await receive()
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise ClientGone from None
+
+
+async def respond(send: Send, reply: Reply) -> None:
+    """Send a reply."""
+    length = (b"content-length", str(len(reply.body)).encode())
+    headers = [*reply.headers, *CORS] if reply.status == 204 else [*reply.headers, length, *CORS]
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body})
+
+
+def with_cors(send: Send) -> Send:
+    """The same, for responses that somebody else writes."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), *CORS]
+        await send(message)
+
+    return sending

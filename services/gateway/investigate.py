@@ -1,0 +1,74 @@
+"""`post.investigateNow`: who may start a run, and that it starts once.
+
+A reader's own key is kept before the run is asked for and only for a run that does not exist yet: nobody can slip a
+key, good or bad, under a run that somebody else pays for.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from contracts.rpc.status import AlreadyComplete, InvestigateNowAnswer, Queued, VersionId, claim_out
+from contracts.v1.ids import investigation_id
+from contracts.v1.investigation import InvestigationRequested
+from services.gateway.domain import FIRST_ROUND, WORD_LIMIT, next_round, parse_id, well_formed_user_key
+from services.gateway.ports import Broken, Call, Clock, Complete, Facts, Reads, Refused, Running, UserKeys
+
+
+class Requests:
+    """Takes requests for investigations of one kind."""
+
+    def __init__(self, reads: Reads, facts: Facts, user_keys: UserKeys, clock: Clock, *, analysis: str) -> None:
+        self._reads = reads
+        self._facts = facts
+        self._user_keys = user_keys
+        self._clock = clock
+        self._analysis = analysis
+
+    async def investigate(self, question: VersionId, call: Call) -> InvestigateNowAnswer:
+        """Ask for an investigation, or say how the one that exists stands.
+
+        Raises: Refused: no credentials, unknown version, too long a text. Unavailable.
+        """
+        caller = call.caller
+        user_key = caller.user_key if well_formed_user_key(caller.user_key) else None
+        if caller.instance_key_hash is None and user_key is None:
+            raise Refused("UNAUTHORIZED", "an instance API key or an OpenAI API key is required")
+        version_id = parse_id(question.post_version_id)
+        standing = None if version_id is None else await self._reads.standing(version_id)
+        if version_id is None or standing is None:
+            raise Refused("BAD_REQUEST", "this version is not known")
+        known = standing.investigation
+        if isinstance(known, Complete):
+            claims = tuple(map(claim_out, known.claims))
+            return AlreadyComplete(
+                investigation_id=str(known.investigation_id), provenance=known.provenance, claims=claims
+            )
+        if isinstance(known, Running):
+            return _queued(known, known.status)
+        following, provenance = FIRST_ROUND, standing.provenance
+        if known is not None:
+            again = next_round(known.failure, self._clock.now())
+            if again is None:
+                return _queued(known, "FAILED")
+            following, provenance = again, known.provenance
+        if standing.word_count > WORD_LIMIT:
+            raise Refused("BAD_REQUEST", f"the text has more than {WORD_LIMIT} words")
+        request = InvestigationRequested(
+            investigation_id=investigation_id(version_id, self._analysis),
+            version_id=version_id,
+            post_id=standing.post_id,
+            analysis=self._analysis,
+            requested_by="READER",
+            key_source="INSTANCE" if user_key is None else "USER",
+            round=following.number,
+            follows=following.follows,
+        )
+        if user_key is not None:
+            await self._user_keys.attach(request.investigation_id, user_key)
+        await self._facts.caught_up(await self._facts.tell(request, call.correlation))
+        return Queued(investigation_id=str(request.investigation_id), status="PENDING", provenance=provenance)
+
+
+def _queued(known: Running | Broken, status: Literal["PENDING", "PROCESSING", "FAILED"]) -> Queued:
+    return Queued(investigation_id=str(known.investigation_id), status=status, provenance=known.provenance)

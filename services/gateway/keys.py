@@ -1,0 +1,87 @@
+"""API keys: which instance keys are active now, and whether a reader's own key works.
+
+Instance keys are checked from memory, yet one that was just added works at once and one that was revoked stops within
+seconds: the whole set is read again when it is old, and a key that is not in it is looked up, but not again and
+again.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from kit.addresses import ip_range_prefix
+
+from contracts.rpc.status import KeyMissingOrValid, KeyRefusedOut, SettingsAnswer
+from services.gateway.domain import well_formed_user_key
+from services.gateway.memory import Allowance, Memory, SingleFlight
+from services.gateway.ports import Call, Clock, KeyProbe, KeyRegister
+
+DENIALS: Final = 10_000
+
+
+class InstanceKeys:
+    """The active instance keys, by hash. Units: `fresh_s` bounds how long a revoked key still works."""
+
+    def __init__(self, register: KeyRegister, clock: Clock, *, fresh_s: float, denied_s: float) -> None:
+        self._register = register
+        self._clock = clock
+        self._fresh = timedelta(seconds=fresh_s)
+        self._active: frozenset[str] = frozenset()
+        self._read_at: datetime | None = None
+        self._reading: SingleFlight[str, None] = SingleFlight()
+        self._denied: Memory[str, bool] = Memory(clock, capacity=DENIALS, ttl_s=denied_s)
+
+    async def accepts(self, key_hash: str) -> bool:
+        """Whether this key is active. Raises: Unavailable."""
+        if self._read_at is None or self._clock.now() - self._read_at >= self._fresh:
+            await self._reading.run("all", self._read)
+        if key_hash in self._active:
+            return True
+        if self._denied.get(key_hash):
+            return False
+        if await self._register.is_active(key_hash):
+            self._active |= {key_hash}
+            return True
+        self._denied.put(key_hash, True)
+        return False
+
+    async def _read(self) -> None:
+        asked_at = self._clock.now()
+        self._active = await self._register.active()
+        self._read_at = asked_at
+
+
+class KeyChecks:
+    """`post.validateSettings`: tells readers whether their keys work, without becoming a tester of stolen ones."""
+
+    def __init__(self, probe: KeyProbe, clock: Clock, *, burst: int, every_s: float) -> None:
+        self._probe = probe
+        self._allowance = Allowance(clock, burst=burst, every_s=every_s)
+
+    async def validate(self, question: None, call: Call) -> SettingsAnswer:
+        """Judge both keys; only a well-formed one is tried on the provider."""
+        caller = call.caller
+        accepted = caller.instance_key_hash is not None
+        if not caller.user_key:
+            return KeyMissingOrValid(instance_api_key_accepted=accepted, openai_api_key_status="missing")
+        if not well_formed_user_key(caller.user_key):
+            return KeyRefusedOut(
+                instance_api_key_accepted=accepted,
+                openai_api_key_status="format_invalid",
+                openai_api_key_message="An OpenAI API key starts with sk- and is longer than this.",
+            )
+        if not self._allowance.take(ip_range_prefix(caller.address)):
+            return KeyRefusedOut(
+                instance_api_key_accepted=accepted,
+                openai_api_key_status="error",
+                openai_api_key_message="Too many keys were tried from this network. Please wait a minute.",
+            )
+        verdict = await self._probe.probe(caller.user_key)
+        if verdict.status == "valid":
+            return KeyMissingOrValid(instance_api_key_accepted=accepted, openai_api_key_status="valid")
+        return KeyRefusedOut(
+            instance_api_key_accepted=accepted,
+            openai_api_key_status=verdict.status,
+            openai_api_key_message=verdict.message or "The key could not be confirmed.",
+        )

@@ -1,0 +1,108 @@
+"""What the gateway remembers between requests; all of it bounded, so that no stranger can fill the memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Hashable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+from kit.clock import Clock
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Memory(Generic[K, V]):
+    """The most recently used answers, up to a total weight and, if asked for, up to an age."""
+
+    def __init__(
+        self, clock: Clock, *, capacity: int, ttl_s: float | None = None, weigh: Callable[[V], int] | None = None
+    ) -> None:
+        self._clock = clock
+        self._capacity = capacity
+        self._ttl = None if ttl_s is None else timedelta(seconds=ttl_s)
+        self._weigh = weigh or (lambda _: 1)
+        self._entries: OrderedDict[K, tuple[V, datetime | None]] = OrderedDict()
+        self._weight = 0
+
+    def get(self, key: K) -> V | None:
+        """What is remembered, if it is still fresh."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        value, expires_at = entry
+        if expires_at is not None and self._clock.now() >= expires_at:
+            self._forget(key)
+            return None
+        self._entries.move_to_end(key)
+        return value
+
+    def put(self, key: K, value: V) -> None:
+        """Remember, and forget what was not used for longest."""
+        self._forget(key)
+        self._entries[key] = value, None if self._ttl is None else self._clock.now() + self._ttl
+        self._weight += self._weigh(value)
+        while self._weight > self._capacity:
+            self._forget(next(iter(self._entries)))
+
+    def _forget(self, key: K) -> None:
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._weight -= self._weigh(entry[0])
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+class SingleFlight(Generic[K, V]):
+    """Simultaneous equal questions are asked once; a caller that goes away does not stop the others' answer."""
+
+    def __init__(self) -> None:
+        self._flying: dict[K, asyncio.Task[V]] = {}
+
+    async def run(self, key: K, make: Callable[[], Coroutine[Any, Any, V]]) -> V:
+        """The answer to `make`, shared with everybody who asks under the same key meanwhile."""
+        task = self._flying.get(key)
+        if task is None:
+            task = asyncio.create_task(make())
+            self._flying[key] = task
+            task.add_done_callback(lambda done: self._landed(key, done))
+        return await asyncio.shield(task)
+
+    def _landed(self, key: K, task: asyncio.Task[V]) -> None:
+        del self._flying[key]
+        if not task.cancelled():
+            task.exception()
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    at: datetime
+
+
+class Allowance:
+    """A token bucket per key. Units: `burst` calls at once, then one every `every_s` seconds."""
+
+    def __init__(self, clock: Clock, *, burst: int, every_s: float, keys: int = 10_000) -> None:
+        self._clock = clock
+        self._burst = burst
+        self._every_s = every_s
+        self._buckets: Memory[str, _Bucket] = Memory(clock, capacity=keys)
+
+    def take(self, key: str) -> bool:
+        """Spend one call; False if there is none left."""
+        now = self._clock.now()
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = _Bucket(self._burst, now)
+            self._buckets.put(key, bucket)
+        bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.at).total_seconds() / self._every_s)
+        bucket.at = now
+        if bucket.tokens < 1:
+            return False
+        bucket.tokens -= 1
+        return True

@@ -1,0 +1,117 @@
+"""`post.registerObservedVersion`: the only request that may wait for the internet, at the first sight of a page.
+
+The answer is given after the read model shows the version, so the reader's next request finds it. An identical
+observation answered a moment ago is answered from memory; identical ones under way share one answer.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final
+
+from pydantic import TypeAdapter
+
+import platforms
+from contracts.rpc.observation import (
+    ObservedImage,
+    ObservedLessWrong,
+    ObservedVersion,
+    ObservedWikipedia,
+    RegisteredVersion,
+)
+from contracts.v1.observation import ObservationReceived
+from contracts.v1.parts import ImageOccurrence, Observation
+from contracts.v1.version import VersionEvent
+from platforms.base import IdentityMismatch
+from platforms.text import normalize, utf16_length
+from services.gateway.domain import occurrence_fault
+from services.gateway.memory import Memory, SingleFlight
+from services.gateway.ports import Call, Clock, Facts, Refused, RefusedForGood, Texts
+
+_SHAPE: Final[TypeAdapter[ObservedVersion]] = TypeAdapter(ObservedVersion)
+_BY_REFERENCE: Final = {"html_content"}
+
+
+class Registration:
+    """Accepts what readers see."""
+
+    def __init__(self, facts: Facts, texts: Texts, clock: Clock, *, remember: int, remember_s: float) -> None:
+        self._facts = facts
+        self._texts = texts
+        self._clock = clock
+        self._answers: Memory[bytes, RegisteredVersion] = Memory(clock, capacity=remember, ttl_s=remember_s)
+        self._flights: SingleFlight[bytes, RegisteredVersion] = SingleFlight()
+
+    async def register(self, seen: ObservedVersion, call: Call) -> RegisteredVersion:
+        """Name the version that a reader looks at.
+
+        Raises: Refused: the observation contradicts itself. Unavailable: it could not be stored or confirmed in time.
+        """
+        fingerprint = sha256(_SHAPE.dump_json(seen)).digest()
+        known = self._answers.get(fingerprint)
+        if known is not None:
+            return known
+        return await self._flights.run(fingerprint, lambda: self._register(fingerprint, seen, call))
+
+    async def _register(self, fingerprint: bytes, seen: ObservedVersion, call: Call) -> RegisteredVersion:
+        event = ObservationReceived(observation=await self._observation(seen, call))
+        try:
+            answered = await self._facts.ask(event, call.correlation)
+        except RefusedForGood as refusal:
+            raise Refused("BAD_REQUEST", refusal.reason) from refusal
+        version = answered.event
+        if not isinstance(version, VersionEvent):
+            raise TypeError(f"an observation was answered with {type(version).__name__}")
+        await self._facts.caught_up(answered.sequence)
+        answer = RegisteredVersion(
+            platform=seen.platform,
+            external_id=version.post.external_id,
+            version_hash=version.version_hash,
+            post_version_id=str(version.version_id),
+            provenance=version.provenance,
+        )
+        self._answers.put(fingerprint, answer)
+        return answer
+
+    async def _observation(self, seen: ObservedVersion, call: Call) -> Observation:
+        metadata = seen.metadata.model_dump(mode="json", exclude=_BY_REFERENCE, exclude_none=True)
+        external_id = None if isinstance(seen, ObservedWikipedia) else seen.external_id
+        try:
+            post = platforms.platform(seen.platform).check(seen.url, external_id, metadata)
+        except IdentityMismatch as mismatch:
+            raise Refused("BAD_REQUEST", str(mismatch)) from mismatch
+        text = _observed_text(seen)
+        images = seen.observed_image_occurrences or ()
+        fault = occurrence_fault(images, None if text is None else utf16_length(text))
+        if fault is not None:
+            raise Refused("BAD_REQUEST", fault)
+        html = getattr(seen.metadata, "html_content", None)
+        return Observation(
+            observation_id=self._clock.new_id(),
+            post=post,
+            url=seen.url,
+            text=None if text is None else await self._texts.put_text(text),
+            html=None if html is None else await self._texts.put_text(html),
+            image_urls=seen.observed_image_urls or (),
+            occurrences=tuple(_occurrence(image) for image in images),
+            metadata=metadata,
+            attested=call.attested,
+        )
+
+
+def _observed_text(seen: ObservedVersion) -> str | None:
+    if isinstance(seen, ObservedLessWrong):
+        return None
+    text = normalize(seen.observed_content_text)
+    if not text:
+        raise Refused("BAD_REQUEST", "the observed text is blank")
+    return text
+
+
+def _occurrence(image: ObservedImage) -> ImageOccurrence:
+    return ImageOccurrence(
+        original_index=image.original_index,
+        normalized_text_offset=image.normalized_text_offset,
+        source_url=image.source_url,
+        caption_text=image.caption_text,
+    )

@@ -1,0 +1,60 @@
+"""The procedures in the OpenAPI document, written from the same table that routes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from services.gateway.procedures import Procedure
+
+_REF: Final = "#/components/schemas/{model}"
+_ERRORS: Final = {
+    "400": "The request cannot be read, or asks for something that cannot be",
+    "401": "No usable credentials",
+    "412": "The extension is too old",
+    "413": "The request is too large",
+    "503": "Something behind this service does not answer; try again",
+}
+
+
+def document(schema: dict[str, Any], table: Mapping[str, Procedure], prefix: str) -> dict[str, Any]:
+    """Add every procedure to an OpenAPI document, in place."""
+    definitions = schema.setdefault("components", {}).setdefault("schemas", {})
+    for procedure in table.values():
+        schema.setdefault("paths", {})[f"{prefix}{procedure.name}"] = {
+            method.lower(): _operation(procedure, method, definitions) for method in sorted(procedure.methods)
+        }
+    return schema
+
+
+def _operation(procedure: Procedure, method: str, definitions: dict[str, Any]) -> dict[str, Any]:
+    answer = procedure.answer.json_schema(by_alias=True, mode="serialization", ref_template=_REF)
+    definitions.update(answer.pop("$defs", {}))
+    envelope = _object(result=_object(data=answer))
+    operation: dict[str, Any] = {
+        "operationId": f"{procedure.name}.{method.lower()}",
+        "tags": ["extension"],
+        "summary": procedure.name,
+        "description": (procedure.handle.__doc__ or "").strip().partition("\n")[0],
+        "parameters": [
+            {"name": "x-openerrata-extension-version", "in": "header", "required": True, "schema": {"type": "string"}}
+        ],
+        "responses": {
+            "200": {"description": "The answer", "content": {"application/json": {"schema": envelope}}},
+            **{status: {"description": text} for status, text in _ERRORS.items()},
+        },
+    }
+    if procedure.question is None:
+        return operation
+    question = procedure.question.json_schema(by_alias=True, ref_template=_REF)
+    definitions.update(question.pop("$defs", {}))
+    content = {"application/json": {"schema": question}}
+    if method == "GET":
+        operation["parameters"].append({"name": "input", "in": "query", "required": True, "content": content})
+    else:
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}

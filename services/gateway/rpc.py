@@ -1,0 +1,175 @@
+"""The extension's transport: tRPC's envelopes, hand-routed because this is the hot path.
+
+The order of the checks is part of the protocol: size, content type, procedure, method, version, input. An extension
+that is too old must hear that it is, even if what it sends is unreadable. The body is always read first: a client
+that is still sending when the reply comes sees a broken connection instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qs
+from uuid import UUID
+
+import orjson
+import structlog
+from pydantic import ValidationError
+
+from contracts.rpc.errors import ErrorName, RpcError
+from contracts.rpc.values import read
+from services.gateway.callers import Callers, Headers, header
+from services.gateway.domain import MINIMUM_EXTENSION_VERSION, gate
+from services.gateway.http import BodyTooLarge, ClientGone, Receive, Reply, Scope, Send, read_body, respond
+from services.gateway.metrics import Metrics
+from services.gateway.ports import Call, Clock, Refused, Unavailable
+from services.gateway.procedures import Procedure
+
+PREFIX: Final = "/trpc/"
+ISSUES_SHOWN: Final = 10
+_JSON: Final = ((b"content-type", b"application/json"), (b"vary", b"trpc-accept"))
+_VOLATILE: Final = (*_JSON, (b"cache-control", b"no-store"))
+_DURABLE: Final = (*_JSON, (b"cache-control", b"private, max-age=300"))
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("gateway")
+
+
+class RpcFailure(Exception):
+    """The request ends here, with this error."""
+
+    def __init__(self, error: RpcError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+class Rpc:
+    """Serves `/trpc/<procedure>` as an ASGI application."""
+
+    def __init__(
+        self,
+        table: Mapping[str, Procedure],
+        callers: Callers,
+        clock: Clock,
+        metrics: Metrics,
+        *,
+        body_timeout_s: float,
+    ) -> None:
+        self._table = table
+        self._callers = callers
+        self._clock = clock
+        self._metrics = metrics
+        self._body_timeout_s = body_timeout_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["method"] == "HEAD":
+            await respond(send, Reply(204))
+            return
+        path = _printable(scope["path"].removeprefix(PREFIX))
+        procedure = self._table.get(path)
+        correlation = self._clock.new_id()
+        with self._metrics.request("unknown" if procedure is None else path) as outcome:
+            try:
+                reply = await self._answer(procedure, path, scope, receive, correlation)
+            except ClientGone:
+                outcome.status = 499
+                return
+            outcome.status = reply.status
+            await respond(send, reply)
+
+    async def _answer(
+        self, procedure: Procedure | None, path: str, scope: Scope, receive: Receive, correlation: UUID
+    ) -> Reply:
+        trace = (b"x-correlation-id", str(correlation).encode())
+        try:
+            body, headers = await self._call(procedure, path, scope, receive, correlation)
+            return Reply(200, body, (*headers, trace))
+        except RpcFailure as failure:
+            error = failure.error
+        except Refused as refusal:
+            error = RpcError(refusal.name, refusal.message, path)
+        except Unavailable as outage:
+            log.warning("unavailable", procedure=path, correlation=str(correlation), reason=str(outage))
+            error = RpcError("SERVICE_UNAVAILABLE", "The service cannot answer now; please try again.", path)
+        except ClientGone:
+            raise
+        except Exception:
+            log.exception("internal error", procedure=path, correlation=str(correlation))
+            error = RpcError("INTERNAL_SERVER_ERROR", "Internal error", path)
+        return Reply(error.http, orjson.dumps(error.body()), (*_VOLATILE, trace))
+
+    async def _call(
+        self, procedure: Procedure | None, path: str, scope: Scope, receive: Receive, correlation: UUID
+    ) -> tuple[bytes, tuple[tuple[bytes, bytes], ...]]:
+        method: str = scope["method"]
+        headers: Headers = dict(scope["headers"])
+        sent = await self._input(method, scope, headers, receive, path)
+        if method == "POST" and not header(headers, b"content-type").lower().startswith("application/json"):
+            raise RpcFailure(RpcError("UNSUPPORTED_MEDIA_TYPE", "The content type must be application/json"))
+        if procedure is None:
+            raise RpcFailure(RpcError("NOT_FOUND", f'No procedure found on path "{path}"', path))
+        if method not in procedure.methods:
+            message = f"{method} is not supported by this {procedure.kind}"
+            raise RpcFailure(RpcError("METHOD_NOT_SUPPORTED", message, path))
+        _check_version(header(headers, b"x-openerrata-extension-version"), path)
+        question = None
+        if procedure.question is not None:
+            try:
+                question = read(procedure.question, sent)
+            except ValidationError as invalid:
+                raise RpcFailure(RpcError("BAD_REQUEST", _issues(invalid), path)) from invalid
+        attested = self._callers.attests(headers, sent) if procedure.kind == "mutation" else None
+        self._metrics.attested(attested)
+        caller = await self._callers.identify(scope, headers)
+        answer = await procedure.handle(question, Call(caller, correlation, attested))
+        durable = procedure.durable is not None and isinstance(answer, procedure.durable)
+        written = answer if isinstance(answer, bytes) else procedure.answer.dump_json(answer, by_alias=True)
+        return b'{"result":{"data":' + written + b"}}", _DURABLE if durable else _VOLATILE
+
+    async def _input(self, method: str, scope: Scope, headers: Headers, receive: Receive, path: str) -> bytes:
+        if method == "GET":
+            return _query_input(scope["query_string"])
+        try:
+            return await read_body(receive, headers.get(b"content-length", b""), timeout_s=self._body_timeout_s)
+        except BodyTooLarge:
+            extra = (("openerrataCode", "PAYLOAD_TOO_LARGE"),)
+            raise RpcFailure(RpcError("PAYLOAD_TOO_LARGE", "The request is too large", path, extra)) from None
+        except TimeoutError:
+            raise RpcFailure(RpcError("TIMEOUT", "The request did not arrive in time", path)) from None
+
+
+def _check_version(received: str, path: str) -> None:
+    verdict = gate(received)
+    if verdict == "ok":
+        return
+    name: ErrorName = "BAD_REQUEST"
+    message = "The extension's version cannot be read"
+    extra: tuple[tuple[str, str | None], ...] = (("openerrataCode", "MALFORMED_EXTENSION_VERSION"),)
+    if verdict == "outdated":
+        name = "PRECONDITION_FAILED"
+        message = f"Version {MINIMUM_EXTENSION_VERSION} or later of the extension is required"
+        extra = (
+            ("openerrataCode", "UPGRADE_REQUIRED"),
+            ("minimumSupportedExtensionVersion", MINIMUM_EXTENSION_VERSION),
+            ("receivedExtensionVersion", received or None),
+        )
+    raise RpcFailure(RpcError(name, message, path, extra))
+
+
+def _query_input(query_string: bytes) -> bytes:
+    values = parse_qs(query_string.decode("latin-1"), keep_blank_values=True).get("input")
+    return values[0].encode() if values else b"null"
+
+
+def _issues(invalid: ValidationError) -> str:
+    errors = invalid.errors(include_url=False, include_input=False, include_context=False)
+    issues = [
+        {"path": [_printable(str(step))[:100] for step in error["loc"]], "message": error["msg"][:200]}
+        for error in errors[:ISSUES_SHOWN]
+    ]
+    return orjson.dumps(issues, option=orjson.OPT_INDENT_2).decode()
+
+
+def _printable(text: str) -> str:
+    """JSON has no place for half a surrogate pair."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,28 @@
+"""What an operator may tune. The defaults serve one instance without a proxy in front."""
+
+from __future__ import annotations
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class GatewaySettings(BaseSettings):
+    """`OPENERRATA_GATEWAY_*`. `trusted_proxies` must be right: too high a number lets readers forge their address."""
+
+    model_config = SettingsConfigDict(env_prefix="OPENERRATA_GATEWAY_", frozen=True, extra="ignore")
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8787, ge=0, le=65_535)
+    trusted_proxies: int = Field(default=0, ge=0, le=10)
+    hmac_secret: SecretStr = SecretStr("openerrata-attestation-v1")
+    analysis: str = "FACT_CHECK"
+    observe_timeout_s: float = Field(default=40.0, gt=0)
+    catch_up_timeout_s: float = Field(default=10.0, gt=0)
+    body_timeout_s: float = Field(default=30.0, gt=0)
+    remember_observations: int = Field(default=10_000, ge=0)
+    remember_observations_s: float = Field(default=60.0, ge=0)
+    remember_results_bytes: int = Field(default=32 * 1024 * 1024, ge=0)
+    instance_keys_fresh_s: float = Field(default=3.0, ge=0, le=5)
+    instance_keys_denied_s: float = Field(default=1.0, ge=0, le=60)
+    key_checks_burst: int = Field(default=5, ge=1)
+    key_checks_every_s: float = Field(default=10.0, gt=0)

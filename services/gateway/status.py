@@ -1,0 +1,142 @@
+"""What readers are shown: the status of a version, of an investigation, of a list of versions.
+
+A finished investigation never changes, so its answer is kept as bytes and costs no query. An unfinished one is never
+shown to a viewer as running: the extension could not follow it up (CONTRACT 2.2).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from kit.addresses import ip_range_prefix
+from pydantic import TypeAdapter
+
+from contracts.rpc.status import (
+    BatchAnswer,
+    BatchQuestion,
+    ClaimOut,
+    Failed,
+    Investigated,
+    InvestigatedAt,
+    Investigating,
+    InvestigationId,
+    InvestigationStatus,
+    ListedStatus,
+    NotInvestigated,
+    PriorResult,
+    VersionId,
+    claim_out,
+    payload_out,
+)
+from contracts.v1.post import PostViewed
+from services.gateway.domain import ip_range_key, parse_id, viewer_key
+from services.gateway.memory import Memory
+from services.gateway.ports import Call, Clock, Complete, Facts, Prior, Reads, Running, VersionView
+
+_INVESTIGATED: Final = TypeAdapter(Investigated)
+_UNKNOWN: Final = NotInvestigated(prior_investigation_result=None)
+
+Remembered = tuple[UUID, bytes]
+
+
+class Viewing:
+    """Records views and says what is known."""
+
+    def __init__(self, reads: Reads, facts: Facts, clock: Clock, *, remember_bytes: int) -> None:
+        self._reads = reads
+        self._facts = facts
+        self._clock = clock
+        self._finished: Memory[UUID, Remembered] = Memory(clock, capacity=remember_bytes, weigh=_weight)
+
+    async def record(self, question: VersionId, call: Call) -> NotInvestigated | bytes:
+        """Count the view of a known version and answer with its result, if it has one. Raises: Unavailable."""
+        version_id = parse_id(question.post_version_id)
+        if version_id is None:
+            return _UNKNOWN
+        finished = self._finished.get(version_id)
+        if finished is not None:
+            post_id, answer = finished
+            await self._viewed(post_id, version_id, call)
+            return answer
+        view = await self._reads.view(version_id)
+        if view is None:
+            return _UNKNOWN
+        await self._viewed(view.post_id, version_id, call)
+        return self._answer(version_id, view)
+
+    def _answer(self, version_id: UUID, view: VersionView) -> NotInvestigated | bytes:
+        if view.complete is None:
+            return NotInvestigated(prior_investigation_result=_prior(view.prior))
+        result = Investigated(provenance=view.complete.provenance, claims=_claims(view.complete))
+        answer = _INVESTIGATED.dump_json(result, by_alias=True)
+        self._finished.put(version_id, (view.post_id, answer))
+        return answer
+
+    async def _viewed(self, post_id: UUID, version_id: UUID, call: Call) -> None:
+        caller = call.caller
+        viewer = viewer_key(caller.instance_key_hash, caller.address, caller.user_agent)
+        event = PostViewed(
+            view_id=self._clock.new_id(),
+            post_id=post_id,
+            version_id=version_id,
+            viewer_key=viewer,
+            ip_range_key=ip_range_key(ip_range_prefix(caller.address)),
+            reporter_key=None if caller.instance_key_hash is None else viewer,
+        )
+        await self._facts.tell(event, call.correlation)
+
+
+class Statuses:
+    """Looks up without recording anything."""
+
+    def __init__(self, reads: Reads) -> None:
+        self._reads = reads
+
+    async def investigation(self, question: InvestigationId, call: Call) -> InvestigationStatus:
+        """How far an investigation is; an unknown one counts as not investigated. Raises: Unavailable."""
+        investigation_id = parse_id(question.investigation_id)
+        state = None if investigation_id is None else await self._reads.investigation(investigation_id)
+        if state is None:
+            return _UNKNOWN
+        if isinstance(state, Complete):
+            return InvestigatedAt(provenance=state.provenance, claims=_claims(state), checked_at=state.checked_at)
+        if isinstance(state, Running):
+            return Investigating(
+                status=state.status,
+                provenance=state.provenance,
+                pending_claims=tuple(map(payload_out, state.pending)),
+                confirmed_claims=tuple(map(payload_out, state.confirmed)),
+                prior_investigation_result=_prior(state.prior),
+            )
+        return Failed(provenance=state.provenance)
+
+    async def batch(self, question: BatchQuestion, call: Call) -> BatchAnswer:
+        """Which of these versions have a finished investigation, and how many findings. Raises: Unavailable."""
+        counts = await self._reads.claim_counts(question.posts)
+        return BatchAnswer(
+            statuses=tuple(
+                ListedStatus(
+                    platform=key.platform,
+                    external_id=key.external_id,
+                    investigation_state="NOT_INVESTIGATED" if count is None else "INVESTIGATED",
+                    incorrect_claim_count=count or 0,
+                )
+                for key, count in zip(question.posts, counts, strict=True)
+            )
+        )
+
+
+def _claims(complete: Complete) -> tuple[ClaimOut, ...]:
+    return tuple(map(claim_out, complete.claims))
+
+
+def _prior(prior: Prior | None) -> PriorResult | None:
+    if prior is None:
+        return None
+    claims = tuple(map(claim_out, prior.claims))
+    return PriorResult(old_claims=claims, source_investigation_id=str(prior.investigation_id))
+
+
+def _weight(remembered: Remembered) -> int:
+    return len(remembered[1]) + 256

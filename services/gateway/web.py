@@ -1,0 +1,124 @@
+"""All of the gateway that is not a procedure: health, readiness, metrics, the public JSON, its own documentation.
+
+`/health` tells the truth: the extension's options page believes it, so it says "ok" only while readers can be served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final
+
+from fastapi import FastAPI, Path, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import TypeAdapter
+
+from contracts.rpc.public import PublicResult
+from services.gateway.domain import MINIMUM_EXTENSION_VERSION, parse_id
+from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond, with_cors
+from services.gateway.memory import Memory, SingleFlight
+from services.gateway.openapi import document
+from services.gateway.ports import Clock, Reads, Unavailable, Vitals
+from services.gateway.procedures import Procedure
+from services.gateway.rpc import PREFIX, Rpc
+
+VITALS_TTL_S: Final = 1.0
+_PUBLIC: Final = TypeAdapter(PublicResult)
+_WELCOME: Final = "OpenErrata finds errors of fact in what people read and publishes them. See /docs and /health."
+
+
+class Pulse:
+    """What is broken, asked at most once a second however many ask."""
+
+    def __init__(self, vitals: Vitals, clock: Clock) -> None:
+        self._vitals = vitals
+        self._seen: Memory[str, tuple[str, ...]] = Memory(clock, capacity=1, ttl_s=VITALS_TTL_S)
+        self._flights: SingleFlight[str, tuple[str, ...]] = SingleFlight()
+
+    async def broken(self) -> tuple[str, ...]:
+        """Names of what does not answer."""
+        seen = self._seen.get("")
+        return await self._flights.run("", self._look) if seen is None else seen
+
+    async def _look(self) -> tuple[str, ...]:
+        seen = await self._vitals.broken()
+        self._seen.put("", seen)
+        return seen
+
+
+class Gateway:
+    """The whole gateway as one ASGI application: procedures by hand, the rest by the shell."""
+
+    def __init__(self, rpc: Rpc, shell: FastAPI) -> None:
+        self._rpc = rpc
+        self.shell = shell
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.shell(scope, receive, send)
+        elif scope["method"] == "OPTIONS":
+            await respond(send, Reply(204, headers=PREFLIGHT))
+        elif scope["path"].startswith(PREFIX):
+            await self._rpc(scope, receive, send)
+        else:
+            await self.shell(scope, receive, with_cors(send))
+
+
+def shell(reads: Reads, pulse: Pulse, exposition: Callable[[], bytes], table: Mapping[str, Procedure]) -> FastAPI:
+    """The documented routes."""
+    app = FastAPI(title="OpenErrata", version="1", redoc_url=None)
+
+    @app.get("/", tags=["service"])
+    async def welcome() -> dict[str, str]:
+        """What this is."""
+        return {"message": _WELCOME}
+
+    @app.get("/health", tags=["service"])
+    async def health() -> JSONResponse:
+        """Whether readers can be served now."""
+        broken = await pulse.broken()
+        body = {
+            "status": "unavailable" if broken else "ok",
+            "minimumSupportedExtensionVersion": MINIMUM_EXTENSION_VERSION,
+            **({"broken": list(broken)} if broken else {}),
+        }
+        return JSONResponse(body, 503 if broken else 200, {"cache-control": "no-store"})
+
+    @app.get("/ready", tags=["service"])
+    async def ready() -> JSONResponse:
+        """Whether a load balancer should send requests here."""
+        broken = await pulse.broken()
+        return JSONResponse({"ready": not broken, "broken": list(broken)}, 503 if broken else 200)
+
+    @app.get("/metrics", tags=["service"])
+    async def metrics() -> Response:
+        """Counters and times in Prometheus' text format."""
+        return Response(exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @app.get("/investigations/{investigation_id}.json", tags=["public"], response_model=PublicResult)
+    async def investigation(investigation_id: Annotated[str, Path(max_length=64)]) -> Response:
+        """One finished investigation: post, findings with their sources, and what they rest on."""
+        known = parse_id(investigation_id)
+        result = None if known is None else await reads.public(known)
+        if result is None:
+            return JSONResponse({"message": "There is no finished investigation with this id."}, 404)
+        body = _PUBLIC.dump_json(result, by_alias=True)
+        return Response(body, media_type="application/json", headers={"cache-control": "public, max-age=60"})
+
+    @app.exception_handler(Unavailable)
+    async def unavailable(request: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"message": "The service cannot answer now; please try again."}, 503)
+
+    @app.exception_handler(Exception)
+    async def bug(request: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"message": "Internal error"}, 500)
+
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = document(generate(), table, PREFIX)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend the document
+    return app

@@ -1,0 +1,52 @@
+"""The projector's ports over NATS and S3."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+
+from contracts.v1.parts import TextRef
+from kit.blobs import BlobMissing, Blobs
+from kit.bus import Bus
+from kit.ordered import OrderedLog, Recorded
+from services.projector.ports import Extent
+
+
+class BlobTexts:
+    """Texts in the blob store."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
+        """All at once; a text that is gone, or is no text, is left out."""
+        wanted = list(refs)
+        texts = await asyncio.gather(*map(self._one, wanted))
+        return {ref.sha256: text for ref, text in zip(wanted, texts, strict=True) if text is not None}
+
+    async def _one(self, ref: TextRef) -> str | None:
+        try:
+            return await self._blobs.get_text(ref)
+        except (BlobMissing, UnicodeDecodeError):
+            return None
+
+
+class BusLog:
+    """The streams on the broker."""
+
+    def __init__(self, bus: Bus, *, batch: int = 500) -> None:
+        self._bus = bus
+        self._batch = batch
+
+    async def extent(self, stream: str) -> Extent:
+        """Ask the broker."""
+        state = (await self._bus.jetstream.stream_info(stream)).state
+        return Extent(state.first_seq, state.last_seq)
+
+    def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[Recorded]]:
+        """Read with an ordered consumer."""
+        return OrderedLog(self._bus, stream, start).batches(self._batch)
+
+    async def announce(self, stream: str, sequence: int) -> None:
+        """Publish on the stream's position subject."""
+        await self._bus.announce_position(stream, sequence)

@@ -1,0 +1,28 @@
+"""The projector, put together."""
+
+from __future__ import annotations
+
+from analyses import ANALYSES
+from contracts.topology import ERRATA, VIEWS
+from kit.host import Host
+from kit.settings import load
+from services.projector.adapters import BlobTexts, BusLog
+from services.projector.follow import Follower, Metrics
+from services.projector.settings import ProjectorSettings
+from services.projector.store import Store
+
+
+async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
+    """Follow both streams for as long as the host runs."""
+    settings = settings or load(ProjectorSettings)
+    metrics = Metrics(host.telemetry.registry, host.telemetry.position)
+    source = BusLog(host.bus, batch=settings.batch)
+    for stream in (ERRATA, VIEWS):
+        store = Store(
+            host.database("projector").session,
+            BlobTexts(host.blobs),
+            analyses=[analysis.kind for analysis in ANALYSES],
+            ip_range_credit_cap=settings.ip_range_credit_cap,
+        )
+        follower = Follower(stream.name, store, source, metrics)
+        host.keep_running(f"projector {stream.name}", follower.run)

@@ -1,0 +1,189 @@
+"""What a batch of facts does to the tables, as values.
+
+A field of a row is named as its column, so a row needs no translation on its way to the database. Within one batch
+there is at most one row for each key: what several facts say about it has been folded already, in the log's order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from services.projector.facts import Fact
+
+
+@dataclass(slots=True)
+class Author:
+    """A name on a platform; the newest display name wins."""
+
+    id: UUID
+    platform: str
+    platform_user_id: str
+    display_name: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(slots=True)
+class Post:
+    """A post; the newest address wins."""
+
+    id: UUID
+    platform: str
+    external_id: str
+    url: str
+    author_id: UUID | None
+    created_at: datetime
+    updated_at: datetime
+    view_count: int = 0
+    unique_view_score: int = 0
+
+
+@dataclass(slots=True)
+class Content:
+    """A normalised text."""
+
+    content_hash: str
+    content_text: str
+    word_count: int
+    created_at: datetime
+
+
+@dataclass(slots=True)
+class Page:
+    """The HTML of a page."""
+
+    html_hash: str
+    html_content: str
+    created_at: datetime
+
+
+@dataclass(slots=True)
+class OccurrenceSet:
+    """All pictures of a version."""
+
+    occurrences_hash: str
+    created_at: datetime
+
+
+@dataclass(slots=True)
+class Occurrence:
+    """One picture."""
+
+    occurrences_hash: str
+    original_index: int
+    normalized_text_offset: int
+    source_url: str
+    caption_text: str | None
+
+
+@dataclass(slots=True)
+class Version:
+    """A version as this batch registers it; `seen_count` counts the batch's sightings only."""
+
+    id: UUID
+    post_id: UUID
+    version_hash: str
+    content_hash: str
+    occurrences_hash: str
+    server_verified_at: datetime | None
+    first_seen_at: datetime
+    last_seen_at: datetime
+    seen_count: int
+
+
+@dataclass(slots=True)
+class Seen:
+    """Sightings of a version that is known already."""
+
+    id: UUID
+    server_verified_at: datetime | None
+    last_seen_at: datetime
+    seen_count: int
+
+
+@dataclass(slots=True)
+class Failure:
+    """Why an observation could not be confirmed, or which version it became."""
+
+    observation_id: UUID
+    post_version_id: UUID | None = None
+    reason: str | None = None
+    detail: str | None = None
+    failed_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class Anomaly:
+    """A contradiction between reader and site."""
+
+    observation_id: UUID
+    kind: str
+    post_id: UUID
+    platform: str
+    external_id: str
+    observed: str
+    canonical: str
+    detected_at: datetime
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A claim that was submitted; a verdict of the same batch is folded in."""
+
+    claim_id: UUID
+    investigation_id: UUID
+    attempt: int | None
+    ordinal: int
+    payload: dict[str, Any]
+    proposed_at: datetime
+    retained_from: UUID | None = None
+    state: str = "PENDING"
+    gate: str | None = None
+    reason: str | None = None
+    decided_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What became of a claim submitted in an earlier batch."""
+
+    claim_id: UUID
+    state: str
+    gate: str | None
+    reason: str | None
+    decided_at: datetime
+
+
+@dataclass(slots=True)
+class Parked:
+    """A fact that waits, or has waited."""
+
+    stream: str
+    sequence: int
+    awaits: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Everything a batch does.
+
+    Shapes: `metas` holds rows by table; `investigations` are facts left to `lifecycle`, which needs their state.
+    """
+
+    authors: tuple[Author, ...]
+    posts: tuple[Post, ...]
+    contents: tuple[Content, ...]
+    pages: tuple[Page, ...]
+    occurrence_sets: tuple[OccurrenceSet, ...]
+    occurrences: tuple[Occurrence, ...]
+    versions: tuple[Version, ...]
+    seen: tuple[Seen, ...]
+    metas: dict[str, tuple[dict[str, Any], ...]]
+    failures: tuple[Failure, ...]
+    anomalies: tuple[Anomaly, ...]
+    candidates: tuple[Candidate, ...]
+    verdicts: tuple[Verdict, ...]
+    investigations: tuple[Fact, ...]

@@ -1,0 +1,83 @@
+"""One stream, followed for ever: what has arrived is applied as one batch, and while that runs the next one forms.
+
+The position is the database's. After any failure the caller starts again from there, and nothing is lost or done twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from contracts.topology import ERRATA, VIEWS
+from contracts.v1 import PostViewed
+from services.projector.chain import LedgerBroken
+from services.projector.ports import Log
+from services.projector.reading import Batch, read
+from services.projector.store import Store
+
+LOOK_AGAIN_S: Final = 0.05
+
+log = structlog.get_logger(__name__)
+
+
+class Metrics:
+    """What the projector counts."""
+
+    def __init__(self, registry: CollectorRegistry, position: Gauge) -> None:
+        self.position = position
+        self.facts = Counter(
+            "openerrata_projector_facts_total",
+            "Messages that passed the projector",
+            ("stream", "outcome"),
+            registry=registry,
+        )
+
+
+class Follower:
+    """Keeps the read model up with one stream."""
+
+    def __init__(self, stream: str, store: Store, source: Log, metrics: Metrics) -> None:
+        self._stream = stream
+        self._store = store
+        self._source = source
+        self._metrics = metrics
+
+    async def run(self) -> None:
+        """Follow until cancelled.
+
+        Raises: LedgerBroken: stream, tables and ledger contradict each other; nothing more is applied.
+        """
+        try:
+            position = await self._store.position(self._stream)
+            extent = await self._source.extent(self._stream)
+            if extent.last < position:
+                raise LedgerBroken(f"{self._stream} ends at {extent.last}, but facts up to {position} were applied")
+            async for records in self._source.follow(self._stream, position + 1):
+                batch = read(records)
+                if self._stream == VIEWS.name:
+                    await self._let_errata_catch_up(batch)
+                position = await self._apply(batch)
+        finally:
+            await self._store.close()
+
+    async def _apply(self, batch: Batch) -> int:
+        applied = await self._store.apply(batch)
+        for outcome, number in applied.outcomes.items():
+            self._metrics.facts.labels(self._stream, outcome).inc(number)
+        if applied.outcomes["unknown"]:
+            log.warning("views of unknown versions dropped", number=applied.outcomes["unknown"])
+        self._metrics.position.labels(self._stream).set(applied.position)
+        await self._source.announce(self._stream, applied.position)
+        return applied.position
+
+    async def _let_errata_catch_up(self, batch: Batch) -> None:
+        """A view may arrive before the version it is of: wait for all that was said before, then look once more."""
+        versions = {fact.event.version_id for fact in batch.facts if isinstance(fact.event, PostViewed)}
+        if await self._store.knows(versions):
+            return
+        head = (await self._source.extent(ERRATA.name)).last
+        while await self._store.position(ERRATA.name) < head:  # noqa: ASYNC110 (another process may move it)
+            await asyncio.sleep(LOOK_AGAIN_S)

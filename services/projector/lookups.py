@@ -1,0 +1,104 @@
+"""What has to be read from the tables before a batch can be folded; each question is asked once for the whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import class_row
+
+from kit.ordered import Recorded
+from services.projector.facts import Fact, Need, makes, needs
+from services.projector.lifecycle import Investigation
+from services.projector.reading import read_one, stored
+from services.projector.views import RangeDay, View, ViewerDay
+
+Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+
+_LOADED: Final = ", ".join(
+    column.name if column.name not in ("parent_investigation_id", "content_diff") else f"NULL AS {column.name}"
+    for column in fields(Investigation)
+)
+
+
+async def known_texts(db: Connection, facts: Iterable[Fact]) -> set[str]:
+    """Which of the texts with rows of their own the tables hold."""
+    hashes = list(stored(facts))
+    if not hashes:
+        return set()
+    found = await db.execute(
+        """SELECT content_hash FROM content_blob WHERE content_hash = ANY (%(hashes)s)
+        UNION ALL SELECT html_hash FROM html_blob WHERE html_hash = ANY (%(hashes)s)""",
+        {"hashes": hashes},
+    )
+    return {hash_ for (hash_,) in await found.fetchall()}
+
+
+async def waiting(db: Connection, stream: str, facts: Iterable[Fact]) -> dict[Need, list[Fact]]:
+    """The parked facts that this batch may release, and those that these may release in turn."""
+    waiting: dict[Need, list[Fact]] = {}
+    made = {need for fact in facts for need in makes(fact.event)}
+    while made:
+        by_name = {str(need): need for need in made}
+        found = await db.execute(
+            """SELECT p.awaits, f.sequence, f.subject, f.envelope, f.stored_at
+            FROM parked p JOIN ledger.fact f USING (stream, sequence)
+            WHERE p.stream = %s AND p.awaits = ANY (%s) ORDER BY p.sequence""",
+            (stream, list(by_name)),
+        )
+        made = set()
+        for awaits, sequence, subject, envelope, stored_at in await found.fetchall():
+            fact = read_one(Recorded(stream, sequence, subject, envelope, stored_at))
+            waiting.setdefault(by_name[awaits], []).append(fact)
+            made.update(makes(fact.event))
+        made -= waiting.keys()
+    return waiting
+
+
+async def standing(db: Connection, facts: Iterable[Fact]) -> tuple[set[Need], dict[UUID, Investigation]]:
+    """Which needs of the facts are met, and the state of every investigation they speak of."""
+    wanted: dict[str, set[UUID]] = {"version": set(), "investigation": set(), "started": set(), "claim": set()}
+    for fact in facts:
+        for need in (*needs(fact.event), *makes(fact.event)):
+            wanted[need.kind].add(need.id)
+    async with db.pipeline():
+        met = await db.execute(
+            """SELECT 'version', id FROM post_version WHERE id = ANY (%s)
+            UNION ALL SELECT 'claim', claim_id FROM claim_candidate WHERE claim_id = ANY (%s)""",
+            (list(wanted["version"]), list(wanted["claim"])),
+            binary=True,
+        )
+        cursor = db.cursor(row_factory=class_row(Investigation), binary=True)
+        await cursor.execute(
+            f"SELECT {_LOADED} FROM investigation WHERE id = ANY (%s)",  # noqa: S608 (our column names)
+            (list(wanted["investigation"] | wanted["started"]),),
+        )
+    states = {state.id: state for state in await cursor.fetchall()}
+    known = {Need(kind, id_) for kind, id_ in await met.fetchall()}
+    known |= {Need("investigation", id_) for id_ in states}
+    known |= {Need("started", id_) for id_, state in states.items() if state.input_id is not None}
+    return known, states
+
+
+async def spent(db: Connection, views: Sequence[View]) -> tuple[set[ViewerDay], dict[RangeDay, int]]:
+    """Which viewers had their credit of the day before this batch, and how many each range had."""
+    viewers, ranges = {view.viewer_day for view in views}, {view.range_day for view in views}
+    async with db.pipeline():
+        credited = await db.execute(
+            """SELECT post_id, viewer_key, bucket_day FROM post_view_credit
+            JOIN unnest(%s::uuid[], %s::text[], %s::date[]) AS given(post_id, viewer_key, bucket_day)
+            USING (post_id, viewer_key, bucket_day)""",
+            [list(column) for column in zip(*viewers, strict=True)],
+            binary=True,
+        )
+        spent = await db.execute(
+            """SELECT post_id, ip_range_key, bucket_day, count(*) FROM post_view_credit
+            JOIN unnest(%s::uuid[], %s::text[], %s::date[]) AS given(post_id, ip_range_key, bucket_day)
+            USING (post_id, ip_range_key, bucket_day) GROUP BY post_id, ip_range_key, bucket_day""",
+            [list(column) for column in zip(*ranges, strict=True)],
+            binary=True,
+        )
+    return set(await credited.fetchall()), {row[:3]: row[3] for row in await spent.fetchall()}

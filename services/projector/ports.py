@@ -1,0 +1,42 @@
+"""What the projector asks of the world."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from contracts.v1.parts import TextRef
+from kit.ordered import Recorded
+
+
+class Texts(Protocol):
+    """Texts that are too long to travel inside a fact."""
+
+    async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
+        """Those that exist, by hash. Raises: whatever means that the store cannot be reached now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The first and last sequence a stream holds; (n + 1, n) when it is empty."""
+
+    first: int
+    last: int
+
+
+class Log(Protocol):
+    """The streams of facts."""
+
+    async def extent(self, stream: str) -> Extent:
+        """What the stream holds now."""
+        ...
+
+    def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[Recorded]]:
+        """Everything from `start` on, in order, without an end."""
+        ...
+
+    async def announce(self, stream: str, sequence: int) -> None:
+        """Tell everybody how far the read model is."""
+        ...

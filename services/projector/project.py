@@ -1,0 +1,329 @@
+"""From facts to changes: pure, and total over the list of events.
+
+What a fact means for the tables is decided here and nowhere else. An event that means nothing to them stands in
+`IGNORED` with the reason, so that a new event cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from contracts.v1 import (
+    CanonicalFetched,
+    CanonicalUnavailable,
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    ClaimRetained,
+    ClaimValidationFailed,
+    Event,
+    IntegrityAnomalyDetected,
+    InvestigationCompleted,
+    InvestigationDrafted,
+    InvestigationFailed,
+    InvestigationRequested,
+    InvestigationRetryScheduled,
+    InvestigationStarted,
+    ObservationReceived,
+    PostViewed,
+    VersionRegistered,
+    VersionSeen,
+    VersionVerified,
+)
+from contracts.v1.ids import author_id
+from contracts.v1.parts import TextRef
+from contracts.v1.version import VersionEvent
+from services.projector import metas
+from services.projector.changes import (
+    Anomaly,
+    Author,
+    Candidate,
+    Changes,
+    Content,
+    Failure,
+    Occurrence,
+    OccurrenceSet,
+    Page,
+    Post,
+    Seen,
+    Verdict,
+    Version,
+)
+from services.projector.facts import Fact
+
+IGNORED: Final[dict[type[Event], str]] = {
+    ObservationReceived: "what a reader saw is shown only once it has become a version",
+    CanonicalFetched: "the page comes again, as the server's HTML of the version made from it",
+    PostViewed: "views have their own stream and their own fold: see views",
+}
+
+
+def plan(facts: Iterable[Fact], texts: Mapping[str, str]) -> Changes:
+    """What the facts, in this order, do to the tables.
+
+    Shapes: `texts` holds, by hash, every text the facts refer to that the tables do not hold yet.
+    """
+    draft = _Draft(texts)
+    for fact in facts:
+        if (project := _PROJECTIONS.get(type(fact.event))) is not None:
+            project(draft, fact, fact.event)
+    return draft.changes()
+
+
+class _Draft:
+    """The changes so far, by key."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+        self.authors: dict[UUID, Author] = {}
+        self.posts: dict[UUID, Post] = {}
+        self.contents: dict[str, Content] = {}
+        self.pages: dict[str, Page] = {}
+        self.sets: dict[str, OccurrenceSet] = {}
+        self.occurrences: list[Occurrence] = []
+        self.versions: dict[UUID, Version] = {}
+        self.seen: dict[UUID, Seen] = {}
+        self.metas: dict[str, dict[UUID, dict[str, Any]]] = {}
+        self.failures: dict[UUID, Failure] = {}
+        self.anomalies: dict[tuple[UUID, str], Anomaly] = {}
+        self.candidates: dict[UUID, Candidate] = {}
+        self.verdicts: dict[UUID, Verdict] = {}
+        self.investigations: list[Fact] = []
+
+    def changes(self) -> Changes:
+        return Changes(
+            authors=tuple(self.authors.values()),
+            posts=tuple(self.posts.values()),
+            contents=tuple(self.contents.values()),
+            pages=tuple(self.pages.values()),
+            occurrence_sets=tuple(self.sets.values()),
+            occurrences=tuple(self.occurrences),
+            versions=tuple(self.versions.values()),
+            seen=tuple(self.seen.values()),
+            metas={table: tuple(rows.values()) for table, rows in self.metas.items()},
+            failures=tuple(self.failures.values()),
+            anomalies=tuple(self.anomalies.values()),
+            candidates=tuple(self.candidates.values()),
+            verdicts=tuple(self.verdicts.values()),
+            investigations=tuple(self.investigations),
+        )
+
+    def page(self, ref: TextRef | None, at: datetime) -> None:
+        if ref is not None and ref.sha256 not in self.pages and (html := self.texts.get(ref.sha256)) is not None:
+            self.pages[ref.sha256] = Page(ref.sha256, html, at)
+
+    def failure(self, observation: UUID) -> Failure:
+        return self.failures.setdefault(observation, Failure(observation))
+
+
+def _sighting(draft: _Draft, fact: Fact, event: VersionEvent) -> None:
+    _post(draft, fact, event)
+    kept = _meta(draft, fact, event)
+    if event.provenance == "CLIENT_FALLBACK":
+        draft.failure(event.sighting.observation_id).post_version_id = event.version_id
+    registered = draft.versions.get(event.version_id)
+    row: Version | Seen
+    if registered is not None:
+        row = registered
+    elif (seen := draft.seen.get(event.version_id)) is not None:
+        row = seen
+    else:
+        row = draft.seen[event.version_id] = Seen(event.version_id, None, fact.at, 0)
+    row.seen_count += 1
+    row.last_seen_at = max(row.last_seen_at, fact.at)
+    if row.server_verified_at is None and _is_verified(event, kept):
+        row.server_verified_at = fact.at
+
+
+def _registered(draft: _Draft, fact: Fact, event: VersionRegistered) -> None:
+    if event.version_id not in draft.versions:
+        earlier = draft.seen.pop(event.version_id, None)
+        draft.versions[event.version_id] = Version(
+            event.version_id,
+            event.post_id,
+            event.version_hash,
+            event.content.sha256,
+            event.occurrences_hash,
+            earlier.server_verified_at if earlier else None,
+            fact.at,
+            earlier.last_seen_at if earlier else fact.at,
+            earlier.seen_count if earlier else 0,
+        )
+        _content(draft, fact, event)
+    _sighting(draft, fact, event)
+
+
+def _content(draft: _Draft, fact: Fact, event: VersionRegistered) -> None:
+    text_hash = event.content.sha256
+    if text_hash not in draft.contents and (text := draft.texts.get(text_hash)) is not None:
+        draft.contents[text_hash] = Content(text_hash, text, event.word_count, fact.at)
+    if event.occurrences_hash not in draft.sets:
+        draft.sets[event.occurrences_hash] = OccurrenceSet(event.occurrences_hash, fact.at)
+        draft.occurrences += (
+            Occurrence(
+                event.occurrences_hash,
+                occurrence.original_index,
+                occurrence.normalized_text_offset,
+                occurrence.source_url,
+                occurrence.caption_text,
+            )
+            for occurrence in event.occurrences
+        )
+
+
+def _post(draft: _Draft, fact: Fact, event: VersionEvent) -> None:
+    author = event.sighting.author
+    author_row: UUID | None = None
+    if author is not None:
+        author_row = author_id(event.post.platform, author.platform_user_id)
+        known = draft.authors.get(author_row)
+        if known is None:
+            draft.authors[author_row] = Author(
+                author_row, event.post.platform, author.platform_user_id, author.display_name, fact.at, fact.at
+            )
+        else:
+            known.display_name, known.updated_at = author.display_name, fact.at
+    post = draft.posts.get(event.post_id)
+    if post is None:
+        draft.posts[event.post_id] = Post(
+            event.post_id,
+            event.post.platform,
+            event.post.external_id,
+            event.sighting.url,
+            author_row,
+            fact.at,
+            fact.at,
+        )
+    else:
+        post.url = event.sighting.url
+        post.author_id = author_row or post.author_id
+        post.updated_at = max(post.updated_at, fact.at)
+
+
+def _meta(draft: _Draft, fact: Fact, event: VersionEvent) -> bool:
+    made = metas.meta(event)
+    if made is None:
+        return False
+    table, row = made
+    draft.page(event.sighting.server_html, fact.at)
+    draft.page(event.sighting.client_html, fact.at)
+    rows = draft.metas.setdefault(table, {})
+    row |= {"post_version_id": event.version_id, "created_at": fact.at}
+    older = rows.get(event.version_id)
+    if older is None:
+        rows[event.version_id] = row
+    elif table != "x_version_meta":
+        rows[event.version_id] = metas.merge(older, row)
+    return True
+
+
+def _is_verified(event: VersionEvent, kept: bool) -> bool:
+    """Verified without the page that shows it would be a claim nobody can check."""
+    if event.provenance != "SERVER_VERIFIED":
+        return False
+    if event.post.platform not in metas.NEEDS_SERVER_HTML:
+        return True
+    return kept and event.sighting.server_html is not None
+
+
+def _unavailable(draft: _Draft, fact: Fact, event: CanonicalUnavailable) -> None:
+    row = draft.failure(event.observation.observation_id)
+    if row.reason is None:
+        row.reason, row.detail, row.failed_at = event.reason, event.detail, fact.at
+
+
+def _anomaly(draft: _Draft, fact: Fact, event: IntegrityAnomalyDetected) -> None:
+    draft.anomalies.setdefault(
+        (event.observation_id, event.kind),
+        Anomaly(
+            event.observation_id,
+            event.kind,
+            event.post_id,
+            event.post.platform,
+            event.post.external_id,
+            event.observed,
+            event.canonical,
+            fact.at,
+        ),
+    )
+
+
+def _proposed(draft: _Draft, fact: Fact, event: ClaimProposed) -> None:
+    draft.candidates.setdefault(
+        event.claim_id,
+        Candidate(
+            event.claim_id,
+            event.investigation_id,
+            event.attempt,
+            event.ordinal,
+            event.payload.model_dump(),
+            fact.at,
+        ),
+    )
+
+
+def _retained(draft: _Draft, fact: Fact, event: ClaimRetained) -> None:
+    draft.candidates.setdefault(
+        event.claim_id,
+        Candidate(
+            event.claim_id,
+            event.investigation_id,
+            None,
+            event.ordinal,
+            event.payload.model_dump(),
+            fact.at,
+            retained_from=event.retained_from,
+        ),
+    )
+    _decide(draft, Verdict(event.claim_id, "APPROVED", "RETAINED", None, fact.at))
+
+
+def _approved(draft: _Draft, fact: Fact, event: ClaimApproved) -> None:
+    _decide(draft, Verdict(event.claim_id, "APPROVED", None, None, fact.at))
+
+
+def _rejected(draft: _Draft, fact: Fact, event: ClaimRejected) -> None:
+    _decide(draft, Verdict(event.claim_id, "REJECTED", event.gate, event.reason, fact.at))
+
+
+def _undecided(draft: _Draft, fact: Fact, event: ClaimValidationFailed) -> None:
+    _decide(draft, Verdict(event.claim_id, "FAILED", None, event.reason, fact.at))
+
+
+def _decide(draft: _Draft, verdict: Verdict) -> None:
+    """The first verdict stands; having got none is not a verdict."""
+    row = draft.candidates.get(verdict.claim_id) or draft.verdicts.get(verdict.claim_id)
+    if row is None:
+        draft.verdicts[verdict.claim_id] = verdict
+    elif row.state == "PENDING" or (row.state == "FAILED" and verdict.state != "FAILED"):
+        row.state, row.gate, row.reason = verdict.state, verdict.gate, verdict.reason
+        row.decided_at = verdict.decided_at
+
+
+def _investigation(draft: _Draft, fact: Fact, event: Event) -> None:
+    draft.investigations.append(fact)
+
+
+_PROJECTIONS: Final[dict[type[Event], Callable[[_Draft, Fact, Any], None]]] = {
+    CanonicalUnavailable: _unavailable,
+    VersionRegistered: _registered,
+    VersionSeen: _sighting,
+    VersionVerified: _sighting,
+    IntegrityAnomalyDetected: _anomaly,
+    InvestigationRequested: _investigation,
+    InvestigationStarted: _investigation,
+    InvestigationDrafted: _investigation,
+    InvestigationRetryScheduled: _investigation,
+    InvestigationCompleted: _investigation,
+    InvestigationFailed: _investigation,
+    ClaimProposed: _proposed,
+    ClaimRetained: _retained,
+    ClaimApproved: _approved,
+    ClaimRejected: _rejected,
+    ClaimValidationFailed: _undecided,
+}
+
+PROJECTED: Final = frozenset(_PROJECTIONS)

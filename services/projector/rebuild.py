@@ -1,0 +1,174 @@
+"""The read model, built again from the ledger beside the live one, which then gives way in one transaction.
+
+Everything that was ever applied is in the ledger, so no broker is needed, and a rebuild proves the chain as it goes.
+The projector may run meanwhile: it waits while the schemas change places, and finds itself in the new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+
+from contracts.topology import ERRATA, VIEWS
+from kit.database import LIVE, create_readmodel, open_session
+from kit.ordered import Recorded
+from services.projector.chain import GENESIS, Altered, Hole, link
+from services.projector.ports import Texts
+from services.projector.reading import Batch, read
+from services.projector.store import CREDIT_CAP, LOCK, Store
+
+NEXT: Final = "readmodel_next"
+OLD: Final = "readmodel_old"
+BATCH: Final = 1_000
+AHEAD: Final = 2
+POSTS: Final = 5_000
+
+Progress = Callable[[str, int, int], None]
+"""Called with a stream, how many facts of it are done, and how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One fact of the ledger with its place in the chain."""
+
+    record: Recorded
+    previous: bytes
+    hash: bytes
+
+    def follows(self, previous: bytes) -> bool:
+        """Whether it stands, unaltered, after the fact with this hash."""
+        fact = self.record
+        computed = link(previous, fact.stream, fact.sequence, fact.subject, fact.data)
+        return self.previous == previous and self.hash == computed
+
+
+async def links(
+    db: psycopg.AsyncConnection[tuple[Any, ...]], stream: str, after: int
+) -> AsyncGenerator[Sequence[Link], None]:
+    """A stream of the ledger in its order, as it is, until there is no more."""
+    while True:
+        found = await db.execute(
+            """SELECT sequence, subject, envelope, stored_at, previous_hash, hash FROM ledger.fact
+            WHERE stream = %s AND sequence > %s ORDER BY sequence LIMIT %s""",
+            (stream, after, BATCH),
+            binary=True,
+        )
+        rows = await found.fetchall()
+        if not rows:
+            return
+        yield [Link(Recorded(stream, row[0], row[1], row[2], row[3]), row[4], row[5]) for row in rows]
+        after = rows[-1][0]
+
+
+async def rebuild(
+    url: str,
+    texts: Texts,
+    *,
+    analyses: Sequence[str],
+    ip_range_credit_cap: int = CREDIT_CAP,
+    progress: Progress = lambda stream, done, of: None,
+) -> int:
+    """Build the read model anew and put it in the live one's place; the number of facts replayed.
+
+    Raises: chain.LedgerBroken: the ledger has a hole or an altered fact; the live tables stay.
+    """
+    await create_readmodel(url, NEXT)
+    options = f"-c search_path={NEXT},ledger,operator -c synchronous_commit=off"
+
+    async def connect() -> psycopg.AsyncConnection[tuple[Any, ...]]:
+        return await open_session(url, options=options)
+
+    store = Store(connect, texts, analyses=analyses, ip_range_credit_cap=ip_range_credit_cap, appends=False)
+    store.derives = False
+    try:
+        done = await _replay(store, await connect(), progress)
+        db = await store.connection()
+        await _derive_all(store)
+        store.derives = True
+        await db.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+        done += await _replay(store, await connect(), progress)
+        async with db.transaction():
+            await db.execute(f"DROP SCHEMA IF EXISTS {OLD} CASCADE")
+            await db.execute(f"ALTER SCHEMA {LIVE} RENAME TO {OLD}")
+            await db.execute(f"ALTER SCHEMA {NEXT} RENAME TO {LIVE}")
+        await db.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
+        await db.execute(f"DROP SCHEMA {OLD} CASCADE")
+    finally:
+        await store.close()
+    return done
+
+
+async def _replay(store: Store, reader: psycopg.AsyncConnection[tuple[Any, ...]], progress: Progress) -> int:
+    """Apply what the ledger holds beyond the store's positions: first what posts are, then who looked at them."""
+    done = 0
+    async with reader:
+        for stream in (ERRATA.name, VIEWS.name):
+            position = await store.position(stream)
+            of = await _end(reader, stream)
+            async with aclosing(_ahead(_checked(reader, stream, position))) as batches:
+                async for batch in batches:
+                    applied = await store.apply(batch)
+                    done += len(batch.records)
+                    progress(stream, applied.position, of)
+    return done
+
+
+async def _end(reader: psycopg.AsyncConnection[tuple[Any, ...]], stream: str) -> int:
+    found = await reader.execute("SELECT coalesce(max(sequence), 0) FROM ledger.fact WHERE stream = %s", (stream,))
+    row = await found.fetchone()
+    return row[0] if row else 0
+
+
+async def _checked(
+    reader: psycopg.AsyncConnection[tuple[Any, ...]], stream: str, position: int
+) -> AsyncGenerator[Batch, None]:
+    """The facts after a position, each proved to be the one that followed the one before."""
+    previous = GENESIS
+    if position:
+        query = "SELECT hash FROM ledger.fact WHERE stream = %s AND sequence = %s"
+        row = await (await reader.execute(query, (stream, position), binary=True)).fetchone()
+        if row is None:
+            raise Hole(stream, position, position + 1)
+        previous = row[0]
+    expected = position + 1
+    async for chunk in links(reader, stream, position):
+        for item in chunk:
+            if item.record.sequence != expected:
+                raise Hole(stream, expected, item.record.sequence)
+            if not item.follows(previous):
+                raise Altered(stream, expected)
+            previous = item.hash
+            expected += 1
+        yield read([item.record for item in chunk])
+
+
+async def _ahead(source: AsyncGenerator[Batch, None]) -> AsyncGenerator[Batch, None]:
+    """The same batches, read while earlier ones are being applied."""
+    queue: asyncio.Queue[Batch | None] = asyncio.Queue(AHEAD)
+
+    async def fill() -> None:
+        try:
+            async for batch in source:
+                await queue.put(batch)
+        finally:
+            await queue.put(None)
+
+    filling = asyncio.create_task(fill())
+    try:
+        while (batch := await queue.get()) is not None:
+            yield batch
+        await filling
+    finally:
+        filling.cancel()
+
+
+async def _derive_all(store: Store) -> None:
+    db = await store.connection()
+    posts = [id_ for (id_,) in await (await db.execute("SELECT id FROM post")).fetchall()]
+    for start in range(0, len(posts), POSTS):
+        await store.derive_candidates(posts[start : start + POSTS])

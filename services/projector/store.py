@@ -1,0 +1,294 @@
+"""A batch of facts becomes rows, ledger and position in one transaction, or nothing does.
+
+Both streams take the same lock: a corroboration has one half in each, and a transaction that could not see the other's
+half would lose the credit. The lock is taken by a statement of its own, so that every statement after it finds the
+schema that a rebuild may just have switched in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import psycopg
+import structlog
+
+from contracts.topology import VIEWS
+from contracts.v1 import PostViewed
+from contracts.v1.version import VersionEvent
+from services.projector import ledger, lookups, writes
+from services.projector.arrange import arrange
+from services.projector.chain import Hole
+from services.projector.changes import Parked
+from services.projector.facts import Fact
+from services.projector.lifecycle import fold
+from services.projector.lookups import Connection
+from services.projector.ports import Texts
+from services.projector.project import plan
+from services.projector.reading import Batch, lacking, load
+from services.projector.rows import as_json
+from services.projector.views import View, count
+
+Connect = Callable[[], Awaitable[Connection]]
+Outcome = Literal["applied", "duplicate", "undecodable", "textless", "refused", "parked", "released", "unknown"]
+
+LOCK: Final = 0x70726F6A
+CREDIT_CAP: Final = 10
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Where the stream's position is now, and what became of the messages of the batch."""
+
+    position: int
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """Where the projection is. Shapes: `repeated` has the first sequence of each event the ledger knows already."""
+
+    position: int
+    hash: bytes | None
+    held_until: int
+    parked: bool
+    repeated: dict[UUID, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is to be written: rows by name, and the posts and investigations whose candidates may have changed."""
+
+    statements: Sequence[writes.Write]
+    rows: Mapping[str, Any]
+    posts: Sequence[UUID] = ()
+    investigations: Sequence[UUID] = ()
+
+
+class Store:
+    """The read model as one stream's projector writes it, over one connection."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        texts: Texts,
+        *,
+        analyses: Sequence[str],
+        ip_range_credit_cap: int = CREDIT_CAP,
+        appends: bool = True,
+    ) -> None:
+        """`appends`: facts are new to the ledger; a rebuild takes them from there."""
+        self._connect = connect
+        self._texts = texts
+        self._analyses = list(analyses)
+        self._cap = ip_range_credit_cap
+        self._appends = appends
+        self.derives = True
+        """Whether candidates are kept up to date with every batch, or derived later, all at once."""
+        self._connection: Connection | None = None
+
+    async def connection(self) -> Connection:
+        """The connection, opened again if it was lost."""
+        if self._connection is None or self._connection.closed:
+            self._connection = await self._connect()
+        return self._connection
+
+    async def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            await self._connection.close()
+            self._connection = None
+
+    async def position(self, stream: str) -> int:
+        """The last sequence of the stream that the tables hold."""
+        db = await self.connection()
+        row = await (await db.execute("SELECT sequence FROM position WHERE stream = %s", (stream,))).fetchone()
+        return row[0] if row else 0
+
+    async def knows(self, versions: Iterable[UUID]) -> bool:
+        """Whether all these versions have a row."""
+        wanted = set(versions)
+        db = await self.connection()
+        found = await db.execute("SELECT count(*) FROM post_version WHERE id = ANY (%s)", (list(wanted),))
+        row = await found.fetchone()
+        return row is not None and row[0] == len(wanted)
+
+    async def apply(self, batch: Batch) -> Applied:
+        """Apply messages of one stream that follow each other; those already applied are skipped.
+
+        Raises: chain.LedgerBroken: one is missing, or is not what the ledger says it was.
+        """
+        return await self._apply_or_split(batch)
+
+    async def derive_candidates(self, posts: Sequence[UUID]) -> None:
+        """Bring what the selector may take up to date for these posts."""
+        db = await self.connection()
+        async with db.transaction():
+            await self._candidates(db, posts, ())
+
+    async def _apply_or_split(self, batch: Batch) -> Applied:
+        """A row the database refuses is one fact's fault: find it, and let the others through."""
+        try:
+            return await self._apply(batch)
+        except (psycopg.IntegrityError, psycopg.DataError) as error:
+            size = len(batch.records)
+            if size == 1:
+                sequence = batch.records[0].sequence
+                log.error("fact refused", stream=batch.stream, sequence=sequence, error=str(error))
+                applied = await self._apply(batch.without([sequence]))
+                applied.outcomes.clear()
+                applied.outcomes["refused"] = 1
+                return applied
+            head = await self._apply_or_split(batch.part(0, size // 2))
+            tail = await self._apply_or_split(batch.part(size // 2, size))
+            return Applied(tail.position, head.outcomes + tail.outcomes)
+
+    async def _apply(self, batch: Batch) -> Applied:
+        db = await self.connection()
+        known = await lookups.known_texts(db, batch.facts)
+        texts = await load(batch.facts, known, self._texts)
+        without_text = {fact.sequence for fact in lacking(batch.facts, known, texts)}
+        outcomes: Counter[Outcome] = Counter()
+        async with db.transaction():
+            begun = await self._begin(db, batch)
+            start = next((n for n, record in enumerate(batch.records) if record.sequence > begun.position), None)
+            if start is None:
+                return Applied(begun.position)
+            batch = batch.part(start, len(batch.records))
+            _expect_no_hole(batch, begun.position)
+            if self._appends:
+                await ledger.append(db.cursor(), batch, begun.hash, begun.held_until)
+            outcomes["undecodable"] = len(batch.records) - len(batch.facts)
+            facts: list[Fact] = []
+            seen: set[UUID] = set()
+            for fact in batch.facts:
+                if fact.id in seen or fact.sequence > begun.repeated.get(fact.id, fact.sequence):
+                    outcomes["duplicate"] += 1
+                elif fact.sequence in without_text:
+                    log.error("text of a fact is gone", stream=batch.stream, sequence=fact.sequence)
+                    outcomes["textless"] += 1
+                else:
+                    facts.append(fact)
+                seen.add(fact.id)
+            if batch.stream == VIEWS.name:
+                work = await self._views(db, facts, outcomes)
+            else:
+                work = await self._errata(db, batch.stream, facts, texts, outcomes, parked=begun.parked)
+            async with db.pipeline():
+                await self._write(db, work)
+                await db.execute(writes.POSITION, (batch.stream, batch.records[-1].sequence))
+        return Applied(batch.records[-1].sequence, +outcomes)
+
+    async def _begin(self, db: Connection, batch: Batch) -> _Begun:
+        """Lock, then look where we are."""
+        async with db.pipeline():
+            await db.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+            place = await db.execute(
+                """SELECT coalesce(p.sequence, 0), f.hash,
+                    coalesce((SELECT max(sequence) FROM ledger.fact WHERE stream = given.stream), 0),
+                    EXISTS (SELECT FROM parked WHERE stream = given.stream)
+                FROM (SELECT %(stream)s::text) given(stream)
+                LEFT JOIN position p USING (stream) LEFT JOIN ledger.fact f USING (stream, sequence)""",
+                {"stream": batch.stream},
+                binary=True,
+            )
+            repeated = await db.execute(
+                """SELECT event_id, min(sequence) FROM ledger.fact
+                WHERE event_id = ANY (%s) AND stream = %s AND sequence < %s GROUP BY event_id""",
+                (list(batch.ids.values()), batch.stream, batch.records[-1].sequence),
+            )
+        row = await place.fetchone()
+        assert row is not None
+        position, hash_, held_until, parked = row
+        return _Begun(position, hash_, held_until, parked, dict(await repeated.fetchall()))
+
+    async def _errata(
+        self,
+        db: Connection,
+        stream: str,
+        facts: Sequence[Fact],
+        texts: dict[str, str],
+        outcomes: Counter[Outcome],
+        *,
+        parked: bool,
+    ) -> _Work:
+        waiting = await lookups.waiting(db, stream, facts) if parked else {}
+        all_facts = [*facts, *(fact for earlier in waiting.values() for fact in earlier)]
+        known, states = await lookups.standing(db, all_facts)
+        arranged = arrange(facts, known, waiting)
+        if arranged.released:
+            early = await lookups.known_texts(db, arranged.released)
+            texts |= await load(arranged.released, early, self._texts)
+        changes = plan(arranged.ordered, texts)
+        lives = fold(states, changes.investigations, texts)
+        outcomes["parked"] += len(arranged.parked)
+        outcomes["released"] += len(arranged.released)
+        outcomes["applied"] += len(arranged.ordered) - len(arranged.released)
+        rows: dict[str, Any] = {
+            **{name.name: getattr(changes, name.name) for name in fields(changes)},
+            **{name.name: _values(getattr(lives, name.name)) for name in fields(lives)},
+            **changes.metas,
+            "investigations": lives.changed.values(),
+        }
+        rows["released"] = [Parked(stream, fact.sequence) for fact in arranged.released]
+        rows["parked"] = [Parked(stream, fact.sequence, str(need)) for fact, need in arranged.parked]
+        posts = {fact.event.post_id for fact in arranged.ordered if isinstance(fact.event, VersionEvent)}
+        return _Work(writes.ERRATA, rows, tuple(posts), tuple(lives.changed))
+
+    async def _write(self, db: Connection, work: _Work) -> None:
+        documents = {name: as_json(rows) for name, rows in work.rows.items() if name in writes.NAMES and rows}
+        cursor = db.cursor()
+        for write in work.statements:
+            document = documents.get(write.rows)
+            if document is not None:
+                await cursor.execute(write.statement, (document,))
+        if self.derives:
+            await self._candidates(db, work.posts, work.investigations)
+
+    async def _candidates(self, db: Connection, posts: Sequence[UUID], investigations: Sequence[UUID]) -> None:
+        if posts or investigations:
+            parameters = {
+                "posts": list(posts),
+                "investigations": list(investigations),
+                "analyses": self._analyses,
+                "max_words": writes.MAX_WORDS,
+                "stale": writes.STALE,
+            }
+            await db.execute(writes.CANDIDATES, parameters)
+
+    async def _views(self, db: Connection, facts: Iterable[Fact], outcomes: Counter[Outcome]) -> _Work:
+        given = [(fact, fact.event) for fact in facts if isinstance(fact.event, PostViewed)]
+        found = await db.execute(
+            "SELECT id, post_id FROM post_version WHERE id = ANY (%s)",
+            (list({event.version_id for _, event in given}),),
+            binary=True,
+        )
+        posts: dict[UUID, UUID] = dict(await found.fetchall())
+        views = [
+            View(event.post_id, event.version_id, event.viewer_key, event.ip_range_key, event.reporter_key, fact.at)
+            for fact, event in given
+            if posts.get(event.version_id) == event.post_id
+        ]
+        outcomes["applied"] += len(views)
+        outcomes["unknown"] += len(given) - len(views)
+        if not views:
+            return _Work(writes.VIEWS, {})
+        credited, spent = await lookups.spent(db, views)
+        counted = count(views, credited=credited, spent=spent, cap=self._cap)
+        rows = {name.name: getattr(counted, name.name) for name in fields(counted)}
+        return _Work(writes.VIEWS, rows, [post.id for post in counted.posts if post.unique_view_score])
+
+
+def _expect_no_hole(batch: Batch, position: int) -> None:
+    for expected, record in enumerate(batch.records, position + 1):
+        if record.sequence != expected:
+            raise Hole(batch.stream, expected, record.sequence)
+
+
+def _values(rows: Any) -> Iterable[Any]:
+    return rows.values() if isinstance(rows, dict) else rows

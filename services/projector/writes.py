@@ -1,0 +1,276 @@
+"""The SQL that turns changes into rows, one statement a table, in the order that references demand.
+
+Every statement takes all its rows as one JSON document whose keys are the table's columns, and reads them as `given`.
+What a repeated key means (first wins, newest wins, add up) is said here and must agree with how `project` folds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from sqlalchemy import Table
+
+from contracts.readmodel import (
+    lesswrong_version_meta,
+    substack_version_meta,
+    wikipedia_version_meta,
+    x_version_meta,
+)
+
+MAX_WORDS: Final = 10_000
+STALE: Final = timedelta(hours=1)
+"""After this long without an end, somebody may look at a PROCESSING investigation again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """The rows it takes, the table whose columns they have, and what is done with them."""
+
+    rows: str
+    table: str
+    sql: str
+
+    @property
+    def statement(self) -> bytes:
+        """The whole statement; its one parameter is the JSON array of rows."""
+        given = f"WITH given AS (SELECT * FROM json_populate_recordset(NULL::{self.table}, %s))"  # noqa: S608 (our names)
+        return f"{given} {self.sql}".encode()
+
+
+def _first_wins(rows: str, table: str) -> Write:
+    """Keep what is there."""
+    return Write(rows, table, f"INSERT INTO {table} SELECT * FROM given ON CONFLICT DO NOTHING")  # noqa: S608 (our names)
+
+
+def _newest_wins(table: Table) -> Write:
+    """Replace a site's metadata, but keep the first HTML of a reader and never lose the site's own."""
+    name, key = table.name, table.primary_key.columns.keys()[0]
+    assignments = {column.name: f"excluded.{column.name}" for column in table.columns} | {
+        "client_html_hash": f"coalesce({name}.client_html_hash, excluded.client_html_hash)",
+        "server_html_hash": f"coalesce(excluded.server_html_hash, {name}.server_html_hash)",
+    }
+    del assignments[key], assignments["created_at"]
+    old = ", ".join(f"{name}.{column}" for column in assignments)
+    new = ", ".join(assignments.values())
+    changes = ", ".join(f"{column} = {value}" for column, value in assignments.items())
+    merge = f"ON CONFLICT ({key}) DO UPDATE SET {changes} WHERE ({old}) IS DISTINCT FROM ({new})"
+    return Write(name, name, f"INSERT INTO {name} SELECT * FROM given {merge}")  # noqa: S608 (our names)
+
+
+POSITION: Final = """INSERT INTO position VALUES (%s, %s)
+    ON CONFLICT (stream) DO UPDATE SET sequence = excluded.sequence"""
+
+ERRATA: Final = (
+    Write(
+        "released",
+        "parked",
+        "DELETE FROM parked p USING given g WHERE (p.stream, p.sequence) = (g.stream, g.sequence)",
+    ),
+    _first_wins("parked", "parked"),
+    Write(
+        "authors",
+        "author",
+        """INSERT INTO author SELECT * FROM given
+        ON CONFLICT (id) DO UPDATE SET display_name = excluded.display_name, updated_at = excluded.updated_at""",
+    ),
+    Write(
+        "posts",
+        "post",
+        """INSERT INTO post SELECT * FROM given
+        ON CONFLICT (id) DO UPDATE SET url = excluded.url, author_id = coalesce(excluded.author_id, post.author_id),
+            updated_at = greatest(post.updated_at, excluded.updated_at)""",
+    ),
+    _first_wins("contents", "content_blob"),
+    _first_wins("pages", "html_blob"),
+    _first_wins("occurrence_sets", "image_occurrence_set"),
+    _first_wins("occurrences", "image_occurrence"),
+    Write(
+        "versions",
+        "post_version",
+        """INSERT INTO post_version SELECT * FROM given
+        ON CONFLICT (id) DO UPDATE SET seen_count = post_version.seen_count + excluded.seen_count,
+            last_seen_at = greatest(post_version.last_seen_at, excluded.last_seen_at),
+            server_verified_at = coalesce(post_version.server_verified_at, excluded.server_verified_at)""",
+    ),
+    Write(
+        "seen",
+        "post_version",
+        """UPDATE post_version v SET seen_count = v.seen_count + r.seen_count,
+            last_seen_at = greatest(v.last_seen_at, r.last_seen_at),
+            server_verified_at = coalesce(v.server_verified_at, r.server_verified_at)
+        FROM given r WHERE v.id = r.id""",
+    ),
+    _newest_wins(lesswrong_version_meta),
+    _first_wins(x_version_meta.name, x_version_meta.name),
+    _newest_wins(substack_version_meta),
+    _newest_wins(wikipedia_version_meta),
+    Write(
+        "failures",
+        "verification_failure",
+        """INSERT INTO verification_failure AS f SELECT * FROM given
+        ON CONFLICT (observation_id) DO UPDATE SET
+            post_version_id = coalesce(excluded.post_version_id, f.post_version_id),
+            reason = coalesce(f.reason, excluded.reason), detail = coalesce(f.detail, excluded.detail),
+            failed_at = coalesce(f.failed_at, excluded.failed_at)""",
+    ),
+    _first_wins("anomalies", "integrity_anomaly"),
+    _first_wins("prompts", "prompt"),
+    Write(
+        # The same version with another text: two deployments disagree, and neither may stop the other.
+        "prompts",
+        "prompt",
+        """INSERT INTO prompt SELECT hash, version || '+' || left(hash, 12), text, created_at
+        FROM given r WHERE NOT EXISTS (SELECT FROM prompt WHERE hash = r.hash) ON CONFLICT DO NOTHING""",
+    ),
+    _first_wins("inputs", "investigation_input"),
+    Write(
+        "investigations",
+        "investigation",
+        """INSERT INTO investigation AS i SELECT * FROM given
+        ON CONFLICT (id) DO UPDATE SET input_id = excluded.input_id,
+            parent_investigation_id = coalesce(i.parent_investigation_id, excluded.parent_investigation_id),
+            content_diff = coalesce(i.content_diff, excluded.content_diff),
+            (status, prompt_hash, provider, model, model_version, checked_at, queued_at, retry_after, failed_at,
+                failure, failure_reason, round, attempt_count, requested_by, key_source, requested_sequence, updated_at)
+            = ROW (excluded.status, excluded.prompt_hash, excluded.provider, excluded.model, excluded.model_version,
+                excluded.checked_at, excluded.queued_at, excluded.retry_after, excluded.failed_at,
+                excluded.failure, excluded.failure_reason, excluded.round, excluded.attempt_count,
+                excluded.requested_by, excluded.key_source, excluded.requested_sequence, excluded.updated_at)""",
+    ),
+    Write(
+        "investigations",
+        "investigation",
+        "DELETE FROM investigation_lease l USING given g WHERE l.investigation_id = g.id AND g.status <> 'PROCESSING'",
+    ),
+    Write(
+        "leases",
+        "investigation_lease",
+        """INSERT INTO investigation_lease SELECT * FROM given
+        ON CONFLICT (investigation_id) DO UPDATE SET lease_owner = excluded.lease_owner, attempt = excluded.attempt,
+            started_at = excluded.started_at""",
+    ),
+    _first_wins("attempts", "investigation_attempt"),
+    Write(
+        "attempt_ends",
+        "investigation_attempt",
+        """UPDATE investigation_attempt a SET outcome = r.outcome, completed_at = r.completed_at,
+            response_model_version = coalesce(r.response_model_version, a.response_model_version),
+            transcript_hash = coalesce(r.transcript_hash, a.transcript_hash)
+        FROM given r WHERE a.id = r.id""",
+    ),
+    Write(
+        "usages",
+        "investigation_attempt_usage",
+        """INSERT INTO investigation_attempt_usage AS u
+        SELECT r.* FROM given r JOIN investigation_attempt a ON a.id = r.attempt_id
+        ON CONFLICT (attempt_id) DO UPDATE SET (input_tokens, output_tokens, total_tokens, cached_input_tokens,
+                reasoning_output_tokens, created_at)
+            = ROW (excluded.input_tokens, excluded.output_tokens, excluded.total_tokens, excluded.cached_input_tokens,
+                excluded.reasoning_output_tokens, excluded.created_at)""",
+    ),
+    Write(
+        "errors",
+        "investigation_attempt_error",
+        """INSERT INTO investigation_attempt_error
+        SELECT r.* FROM given r JOIN investigation_attempt a ON a.id = r.attempt_id
+        ON CONFLICT DO NOTHING""",
+    ),
+    Write(
+        "candidates",
+        "claim_candidate",
+        """INSERT INTO claim_candidate AS c SELECT * FROM given
+        ON CONFLICT (claim_id) DO UPDATE SET state = excluded.state, gate = excluded.gate, reason = excluded.reason,
+            decided_at = excluded.decided_at
+        WHERE excluded.state <> 'PENDING'
+            AND (c.state = 'PENDING' OR (c.state = 'FAILED' AND excluded.state <> 'FAILED'))""",
+    ),
+    Write(
+        "verdicts",
+        "claim_candidate",
+        """UPDATE claim_candidate c SET state = r.state, gate = r.gate, reason = r.reason, decided_at = r.decided_at
+        FROM given r WHERE c.claim_id = r.claim_id
+            AND (c.state = 'PENDING' OR (c.state = 'FAILED' AND r.state <> 'FAILED'))""",
+    ),
+    _first_wins("claims", "claim"),
+    _first_wins("sources", "source"),
+    Write(
+        "results",
+        "investigation_doc",
+        """INSERT INTO investigation_doc (investigation_id, post_version_id, analysis, provenance, checked_at,
+            claim_count, claims)
+        SELECT r.investigation_id, r.post_version_id, r.analysis, i.provenance, r.checked_at, r.claim_count, r.claims
+        FROM given r JOIN investigation_input i USING (investigation_id)
+        ON CONFLICT DO NOTHING""",
+    ),
+    Write(
+        "results",
+        "investigation_doc",
+        """INSERT INTO post_prior AS p (post_id, analysis, investigation_id, post_version_id, checked_at)
+        SELECT DISTINCT ON (v.post_id, r.analysis) v.post_id, r.analysis, r.investigation_id, v.id, r.checked_at
+        FROM given r
+        JOIN investigation_input i USING (investigation_id) JOIN post_version v ON v.id = r.post_version_id
+        WHERE i.provenance = 'SERVER_VERIFIED'
+        ORDER BY v.post_id, r.analysis, r.checked_at DESC, r.investigation_id DESC
+        ON CONFLICT (post_id, analysis) DO UPDATE SET investigation_id = excluded.investigation_id,
+            post_version_id = excluded.post_version_id, checked_at = excluded.checked_at
+        WHERE (excluded.checked_at, excluded.investigation_id) > (p.checked_at, p.investigation_id)""",
+    ),
+    Write(
+        "inputs",
+        "investigation_input",
+        """INSERT INTO corroboration_credit (investigation_id, reporter_key, created_at)
+        SELECT r.investigation_id, v.reporter_key, greatest(v.seen_at, r.created_at)
+        FROM given r JOIN investigation i ON i.id = r.investigation_id
+        JOIN version_reporter v ON v.post_version_id = i.post_version_id
+        WHERE r.provenance = 'CLIENT_FALLBACK' ON CONFLICT DO NOTHING""",
+    ),
+)
+
+VIEWS: Final = (
+    Write(
+        "posts",
+        "post",
+        """UPDATE post p SET view_count = p.view_count + r.view_count,
+            unique_view_score = p.unique_view_score + r.unique_view_score,
+            last_viewed_at = greatest(p.last_viewed_at, r.last_viewed_at),
+            updated_at = greatest(p.updated_at, r.last_viewed_at)
+        FROM given r WHERE p.id = r.id""",
+    ),
+    _first_wins("credits", "post_view_credit"),
+    _first_wins("reporters", "version_reporter"),
+    Write(
+        "reporters",
+        "version_reporter",
+        """INSERT INTO corroboration_credit (investigation_id, reporter_key, created_at)
+        SELECT i.id, r.reporter_key, greatest(v.seen_at, n.created_at)
+        FROM given r
+        JOIN version_reporter v USING (post_version_id, reporter_key)
+        JOIN investigation i USING (post_version_id) JOIN investigation_input n ON n.investigation_id = i.id
+        WHERE n.provenance = 'CLIENT_FALLBACK' ON CONFLICT DO NOTHING""",
+    ),
+)
+
+CANDIDATES: Final = """
+    INSERT INTO candidate AS c (post_id, analysis, post_version_id, score, word_ok, status, eligible_at)
+    SELECT p.id, kind, v.id, p.unique_view_score, b.word_count <= %(max_words)s, i.status,
+        CASE WHEN i.id IS NULL THEN v.first_seen_at
+             WHEN i.status = 'PENDING' THEN coalesce(i.retry_after, i.queued_at)
+             WHEN i.status = 'PROCESSING' THEN l.started_at + %(stale)s END
+    FROM (SELECT unnest(%(posts)s::uuid[])
+        UNION SELECT w.post_id FROM investigation n JOIN post_version w ON w.id = n.post_version_id
+        WHERE n.id = ANY (%(investigations)s)) touched(id)
+    JOIN post p USING (id) CROSS JOIN unnest(%(analyses)s::text[]) kind
+    CROSS JOIN LATERAL (SELECT id, content_hash, first_seen_at FROM post_version WHERE post_id = p.id
+        ORDER BY last_seen_at DESC, id DESC LIMIT 1) v
+    JOIN content_blob b USING (content_hash)
+    LEFT JOIN investigation i ON i.post_version_id = v.id AND i.analysis = kind
+    LEFT JOIN investigation_lease l ON l.investigation_id = i.id
+    ON CONFLICT (post_id, analysis) DO UPDATE SET post_version_id = excluded.post_version_id,
+        score = excluded.score, word_ok = excluded.word_ok, status = excluded.status, eligible_at = excluded.eligible_at
+    WHERE (c.post_version_id, c.score, c.word_ok, c.status, c.eligible_at) IS DISTINCT FROM
+        (excluded.post_version_id, excluded.score, excluded.word_ok, excluded.status, excluded.eligible_at)
+"""
+
+NAMES: Final = frozenset(write.rows for write in (*ERRATA, *VIEWS))

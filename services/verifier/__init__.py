@@ -1,0 +1,1 @@
+"""Asks the site itself what a post says."""

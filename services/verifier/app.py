@@ -1,0 +1,63 @@
+"""The verifier, put together."""
+
+from __future__ import annotations
+
+import asyncio
+
+from contracts.topology import VERIFIER_OBSERVATION_RECEIVED
+from contracts.v1.parts import CanonicalPage
+from kit.host import Host
+from kit.settings import load
+from kit.web import Door, Policy
+from services.verifier.adapters import SitePages
+from services.verifier.domain import Lifetimes, Unavailable
+from services.verifier.fetching import Fetcher, Patience
+from services.verifier.handlers import Verifier
+from services.verifier.memory import Memory
+from services.verifier.settings import VerifierSettings
+
+
+async def build(host: Host) -> None:
+    """Subscribe the handler."""
+    settings = load(VerifierSettings)
+    endpoints = settings.endpoints
+    door = Door(
+        Policy(
+            contact_url=settings.contact_url,
+            timeout_s=settings.timeout_s,
+            max_bytes=settings.max_bytes,
+            exempt_origins=frozenset(endpoint for endpoint in endpoints.values() if "{" not in endpoint),
+        )
+    )
+    patience = Patience(
+        deadline_s=settings.deadline_s,
+        timeout_s=settings.timeout_s,
+        retries=settings.retries,
+        retry_base_s=settings.retry_base_s,
+        per_host=settings.per_host,
+        breaker_failures=settings.breaker_failures,
+        breaker_pause_s=settings.breaker_pause_s,
+    )
+    memory = Memory[CanonicalPage | Unavailable](settings.cached_pages)
+    pages = SitePages(
+        Fetcher(door, host.clock, patience),
+        memory,
+        Lifetimes(settings.page_ttl_s, settings.failure_ttl_s),
+        host.blobs,
+        host.clock,
+        endpoints,
+        host.telemetry.registry,
+    )
+
+    async def hold_open() -> None:
+        """Loops end after the last message is handled, which is when the connections may go."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await memory.close()
+            await door.close()
+
+    host.keep_running("verifier-connections", hold_open)
+    host.delivery.subscribe(
+        VERIFIER_OBSERVATION_RECEIVED, Verifier(pages).on_observation_received, slots=settings.slots
+    )

@@ -1,0 +1,24 @@
+"""A reader saw a post: say what the site itself says, or that it says nothing. There is always one answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
+from services.verifier.domain import Unavailable
+from services.verifier.ports import Pages
+
+
+class Verifier:
+    """Looks pages up."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    async def on_observation_received(self, event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+        """Yield the page, or why there is none."""
+        match await self._pages.page(event.observation):
+            case Unavailable(reason, detail):
+                yield CanonicalUnavailable(observation=event.observation, reason=reason, detail=detail)
+            case page:
+                yield CanonicalFetched(observation=event.observation, page=page)

@@ -1,0 +1,24 @@
+"""What the verifier needs from outside."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from contracts.v1.parts import CanonicalPage, Observation, TextRef
+from services.verifier.domain import Unavailable
+
+
+class Pages(Protocol):
+    """Pages as their sites serve them."""
+
+    async def page(self, observation: Observation) -> CanonicalPage | Unavailable:
+        """The page an observation is of; trouble with the site is an answer, not an error."""
+        ...
+
+
+class Texts(Protocol):
+    """Texts by reference."""
+
+    async def put_text(self, text: str) -> TextRef:
+        """Name a text, storing it where it is too large for an event."""
+        ...
