@@ -88,12 +88,19 @@ class Bus:
         self.clock = clock
         self._inbox = client.new_inbox()
         self._waiting: dict[str, asyncio.Future[Msg]] = {}
+        self._receipts: set[asyncio.Future[Msg]] = set()
         self._token = 0
         self._streams: dict[type[Event], Stream] = {}
 
     async def open(self) -> None:
         """Start listening for receipts and answers."""
         await self.client.subscribe(f"{self._inbox}.*", cb=self._resolve, pending_msgs_limit=-1, pending_bytes_limit=-1)
+
+    async def disconnected(self) -> None:
+        """Give up waiting for receipts, which a lost connection does not bring any more."""
+        for future in self._receipts:
+            if not future.done():
+                future.set_exception(BusError("the connection was lost before the stream confirmed"))
 
     async def _resolve(self, message: Msg) -> None:
         future = self._waiting.pop(message.subject, None)
@@ -128,6 +135,8 @@ class Bus:
     async def send(self, outgoing: Outgoing) -> asyncio.Future[Msg]:
         """Put a fact on the wire and return the future of its receipt; see `receipt`."""
         address, future = self._expect()
+        self._receipts.add(future)
+        future.add_done_callback(self._receipts.discard)
         try:
             await self.client.publish(outgoing.subject, outgoing.data, reply=address, headers=outgoing.headers)
         except nats.errors.Error as error:
@@ -206,7 +215,8 @@ class Bus:
         """Flush what is under way and close the connection."""
         with suppress(nats.errors.Error, TimeoutError):
             await self.client.flush(timeout=2)
-        await self.broker.stop()
+        with suppress(nats.errors.Error, TimeoutError):  # the broker may be gone; whatever was not confirmed comes back
+            await self.broker.stop()
 
 
 def position_subject(stream: str) -> str:
@@ -230,7 +240,13 @@ async def connect(
         "pending_size": 64 * 1024 * 1024,
         "allow_reconnect": True,
     }
-    broker = NatsBroker(url, **options)
+    bus: Bus | None = None
+
+    async def disconnected() -> None:
+        if bus is not None:
+            await bus.disconnected()
+
+    broker = NatsBroker(url, disconnected_cb=disconnected, **options)
     client = await broker.connect()
     bus = Bus(broker, client, clock or SystemClock())
     await bus.open()

@@ -101,28 +101,28 @@ class Delivery:
         reply_to = (message.headers or {}).get(REPLY_TO)
         began = time.perf_counter()
         outcome = "ok"
-        logger = log.bind(consumer=consumer.name, sequence=sequence, attempt=attempt)
+        said = {"consumer": consumer.name, "sequence": sequence, "attempt": attempt}
         heartbeat = _Heartbeat(message, consumer.ack_wait_s / 3)
         try:
             if attempt > consumer.attempts:
                 raise Reject(f"gave up after {consumer.attempts} attempts")
             envelope = decode(message.subject, message.data)
-            logger = logger.bind(correlation=str(envelope.correlation))
+            said["correlation"] = str(envelope.correlation)
             last = await self._run(handler, envelope, attempt, reply_to)
             if consumer.answers and reply_to is not None and last is not None:
                 await self._bus.answer(reply_to, *last)
             await message.ack()
         except (Reject, Undecodable) as error:
             outcome = "dead"
-            logger.warning("message rejected", reason=str(error))
+            log.warning("message rejected", reason=str(error), **said)
             await self._bury(consumer, message, str(error), attempt, reply_to)
         except Retry as error:
             outcome = "retry"
-            logger.info("will retry", reason=error.reason, after_s=error.after_s)
+            log.info("will retry", reason=error.reason, after_s=error.after_s, **said)
             await _nak(message, error.after_s)
         except AlreadyThere:
             outcome = "stale"
-            logger.info("another worker was faster, looking again")
+            log.info("another worker was faster, looking again", **said)
             await _nak(message, STALE_RETRY_S)
         except asyncio.CancelledError:
             outcome = "cancelled"
@@ -130,7 +130,7 @@ class Delivery:
         except Exception as error:
             outcome = "error"
             delay_s = min(BUG_RETRY_MAX_S, BUG_RETRY_BASE_S * 2 ** (attempt - 1))
-            logger.exception("handler failed", error=type(error).__name__, retry_after_s=delay_s)
+            log.exception("handler failed", error=type(error).__name__, retry_after_s=delay_s, **said)
             if attempt >= consumer.attempts:
                 await self._bury(consumer, message, f"{type(error).__name__}: {error}", attempt, reply_to)
             else:
@@ -139,7 +139,7 @@ class Delivery:
             heartbeat.stop()
             self._telemetry.handled(consumer.name, outcome, time.perf_counter() - began)
         if outcome == "ok":
-            logger.info("handled", ms=round((time.perf_counter() - began) * 1e3, 2))
+            log.info("handled", ms=round((time.perf_counter() - began) * 1e3, 2), **said)
 
     async def _run(
         self, handler: Handler, envelope: Envelope, attempt: int, reply_to: str | None

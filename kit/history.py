@@ -10,9 +10,9 @@ import nats.errors
 from nats.aio.msg import Msg
 
 from contracts.topology import ERRATA
-from contracts.v1 import PREFIX, Envelope, decode
+from contracts.v1 import PREFIX, Envelope, Undecodable, decode
 from kit.bus import Bus
-from kit.errors import Retry
+from kit.errors import Reject, Retry
 
 BATCH = 512
 TIMEOUT_S = 5.0
@@ -29,7 +29,7 @@ class Past:
 async def history(bus: Bus, key: str) -> list[Past]:
     """All facts of one aggregate, in the order of the log.
 
-    Raises: Retry: the log could not be read now.
+    Raises: Retry: the log could not be read now. Reject: it holds something that is no fact.
     """
     pattern = f"{PREFIX}*.*.{key}"
     found: list[Past] = []
@@ -45,7 +45,7 @@ async def history(bus: Bus, key: str) -> list[Past]:
 async def latest(bus: Bus, *subjects: str) -> list[Past]:
     """The newest fact on each of the given subjects (wildcards allowed), in the order of the log.
 
-    Raises: Retry: the log could not be read now.
+    Raises: Retry: the log could not be read now. Reject: it holds something that is no fact.
     """
     messages, _ = await _direct_get(bus, {"multi_last": list(subjects)})
     return messages
@@ -59,10 +59,13 @@ async def _direct_get(bus: Bus, request: dict[str, object]) -> tuple[list[Past],
     async def take(message: Msg) -> None:
         headers = message.headers or {}
         status = headers.get("Status")
-        if status is None:
-            found.append(Past(int(headers["Nats-Sequence"]), decode(headers["Nats-Subject"], message.data)))
-        elif done.done():
+        if done.done():
             return
+        if status is None:
+            try:
+                found.append(Past(int(headers["Nats-Sequence"]), decode(headers["Nats-Subject"], message.data)))
+            except Undecodable as error:
+                done.set_exception(Reject(f"the history cannot be read: {error}"))
         elif status == "204":
             done.set_result(int(headers.get("Nats-Num-Pending", 0)))
         elif status == "404":

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import nats.errors
 import nats.js.errors
 from nats.js.kv import KeyValue
 
 from contracts import topology
-from kit.bus import Bus
+from kit.bus import Bus, BusError
 
 
 class Bucket:
-    """One key-value bucket."""
+    """One key-value bucket. Every method raises BusError when the broker does not answer as it should."""
 
     def __init__(self, store: KeyValue) -> None:
         self._store = store
@@ -18,28 +22,41 @@ class Bucket:
     @classmethod
     async def open(cls, bus: Bus, bucket: topology.Bucket) -> Bucket:
         """Open a declared bucket."""
-        return cls(await bus.jetstream.key_value(bucket.name))
+        with _bus_errors():
+            return cls(await bus.jetstream.key_value(bucket.name))
 
     async def get(self, key: str) -> bytes | None:
         """The value, or None."""
-        try:
-            entry = await self._store.get(key)
-        except nats.js.errors.KeyNotFoundError:
-            return None
-        return entry.value or None
+        with _bus_errors():
+            try:
+                entry = await self._store.get(key)
+            except nats.js.errors.KeyNotFoundError:
+                return None
+            return entry.value or None
 
     async def put(self, key: str, value: bytes) -> None:
         """Set a value, whatever was there."""
-        await self._store.put(key, value)
+        with _bus_errors():
+            await self._store.put(key, value)
 
     async def create(self, key: str, value: bytes) -> bool:
         """Set a value only if there is none; False if there is one."""
-        try:
-            await self._store.create(key, value)
-        except nats.js.errors.KeyWrongLastSequenceError:
-            return False
-        return True
+        with _bus_errors():
+            try:
+                await self._store.create(key, value)
+            except nats.js.errors.KeyWrongLastSequenceError:
+                return False
+            return True
 
     async def purge(self, key: str) -> None:
         """Remove a value without keeping its history."""
-        await self._store.purge(key)
+        with _bus_errors():
+            await self._store.purge(key)
+
+
+@contextmanager
+def _bus_errors() -> Iterator[None]:
+    try:
+        yield
+    except (nats.errors.Error, TimeoutError) as error:
+        raise BusError(f"key-value bucket: {error or type(error).__name__}") from error

@@ -64,6 +64,6 @@ def configure_logging(stream: TextIO = sys.stderr, *, level: str = "info") -> No
         processors=[*processors, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=structlog.WriteLoggerFactory(file=stream),
-        cache_logger_on_first_use=False,
+        cache_logger_on_first_use=True,
     )
     logging.basicConfig(stream=stream, level=logging.WARNING, force=True)

@@ -20,7 +20,7 @@ Metadata = Mapping[str, JsonValue]
 
 
 class IdentityMismatch(ValueError):
-    """The observation names another post than its address does, or no post of this site; `reason` says how."""
+    """The observation names another post than its URL does, or no post of this site; `reason` says how."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -75,7 +75,7 @@ class Platform(Protocol):
         ...
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
-        """Give the post that address and metadata agree on. Raises: IdentityMismatch."""
+        """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
         ...
 
     def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
@@ -104,7 +104,7 @@ def metadata_text(metadata: Metadata, name: str) -> str | None:
 def agree(what: str, stated: str | None, expected: str | None) -> None:
     """Raises: IdentityMismatch unless both are given and equal."""
     if stated is None or stated != expected:
-        raise IdentityMismatch(f"{what} is {stated!r}, the address says {expected!r}")
+        raise IdentityMismatch(f"{what} is {stated!r}, the URL says {expected!r}")
 
 
 def json_answer(body: bytes) -> object:

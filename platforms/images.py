@@ -11,9 +11,9 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborNode
 
 from contracts.v1.parts import ImageOccurrence
-from platforms.addresses import resolve
 from platforms.markup import Fragment
 from platforms.text import js_trim, normalize, utf16_length
+from platforms.urls import resolve
 
 
 class PageImages(NamedTuple):

@@ -11,7 +11,6 @@ from typing import Final
 import orjson
 
 from contracts.v1.parts import Author, Observation, PostRef
-from platforms.addresses import decode_component, web_page
 from platforms.base import (
     CanonicalAnswer,
     CanonicalMismatch,
@@ -24,6 +23,7 @@ from platforms.base import (
     metadata_text,
 )
 from platforms.text import html_to_text
+from platforms.urls import check_segment, web_page
 
 _PATH = re.compile(r"/posts/([A-Za-z0-9]+)(?:/([^/]*))?(?:/.*)?")
 _QUERY: Final = (
@@ -33,20 +33,20 @@ _QUERY: Final = (
 
 
 class LessWrong:
-    """A post's identity is the id in its address. Source: CONTRACT 2.1, 4.4."""
+    """A post's identity is the id in its URL. Source: CONTRACT 2.1, 4.4."""
 
     name: Final = "LESSWRONG"
     default_endpoint: Final = "https://www.lesswrong.com/graphql"
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
-        """Give the post that address and metadata agree on. Raises: IdentityMismatch."""
-        address = web_page(url)
-        path = _PATH.fullmatch(address.path)
-        if address.host not in ("lesswrong.com", "www.lesswrong.com") or path is None:
-            raise IdentityMismatch("the address is not that of a LessWrong post")
+        """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
+        page = web_page(url)
+        path = _PATH.fullmatch(page.path)
+        if page.host not in ("lesswrong.com", "www.lesswrong.com") or path is None:
+            raise IdentityMismatch("the URL is not that of a LessWrong post")
         agree("the external id", external_id, path[1])
         if path[2]:
-            agree("the slug", metadata_text(metadata, "slug"), decode_component(path[2]))
+            check_segment("the slug", metadata_text(metadata, "slug"), path[2])
         return PostRef(platform=self.name, external_id=path[1])
 
     def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:

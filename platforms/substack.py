@@ -11,7 +11,6 @@ from typing import Final
 from urllib.parse import quote
 
 from contracts.v1.parts import Author, Observation, PostRef
-from platforms.addresses import decode_component, web_page
 from platforms.base import (
     CanonicalAnswer,
     CanonicalMismatch,
@@ -24,6 +23,7 @@ from platforms.base import (
     metadata_text,
 )
 from platforms.text import html_to_text
+from platforms.urls import check_segment, decode_component, web_page
 
 _PATH = re.compile(r"/p/([^/]+)(?:/.*)?")
 _PUBLICATION = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -32,23 +32,21 @@ _DOMAIN: Final = ".substack.com"
 
 
 class Substack:
-    """A post's identity is its number, which the address does not show. Source: CONTRACT 2.1, 7.4."""
+    """A post's identity is its number, which the URL does not show. Source: CONTRACT 2.1, 7.4."""
 
     name: Final = "SUBSTACK"
     default_endpoint: Final = "https://{publication}.substack.com"
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
-        """Give the post that address and metadata agree on. Raises: IdentityMismatch."""
-        address = web_page(url)
-        path = _PATH.fullmatch(address.path)
-        if path is None or address.host == "substack.com" or "." not in address.host:
-            raise IdentityMismatch("the address is not that of a Substack post")
-        agree("the slug", metadata_text(metadata, "slug"), decode_component(path[1]))
-        publication = (metadata_text(metadata, "publication_subdomain") or "").lower()
-        if address.host.endswith(_DOMAIN):
-            agree("the publication", publication, address.host.removesuffix(_DOMAIN))
-        if not _PUBLICATION.fullmatch(publication):
-            raise IdentityMismatch("the publication is not the name of a Substack address")
+        """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
+        page = web_page(url)
+        path = _PATH.fullmatch(page.path)
+        if path is None or page.host == "substack.com" or "." not in page.host:
+            raise IdentityMismatch("the URL is not that of a Substack post")
+        check_segment("the slug", metadata_text(metadata, "slug"), path[1])
+        if page.host.endswith(_DOMAIN):
+            publication = metadata_text(metadata, "publication_subdomain") or ""
+            agree("the publication", publication.lower(), page.host.removesuffix(_DOMAIN))
         post_id = metadata_text(metadata, "substack_post_id")
         if post_id is None or external_id != post_id or not _DIGITS.fullmatch(post_id):
             raise IdentityMismatch("external id and Substack's post id differ or are no number")
@@ -61,7 +59,7 @@ class Substack:
         if slug is None or not _PUBLICATION.fullmatch(publication):
             return None
         base = (endpoint or self.default_endpoint).replace("{publication}", publication)
-        url = f"{base}/api/v1/posts/{quote(slug, safe='', errors='replace')}"
+        url = f"{base}/api/v1/posts/{quote(decode_component(slug) or slug, safe='', errors='replace')}"
         return CanonicalRequest("GET", url, (("accept", "application/json"),))
 
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:

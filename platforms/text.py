@@ -28,6 +28,9 @@ REPLACEMENTS: Final = (
 
 _SPACES = re.compile(f"[{JS_SPACE}]+")
 _EDGE_SPACES = re.compile(rf"\A[{JS_SPACE}]+|[{JS_SPACE}]+\Z")
+_STRETCH_LENGTH: Final = 4096
+_STRETCH = re.compile(rf".{{1,{_STRETCH_LENGTH}}}[^\x00-\x7f]*", re.DOTALL)
+"""Pieces that begin with an ASCII character, which composition never joins to what precedes it."""
 _PYTHON_ONLY_SPACES = "\x1c\x1d\x1e\x1f\x85"
 
 
@@ -75,6 +78,9 @@ def join_surrogates(text: str) -> str:
 
 def compose(text: str) -> str:
     """NFC with Unicode data as new as the browsers': Python's own tables are several years behind."""
+    if len(text) > _STRETCH_LENGTH:
+        # Stretches that are composed already, nearly all of them, cost a glance only.
+        return "".join(unicodedata2.normalize("NFC", stretch) for stretch in _STRETCH.findall(text))
     composed: str = unicodedata2.normalize("NFC", text)
     return composed
 

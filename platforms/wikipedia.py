@@ -11,7 +11,6 @@ from typing import Final
 from urllib.parse import urlencode
 
 from contracts.v1.parts import Author, Observation, PostRef
-from platforms.addresses import web_page
 from platforms.base import (
     CanonicalAnswer,
     CanonicalMismatch,
@@ -24,7 +23,8 @@ from platforms.base import (
     metadata_text,
 )
 from platforms.text import js_trim
-from platforms.wikipedia_identity import parse_article_address, title_token
+from platforms.urls import web_page
+from platforms.wikipedia_identity import parse_article_url, title_token
 from platforms.wikipedia_text import article_text
 
 _LANGUAGE = re.compile("[a-z][a-z0-9-]*")
@@ -38,11 +38,11 @@ class Wikipedia:
     default_endpoint: Final = "https://{language}.wikipedia.org/w/api.php"
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
-        """Give the article that address and metadata agree on. Raises: IdentityMismatch."""
+        """Give the article that URL and metadata agree on. Raises: IdentityMismatch."""
         web_page(url)
-        address = parse_article_address(url)
-        if address is None:
-            raise IdentityMismatch("the address is not that of a Wikipedia article")
+        page = parse_article_url(url)
+        if page is None:
+            raise IdentityMismatch("the URL is not that of a Wikipedia article")
         language = js_trim(metadata_text(metadata, "language") or "").lower()
         title = title_token(metadata_text(metadata, "title") or "")
         page_id = _digits(metadata, "page_id")
@@ -52,11 +52,11 @@ class Wikipedia:
             raise IdentityMismatch("the page id is not a number")
         if title is None:
             raise IdentityMismatch("the title is blank")
-        agree("the language", language, address.language)
-        if address.page_id is not None:
-            agree("the page id", page_id, address.page_id)
+        agree("the language", language, page.language)
+        if page.page_id is not None:
+            agree("the page id", page_id, page.page_id)
         else:
-            agree("the title", title, address.title)
+            agree("the title", title, page.title)
         post = PostRef(platform=self.name, external_id=f"{language}:{page_id}")
         if external_id is not None:
             agree("the external id", external_id, post.external_id)

@@ -1,4 +1,4 @@
-"""Which Wikipedia article an address names.
+"""Which Wikipedia article a URL names.
 
 Follows what the extension accepts, so that server and reader agree on whether a page is an article at all. A rule that
 is stricter here would refuse readers on pages they can see; a laxer one would file talk pages under articles.
@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from platforms.addresses import Address, decode_component, parse_address
 from platforms.text import JS_SPACE, js_trim
+from platforms.urls import Url, decode_component, parse_url
 
 _HOST = re.compile(r"([a-z0-9-]+)(\.m)?\.wikipedia\.org")
 _DIGITS = re.compile("[0-9]+")
@@ -27,47 +27,47 @@ NOT_ARTICLES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class ArticleAddress:
-    """What an address says of an article: its title, its page id, or both."""
+class ArticleUrl:
+    """What a URL says of an article: its title, its page id, or both."""
 
     language: str
     title: str | None
     page_id: str | None
 
 
-def parse_article_address(url: str) -> ArticleAddress | None:
-    """Read the address of an article; None for any other page. Source: CONTRACT 4.5."""
-    address = parse_address(url)
-    host = _HOST.fullmatch(address.host.lower()) if address else None
-    if address is None or host is None:
+def parse_article_url(url: str) -> ArticleUrl | None:
+    """Read the URL of an article; None for any other page. Source: CONTRACT 4.5."""
+    page = parse_url(url)
+    host = _HOST.fullmatch(page.host.lower()) if page else None
+    if page is None or host is None:
         return None
-    title = _title(address)
-    page_id = _page_id(address)
+    title = _title(page)
+    page_id = _page_id(page)
     if title is None and page_id is None:
         return None
     if title is not None and ":" in title and _namespace(title) in NOT_ARTICLES:
         return None
-    return ArticleAddress(host[1], title, page_id)
+    return ArticleUrl(host[1], title, page_id)
 
 
 def title_token(title: str) -> str | None:
-    """Bring a title into the form addresses use, with underscores for gaps; None if nothing is left."""
+    """Bring a title into the form URLs use, with underscores for gaps; None if nothing is left."""
     return _GAPS.sub(" ", js_trim(title)).strip(" ").replace(" ", "_") or None
 
 
-def _title(address: Address) -> str | None:
-    if address.path.startswith("/wiki/"):
-        title = decode_component(address.path.removeprefix("/wiki/"))
-    elif address.path == "/w/index.php":
-        title = address.parameter("title")
+def _title(page: Url) -> str | None:
+    if page.path.startswith("/wiki/"):
+        title = decode_component(page.path.removeprefix("/wiki/"))
+    elif page.path == "/w/index.php":
+        title = page.parameter("title")
     else:
         return None
     return None if title is None else title_token(title)
 
 
-def _page_id(address: Address) -> str | None:
+def _page_id(page: Url) -> str | None:
     for name in ("curid", "pageid"):
-        page_id = js_trim(address.parameter(name) or "")
+        page_id = js_trim(page.parameter(name) or "")
         if _DIGITS.fullmatch(page_id):
             return page_id
     return None

@@ -6,7 +6,6 @@ import re
 from typing import Final
 
 from contracts.v1.parts import Author, Observation, PostRef
-from platforms.addresses import web_page
 from platforms.base import (
     CanonicalAnswer,
     CanonicalMismatch,
@@ -17,6 +16,7 @@ from platforms.base import (
     metadata_text,
 )
 from platforms.text import html_to_text
+from platforms.urls import web_page
 
 _HOST = re.compile(r"(?:[a-z0-9-]+\.)*(?:x|twitter)\.com")
 _PATH = re.compile(r"/(?:i/web|i|([A-Za-z0-9_]+))/status/([0-9]+)(?:/.*)?")
@@ -29,11 +29,11 @@ class X:
     default_endpoint: Final = None
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
-        """Give the post that address and metadata agree on. Raises: IdentityMismatch."""
-        address = web_page(url)
-        path = _PATH.fullmatch(address.path)
-        if not _HOST.fullmatch(address.host) or path is None:
-            raise IdentityMismatch("the address is not that of a post on X")
+        """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
+        page = web_page(url)
+        path = _PATH.fullmatch(page.path)
+        if not _HOST.fullmatch(page.host) or path is None:
+            raise IdentityMismatch("the URL is not that of a post on X")
         agree("the external id", external_id, path[2])
         if path[1] is not None:
             agree("the handle", (metadata_text(metadata, "author_handle") or "").lower(), path[1].lower())

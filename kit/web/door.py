@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Final, Self
 
@@ -96,7 +96,7 @@ class Door:
         timeout_s = self._policy.timeout_s if request.timeout_s is None else request.timeout_s
         try:
             async with asyncio.timeout(timeout_s):
-                return await self._follow(request, timeout_s)
+                return await self._follow(request)
         except (TimeoutError, httpcore.TimeoutException):
             raise WebError("timeout", f"no complete answer within {timeout_s:g} s") from None
         except httpcore.NetworkError as error:
@@ -104,52 +104,38 @@ class Door:
         except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
             raise WebError("bad_response", f"not HTTP as it should be: {error}") from error
 
-    async def _follow(self, request: Request, timeout_s: float) -> Fetched:
+    async def _follow(self, request: Request) -> Fetched:
         url = parse_url(request.url)
         exempt = url.origin in self._exempt
-        method, body = request.method, request.body
-        headers = {name.lower(): value for name, value in request.headers.items()}
         for _ in range(self._policy.max_redirects + 1):
-            answer = await self._once(method, url, headers, body, request.max_bytes, timeout_s, exempt=exempt)
+            answer = await self._once(request, url, exempt=exempt)
             location = answer.headers.get("location")
             if answer.status not in _REDIRECTS or location is None:
                 return answer
             target = parse_url(location, base=url)
             if target.origin != url.origin:
-                headers = {name: value for name, value in headers.items() if name not in _STAY_WITH_ORIGIN}
+                request = _without(request, _STAY_WITH_ORIGIN)
                 exempt = False
-            if answer.status not in _KEEP_METHOD and method not in ("GET", "HEAD"):
-                method, body = "GET", None
-                headers = {name: value for name, value in headers.items() if name not in _OF_THE_BODY}
+            if answer.status not in _KEEP_METHOD and request.method not in ("GET", "HEAD"):
+                request = replace(_without(request, _OF_THE_BODY), method="GET", body=None)
             url = target
         raise WebError("too_many_redirects", f"more than {self._policy.max_redirects} redirects")
 
-    async def _once(
-        self,
-        method: str,
-        url: Url,
-        headers: Mapping[str, str],
-        body: bytes | None,
-        max_bytes: int | None,
-        timeout_s: float,
-        *,
-        exempt: bool,
-    ) -> Fetched:
-        limit = self._policy.max_bytes if max_bytes is None else max_bytes
-        ours = {
+    async def _once(self, request: Request, url: Url, *, exempt: bool) -> Fetched:
+        limit = self._policy.max_bytes if request.max_bytes is None else request.max_bytes
+        headers = {
             "accept": "*/*",
-            **headers,
+            **{name.lower(): value for name, value in request.headers.items()},
             "host": url.authority,
             "user-agent": self._policy.user_agent,
             "accept-encoding": ACCEPT_ENCODING,
         }
-        waits = dict.fromkeys(("connect", "read", "write", "pool"), timeout_s)
         async with (self._anywhere if exempt else self._public).stream(
-            method,
+            request.method,
             httpcore.URL(scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=url.target.encode()),
-            headers=list(ours.items()),
-            content=body,
-            extensions={"timeout": waits},
+            headers=list(headers.items()),
+            content=request.body,
+            extensions={"timeout": {"connect": request.timeout_s or self._policy.timeout_s}},
         ) as response:
             found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             if response.status in _REDIRECTS and "location" in found:
@@ -181,4 +167,10 @@ def _pool(network: httpcore.AsyncNetworkBackend, tls: ssl.SSLContext | None) -> 
         max_keepalive_connections=_IDLE_CONNECTIONS,
         keepalive_expiry=_IDLE_S,
         network_backend=network,
+    )
+
+
+def _without(request: Request, names: frozenset[str]) -> Request:
+    return replace(
+        request, headers={name: value for name, value in request.headers.items() if name.lower() not in names}
     )

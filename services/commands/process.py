@@ -22,6 +22,7 @@ from kit.delivery import Delivery
 from kit.embedded import EmbeddedStack
 from kit.host import Host
 from kit.http import HttpServer, bind
+from kit.models.base import Model
 from kit.models.choice import choose
 from kit.ops import Lag, operations
 from kit.settings import Infrastructure, OpenAISettings, SettingsError, load
@@ -44,13 +45,13 @@ class Plan:
 
 
 @asynccontextmanager
-async def assembled(plan: Plan, found: Surroundings) -> AsyncIterator[Host]:
-    """Connect, check what must hold, and build the services; nothing runs yet.
+async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = None) -> AsyncIterator[Host]:
+    """Connect, check what must hold, and build the services; nothing runs yet. `model` replaces the settings' one.
 
     Raises: SettingsError, TopologyMissing, UnsafeBroker: with what to do about it.
     """
     infrastructure = load(Infrastructure)
-    model = choose(infrastructure, load(OpenAISettings), embedded=found.embedded)
+    model = model or choose(infrastructure, load(OpenAISettings), embedded=found.embedded)
     if found.embedded or "projector" in plan.services:
         await migrate(found.database_url)
     elif not await is_current(found.database_url):

@@ -18,6 +18,7 @@ from kit.errors import Retry
 from kit.history import latest
 from kit.models.base import KeyAccepted, Model
 from kit.positions import Positions
+from kit.vault import UserKeys
 from services.gateway.ports import Answered, KeyVerdict, RefusedForGood, Unavailable
 from services.gateway.reads import SqlReads
 
@@ -76,6 +77,20 @@ class BlobTexts:
             return await self._blobs.put_text(text)
         except (MinioException, HTTPError, OSError) as error:
             raise Unavailable(f"blob store: {type(error).__name__}") from error
+
+
+class SealedKeys:
+    """Readers' own keys, sealed in the broker."""
+
+    def __init__(self, keys: UserKeys) -> None:
+        self._keys = keys
+
+    async def attach(self, investigation_id: UUID, api_key: str) -> bool:
+        """Keep a key for a run; False if the run has one already."""
+        try:
+            return await self._keys.attach(investigation_id, api_key)
+        except BusError as error:
+            raise Unavailable(f"broker: {error}") from error
 
 
 class ModelProbe:

@@ -11,7 +11,7 @@ from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.positions import Positions
 from kit.settings import load
-from services.gateway.adapters import BlobTexts, BusFacts, ModelProbe, ServerVitals
+from services.gateway.adapters import BlobTexts, BusFacts, ModelProbe, SealedKeys, ServerVitals
 from services.gateway.callers import Callers
 from services.gateway.investigate import Requests
 from services.gateway.keys import InstanceKeys, KeyChecks
@@ -89,7 +89,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             reads=reads,
             facts=facts,
             texts=BlobTexts(host.blobs),
-            user_keys=host.user_keys,
+            user_keys=SealedKeys(host.user_keys),
             key_probe=ModelProbe(host.model),
             key_register=SqlKeyRegister(database),
             vitals=ServerVitals(host.bus, reads),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final, Literal
 from uuid import UUID
@@ -40,6 +41,7 @@ def parse_version(text: str) -> Version | None:
 _MINIMUM: Final = parse_version(MINIMUM_EXTENSION_VERSION)
 
 
+@lru_cache(maxsize=256)
 def gate(version_header: str) -> GateVerdict:
     """Judge the extension's version; a blank header is a missing one. Source: CONTRACT 1.6."""
     version = parse_version(version_header) if version_header else None

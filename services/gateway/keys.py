@@ -10,9 +10,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from kit.addresses import ip_range_prefix
-
 from contracts.rpc.status import KeyMissingOrValid, KeyRefusedOut, SettingsAnswer
+from kit.addresses import ip_range_prefix
 from services.gateway.domain import well_formed_user_key
 from services.gateway.memory import Allowance, Memory, SingleFlight
 from services.gateway.ports import Call, Clock, KeyProbe, KeyRegister

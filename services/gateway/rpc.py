@@ -8,6 +8,7 @@ that is still sending when the reply comes sees a broken connection instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import perf_counter
 from typing import Final
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -27,6 +28,7 @@ from services.gateway.procedures import Procedure
 
 PREFIX: Final = "/trpc/"
 ISSUES_SHOWN: Final = 10
+CLIENT_GONE: Final = 499
 _JSON: Final = ((b"content-type", b"application/json"), (b"vary", b"trpc-accept"))
 _VOLATILE: Final = (*_JSON, (b"cache-control", b"no-store"))
 _DURABLE: Final = (*_JSON, (b"cache-control", b"private, max-age=300"))
@@ -68,14 +70,15 @@ class Rpc:
         path = _printable(scope["path"].removeprefix(PREFIX))
         procedure = self._table.get(path)
         correlation = self._clock.new_id()
-        with self._metrics.request("unknown" if procedure is None else path) as outcome:
-            try:
-                reply = await self._answer(procedure, path, scope, receive, correlation)
-            except ClientGone:
-                outcome.status = 499
-                return
-            outcome.status = reply.status
+        status, began = CLIENT_GONE, perf_counter()
+        try:
+            reply = await self._answer(procedure, path, scope, receive, correlation)
+            status = reply.status
             await respond(send, reply)
+        except ClientGone:
+            log.debug("client gone", procedure=path)
+        finally:
+            self._metrics.request("unknown" if procedure is None else path, status, perf_counter() - began)
 
     async def _answer(
         self, procedure: Procedure | None, path: str, scope: Scope, receive: Receive, correlation: UUID

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from kit.addresses import ip_range_prefix
 from pydantic import TypeAdapter
 
 from contracts.rpc.status import (
@@ -30,6 +29,7 @@ from contracts.rpc.status import (
     payload_out,
 )
 from contracts.v1.post import PostViewed
+from kit.addresses import ip_range_prefix
 from services.gateway.domain import ip_range_key, parse_id, viewer_key
 from services.gateway.memory import Memory
 from services.gateway.ports import Call, Clock, Complete, Facts, Prior, Reads, Running, VersionView

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from platforms.identity import content_hash, fit_occurrences, occurrences_hash, version_hash
-
 from contracts.v1 import Event, IntegrityAnomalyDetected, VersionRegistered, VersionSeen, VersionVerified
 from contracts.v1.ids import post_id, version_id
 from contracts.v1.parts import (
@@ -22,6 +20,7 @@ from contracts.v1.parts import (
     Sighting,
     TextRef,
 )
+from platforms.identity import content_hash, fit_occurrences, occurrences_hash, version_hash
 from platforms.text import word_count
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from platforms.base import Platform
-
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event
 from contracts.v1.parts import CanonicalPage, Observation
 from kit.errors import Reject
 from platforms import platform
+from platforms.base import Platform
 from platforms.text import UnparseableHtml, normalize
 from services.ingest.domain import facts, pin
 from services.ingest.ports import Texts, Versions

@@ -69,6 +69,14 @@ class NotYet:
 Step = Run | GiveUp | Nothing | NotYet
 
 
+def first(request: InvestigationRequested) -> Run | None:
+    """What to do without having read the history: start, if this is the first that anybody hears of the request.
+
+    Should the history say otherwise, the stream refuses the start, since it must be the first of its subject.
+    """
+    return Run(1, 1, 0, 0, 0, None, None, {}) if request.round == 1 else None
+
+
 def plan(request: InvestigationRequested, history: Sequence[Entry]) -> Step:
     """Decide what a worker that holds `request` has to do."""
     attempts = attempts_before = round_ = 0

@@ -25,7 +25,7 @@ from contracts.v1.investigation import FailureClass
 from contracts.v1.parts import InvestigationInput
 from kit.clock import Clock
 from kit.errors import Reject, Retry
-from services.investigator.domain import GiveUp, NotYet, Run, next_step, plan
+from services.investigator.domain import GiveUp, NotYet, Run, Step, first, next_step, plan
 from services.investigator.ports import (
     Blobs,
     Finished,
@@ -53,7 +53,8 @@ class Investigator:
 
     async def on_investigation_requested(self, event: InvestigationRequested, attempt: int) -> AsyncIterator[Event]:
         """Do what the history says is left to do."""
-        step = plan(event, await self._log.history(event.investigation_id))
+        step: Step | None = first(event) if attempt == 1 else None
+        step = step or plan(event, await self._log.history(event.investigation_id))
         if isinstance(step, NotYet):
             raise Retry(LOG_LAG_S, "the log does not show the request yet")
         if isinstance(step, GiveUp):

@@ -85,6 +85,11 @@ def makes(event: Event) -> tuple[Need, ...]:
     return NOTHING
 
 
+def has_texts(event: Event) -> bool:
+    """Whether the fact may refer to texts at all."""
+    return isinstance(event, VersionEvent | InvestigationStarted)
+
+
 def pages(event: Event) -> Iterator[TextRef]:
     """The HTML a fact refers to."""
     if isinstance(event, VersionEvent):

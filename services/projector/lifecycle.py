@@ -335,7 +335,7 @@ def _retry(lives: Lifecycles, fact: Fact, event: InvestigationRetryScheduled) ->
 
 def _completed(lives: Lifecycles, fact: Fact, event: InvestigationCompleted) -> None:
     state = lives.states.get(event.investigation_id)
-    if state is None or not state.is_open:
+    if state is None or state.input_id is None or not state.is_open:
         return
     state.status, state.checked_at, state.retry_after = "COMPLETE", fact.at, None
     _asked(state, event.model)

@@ -23,7 +23,7 @@ from services.projector import ledger, lookups, writes
 from services.projector.arrange import arrange
 from services.projector.chain import Hole
 from services.projector.changes import Parked
-from services.projector.facts import Fact
+from services.projector.facts import Fact, has_texts
 from services.projector.lifecycle import fold
 from services.projector.lookups import Connection
 from services.projector.ports import Texts
@@ -150,16 +150,18 @@ class Store:
 
     async def _apply(self, batch: Batch) -> Applied:
         db = await self.connection()
-        known = await lookups.known_texts(db, batch.facts)
-        texts = await load(batch.facts, known, self._texts)
-        without_text = {fact.sequence for fact in lacking(batch.facts, known, texts)}
+        telling = [fact for fact in batch.facts if has_texts(fact.event)]
+        known = await lookups.known_texts(db, telling)
+        texts = await load(telling, known, self._texts)
+        without_text = {fact.sequence for fact in lacking(telling, known, texts)}
         outcomes: Counter[Outcome] = Counter()
         async with db.transaction():
             begun = await self._begin(db, batch)
             start = next((n for n, record in enumerate(batch.records) if record.sequence > begun.position), None)
             if start is None:
                 return Applied(begun.position)
-            batch = batch.part(start, len(batch.records))
+            if start:
+                batch = batch.part(start, len(batch.records))
             _expect_no_hole(batch, begun.position)
             if self._appends:
                 await ledger.append(db.cursor(), batch, begun.hash, begun.held_until)

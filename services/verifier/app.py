@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from contracts.topology import VERIFIER_OBSERVATION_RECEIVED
 from contracts.v1.parts import CanonicalPage
 from kit.host import Host
@@ -49,15 +47,8 @@ async def build(host: Host) -> None:
         host.telemetry.registry,
     )
 
-    async def hold_open() -> None:
-        """Loops end after the last message is handled, which is when the connections may go."""
-        try:
-            await asyncio.Event().wait()
-        finally:
-            await memory.close()
-            await door.close()
-
-    host.keep_running("verifier-connections", hold_open)
+    host.on_close(door.close)
+    host.on_close(memory.close)
     host.delivery.subscribe(
         VERIFIER_OBSERVATION_RECEIVED, Verifier(pages).on_observation_received, slots=settings.slots
     )

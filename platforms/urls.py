@@ -1,4 +1,4 @@
-"""Addresses read as browsers read them, by the WHATWG URL standard.
+"""URLs read as browsers read them, by the WHATWG URL standard.
 
 Python's own parser disagrees with browsers on back slashes, dots, ports and case. What one side takes for a Wikipedia
 page the other could then take for something else.
@@ -12,14 +12,14 @@ from urllib.parse import unquote
 
 from ada_url import URL, URLSearchParams
 
-from platforms.base import IdentityMismatch
+from platforms.base import IdentityMismatch, agree
 
 _BROKEN_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Address(NamedTuple):
-    """The parts of an address that name a page. `path` is still percent-encoded."""
+class Url(NamedTuple):
+    """The parts of a URL that name a page. `path` is still percent-encoded."""
 
     scheme: str
     host: str
@@ -33,13 +33,13 @@ class Address(NamedTuple):
         return value if isinstance(value, str) else None
 
 
-def parse_address(url: str) -> Address | None:
-    """Read an address; None if it is not an absolute one."""
+def parse_url(url: str) -> Url | None:
+    """Read a URL; None if it is not an absolute one."""
     try:
         parsed = URL(_SURROGATE.sub("\ufffd", url))
     except ValueError:
         return None
-    return Address(
+    return Url(
         scheme=parsed.protocol.removesuffix(":"),
         host=parsed.hostname,
         path=parsed.pathname,
@@ -48,16 +48,16 @@ def parse_address(url: str) -> Address | None:
     )
 
 
-def web_page(url: str) -> Address:
-    """Read the address of a public page. Raises: IdentityMismatch for any other scheme or embedded credentials."""
-    address = parse_address(url)
-    if address is None:
-        raise IdentityMismatch("the address cannot be read")
-    if address.scheme not in ("http", "https"):
-        raise IdentityMismatch(f"{address.scheme} is not the scheme of a web page")
-    if address.has_credentials:
-        raise IdentityMismatch("the address carries credentials")
-    return address
+def web_page(url: str) -> Url:
+    """Read the URL of a public page. Raises: IdentityMismatch for any other scheme or embedded credentials."""
+    page = parse_url(url)
+    if page is None:
+        raise IdentityMismatch("the URL cannot be read")
+    if page.scheme not in ("http", "https"):
+        raise IdentityMismatch(f"{page.scheme} is not the scheme of a web page")
+    if page.has_credentials:
+        raise IdentityMismatch("the URL carries credentials")
+    return page
 
 
 def resolve(reference: str, base: str) -> str | None:
@@ -66,6 +66,12 @@ def resolve(reference: str, base: str) -> str | None:
         return URL(_SURROGATE.sub("\ufffd", reference), base=base).href
     except ValueError:
         return None
+
+
+def check_segment(what: str, stated: str | None, segment: str) -> None:
+    """Raises: IdentityMismatch unless the segment of a path is what is stated, percent-encoded or not."""
+    if stated != segment:
+        agree(what, stated, decode_component(segment))
 
 
 def decode_component(encoded: str) -> str | None:

@@ -1,0 +1,1 @@
+"""Measurements against raw limits taken in the same run; ratios, because machines differ and are noisy."""

@@ -1,0 +1,126 @@
+"""Investigations × 3 claims through every service, with a model that costs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter
+from uuid import UUID, uuid4
+
+from nats.aio.msg import Msg
+
+from contracts.v1 import InvestigationCompleted, InvestigationRequested, VersionRegistered
+from contracts.v1.ids import investigation_id, post_id, version_id
+from contracts.v1.parts import PostRef, Sighting
+from kit.host import Host
+from kit.surroundings import Surroundings
+from platforms.identity import content_hash, occurrences_hash, version_hash
+from tests.bench.rig import article, measured, servers, system
+
+ANALYSIS = "FACT_CHECK"
+
+
+class Driver:
+    """Requests investigations and sees them completed, as a gateway would."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._waiting: dict[str, asyncio.Future[None]] = {}
+
+    async def open(self) -> None:
+        await self._host.bus.client.subscribe(f"{InvestigationCompleted.SUBJECT}.*", cb=self._completed)
+
+    async def _completed(self, message: Msg) -> None:
+        future = self._waiting.pop(message.subject.rpartition(".")[2], None)
+        if future is not None and not future.done():
+            future.set_result(None)
+
+    async def register(self, count: int) -> list[tuple[UUID, UUID]]:
+        """Versions as ingest would have registered them."""
+        versions = []
+        for start in range(0, count, 200):
+            versions += await asyncio.gather(*(self._register() for _ in range(min(200, count - start))))
+        return versions
+
+    async def _register(self) -> tuple[UUID, UUID]:
+        ref = PostRef(platform="X", external_id=str(uuid4().int >> 64))
+        text = article(int(ref.external_id))
+        post = post_id(ref)
+        hashed = version_hash(content_hash(text), occurrences_hash(()))
+        version = version_id(post, hashed)
+        await self._host.bus.publish(
+            VersionRegistered(
+                version_id=version,
+                post_id=post,
+                post=ref,
+                version_hash=hashed,
+                provenance="CLIENT_FALLBACK",
+                sighting=Sighting(
+                    observation_id=uuid4(),
+                    url="https://x.com/a/status/1",
+                    metadata={"author_handle": "a", "media_urls": []},
+                ),
+                content=await self._host.blobs.put_text(text),
+                word_count=300,
+                occurrences_hash=occurrences_hash(()),
+            ),
+            correlation=uuid4(),
+        )
+        return post, version
+
+    async def investigate(self, post: UUID, version: UUID) -> float:
+        """Seconds from request to completion."""
+        began = perf_counter()
+        investigation = investigation_id(version, ANALYSIS)
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[str(investigation)] = future
+        await self._host.bus.publish(
+            InvestigationRequested(
+                investigation_id=investigation,
+                version_id=version,
+                post_id=post,
+                analysis=ANALYSIS,
+                requested_by="READER",
+            ),
+            correlation=uuid4(),
+        )
+        async with asyncio.timeout(120):
+            await future
+        return perf_counter() - began
+
+
+async def _many(driver: Driver, versions: list[tuple[UUID, UUID]], at_once: int) -> None:
+    gate = asyncio.Semaphore(at_once)
+
+    async def one(post: UUID, version: UUID) -> None:
+        async with gate:
+            await driver.investigate(post, version)
+
+    await asyncio.gather(*(one(*version) for version in versions))
+
+
+async def _measure(found: Surroundings) -> None:
+    async with system(found) as host:
+        driver = Driver(host)
+        await driver.open()
+        await _many(driver, await driver.register(200), 50)
+        for at_once, count in ((200, 1_500), (1_000, 2_500)):
+            versions = await driver.register(count)
+            await asyncio.sleep(2)  # the projector settles
+            with measured(found.stack) as cost:
+                await _many(driver, versions, at_once)
+            print(f"investigations, {at_once:>5} in flight: {count / cost.wall_s:6.0f}/s  {cost.per(count)}")
+        times = [await driver.investigate(*version) for version in await driver.register(200)]
+        print(
+            f"investigation, idle: p50 {median(times) * 1e3:.1f} ms  "
+            f"p99 {quantiles(times, n=100)[98] * 1e3:.1f} ms  (request to completed)"
+        )
+
+
+def bench(folder: Path) -> None:
+    """Print throughput, cost and latency."""
+    import uvloop
+
+    with servers(folder) as found:
+        uvloop.run(_measure(found))

@@ -1,0 +1,118 @@
+"""How fast the projector is, as a ratio to a raw limit measured in the same run. Not a test: run it as a script.
+
+`python -m tests.bench.bench_projector [posts]` measures the live path (broker, decode, tables, ledger, position) over a
+backlog, and a rebuild from the ledger. The raw limit is COPY of the same bytes into an unlogged table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter, process_time
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from contracts.topology import STREAMS
+from kit.bus import Bus, Outgoing, connect
+from kit.database import migrate
+from kit.embedded import EmbeddedStack
+from kit.ordered import Recorded
+from services.projector.adapters import BusLog
+from services.projector.follow import Follower, Metrics
+from services.projector.rebuild import rebuild
+from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, owner, store_at
+from tests.unit.projector.histories import mixed
+
+LIVE_TARGET = 2_300
+REBUILD_TARGET = 8_000
+IN_FLIGHT = 256
+
+
+async def raw_limit(url: str, records: Sequence[Recorded]) -> float:
+    """Facts per second of COPY in batches of 500, each its own transaction."""
+    async with await owner(url) as db:
+        await db.execute("CREATE UNLOGGED TABLE IF NOT EXISTS staging (sequence bigint, subject text, envelope bytea)")
+        began = perf_counter()
+        for start in range(0, len(records), 500):
+            async with db.cursor().copy("COPY staging FROM STDIN (FORMAT BINARY)") as copy:
+                copy.set_types(("int8", "text", "bytea"))
+                for record in records[start : start + 500]:
+                    await copy.write_row((record.sequence, record.subject, record.data))
+        return len(records) / (perf_counter() - began)
+
+
+async def publish(bus: Bus, records: Sequence[Recorded]) -> None:
+    """Store the records on their streams as they are, many under way at once."""
+    for start in range(0, len(records), IN_FLIGHT):
+        futures = [
+            await bus.send(Outgoing(record.subject, record.data, {})) for record in records[start : start + IN_FLIGHT]
+        ]
+        for future in futures:
+            await bus.receipt(future)
+
+
+async def follow(bus: Bus, url: str, ends: dict[str, int]) -> tuple[float, float]:
+    """Seconds and CPU seconds of this process until both streams are applied to their ends."""
+    metrics = Metrics(CollectorRegistry(), Gauge("position", "", ("stream",), registry=None))
+    look = store_at(url)
+    began, spent = perf_counter(), process_time()
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(Follower(stream, store_at(url), BusLog(bus), metrics).run()) for stream in ends]
+        for stream, end in ends.items():
+            while await look.position(stream) < end:  # noqa: ASYNC110 (the database tells nobody)
+                await asyncio.sleep(0.005)
+        for task in tasks:
+            task.cancel()
+    await look.close()
+    return perf_counter() - began, process_time() - spent
+
+
+async def measure(nats_url: str, database_url: str, posts: int) -> None:
+    """Print every figure."""
+    await migrate(database_url)
+    errata, views = mixed(posts, 1)
+    records = [*errata.records, *views.records]
+    size = sum(len(record.data) for record in records) // len(records)
+    print(f"{len(errata.records)} facts and {len(views.records)} views, {size} bytes each on average")
+    raw = await raw_limit(database_url, records)
+    print(f"raw COPY        {raw:8.0f}/s  1.00")
+    async with connect(nats_url, name="bench") as bus:
+        for stream in STREAMS:
+            await bus.jetstream.add_stream(name=stream.name, subjects=list(stream.subjects))
+        await publish(bus, records)
+        ends = {"ERRATA": len(errata.records), "VIEWS": len(views.records)}
+        took, cpu = await follow(bus, database_url, ends)
+        report("live, backlog", len(records), took, raw, LIVE_TARGET, cpu)
+    before = await everything(database_url)
+    began, spent = perf_counter(), process_time()
+    facts = await rebuild(database_url, NoTexts(), analyses=ANALYSES)
+    report("rebuild", facts, perf_counter() - began, raw, REBUILD_TARGET, process_time() - spent)
+    print("the same rows  ", await everything(database_url) == before)
+    raw = await raw_limit(database_url, records)
+    print(f"raw COPY again  {raw:8.0f}/s")
+
+
+def report(name: str, facts: int, took: float, raw: float, target: int, cpu: float) -> None:
+    """One line."""
+    rate = facts / took
+    verdict = "reached" if rate >= target else "MISSED"
+    print(
+        f"{name:15} {rate:8.0f}/s  {rate / raw:.2f}  target {target}/s {verdict}; {cpu / facts * 1e6:.0f} us CPU here"
+    )
+
+
+def main() -> None:
+    """Start servers of our own, measure, stop them."""
+    posts = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        EmbeddedStack(Path(folder), services=("nats", "postgres")) as stack,
+    ):
+        asyncio.run(measure(stack.endpoints.nats_url, stack.endpoints.database_url, posts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Runs recorded cases through our code: `python -m tests.conformance FOLDER`."""

@@ -1,0 +1,177 @@
+"""What each kind of recorded case asks of our code.
+
+A kind is the `name` in a file of cases; one that is not in `KINDS` is reported as not implemented, never as passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from contracts.v1.parts import ImageOccurrence
+from kit.addresses import ip_range_prefix
+from platforms.identity import (
+    InvalidOccurrences,
+    canonical_occurrences,
+    content_hash,
+    occurrences_hash,
+    occurrences_json,
+    version_hash,
+)
+from platforms.images import extract_images, images_of
+from platforms.text import html_to_text, normalize, utf16_length
+from platforms.text_index import normalize_with_index
+from platforms.wikipedia_identity import parse_article_url, title_token
+from platforms.wikipedia_text import article, article_text, is_excluded_element, is_excluded_section
+
+Case = Mapping[str, Any]
+ERROR: Case = {"error": {}}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"text": text, "sha256": content_hash(text), "length_utf16": utf16_length(text)}
+
+
+def _states(output: Case, ours: Case) -> bool:
+    return all(output[name] == value for name, value in ours.items())
+
+
+def _occurrence(occurrence: ImageOccurrence) -> dict[str, Any]:
+    wire = {
+        "originalIndex": occurrence.original_index,
+        "normalizedTextOffset": occurrence.normalized_text_offset,
+        "sourceUrl": occurrence.source_url,
+        "captionText": occurrence.caption_text,
+    }
+    return {name: value for name, value in wire.items() if value is not None}
+
+
+def normalize_passes(case: Case) -> bool:
+    """The canonical text, its hash and length; the index wherever the recorded one belongs to the same text."""
+    output, index = case["output"], normalize_with_index(case["input"])
+    text = normalize(case["input"])
+    stated = output["index"]
+    comparable = stated["normalized"] == output["normalized"]
+    return (
+        (text, content_hash(text), utf16_length(text))
+        == (output["normalized"], output["sha256"], output["length_utf16"])
+        and index.text == text
+        and len(index.to_raw) == utf16_length(text)
+        and (not comparable or list(index.to_raw) == stated["to_raw"])
+    )
+
+
+def html_text_passes(case: Case) -> bool:
+    """The text of a fragment; where scripts and styles were counted, the case says what remains without them."""
+    text = html_to_text(case["input"]["html"])
+    without_scripts = case.get("dom_output")
+    if without_scripts is None:
+        return _states(case["output"], _text(text))
+    return text == (without_scripts if isinstance(without_scripts, str) else without_scripts["text"])
+
+
+def wikipedia_text_passes(case: Case) -> bool:
+    """The text of an article's HTML."""
+    return _states(case["output"], _text(article_text(case["input"]["html"])))
+
+
+def wikipedia_pages_passes(case: Case) -> bool:
+    """The text of a whole article and its pictures, where they are recorded."""
+    html, output = case["input"]["parseApiHtml"], case["output"]
+    if not _states(output, _text(article_text(html))):
+        return False
+    if "imageOccurrences" not in output:
+        return True
+    images = images_of(article(html), case["input"]["sourceUrl"])
+    return bool([_occurrence(occurrence) for occurrence in images.occurrences] == output["imageOccurrences"])
+
+
+def image_occurrences_passes(case: Case) -> bool:
+    """The pictures of a fragment and where they stand."""
+    images = extract_images(case["input"]["html"], case["input"]["baseUrl"])
+    ours = {
+        "contentText": images.text,
+        "imageUrls": list(images.urls),
+        "imageOccurrences": [_occurrence(occurrence) for occurrence in images.occurrences],
+    }
+    return bool(ours == case["output"])
+
+
+def version_identity_passes(case: Case) -> bool:
+    """Every recorded step; a step that failed must fail here too, in whatever words."""
+    text = case["input"]["contentText"]
+    occurrences = [
+        ImageOccurrence(
+            original_index=given["originalIndex"],
+            normalized_text_offset=given["normalizedTextOffset"],
+            source_url=given["sourceUrl"],
+            caption_text=given.get("captionText"),
+        )
+        for given in case["input"].get("occurrences") or ()
+    ]
+
+    def canonical() -> Any:
+        return [_occurrence(occurrence) for occurrence in canonical_occurrences(occurrences, text)]
+
+    steps: dict[str, Callable[[], Any]] = {
+        "request_validation": canonical,
+        "canonical": canonical,
+        "occurrences_json": lambda: occurrences_json(occurrences),
+        "occurrences_hash": lambda: occurrences_hash(occurrences),
+        "content_hash": lambda: content_hash(text),
+        "version_hash": lambda: version_hash(content_hash(text), occurrences_hash(occurrences)),
+    }
+    output = case["output"]
+    return all(_outcome(step) == _stated(output[name]) for name, step in steps.items() if name in output)
+
+
+def _outcome(step: Callable[[], Any]) -> Any:
+    try:
+        return step()
+    except InvalidOccurrences:
+        return ERROR
+
+
+def _stated(value: Any) -> Any:
+    return ERROR if isinstance(value, dict) and "error" in value else value
+
+
+def wikipedia_identity_passes(case: Case) -> bool:
+    """Addresses, titles, section titles and excluded elements, told apart by `fn`."""
+    given = case["input"]
+    match given["fn"]:
+        case "parseWikipediaIdentity":
+            address = parse_article_url(given["url"])
+            ours: Any = address and {
+                "language": address.language,
+                "title": address.title,
+                "pageId": address.page_id,
+                "identityKind": "TITLE" if address.page_id is None else "PAGE_ID",
+                "externalId": f"{address.language}:{address.page_id or address.title}",
+            }
+        case "normalizeWikipediaTitleToken":
+            ours = title_token(given["token"])
+        case "isExcludedWikipediaSectionTitle":
+            ours = is_excluded_section(given["title"])
+        case "shouldExcludeWikipediaElement":
+            ours = is_excluded_element(given["tagName"], given["classTokens"])
+        case _:
+            return False
+    return bool(ours == case["output"])
+
+
+def ip_prefix_passes(case: Case) -> bool:
+    """The range an address is credited under."""
+    return ip_range_prefix(case["input"]) == str(case["output"])
+
+
+KINDS: Mapping[str, Callable[[Case], bool]] = {
+    "normalize": normalize_passes,
+    "html_text": html_text_passes,
+    "wikipedia_text": wikipedia_text_passes,
+    "wikipedia_pages": wikipedia_pages_passes,
+    "wikipedia_identity": wikipedia_identity_passes,
+    "image_occurrences": image_occurrences_passes,
+    "version_identity": version_identity_passes,
+    "ip_prefix": ip_prefix_passes,
+}

@@ -1,0 +1,79 @@
+"""The runner tells a failing case, a foreign kind and an unreadable file apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.__main__ import main
+
+GOOD = {"id": "good", "input": "198.51.100.7", "output": "198.51.100"}
+NORMALIZED = {
+    "normalized": "a",
+    "sha256": "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
+    "length_utf16": 1,
+    "index": {"normalized": "a", "to_raw": [0]},
+}
+BAD = {"id": "bad", "input": "198.51.100.7", "output": "198.51"}
+
+
+def write(folder: Path, name: str, document: Any) -> None:
+    text = document if isinstance(document, str) else json.dumps(document)
+    (folder / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def cases(kind: str, *given: dict[str, Any]) -> dict[str, Any]:
+    return {"name": kind, "what": "", "cases": list(given)}
+
+
+def test_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, "a", cases("ip_prefix", GOOD))
+    write(tmp_path, "c", cases("normalize", {"input": "a", "output": NORMALIZED}))
+    write(tmp_path, "b", cases("weather", {"input": 1, "output": 2}))
+    assert main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines() == ["ip_prefix 1/1", "weather not implemented", "normalize 1/1"]
+
+
+def test_a_failing_case_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, "a", cases("ip_prefix", GOOD, BAD, {"id": "broken", "input": 7, "output": ""}))
+    assert main([str(tmp_path)]) == 1
+    assert capsys.readouterr().out == "ip_prefix 1/3 failed: bad, broken (AttributeError)\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    [
+        ("normalize", {"input": "a", "output": {**NORMALIZED, "normalized": "b"}}),
+        ("normalize", {"input": "a", "output": {**NORMALIZED, "index": {"normalized": "a", "to_raw": [1]}}}),
+        ("html_text", {"input": {"html": "<p>a</p>"}, "output": {"text": "a", "sha256": "", "length_utf16": 1}}),
+        ("html_text", {"input": {"html": "a"}, "output": {"text": "a"}, "dom_output": "b"}),
+        ("wikipedia_text", {"input": {"html": "a"}, "output": {"text": "b", "sha256": "", "length_utf16": 1}}),
+        ("wikipedia_identity", {"input": {"fn": "normalizeWikipediaTitleToken", "token": "a b"}, "output": "a b"}),
+        ("wikipedia_identity", {"input": {"fn": "unheard of"}, "output": None}),
+        ("version_identity", {"input": {"contentText": "a"}, "output": {"canonical": {"error": {}}}}),
+        ("image_occurrences", {"input": {"html": "a", "baseUrl": "https://a.example/"}, "output": {}}),
+    ],
+)  # fmt: skip
+def test_wrong_expectations_fail(tmp_path: Path, kind: str, case: dict[str, Any]) -> None:
+    write(tmp_path, "a", cases(kind, {"id": "wrong", **case}))
+    assert main([str(tmp_path)]) == 1
+
+
+@pytest.mark.parametrize(
+    "document",
+    ["{", "[]", '{"cases": 1}', '{"cases": [{"id": 1}]}', json.dumps(cases("html_text", {"input": {}, "output": {}}))],
+)
+def test_what_cannot_be_read_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str], document: str) -> None:
+    write(tmp_path, "a", document)
+    assert main([str(tmp_path)]) == 2
+    assert "a.json" in capsys.readouterr().err
+
+
+def test_a_wrong_folder_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path / "nowhere")]) == 2
+    assert main([str(tmp_path)]) == 2
+    assert main([]) == 2
+    assert capsys.readouterr().out == ""

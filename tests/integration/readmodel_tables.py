@@ -1,0 +1,75 @@
+"""Reading and filling a read model in tests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+import psycopg
+from sqlalchemy import Table
+
+from contracts.readmodel import READMODEL
+from contracts.v1.parts import TextRef
+from kit.database import Database, migrate, open_session
+from kit.ordered import Recorded
+from services.projector.reading import read
+from services.projector.store import Applied, Store
+
+Session = psycopg.AsyncConnection[tuple[Any, ...]]
+ANALYSES = ("FACT_CHECK",)
+
+
+def prepare(url: str) -> None:
+    """Bring an empty database to the newest revision."""
+    asyncio.run(migrate(url))
+
+
+class NoTexts:
+    """A blob store in which there is only what the test puts there."""
+
+    def __init__(self, **texts: str) -> None:
+        self.texts = texts
+
+    async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
+        return {ref.sha256: self.texts[ref.sha256] for ref in refs if ref.sha256 in self.texts}
+
+
+def store_at(url: str, *, cap: int = 10, texts: NoTexts | None = None) -> Store:
+    """A store in the projector's role."""
+    session = Database(url, role="projector").session
+    return Store(session, texts or NoTexts(), analyses=ANALYSES, ip_range_credit_cap=cap)
+
+
+async def fill(store: Store, records: Sequence[Recorded], sizes: Iterable[int] | None = None) -> list[Applied]:
+    """Apply a log in batches of the given sizes, or all at once."""
+    rest = iter(records)
+    results = []
+    for size in sizes or [len(records) or 1]:
+        batch = list(islice(rest, size))
+        if not batch:
+            break
+        results.append(await store.apply(read(batch)))
+    left = list(rest)
+    if left:
+        results.append(await store.apply(read(left)))
+    return results
+
+
+async def rows(db: Session, table: Table | str) -> list[dict[str, Any]]:
+    """Every row of a table, in an order that its content decides."""
+    name = table if isinstance(table, str) else table.name
+    found = await db.execute(f"SELECT to_jsonb(t) FROM {name} t ORDER BY to_jsonb(t)::text")
+    return [row for (row,) in await found.fetchall()]
+
+
+async def everything(url: str) -> dict[str, list[dict[str, Any]]]:
+    """All rows of all tables of the live read model."""
+    async with await owner(url) as db:
+        return {table.name: await rows(db, table) for table in READMODEL.sorted_tables}
+
+
+async def owner(url: str) -> Session:
+    """A session of the database's owner."""
+    return await open_session(url, options="-c search_path=readmodel,ledger,operator")

@@ -1,0 +1,156 @@
+"""The projector on a real broker: it follows both streams, waits where it must, and goes on after a failure."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry, Gauge
+
+from contracts.topology import STREAMS
+from contracts.v1 import Event
+from kit.bus import Bus, connect
+from services.projector.adapters import BusLog
+from services.projector.chain import LedgerBroken
+from services.projector.follow import Follower, Metrics
+from services.projector.ports import Extent
+from services.projector.store import Store
+from tests.integration.readmodel_tables import everything, fill, prepare, store_at
+from tests.support.servers import Prepare, nats_server
+from tests.unit.projector.histories import Page, Tape, uid
+
+pytest_plugins = ["tests.support.servers"]
+
+DEADLINE_S = 20.0
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return prepare
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[str]:
+    with nats_server(tmp_path) as server:
+        yield server.endpoints.nats_url
+
+
+@pytest.fixture
+async def bus(broker: str) -> AsyncIterator[Bus]:
+    async with connect(broker, name="test") as connected:
+        for stream in STREAMS:
+            await connected.jetstream.add_stream(name=stream.name, subjects=list(stream.subjects))
+        yield connected
+
+
+class Asked(BusLog):
+    """Tells when somebody has asked where ERRATA ends."""
+
+    def __init__(self, bus: Bus) -> None:
+        super().__init__(bus)
+        self.asked = asyncio.Event()
+
+    async def extent(self, stream: str) -> Extent:
+        found = await super().extent(stream)
+        if stream == "ERRATA":
+            self.asked.set()
+        return found
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        while not await condition():  # noqa: ASYNC110 (the database tells nobody)
+            await asyncio.sleep(0.01)  # between two looks at the condition
+
+
+@asynccontextmanager
+async def following(source: BusLog, stores: dict[str, Store]) -> AsyncIterator[Metrics]:
+    metrics = Metrics(CollectorRegistry(), Gauge("position", "", ("stream",), registry=None))
+    followers = [Follower(stream, store, source, metrics) for stream, store in stores.items()]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(follower.run()) for follower in followers]
+        yield metrics
+        for task in tasks:
+            task.cancel()
+
+
+async def publish(bus: Bus, *events: Event) -> None:
+    for event in events:
+        await bus.publish(event, correlation=uid("c"))
+
+
+async def test_both_streams_arrive_and_positions_are_announced(bus: Bus, database_url: str) -> None:
+    page, heard = Page("a"), []
+
+    async def note(message: object) -> None:
+        heard.append(message.subject)  # type: ignore[attr-defined]
+
+    await bus.client.subscribe("errata-position.*", cb=note)
+    await publish(bus, page.registered(), page.viewed("v"))
+    look = store_at(database_url)
+
+    async def there() -> bool:
+        return await look.position("ERRATA") == 1 and await look.position("VIEWS") == 1 and len(heard) >= 2
+
+    async with following(BusLog(bus), {"ERRATA": store_at(database_url), "VIEWS": store_at(database_url)}) as metrics:
+        await until(there)
+    await look.close()
+    assert set(heard) == {"errata-position.ERRATA", "errata-position.VIEWS"}
+    assert metrics.facts.labels("VIEWS", "applied")._value.get() == 1
+    assert (await everything(database_url))["post"][0]["view_count"] == 1
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_view_waits_for_its_version_as_long_as_that_may_come(bus: Bus, database_url: str, known: bool) -> None:
+    page, other = Page("a"), Page("b")
+    await publish(bus, page.viewed("v"), other.registered())
+    if known:
+        await publish(bus, page.registered())
+    look = store_at(database_url)
+
+    async def passed() -> bool:
+        return await look.position("VIEWS") == 1
+
+    source = Asked(bus)
+    async with following(source, {"VIEWS": store_at(database_url)}) as metrics:
+        async with asyncio.timeout(DEADLINE_S):
+            await source.asked.wait()
+        assert not await passed()
+        async with following(BusLog(bus), {"ERRATA": store_at(database_url)}):
+            await until(passed)
+    await look.close()
+    outcome = "applied" if known else "unknown"
+    assert metrics.facts.labels("VIEWS", outcome)._value.get() == 1
+    views = {row["external_id"]: row["view_count"] for row in (await everything(database_url))["post"]}
+    assert views == ({"a": 1, "b": 0} if known else {"b": 0})
+
+
+async def test_it_goes_on_from_where_the_database_is(bus: Bus, database_url: str) -> None:
+    pages = [Page(f"p{number}") for number in range(30)]
+    look = store_at(database_url)
+
+    async def reached(number: int) -> bool:
+        return await look.position("ERRATA") >= number
+
+    for start in (0, 10, 20):
+        await publish(bus, *(page.registered() for page in pages[start : start + 10]))
+        async with following(BusLog(bus), {"ERRATA": store_at(database_url)}):
+            await until(lambda end=start + 5: reached(end))  # type: ignore[misc]
+    async with following(BusLog(bus), {"ERRATA": store_at(database_url)}):
+        await until(lambda: reached(30))
+    await look.close()
+    versions = (await everything(database_url))["post_version"]
+    assert [row["seen_count"] for row in versions] == [1] * 30
+
+
+async def test_a_stream_that_lost_its_past_is_refused(bus: Bus, database_url: str) -> None:
+    tape = Tape()
+    tape.add(*(Page(f"p{number}").registered() for number in range(3)))
+    store = store_at(database_url)
+    await fill(store, tape.records)
+    metrics = Metrics(CollectorRegistry(), Gauge("position", "", ("stream",), registry=None))
+    with pytest.raises(LedgerBroken, match="ERRATA ends at 0, but facts up to 3 were applied"):
+        await Follower("ERRATA", store, BusLog(bus), metrics).run()

@@ -1,0 +1,143 @@
+"""A rebuild gives the same tables, also while the projector runs; verification finds what was tampered with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from kit.ordered import Recorded
+from services.projector.chain import Altered, Hole
+from services.projector.ports import Extent
+from services.projector.rebuild import rebuild
+from services.projector.verify import verify
+from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at
+from tests.support.servers import Prepare
+from tests.unit.projector.histories import mixed
+
+pytest_plugins = ["tests.support.servers"]
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return prepare
+
+
+async def anew(url: str) -> int:
+    return await rebuild(url, NoTexts(), analyses=ANALYSES)
+
+
+async def test_the_same_rows(database_url: str) -> None:
+    errata, views = mixed(60, 11)
+    store = store_at(database_url, cap=2)
+    await fill(store, errata.records, [7] * 1000)
+    await fill(store, views.records, [3] * 1000)
+    live = await everything(database_url)
+    seen: list[tuple[str, int, int]] = []
+    facts = await rebuild(
+        database_url,
+        NoTexts(),
+        analyses=ANALYSES,
+        ip_range_credit_cap=2,
+        progress=lambda stream, done, of: seen.append((stream, done, of)),
+    )
+    assert facts == len(errata.records) + len(views.records)
+    assert seen[-1] == ("VIEWS", len(views.records), len(views.records))
+    assert await everything(database_url) == live
+    async with await owner(database_url) as db:
+        schemas = await (
+            await db.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'readmodel%'")
+        ).fetchall()
+    assert schemas == [("readmodel",)]
+    await store.close()
+
+
+async def test_the_projector_may_run_meanwhile(database_url: str) -> None:
+    errata, views = mixed(80, 12)
+    store, other = store_at(database_url), store_at(database_url)
+    half = len(errata.records) // 2
+    await fill(store, errata.records[:half])
+    await fill(other, views.records[:5])
+    building = asyncio.create_task(anew(database_url))
+    applied = half
+    while not building.done() and applied < len(errata.records):
+        await fill(store, errata.records[applied : applied + 2])
+        applied += 2
+    await building
+    await fill(store, errata.records[applied:])
+    await fill(other, views.records[5:])
+    await store.close()
+    await other.close()
+    live = await everything(database_url)
+    await anew(database_url)
+    assert await everything(database_url) == live
+    assert live["position"] == [
+        {"stream": "ERRATA", "sequence": len(errata.records)},
+        {"stream": "VIEWS", "sequence": len(views.records)},
+    ]
+
+
+async def test_an_altered_fact_stops_the_rebuild_and_the_live_tables_stay(database_url: str) -> None:
+    errata, _ = mixed(5, 13)
+    store = store_at(database_url)
+    await fill(store, errata.records)
+    live = await everything(database_url)
+    async with await owner(database_url) as db:
+        await db.execute("ALTER TABLE ledger.fact DISABLE TRIGGER append_only")
+        await db.execute("UPDATE ledger.fact SET envelope = envelope || ' ' WHERE sequence = 4")
+        with pytest.raises(Altered, match="fact 4"):
+            await anew(database_url)
+        await db.execute("DELETE FROM ledger.fact WHERE sequence = 4")
+        with pytest.raises(Hole, match="expected sequence 4, found 5"):
+            await anew(database_url)
+    assert await everything(database_url) == live
+    await store.close()
+
+
+class Streams:
+    """Streams as a test says they are."""
+
+    def __init__(self, **streams: Sequence[Recorded]) -> None:
+        self.streams = streams
+
+    async def extent(self, stream: str) -> Extent:
+        held = self.streams.get(stream, ())
+        return Extent(held[0].sequence, held[-1].sequence) if held else Extent(1, 0)
+
+    async def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[Recorded]]:
+        held = [record for record in self.streams[stream] if record.sequence >= start]
+        for record in held:
+            yield [record]
+        await asyncio.Event().wait()
+
+    async def announce(self, stream: str, sequence: int) -> None:
+        raise AssertionError("verification announces nothing")
+
+
+async def test_verification(database_url: str) -> None:
+    errata, views = mixed(10, 14)
+    store = store_at(database_url)
+    applied = errata.records[:-2]
+    await fill(store, applied)
+    await fill(store, views.records)
+    await store.close()
+    async with await owner(database_url) as db:
+        whole = await verify(db, Streams(ERRATA=errata.records, VIEWS=views.records[3:]))
+        assert whole.ok
+        assert [(report.facts, report.last, report.waiting) for report in whole.streams] == [
+            (len(applied), len(applied), 2),
+            (len(views.records), len(views.records), 0),
+        ]
+        assert (await verify(db, Streams())).ok
+        forged = list(errata.records)
+        forged[4] = Recorded("ERRATA", 5, forged[4].subject, forged[4].data + b" ", forged[4].time)
+        del forged[8]
+        against = await verify(db, Streams(ERRATA=forged))
+        assert (against.ok, against.streams[0].differing, against.streams[0].lost) == (False, [5], [9])
+        await db.execute("ALTER TABLE ledger.fact DISABLE TRIGGER append_only")
+        await db.execute("UPDATE ledger.fact SET subject = 'x' WHERE stream = 'ERRATA' AND sequence = 6")
+        await db.execute("UPDATE ledger.fact SET hash = sha256('x') WHERE stream = 'ERRATA' AND sequence = 8")
+        await db.execute("DELETE FROM ledger.fact WHERE stream = 'ERRATA' AND sequence IN (11, 12)")
+        found = (await verify(db, Streams(ERRATA=errata.records))).streams[0]
+    assert (found.altered, found.holes, found.differing) == ([6, 8, 9], [(11, 12)], [6])

@@ -1,0 +1,159 @@
+"""Asking a host over real sockets: retries, patience, politeness, and leaving it alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from kit.clock import SystemClock
+from kit.web import Door, Policy, Request
+from services.verifier.domain import Unavailable
+from services.verifier.fetching import Fetcher, Patience
+from tests.support.sites import Answer, Fault, Sites
+
+PATIENCE = Patience(
+    deadline_s=5.0,
+    timeout_s=2.0,
+    retries=3,
+    retry_base_s=0.01,
+    per_host=4,
+    breaker_failures=100,
+    breaker_pause_s=60.0,
+)
+
+
+@asynccontextmanager
+async def fetching(patience: Patience = PATIENCE) -> AsyncIterator[tuple[Sites, Fetcher, Request]]:
+    async with Sites() as sites:
+        sites.pages["/page"] = Answer(200, {}, b"the page")
+        policy = Policy("https://contact.example/", max_bytes=100_000, exempt_origins=frozenset({sites.url}))
+        async with Door(policy) as door:
+            yield sites, Fetcher(door, SystemClock(), patience), Request(f"{sites.url}/page")
+
+
+async def test_a_good_answer() -> None:
+    async with fetching() as (sites, fetcher, request):
+        assert await fetcher.fetch(request) == b"the page"
+        assert len(sites.requests) == 1
+
+
+@pytest.mark.parametrize("fault", ["server_error", "rate_limited", "reset", "truncated", "truncated_gzip"])
+async def test_what_may_pass_is_tried_again(fault: Fault) -> None:
+    async with fetching() as (sites, fetcher, request):
+        sites.fail(fault, times=3)
+        assert await fetcher.fetch(request) == b"the page"
+        assert len(sites.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "reasons", "requests"),
+    [
+        ("server_error", {"server_error"}, 4),
+        ("rate_limited", {"rate_limited"}, 4),
+        ("reset", {"connection_failed", "bad_response"}, 4),
+        ("truncated", {"bad_response"}, 4),
+        ("truncated_gzip", {"bad_encoding"}, 4),
+        ("not_found", {"not_found"}, 1),
+        ("huge", {"too_large"}, 1),
+        ("gzip_bomb", {"too_large"}, 1),
+        ("redirect_private", {"blocked_address"}, 1),
+    ],
+)
+async def test_lasting_faults_become_an_answer(fault: Fault, reasons: set[str], requests: int) -> None:
+    async with fetching() as (sites, fetcher, request):
+        sites.fail(fault)
+        outcome = await fetcher.fetch(request)
+        assert isinstance(outcome, Unavailable)
+        assert outcome.reason in reasons
+        assert outcome.detail
+        assert len(sites.requests) == requests
+
+
+async def test_a_private_address_is_not_asked() -> None:
+    async with fetching() as (sites, fetcher, _):
+        outcome = await fetcher.fetch(Request(f"http://localhost:{sites.port}/page"))
+        assert isinstance(outcome, Unavailable)
+        assert outcome.reason == "blocked_address"
+        assert sites.connections == 0
+
+
+async def test_nonsense_is_not_asked() -> None:
+    async with fetching() as (_, fetcher, _):
+        assert isinstance(await fetcher.fetch(Request("javascript:alert(1)")), Unavailable)
+
+
+async def test_patience_ends() -> None:
+    async with fetching(replace(PATIENCE, deadline_s=0.5, timeout_s=0.2)) as (sites, fetcher, request):
+        sites.fail("slow")
+        began = asyncio.get_running_loop().time()
+        outcome = await fetcher.fetch(request)
+        assert isinstance(outcome, Unavailable)
+        assert outcome.reason == "timeout"
+        assert asyncio.get_running_loop().time() - began < 2.0
+        assert 2 <= len(sites.requests) <= 3
+
+
+async def test_a_site_that_asks_for_more_time_than_there_is_gets_it() -> None:
+    async with fetching() as (sites, fetcher, request):
+        sites.retry_after = "60"
+        sites.fail("rate_limited")
+        outcome = await fetcher.fetch(request)
+        assert isinstance(outcome, Unavailable)
+        assert outcome.reason == "rate_limited"
+        sites.heal()
+        again = await fetcher.fetch(request)
+        assert isinstance(again, Unavailable)
+        assert again.reason == "site_unavailable"
+        assert len(sites.requests) == 1
+
+
+async def test_a_failing_host_is_left_alone_and_then_tried_once() -> None:
+    patience = replace(PATIENCE, retries=0, breaker_failures=3, breaker_pause_s=0.3)
+    async with fetching(patience) as (sites, fetcher, request):
+        sites.fail("server_error")
+        outcomes = [await fetcher.fetch(request) for _ in range(6)]
+        reasons = [outcome.reason for outcome in outcomes if isinstance(outcome, Unavailable)]
+        assert reasons == ["server_error"] * 3 + ["site_unavailable"] * 3
+        assert len(sites.requests) == 3
+        sites.heal()
+        async with asyncio.timeout(5):
+            while True:
+                if await fetcher.fetch(request) == b"the page":
+                    break
+                await asyncio.sleep(0.01)
+        assert len(sites.requests) == 4
+        assert await fetcher.fetch(request) == b"the page"
+
+
+async def test_pages_that_are_not_there_do_not_count_against_a_host() -> None:
+    async with fetching(replace(PATIENCE, breaker_failures=2)) as (sites, fetcher, request):
+        sites.fail("not_found")
+        for _ in range(5):
+            await fetcher.fetch(request)
+        sites.heal()
+        assert await fetcher.fetch(request) == b"the page"
+
+
+async def test_a_host_is_asked_by_few_at_once() -> None:
+    async with fetching(replace(PATIENCE, per_host=2)) as (sites, fetcher, request):
+        sites.fail("slow")
+        asking = [asyncio.create_task(fetcher.fetch(request)) for _ in range(10)]
+        await sites.seen(2)
+        sites.heal()
+        assert await asyncio.gather(*asking) == [b"the page"] * 10
+        assert sites.busy_most == 2
+
+
+async def test_those_whose_turn_never_comes_get_an_answer_too() -> None:
+    patience = replace(PATIENCE, per_host=1, deadline_s=0.4, timeout_s=10.0)
+    async with fetching(patience) as (sites, fetcher, request):
+        sites.fail("slow")
+        outcomes = await asyncio.gather(*(fetcher.fetch(request) for _ in range(3)))
+        reasons = [outcome.reason for outcome in outcomes if isinstance(outcome, Unavailable)]
+        assert len(reasons) == 3
+        assert reasons[0] == "timeout"
+        assert set(reasons[1:]) <= {"site_busy", "timeout"}, "the latter if the turn came with the end"

@@ -1,0 +1,234 @@
+"""What handlers ask for, in memory: a log that keeps the rules of the real one, texts, keys, a scripted model.
+
+Each fake goes in through the front door, as an argument; nothing is patched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+from uuid import UUID
+
+from pydantic import SecretStr
+
+from contracts.v1 import (
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    ClaimValidationFailed,
+    Event,
+    InvestigationStarted,
+    OnceEvent,
+)
+from contracts.v1.parts import CanonicalPage, InvestigationInput, ModelName, Observation, TextRef, Usage
+from contracts.v1.version import VersionEvent
+from kit.bus import AlreadyThere
+from kit.errors import Reject, Retry
+from kit.models.base import (
+    Finished,
+    InvestigationBrief,
+    KeyAccepted,
+    KeyStatus,
+    ModelError,
+    ReviewBrief,
+    Submission,
+    Verdict,
+)
+from kit.vault import KeyUnusable
+from services.ingest.domain import Known
+from services.investigator.domain import Entry
+from services.verifier.domain import Unavailable
+from tests.support.factories import MODEL, NOW
+
+
+@dataclass
+class Handled:
+    """What came of one delivery: facts, and whether the handler gave up."""
+
+    facts: list[Event] = field(default_factory=list)
+    gave_up: Retry | Reject | None = None
+
+
+async def handled(events: AsyncIterator[Event], log: MemoryLog | None = None) -> Handled:
+    """Run a handler as delivery does: every fact is stored at once, in `log` if there is one."""
+    outcome = Handled()
+    try:
+        async for event in events:
+            if log is not None:
+                log.publish(event)
+            outcome.facts.append(event)
+    except (Retry, Reject) as error:
+        outcome.gave_up = error
+    return outcome
+
+
+class MemoryLog:
+    """The log: a total order, and once-events only where they follow. Knows no duplicates, as after a long time."""
+
+    def __init__(self, *events: Event, versions: dict[UUID, InvestigationInput] | None = None) -> None:
+        self.entries: list[Entry] = []
+        self.versions = versions or {}
+        for event in events:
+            self.publish(event)
+
+    @property
+    def events(self) -> list[Event]:
+        """All facts in order."""
+        return [entry.event for entry in self.entries]
+
+    def last(self, subject: str) -> int:
+        """The sequence of the newest fact on a subject, 0 if there is none."""
+        return next((entry.sequence for entry in reversed(self.entries) if entry.event.subject() == subject), 0)
+
+    def publish(self, event: Event) -> None:
+        """Store a fact. Raises: AlreadyThere: a once-event that does not follow."""
+        if isinstance(event, OnceEvent) and event.follows != self.last(event.subject()):
+            raise AlreadyThere(event.subject())
+        self.entries.append(Entry(len(self.entries) + 1, event))
+
+    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
+        return [entry for entry in self.entries if entry.event.key() == str(investigation_id)]
+
+    async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
+        return self.versions.get(version_id)
+
+    async def started(self, investigation_id: UUID) -> InvestigationStarted | None:
+        starts = [event for event in self.events if isinstance(event, InvestigationStarted)]
+        return next((event for event in reversed(starts) if event.investigation_id == investigation_id), None)
+
+    async def judged(self, proposed: ClaimProposed) -> bool:
+        return any(
+            isinstance(event, ClaimApproved | ClaimRejected | ClaimValidationFailed)
+            and (event.claim_id, event.round) == (proposed.claim_id, proposed.round)
+            for event in self.events
+        )
+
+    async def known(self, version_id: UUID) -> Known:
+        facts = [event for event in self.events if isinstance(event, VersionEvent) and event.version_id == version_id]
+        return Known(registered=bool(facts), verified=any(fact.provenance == "SERVER_VERIFIED" for fact in facts))
+
+
+class MemoryTexts:
+    """Texts by hash; those longer than `inline_bytes` are stored, as the real ones are."""
+
+    def __init__(self, inline_bytes: int = 16_384) -> None:
+        self.stored: dict[str, str] = {}
+        self._inline_bytes = inline_bytes
+
+    async def get_text(self, ref: TextRef) -> str:
+        return ref.inline if ref.inline is not None else self.stored[ref.sha256]
+
+    async def put_text(self, text: str) -> TextRef:
+        data = text.encode()
+        digest = sha256(data).hexdigest()
+        if len(data) <= self._inline_bytes:
+            return TextRef(sha256=digest, size_bytes=len(data), inline=text)
+        self.stored[digest] = text
+        return TextRef(sha256=digest, size_bytes=len(data))
+
+
+class StillClock:
+    """Time stands until it is moved; ids count up."""
+
+    def __init__(self, time: datetime = NOW) -> None:
+        self.time = time
+        self._ids = 0
+
+    def now(self) -> datetime:
+        return self.time
+
+    def new_id(self) -> UUID:
+        self._ids += 1
+        return UUID(int=self._ids)
+
+    def pass_by(self, seconds: float) -> None:
+        """Let time pass."""
+        self.time += timedelta(seconds=seconds)
+
+
+class MemoryKeys:
+    """Readers' keys, unsealed."""
+
+    def __init__(self, **keys: str) -> None:
+        self.keys = keys
+
+    async def open(self, investigation: UUID) -> str:
+        try:
+            return self.keys[str(investigation)]
+        except KeyError:
+            raise KeyUnusable("the user's key has expired") from None
+
+
+@dataclass
+class FixedPages:
+    """The same outcome for every page."""
+
+    outcome: CanonicalPage | Unavailable
+
+    async def page(self, observation: Observation) -> CanonicalPage | Unavailable:
+        return self.outcome
+
+
+Run = Sequence[Submission | ModelError]
+"""One run of the model: what it submits, ended by an error or, without one, by a finish."""
+
+
+class ScriptedModel:
+    """Plays runs and verdicts in the order given, the last of each again and again; remembers what it was asked."""
+
+    labelled_demo = False
+
+    def __init__(
+        self, runs: Sequence[Run] = ((),), verdicts: Sequence[Verdict | ModelError] = (), name: ModelName = MODEL
+    ) -> None:
+        self.name = name
+        self.briefs: list[InvestigationBrief] = []
+        self.reviews: list[ReviewBrief] = []
+        self.keys: list[str | None] = []
+        self._runs = runs
+        self._verdicts = verdicts or (verdict(approved=True),)
+
+    async def investigate(
+        self, brief: InvestigationBrief, key: SecretStr | None = None
+    ) -> AsyncGenerator[Submission | Finished, None]:
+        run = self._runs[min(len(self.briefs), len(self._runs) - 1)]
+        self.briefs.append(brief)
+        self.keys.append(key.get_secret_value() if key else None)
+        for step in run:
+            if isinstance(step, ModelError):
+                raise step
+            yield step
+        yield Finished(Usage(total_tokens=1), self.name, b"{}", "response-1", "")
+
+    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
+        answer = self._verdicts[min(len(self.reviews), len(self._verdicts) - 1)]
+        self.reviews.append(brief)
+        self.keys.append(key.get_secret_value() if key else None)
+        if isinstance(answer, ModelError):
+            raise answer
+        return answer
+
+    async def probe(self, key: SecretStr) -> KeyStatus:
+        return KeyAccepted()
+
+
+def verdict(*, approved: bool, reason: str | None = None) -> Verdict:
+    """An answer to a review."""
+    return Verdict(approved, reason, Usage(total_tokens=1), MODEL, b"{}")
+
+
+def transient(status_code: int = 500) -> ModelError:
+    """A failure that may pass."""
+    return ModelError("TRANSIENT", "the provider is busy", name="Busy", status_code=status_code)
+
+
+def final(status_code: int = 401) -> ModelError:
+    """A failure that will not."""
+    return ModelError("NON_RETRYABLE", "the provider refused", name="Refused", status_code=status_code)
+
+
+def partial() -> ModelError:
+    """A run that was cut short."""
+    return ModelError("PARTIAL", "the answer was cut short", name="Incomplete")

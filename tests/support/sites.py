@@ -1,0 +1,257 @@
+"""Stand-ins for the sites, on loopback over real sockets: they answer as MediaWiki, LessWrong and Substack do.
+
+They misbehave on demand, in every way that a site has been seen to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from ssl import SSLContext
+from typing import Literal, Self
+from urllib.parse import parse_qs, unquote, urlsplit
+
+Fault = Literal[
+    "slow",
+    "stalled_body",
+    "rate_limited",
+    "server_error",
+    "not_found",
+    "wrong_revision",
+    "other_page",
+    "huge",
+    "gzip_bomb",
+    "redirect_private",
+    "redirect_loop",
+    "invalid_json",
+    "truncated_gzip",
+    "truncated",
+    "reset",
+]
+HUGE_BYTES = 16 * 1024 * 1024
+CHUNK = b"x" * 65_536
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One request that arrived. Header names are lower case."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def path(self) -> str:
+        """The target without its query."""
+        return urlsplit(self.target).path
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The query's fields, the first of each name."""
+        return {name: values[0] for name, values in parse_qs(urlsplit(self.target).query).items()}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is sent back."""
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+@dataclass(frozen=True)
+class WikiPage:
+    """What MediaWiki holds under a revision."""
+
+    page_id: int
+    html: str
+    title: str = "A page"
+
+
+@dataclass
+class Sites:
+    """One server that is all sites. Counts what arrives; `fail` makes it misbehave from then on, `heal` ends that."""
+
+    wikipedia: dict[str, WikiPage] = field(default_factory=dict)
+    lesswrong: dict[str, str] = field(default_factory=dict)
+    substack: dict[str, tuple[int, str]] = field(default_factory=dict)
+    pages: dict[str, Answer | Callable[[Seen], Answer]] = field(default_factory=dict)
+    tls: SSLContext | None = None
+    retry_after: str = "0"
+    requests: list[Seen] = field(default_factory=list)
+    connections: int = 0
+    busy_now: int = 0
+    busy_most: int = 0
+    _fault: Fault | None = None
+    _fault_times: int = 0
+    _released: asyncio.Event = field(default_factory=asyncio.Event)
+    _arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _server: asyncio.Server | None = None
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        assert self._server is not None
+        return int(self._server.sockets[0].getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        """Its origin."""
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+
+    def fail(self, fault: Fault, times: int = 1_000_000) -> None:
+        """Misbehave for the next `times` requests."""
+        self._fault, self._fault_times = fault, times
+        self._released.clear()
+
+    def heal(self) -> None:
+        """Behave again, and let go of whoever was kept waiting."""
+        self._fault = None
+        self._released.set()
+
+    async def seen(self, count: int, *, within_s: float = 5.0) -> None:
+        """Wait until so many requests have arrived."""
+        async with asyncio.timeout(within_s), self._arrived:
+            await self._arrived.wait_for(lambda: len(self.requests) >= count)
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.connections += 1
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                await self._exchange(reader, writer)
+        except asyncio.CancelledError:
+            pass
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        first, *lines = head.rstrip().split("\r\n")
+        method, target, _ = first.split(" ", 2)
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        request = Seen(method, target, headers, body)
+        async with self._arrived:
+            self.requests.append(request)
+            self._arrived.notify_all()
+        self.busy_now += 1
+        self.busy_most = max(self.busy_most, self.busy_now)
+        try:
+            await self._respond(request, writer)
+        finally:
+            self.busy_now -= 1
+
+    async def _respond(self, request: Seen, writer: asyncio.StreamWriter) -> None:
+        fault = None
+        if self._fault is not None and self._fault_times > 0:
+            self._fault_times -= 1
+            fault = self._fault
+        match fault:
+            case "slow":
+                await self._released.wait()
+            case "stalled_body":
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nsome")
+                await writer.drain()
+                await self._released.wait()
+                return
+            case "huge":
+                writer.write(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n")
+                for _ in range(HUGE_BYTES // len(CHUNK)):
+                    writer.write(CHUNK)
+                    await writer.drain()
+                return
+            case "truncated":
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nsome")
+                return
+            case "reset":
+                writer.transport.abort()
+                return
+            case _:
+                pass
+        answer = self._faulty(fault, request) or self._answer(request, fault)
+        sent = {"content-length": str(len(answer.body)), "connection": "close", **answer.headers}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+        writer.write(f"HTTP/1.1 {answer.status} Status\r\n{lines}\r\n".encode("latin-1") + answer.body)
+        await writer.drain()
+
+    def _faulty(self, fault: Fault | None, request: Seen) -> Answer | None:
+        match fault:
+            case "rate_limited":
+                return Answer(429, {"retry-after": self.retry_after}, b"slow down")
+            case "server_error":
+                return Answer(500, {}, b"oops")
+            case "not_found":
+                return Answer(404, {}, b"nothing here")
+            case "redirect_private":
+                return Answer(302, {"location": f"http://127.0.0.2:{self.port}/private"})
+            case "redirect_loop":
+                return Answer(302, {"location": request.target})
+            case "invalid_json":
+                return Answer(200, {}, b"<html>maintenance</html>")
+            case "gzip_bomb":
+                return Answer(200, {"content-encoding": "gzip"}, gzip.compress(b"\0" * HUGE_BYTES, 9))
+            case "truncated_gzip":
+                return Answer(200, {"content-encoding": "gzip"}, gzip.compress(b'{"parse":{}}' * 1000)[:-20])
+            case _:
+                return None
+
+    def _answer(self, request: Seen, fault: Fault | None) -> Answer:
+        page = self.pages.get(request.path)
+        if page is not None:
+            return page if isinstance(page, Answer) else page(request)
+        if request.path == "/w/api.php":
+            return self._mediawiki(request, fault)
+        if request.path == "/graphql":
+            return self._graphql(request)
+        return self._substack_post(request)
+
+    def _mediawiki(self, request: Seen, fault: Fault | None) -> Answer:
+        revision = request.query.get("oldid", "")
+        page = self.wikipedia.get(revision)
+        if page is None:
+            return _json({"error": {"code": "nosuchrevid", "info": f"There is no revision with ID {revision}."}})
+        stated = int(revision) + (1 if fault == "wrong_revision" else 0)
+        page_id = page.page_id + (1 if fault == "other_page" else 0)
+        return _json({"parse": {"title": page.title, "pageid": page_id, "revid": stated, "text": page.html}})
+
+    def _graphql(self, request: Seen) -> Answer:
+        text = request.body.decode()
+        post = next((id_ for id_ in self.lesswrong if f'"{id_}"' in text), None)
+        if post is None:
+            return _json({"data": {"post": {"result": None}}})
+        result = {"_id": post, "title": "A post", "contents": {"html": self.lesswrong[post]}, "user": None}
+        return _json({"data": {"post": {"result": result}}})
+
+    def _substack_post(self, request: Seen) -> Answer:
+        slug = unquote(request.path.rpartition("/")[2])
+        if slug not in self.substack:
+            return Answer(404, {}, b'{"errors":[]}')
+        id_, html = self.substack[slug]
+        return _json({"id": id_, "slug": slug, "title": "A post", "body_html": html})
+
+
+def _json(value: object) -> Answer:
+    return Answer(200, {"content-type": "application/json"}, json.dumps(value).encode())

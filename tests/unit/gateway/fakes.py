@@ -1,0 +1,339 @@
+"""A world for the gateway without servers, and a client that speaks to it as the extension does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import httpx
+from prometheus_client import CollectorRegistry, generate_latest
+
+from contracts.rpc.public import PublicResult
+from contracts.rpc.status import VersionKey
+from contracts.v1 import Event, ObservationReceived, VersionRegistered
+from contracts.v1.ids import post_id, version_id
+from contracts.v1.parts import ClaimPayload, Observation, PublishedClaim, Sighting, Source, TextRef
+from services.gateway.app import World, assemble
+from services.gateway.ports import (
+    Answered,
+    InvestigationState,
+    KeyVerdict,
+    RefusedForGood,
+    Standing,
+    Unavailable,
+    VersionView,
+)
+from services.gateway.settings import GatewaySettings
+from tests.unit.gateway import shapes
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, 89_000, tzinfo=UTC)
+ADDRESS = "203.0.113.7"
+VERSION = UUID("00000000-0000-4000-8000-0000000000aa")
+POST = UUID("00000000-0000-4000-8000-0000000000bb")
+INVESTIGATION = UUID("00000000-0000-4000-8000-0000000000cc")
+USER_KEY = "sk-abcdefghijklmnopqrstuvwx"
+
+
+class StillClock:
+    """Time stands until it is moved; ids count up."""
+
+    def __init__(self) -> None:
+        self.time = NOW
+        self._ids = 0
+
+    def now(self) -> datetime:
+        return self.time
+
+    def new_id(self) -> UUID:
+        self._ids += 1
+        return UUID(int=self._ids)
+
+    def pass_by(self, seconds: float) -> None:
+        self.time += timedelta(seconds=seconds)
+
+
+@dataclass
+class Tables:
+    """The read model as dictionaries; counts how often it is asked."""
+
+    views: dict[UUID, VersionView] = field(default_factory=dict)
+    investigations: dict[UUID, InvestigationState] = field(default_factory=dict)
+    standings: dict[UUID, Standing] = field(default_factory=dict)
+    counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    published: dict[UUID, PublicResult] = field(default_factory=dict)
+    asked: int = 0
+    error: Exception | None = None
+
+    def _asked(self) -> None:
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+
+    async def view(self, version_id: UUID) -> VersionView | None:
+        self._asked()
+        return self.views.get(version_id)
+
+    async def investigation(self, investigation_id: UUID) -> InvestigationState | None:
+        self._asked()
+        return self.investigations.get(investigation_id)
+
+    async def standing(self, version_id: UUID) -> Standing | None:
+        self._asked()
+        return self.standings.get(version_id)
+
+    async def claim_counts(self, keys: Sequence[VersionKey]) -> Sequence[int | None]:
+        self._asked()
+        return [self.counts.get((key.platform, key.external_id, key.version_hash.lower())) for key in keys]
+
+    async def public(self, investigation_id: UUID) -> PublicResult | None:
+        self._asked()
+        return self.published.get(investigation_id)
+
+
+def registered(observation: Observation) -> Event:
+    """What ingest makes of an observation that nobody contradicts."""
+    text = observation.text or observation.html
+    assert text is not None
+    version_hash = sha256(text.sha256.encode()).hexdigest()
+    post = post_id(observation.post)
+    return VersionRegistered(
+        version_id=version_id(post, version_hash),
+        post_id=post,
+        post=observation.post,
+        version_hash=version_hash,
+        provenance="CLIENT_FALLBACK",
+        sighting=Sighting(observation_id=observation.observation_id, url=observation.url),
+        content=text,
+        word_count=2,
+        occurrences_hash="0" * 64,
+    )
+
+
+@dataclass
+class Log:
+    """The log: keeps what it is told, answers observations, and knows how far the read model is."""
+
+    clock: StillClock
+    told: list[Event] = field(default_factory=list)
+    asked: list[ObservationReceived] = field(default_factory=list)
+    waited_for: list[int] = field(default_factory=list)
+    refusal: str | None = None
+    outage: bool = False
+    behind: bool = False
+    gate: asyncio.Event | None = None
+    answer: Callable[[Observation], Event] = registered
+
+    async def tell(self, event: Event, correlation: UUID) -> int:
+        if self.outage:
+            raise Unavailable("broker")
+        self.told.append(event)
+        return len(self.told)
+
+    async def ask(self, event: Event, correlation: UUID) -> Answered:
+        assert isinstance(event, ObservationReceived)
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.outage:
+            raise Unavailable("broker")
+        if self.refusal is not None:
+            raise RefusedForGood(self.refusal)
+        self.asked.append(event)
+        return Answered(self.answer(event.observation), 100 + len(self.asked))
+
+    async def caught_up(self, sequence: int) -> None:
+        if self.behind:
+            raise Unavailable("read model")
+        self.waited_for.append(sequence)
+
+
+class InlineTexts:
+    async def put_text(self, text: str) -> TextRef:
+        data = text.encode()
+        return TextRef(sha256=sha256(data).hexdigest(), size_bytes=len(data), inline=text)
+
+
+@dataclass
+class KeptKeys:
+    kept: dict[UUID, str] = field(default_factory=dict)
+
+    async def attach(self, investigation_id: UUID, api_key: str) -> bool:
+        return self.kept.setdefault(investigation_id, api_key) == api_key
+
+
+@dataclass
+class ScriptedProbe:
+    verdict: KeyVerdict = field(default_factory=lambda: KeyVerdict("valid"))
+    probed: list[str] = field(default_factory=list)
+
+    async def probe(self, api_key: str) -> KeyVerdict:
+        self.probed.append(api_key)
+        return self.verdict
+
+
+@dataclass
+class KeyTable:
+    hashes: set[str] = field(default_factory=set)
+    reads: int = 0
+    look_ups: int = 0
+
+    async def active(self) -> frozenset[str]:
+        self.reads += 1
+        return frozenset(self.hashes)
+
+    async def is_active(self, key_hash: str) -> bool:
+        self.look_ups += 1
+        return key_hash in self.hashes
+
+    def add(self, api_key: str) -> None:
+        self.hashes.add(sha256(api_key.encode()).hexdigest())
+
+
+@dataclass
+class Signs:
+    names: tuple[str, ...] = ()
+    asked: int = 0
+
+    async def broken(self) -> tuple[str, ...]:
+        self.asked += 1
+        return self.names
+
+
+class Bench:
+    """A gateway with everything around it in reach."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.clock = StillClock()
+        self.reads = Tables()
+        self.log = Log(self.clock)
+        self.user_keys = KeptKeys()
+        self.probe = ScriptedProbe()
+        self.key_table = KeyTable()
+        self.vitals = Signs()
+        self.registry = CollectorRegistry()
+        self.app = assemble(
+            GatewaySettings(**settings),
+            World(
+                reads=self.reads,
+                facts=self.log,
+                texts=InlineTexts(),
+                user_keys=self.user_keys,
+                key_probe=self.probe,
+                key_register=self.key_table,
+                vitals=self.vitals,
+                clock=self.clock,
+                registry=self.registry,
+                exposition=lambda: generate_latest(self.registry),
+            ),
+        )
+        transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False, client=(ADDRESS, 1))
+        self.http = httpx.AsyncClient(
+            transport=transport,
+            base_url="http://gateway",
+            headers={"x-openerrata-extension-version": "0.3.3", "user-agent": "Mozilla/5.0"},
+        )
+
+    async def query(self, procedure: str, question: object = None, **headers: str) -> httpx.Response:
+        """Ask as the extension asks."""
+        params = {} if question is None else {"input": json.dumps(question)}
+        return await self.http.get(f"/trpc/{procedure}", params=params, headers=_names(headers))
+
+    async def mutate(self, procedure: str, body: object, **headers: str) -> httpx.Response:
+        """Send as the extension sends."""
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        sent = {"content-type": "application/json", **_names(headers)}
+        return await self.http.post(f"/trpc/{procedure}", content=content, headers=sent)
+
+
+def _names(headers: dict[str, str]) -> dict[str, str]:
+    return {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def data(procedure: str, response: httpx.Response) -> Any:
+    """The answer inside a success, after the extension's own check."""
+    assert response.status_code == 200, response.text
+    body = response.json()
+    assert list(body) == ["result"]
+    assert list(body["result"]) == ["data"]
+    shapes.check(procedure, body["result"]["data"])
+    return body["result"]["data"]
+
+
+def error(response: httpx.Response) -> Any:
+    """The data of an error envelope, whose status must be the response's."""
+    body = response.json()
+    assert list(body) == ["error"]
+    assert set(body["error"]) == {"message", "code", "data"}
+    assert body["error"]["data"]["httpStatus"] == response.status_code
+    return body["error"]["data"]
+
+
+def claim(number: int = 1) -> PublishedClaim:
+    """A finding."""
+    return PublishedClaim(claim_id=UUID(int=number), payload=payload(number))
+
+
+def payload(number: int = 1) -> ClaimPayload:
+    """A candidate."""
+    source = Source(url=f"https://example.org/{number}", title="Example", snippet="It is not.")
+    text = f"The moon is made of cheese {number}."
+    return ClaimPayload(
+        text=text, context=f"He said: {text}", summary="It is rock.", reasoning="See.", sources=(source,)
+    )
+
+
+def post_on_x(**changes: object) -> dict[str, Any]:
+    """A well-formed observation."""
+    return {
+        "platform": "X",
+        "url": "https://x.com/someone/status/1234567890",
+        "externalId": "1234567890",
+        "observedContentText": "Alpha beta",
+        "metadata": {"authorHandle": "someone", "text": "Alpha beta", "mediaUrls": []},
+        **changes,
+    }
+
+
+def post_on_lesswrong(**changes: object) -> dict[str, Any]:
+    """A well-formed observation."""
+    return {
+        "platform": "LESSWRONG",
+        "url": "https://www.lesswrong.com/posts/aBcDeFgHiJkLmNoPq/a-slug",
+        "externalId": "aBcDeFgHiJkLmNoPq",
+        "metadata": {"slug": "a-slug", "htmlContent": "<p>Alpha beta</p>", "tags": []},
+        **changes,
+    }
+
+
+def post_on_substack(**changes: object) -> dict[str, Any]:
+    """A well-formed observation."""
+    return {
+        "platform": "SUBSTACK",
+        "url": "https://example.substack.com/p/a-slug",
+        "externalId": "123456",
+        "observedContentText": "Alpha beta",
+        "metadata": {
+            "substackPostId": "123456",
+            "publicationSubdomain": "example",
+            "slug": "a-slug",
+            "title": "A title",
+            "authorName": "Somebody",
+        },
+        **changes,
+    }
+
+
+def post_on_wikipedia(**changes: object) -> dict[str, Any]:
+    """A well-formed observation."""
+    return {
+        "platform": "WIKIPEDIA",
+        "url": "https://en.wikipedia.org/wiki/Albert_Einstein",
+        "observedContentText": "Alpha beta",
+        "metadata": {"language": "en", "title": "Albert Einstein", "pageId": "736", "revisionId": "1"},
+        **changes,
+    }

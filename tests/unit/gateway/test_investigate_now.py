@@ -1,0 +1,139 @@
+"""`post.investigateNow`: who may, whose key is used, and that one version is one run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.v1 import InvestigationRequested
+from contracts.v1.ids import investigation_id
+from services.gateway.domain import Failure
+from services.gateway.ports import Broken, Complete, InvestigationState, Running, Standing
+from tests.unit.gateway.fakes import NOW, POST, USER_KEY, VERSION, Bench, claim, data, error
+
+INVESTIGATE = "post.investigateNow"
+RUN = investigation_id(VERSION, "FACT_CHECK")
+NEW = Standing(POST, 2, "CLIENT_FALLBACK", None)
+
+
+def bench_with(standing: Standing | None = NEW, *, known: InvestigationState | None = None) -> Bench:
+    bench = Bench()
+    bench.key_table.add("instance-key")
+    if standing is not None:
+        bench.reads.standings[VERSION] = replace(standing, investigation=known)
+    return bench
+
+
+async def ask(bench: Bench, **headers: str) -> dict[str, object]:
+    answer: dict[str, object] = data(
+        INVESTIGATE, await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, **headers)
+    )
+    return answer
+
+
+def requested(bench: Bench) -> InvestigationRequested:
+    (event,) = bench.log.told
+    assert isinstance(event, InvestigationRequested)
+    return event
+
+
+@pytest.mark.requirement("2.6-12", "2.8-01")
+async def test_a_holder_of_an_instance_key_starts_a_run() -> None:
+    bench = bench_with()
+    answer = await ask(bench, x_api_key="instance-key")
+    assert answer == {"investigationId": str(RUN), "status": "PENDING", "provenance": "CLIENT_FALLBACK"}
+    event = requested(bench)
+    assert (event.investigation_id, event.version_id, event.post_id) == (RUN, VERSION, POST)
+    assert (event.requested_by, event.key_source, event.round, event.follows) == ("READER", "INSTANCE", 1, 0)
+    assert bench.log.waited_for == [1]
+    assert bench.user_keys.kept == {}
+
+
+@pytest.mark.requirement("2.6-16")
+async def test_a_readers_own_key_is_kept_for_the_run_it_starts() -> None:
+    bench = bench_with()
+    await ask(bench, x_openai_api_key=f" {USER_KEY} ")
+    assert requested(bench).key_source == "USER"
+    assert bench.user_keys.kept == {RUN: USER_KEY}
+    assert USER_KEY not in requested(bench).model_dump_json()
+
+
+@pytest.mark.requirement("3.3-05")
+@pytest.mark.parametrize("headers", [{}, {"x_api_key": "wrong"}, {"x_openai_api_key": "anything"}])
+async def test_without_credentials_nothing_starts(headers: dict[str, str]) -> None:
+    bench = bench_with()
+    response = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, **headers)
+    assert error(response)["code"] == "UNAUTHORIZED"
+    assert response.json()["error"]["code"] == -32001
+    assert bench.log.told == []
+
+
+async def test_input_is_judged_before_credentials() -> None:
+    assert (await Bench().mutate(INVESTIGATE, {"postVersionId": ""})).status_code == 400
+
+
+@pytest.mark.requirement("2.6-11")
+@pytest.mark.parametrize("version", [str(VERSION), "not-an-id"])
+async def test_an_unknown_version_is_a_bad_request(version: str) -> None:
+    bench = bench_with(None)
+    response = await bench.mutate(INVESTIGATE, {"postVersionId": version}, x_api_key="instance-key")
+    assert error(response)["code"] == "BAD_REQUEST"
+
+
+@pytest.mark.requirement("3.3-06")
+@pytest.mark.parametrize(("words", "status"), [(10_000, 200), (10_001, 400)])
+async def test_the_word_limit(words: int, status: int) -> None:
+    bench = bench_with(replace(NEW, word_count=words))
+    response = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, x_openai_api_key=USER_KEY)
+    assert response.status_code == status
+    assert len(bench.log.told) == len(bench.user_keys.kept) == (1 if status == 200 else 0)
+
+
+@pytest.mark.requirement("2.6-13")
+async def test_a_finished_investigation_is_answered_at_once() -> None:
+    bench = bench_with(known=Complete(RUN, "SERVER_VERIFIED", (claim(),), NOW))
+    answer = await ask(bench, x_api_key="instance-key")
+    assert (answer["status"], answer["provenance"]) == ("COMPLETE", "SERVER_VERIFIED")
+    assert bench.log.told == []
+
+
+@pytest.mark.requirement("2.6-15", "2.6-17")
+@pytest.mark.parametrize("status", ["PENDING", "PROCESSING"])
+async def test_nobody_can_slip_a_key_under_a_run(status: str) -> None:
+    bench = bench_with(known=Running(RUN, status, "CLIENT_FALLBACK"))  # type: ignore[arg-type]
+    answer = await ask(bench, x_openai_api_key=USER_KEY)
+    assert (answer["investigationId"], answer["status"]) == (str(RUN), status)
+    assert bench.user_keys.kept == {}
+    assert bench.log.told == []
+
+
+@pytest.mark.requirement("2.6-14")
+@pytest.mark.parametrize(
+    ("failure", "again"),
+    [
+        (Failure(NOW, 1, 7), False),
+        (Failure(NOW.replace(minute=0), 1, 7), False),
+        (Failure(NOW.replace(hour=4), 1, 7), True),
+        (Failure(NOW.replace(hour=4), 2, 8), True),
+        (Failure(NOW.replace(hour=4), 3, 9), False),
+        (Failure(NOW.replace(hour=4), 1, None), False),
+        (Failure(None, 1, 7), False),
+    ],
+)
+async def test_a_failed_run_may_be_asked_for_again_but_not_endlessly(failure: Failure, again: bool) -> None:
+    bench = bench_with(known=Broken(RUN, "SERVER_VERIFIED", failure))
+    answer = await ask(bench, x_api_key="instance-key")
+    assert answer["status"] == ("PENDING" if again else "FAILED")
+    assert answer["provenance"] == "SERVER_VERIFIED"
+    if again:
+        assert (requested(bench).round, requested(bench).follows) == (failure.round + 1, failure.requested_sequence)
+    else:
+        assert bench.log.told == []
+
+
+async def test_an_answer_is_given_only_once_the_next_poll_finds_the_run() -> None:
+    bench = bench_with()
+    bench.log.behind = True
+    response = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, x_api_key="instance-key")
+    assert response.status_code == 503

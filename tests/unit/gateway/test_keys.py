@@ -1,0 +1,101 @@
+"""Keys: how long a revoked one works, how often an unknown one is looked up, what a reader is told about their own."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from services.gateway.ports import KeyVerdict
+from tests.unit.gateway.fakes import USER_KEY, Bench, data
+
+SETTINGS = "post.validateSettings"
+
+
+async def accepted(bench: Bench, key: str = "instance-key") -> bool:
+    answer = data(SETTINGS, await bench.query(SETTINGS, x_api_key=key))
+    assert isinstance(answer["instanceApiKeyAccepted"], bool)
+    return answer["instanceApiKeyAccepted"]
+
+
+@pytest.mark.requirement("3.3-07")
+async def test_no_keys_is_an_answer_too() -> None:
+    assert data(SETTINGS, await Bench().query(SETTINGS)) == {
+        "instanceApiKeyAccepted": False,
+        "openaiApiKeyStatus": "missing",
+    }
+
+
+async def test_an_input_that_nobody_asked_for_is_ignored() -> None:
+    bench = Bench()
+    assert (await bench.http.get(f"/trpc/{SETTINGS}?input=%7Bnonsense")).status_code == 200
+
+
+@pytest.mark.requirement("3.3-07")
+@pytest.mark.parametrize("key", ["sk-short", "pk-abcdefghijklmnopqrstuvwx", USER_KEY + "!", "sk-" + "ä" * 20])
+async def test_a_malformed_key_is_not_tried(key: str) -> None:
+    bench = Bench()
+    response = await bench.http.get(f"/trpc/{SETTINGS}", headers={b"x-openai-api-key": key.encode()})
+    assert data(SETTINGS, response)["openaiApiKeyStatus"] == "format_invalid"
+    assert bench.probe.probed == []
+
+
+@pytest.mark.requirement("3.3-07")
+@pytest.mark.parametrize("status", ["valid", "authenticated_restricted", "invalid", "error"])
+async def test_what_the_provider_says_is_passed_on(status: str) -> None:
+    bench = Bench()
+    bench.probe.verdict = KeyVerdict(status, "" if status == "valid" else "Because.")  # type: ignore[arg-type]
+    answer = data(SETTINGS, await bench.query(SETTINGS, x_openai_api_key=f"  {USER_KEY} "))
+    assert answer["openaiApiKeyStatus"] == status
+    assert bench.probe.probed == [USER_KEY]
+
+
+async def test_a_refusal_without_a_message_gets_one() -> None:
+    bench = Bench()
+    bench.probe.verdict = KeyVerdict("invalid")
+    assert data(SETTINGS, await bench.query(SETTINGS, x_openai_api_key=USER_KEY))["openaiApiKeyMessage"]
+
+
+@pytest.mark.requirement("2.13-10")
+async def test_nobody_tests_stolen_keys_here() -> None:
+    bench = Bench(key_checks_burst=3, key_checks_every_s=10)
+    statuses = [
+        data(SETTINGS, await bench.query(SETTINGS, x_openai_api_key=USER_KEY))["openaiApiKeyStatus"] for _ in range(5)
+    ]
+    assert statuses == ["valid", "valid", "valid", "error", "error"]
+    assert len(bench.probe.probed) == 3
+    bench.clock.pass_by(10)
+    assert data(SETTINGS, await bench.query(SETTINGS, x_openai_api_key=USER_KEY))["openaiApiKeyStatus"] == "valid"
+
+
+async def test_a_key_works_as_soon_as_it_is_added() -> None:
+    bench = Bench()
+    assert not await accepted(bench, "another")
+    bench.key_table.add("instance-key")
+    assert await accepted(bench)
+
+
+async def test_a_key_that_was_just_refused_is_not_looked_up_again_at_once() -> None:
+    bench = Bench(instance_keys_denied_s=1)
+    for _ in range(5):
+        assert not await accepted(bench)
+    assert bench.key_table.look_ups == 1
+    bench.key_table.add("instance-key")
+    bench.clock.pass_by(1)
+    assert await accepted(bench)
+
+
+async def test_a_revoked_key_stops_within_seconds() -> None:
+    bench = Bench(instance_keys_fresh_s=3)
+    bench.key_table.add("instance-key")
+    assert await accepted(bench)
+    bench.key_table.hashes.clear()
+    bench.clock.pass_by(3)
+    assert not await accepted(bench)
+
+
+async def test_active_keys_cost_no_queries() -> None:
+    bench = Bench()
+    bench.key_table.add("instance-key")
+    assert all(await asyncio.gather(*(accepted(bench) for _ in range(20))))
+    assert (bench.key_table.reads, bench.key_table.look_ups) == (1, 0)

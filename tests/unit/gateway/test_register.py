@@ -1,0 +1,194 @@
+"""`post.registerObservedVersion`: what becomes an event, when the answer is given, what is answered from memory."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from contracts.v1 import VersionSeen
+from contracts.v1.parts import Observation, PostRef, Sighting
+from tests.unit.gateway.fakes import (
+    Bench,
+    data,
+    error,
+    post_on_lesswrong,
+    post_on_substack,
+    post_on_wikipedia,
+    post_on_x,
+)
+
+REGISTER = "post.registerObservedVersion"
+
+
+@pytest.mark.requirement("3.3-01", "2.8-02", "2.6-05")
+@pytest.mark.parametrize("post", [post_on_x, post_on_lesswrong, post_on_substack, post_on_wikipedia])
+async def test_an_observation_is_named(post: Any) -> None:
+    bench = Bench()
+    answer = data(REGISTER, await bench.mutate(REGISTER, post()))
+    assert answer["platform"] == post()["platform"]
+    assert answer["externalId"] == post().get("externalId", "en:736")
+    assert answer["provenance"] == "CLIENT_FALLBACK"
+    assert bench.log.waited_for == [101]
+
+
+async def test_the_event_holds_what_was_seen() -> None:
+    bench = Bench()
+    image = {"originalIndex": 0, "normalizedTextOffset": 5, "sourceUrl": "https://e.org/1.png", "captionText": "A"}
+    body = post_on_x(
+        observedContentText="  Alpha\u00a0 beta ",
+        observedImageUrls=["https://e.org/1.png"],
+        observedImageOccurrences=[image],
+    )
+    body["metadata"] |= {"likeCount": 3, "authorDisplayName": None, "postedAt": "2026-01-02T03:04:05Z"}
+    assert (await bench.mutate(REGISTER, body)).status_code == 200
+    seen = bench.log.asked[0].observation
+    assert seen.post == PostRef(platform="X", external_id="1234567890")
+    assert seen.text is not None
+    assert seen.text.inline == "Alpha beta"
+    assert seen.html is None
+    assert seen.image_urls == ("https://e.org/1.png",)
+    assert seen.occurrences[0].caption_text == "A"
+    assert seen.metadata == {
+        "author_handle": "someone",
+        "text": "Alpha beta",
+        "media_urls": [],
+        "like_count": 3,
+        "posted_at": "2026-01-02T03:04:05.000Z",
+    }
+
+
+async def test_html_travels_by_reference() -> None:
+    bench = Bench()
+    assert (await bench.mutate(REGISTER, post_on_lesswrong())).status_code == 200
+    seen = bench.log.asked[0].observation
+    assert seen.html is not None
+    assert seen.html.inline == "<p>Alpha beta</p>"
+    assert seen.text is None
+    assert "html_content" not in seen.metadata
+
+
+async def test_the_sites_identity_is_what_is_answered() -> None:
+    bench = Bench()
+
+    def corrected(observation: Observation) -> VersionSeen:
+        return VersionSeen(
+            version_id=observation.observation_id,
+            post_id=observation.observation_id,
+            post=PostRef(platform="WIKIPEDIA", external_id="en:999"),
+            version_hash="a" * 64,
+            provenance="SERVER_VERIFIED",
+            sighting=Sighting(observation_id=observation.observation_id, url=observation.url),
+        )
+
+    bench.log.answer = corrected
+    answer = data(REGISTER, await bench.mutate(REGISTER, post_on_wikipedia()))
+    assert answer["externalId"] == "en:999"
+    assert answer["provenance"] == "SERVER_VERIFIED"
+
+
+@pytest.mark.parametrize("text", [" ", "\u200b", "\ufeff\u00a0\n"])
+async def test_blank_text_is_refused(text: str) -> None:
+    bench = Bench()
+    assert error(await bench.mutate(REGISTER, post_on_x(observedContentText=text)))["code"] == "BAD_REQUEST"
+    assert bench.log.asked == []
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        [(1, 0)],
+        [(0, 0), (0, 0)],
+        [(0, 0), (2, 0)],
+        [(0, 5), (1, 4)],
+        [(0, 11)],
+    ],
+    ids=str,
+)
+async def test_pictures_that_contradict_each_other_are_refused(images: list[tuple[int, int]]) -> None:
+    occurrences = [
+        {"originalIndex": index, "normalizedTextOffset": offset, "sourceUrl": "https://e.org/1"}
+        for index, offset in images
+    ]
+    response = await Bench().mutate(REGISTER, post_on_x(observedImageOccurrences=occurrences))
+    assert error(response)["code"] == "BAD_REQUEST"
+
+
+@pytest.mark.requirement("2.6-04")
+async def test_offsets_into_a_text_that_only_the_site_knows_are_not_judged() -> None:
+    occurrences = [{"originalIndex": 0, "normalizedTextOffset": 99_999, "sourceUrl": "https://e.org/1"}]
+    response = await Bench().mutate(REGISTER, post_on_lesswrong(observedImageOccurrences=occurrences))
+    assert response.status_code == 200
+
+
+async def test_offsets_count_utf16_units() -> None:
+    text = "\U0001f600\U0001f600"
+    occurrences = [{"originalIndex": 0, "normalizedTextOffset": 4, "sourceUrl": "https://e.org/1"}]
+    body = post_on_x(observedContentText=text, observedImageOccurrences=occurrences)
+    assert (await Bench().mutate(REGISTER, body)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "url", ["https://evil.example/someone/status/1234567890", "https://x.com.evil.example/a/status/1"]
+)
+async def test_a_url_of_another_site_is_refused(url: str) -> None:
+    bench = Bench()
+    assert error(await bench.mutate(REGISTER, post_on_x(url=url)))["code"] == "BAD_REQUEST"
+    assert bench.log.asked == []
+
+
+async def test_a_service_may_refuse_for_good() -> None:
+    bench = Bench()
+    bench.log.refusal = "the page has no text"
+    response = await bench.mutate(REGISTER, post_on_lesswrong())
+    assert error(response)["code"] == "BAD_REQUEST"
+    assert response.json()["error"]["message"] == "the page has no text"
+
+
+@pytest.mark.parametrize("trouble", ["outage", "behind"])
+async def test_nothing_is_promised_that_the_next_request_would_not_find(trouble: str) -> None:
+    bench = Bench()
+    setattr(bench.log, trouble, True)
+    assert (await bench.mutate(REGISTER, post_on_x())).status_code == 503
+    setattr(bench.log, trouble, False)
+    assert (await bench.mutate(REGISTER, post_on_x())).status_code == 200
+
+
+async def test_the_same_observation_is_answered_from_memory_for_a_while() -> None:
+    bench = Bench(remember_observations_s=60)
+    first = data(REGISTER, await bench.mutate(REGISTER, post_on_x()))
+    bench.clock.pass_by(59)
+    assert data(REGISTER, await bench.mutate(REGISTER, post_on_x())) == first
+    assert len(bench.log.asked) == 1
+    bench.clock.pass_by(1)
+    assert data(REGISTER, await bench.mutate(REGISTER, post_on_x())) == first
+    assert len(bench.log.asked) == 2
+
+
+@pytest.mark.requirement("2.13-04")
+async def test_another_text_is_another_version() -> None:
+    bench = Bench()
+    first = data(REGISTER, await bench.mutate(REGISTER, post_on_x()))
+    second = data(REGISTER, await bench.mutate(REGISTER, post_on_x(observedContentText="Alpha gamma")))
+    assert first["postVersionId"] != second["postVersionId"]
+    assert len(bench.log.asked) == 2
+
+
+async def test_simultaneous_readers_of_one_page_are_one_observation() -> None:
+    bench = Bench()
+    bench.log.gate = asyncio.Event()
+    requests = [asyncio.create_task(bench.mutate(REGISTER, post_on_x())) for _ in range(20)]
+    await asyncio.sleep(0)
+    requests[0].cancel()
+    bench.log.gate.set()
+    answers = [data(REGISTER, await request) for request in requests[1:]]
+    assert len(bench.log.asked) == 1
+    assert all(answer == answers[0] for answer in answers)
+
+
+async def test_memory_is_bounded() -> None:
+    bench = Bench(remember_observations=2)
+    for text in ("a", "b", "c", "a"):
+        await bench.mutate(REGISTER, post_on_x(observedContentText=text))
+    assert len(bench.log.asked) == 4

@@ -1,0 +1,110 @@
+"""What is not a procedure: health that tells the truth, the public JSON, and documentation that covers everything."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult
+from contracts.rpc.status import claim_out
+from services.gateway.ports import Unavailable
+from tests.unit.gateway.fakes import INVESTIGATION, NOW, Bench, claim
+from tests.unit.gateway.shapes import ANSWERS
+
+RESULT = PublicResult(
+    investigation=PublicInvestigation(
+        id=str(INVESTIGATION),
+        content_hash="a" * 64,
+        origin=Origin(provenance="CLIENT_FALLBACK", server_verified_at=None),
+        corroboration_count=2,
+        checked_at=NOW,
+        prompt_version="v1",
+        provider="demo",
+        model="demo-catalogue",
+    ),
+    post=PublicPost(platform="X", external_id="1", url="https://x.com/a/status/1"),
+    claims=(claim_out(claim()),),
+)
+
+
+async def test_the_root_says_what_this_is() -> None:
+    body = (await Bench().http.get("/")).json()
+    assert list(body) == ["message"]
+
+
+async def test_health_is_ok_while_readers_can_be_served() -> None:
+    response = await Bench().http.get("/health")
+    assert response.status_code == 200
+    assert response.json() == {"status": "ok", "minimumSupportedExtensionVersion": "0.2.0"}
+    assert response.headers["access-control-allow-origin"] == "*"
+
+
+@pytest.mark.parametrize("name", ["broker", "database"])
+async def test_health_names_what_is_broken_and_notices_when_it_is_back(name: str) -> None:
+    bench = Bench()
+    bench.vitals.names = (name,)
+    response = await bench.http.get("/health")
+    assert response.status_code == 503
+    assert response.json()["status"] != "ok"
+    assert response.json()["broken"] == [name]
+    assert (await bench.http.get("/ready")).json() == {"ready": False, "broken": [name]}
+    bench.vitals.names = ()
+    bench.clock.pass_by(1)
+    assert (await bench.http.get("/ready")).status_code == 200
+
+
+async def test_health_costs_one_look_a_second() -> None:
+    bench = Bench()
+    for _ in range(50):
+        await bench.http.get("/health")
+    assert bench.vitals.asked == 1
+
+
+async def test_the_public_json_of_an_investigation() -> None:
+    bench = Bench()
+    bench.reads.published[INVESTIGATION] = RESULT
+    response = await bench.http.get(f"/investigations/{INVESTIGATION}.json")
+    assert response.status_code == 200
+    body = response.json()
+    assert body["investigation"] == {
+        "id": str(INVESTIGATION),
+        "contentHash": "a" * 64,
+        "origin": {"provenance": "CLIENT_FALLBACK", "serverVerifiedAt": None},
+        "corroborationCount": 2,
+        "checkedAt": "2026-03-04T05:06:07.089Z",
+        "promptVersion": "v1",
+        "provider": "demo",
+        "model": "demo-catalogue",
+    }
+    assert body["post"] == {"platform": "X", "externalId": "1", "url": "https://x.com/a/status/1"}
+    assert body["claims"][0]["sources"][0]["url"] == "https://example.org/1"
+
+
+@pytest.mark.parametrize("name", [str(INVESTIGATION), "nonsense", "%00", "a" * 60])
+async def test_no_finished_investigation_is_404_in_json(name: str) -> None:
+    response = await Bench().http.get(f"/investigations/{name}.json")
+    assert response.status_code == 404
+    assert response.json()["message"]
+
+
+@pytest.mark.parametrize(("error", "status"), [(Unavailable("10.0.0.1"), 503), (RuntimeError("hunter2"), 500)])
+async def test_trouble_shows_nothing_of_itself(error: Exception, status: int) -> None:
+    bench = Bench()
+    bench.reads.error = error
+    response = await bench.http.get(f"/investigations/{INVESTIGATION}.json")
+    assert response.status_code == status
+    assert "hunter2" not in response.text
+    assert "10.0.0.1" not in response.text
+
+
+async def test_every_procedure_is_documented() -> None:
+    document = (await Bench().http.get("/openapi.json")).json()
+    for procedure in ANSWERS:
+        operations = document["paths"][f"/trpc/{procedure}"]
+        for operation in operations.values():
+            assert operation["description"]
+            assert operation["responses"]["200"]["content"]["application/json"]["schema"]["required"] == ["result"]
+    assert set(document["paths"]["/trpc/post.batchStatus"]) == {"get", "post"}
+    assert "ClaimOut" in document["components"]["schemas"]
+    shape = document["components"]["schemas"]["XMetadata"]
+    assert shape["properties"]["likeCount"]["type"] == "integer"
+    assert shape["additionalProperties"] is False

@@ -1,0 +1,198 @@
+"""From what a reader saw and what the site says to one version; nobody is refused because the two differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.v1 import (
+    Event,
+    IntegrityAnomalyDetected,
+    VersionRegistered,
+    VersionSeen,
+    VersionVerified,
+)
+from contracts.v1.ids import post_id, version_id
+from contracts.v1.parts import Author, CanonicalPage, ImageOccurrence, Observation, PostRef
+from contracts.v1.version import VersionEvent
+from kit.errors import Reject
+from platforms.identity import content_hash, occurrences_hash, version_hash
+from services.ingest.domain import pin
+from services.ingest.handlers import Ingest
+from tests.support.factories import POST, TEXT, fetched, observation, page, text_ref, unavailable
+from tests.support.fakes import Handled, MemoryLog, MemoryTexts, handled
+
+WIKIPEDIA = PostRef(platform="WIKIPEDIA", external_id="en:736")
+X = PostRef(platform="X", external_id="1834567890123456789")
+
+
+def seen(text: str | None = TEXT, post: PostRef = X, **given: Any) -> Observation:
+    """An observation that carries its text instead of HTML."""
+    return observation(post=post, html=None, text=None if text is None else text_ref(text), **given)
+
+
+async def ingest(observed: Observation, served: CanonicalPage | None, log: MemoryLog | None = None) -> Handled:
+    """One delivery."""
+    service = Ingest(MemoryTexts(), log or MemoryLog())
+    if served is None:
+        return await handled(service.on_canonical_unavailable(unavailable(observed), 1), log)
+    return await handled(service.on_canonical_fetched(fetched(observed, served), 1), log)
+
+
+def version_in(facts: list[Event]) -> VersionEvent:
+    """The version's own fact, which is always the last: it answers the reader."""
+    assert isinstance(facts[-1], VersionEvent)
+    assert not any(isinstance(fact, VersionEvent) for fact in facts[:-1])
+    return facts[-1]
+
+
+def anomalies(facts: list[Event]) -> dict[str, IntegrityAnomalyDetected]:
+    """Contradictions by kind."""
+    return {fact.kind: fact for fact in facts if isinstance(fact, IntegrityAnomalyDetected)}
+
+
+@pytest.mark.requirement("2.9-01", "2.8-02", "2.8-05")
+async def test_the_site_confirms_what_the_reader_saw() -> None:
+    facts = (await ingest(observation(), page())).facts
+    version = version_in(facts)
+    assert isinstance(version, VersionRegistered)
+    assert anomalies(facts) == {}
+    assert version.provenance == "SERVER_VERIFIED"
+    assert version.content == text_ref(TEXT)
+    assert version.version_hash == version_hash(content_hash(TEXT), occurrences_hash(()))
+    assert version.version_id == version_id(post_id(POST), version.version_hash)
+    assert version.word_count == len(TEXT.split())
+    assert version.sighting.server_html == page().html
+    assert version.sighting.client_html == observation().html
+    assert version.sighting.author == Author(platform_user_id="ada", display_name="Ada")
+
+
+@pytest.mark.requirement("2.6-04", "2.9-05")
+async def test_where_they_differ_the_site_is_right_and_the_difference_is_told() -> None:
+    facts = (await ingest(observation(html=text_ref("<p>Something else.</p>")), page())).facts
+    version, found = version_in(facts), anomalies(facts)
+    assert isinstance(version, VersionRegistered)
+    assert version.content == text_ref(TEXT)
+    assert version.provenance == "SERVER_VERIFIED"
+    assert set(found) == {"content"}
+    assert found["content"].observed == content_hash("Something else.")
+    assert found["content"].canonical == content_hash(TEXT)
+
+
+@pytest.mark.requirement("2.6-05", "2.9-06")
+async def test_without_the_site_the_readers_text_counts() -> None:
+    facts = (await ingest(seen(), None)).facts
+    version = version_in(facts)
+    assert isinstance(version, VersionRegistered)
+    assert version.provenance == "CLIENT_FALLBACK"
+    assert version.content == text_ref(TEXT)
+    assert version.sighting.server_html is None
+    assert anomalies(facts) == {}
+
+
+@pytest.mark.parametrize("html", ["", "<script>nothing</script>", "<p>   </p>"])
+async def test_an_empty_page_confirms_nothing(html: str) -> None:
+    facts = (await ingest(observation(), page(html, post=WIKIPEDIA))).facts
+    version = version_in(facts)
+    assert version.provenance == "CLIENT_FALLBACK"
+    assert version.post == POST, "a page that confirms nothing corrects nothing"
+    assert version.sighting.server_html is None
+    assert anomalies(facts) == {}
+
+
+async def test_a_page_too_costly_to_parse_confirms_nothing() -> None:
+    version = version_in((await ingest(observation(), page("<div>" * 60_000 + TEXT))).facts)
+    assert version.provenance == "CLIENT_FALLBACK"
+
+
+@pytest.mark.requirement("2.9-04")
+async def test_the_site_names_the_post() -> None:
+    moved = PostRef(platform="WIKIPEDIA", external_id="en:999")
+    facts = (await ingest(seen(post=WIKIPEDIA), page(f"<p>{TEXT}</p>", post=moved))).facts
+    version, found = version_in(facts), anomalies(facts)
+    assert version.post == moved
+    assert version.post_id == post_id(moved)
+    assert (found["identity"].observed, found["identity"].canonical) == ("en:736", "en:999")
+    assert found["identity"].post_id == post_id(moved)
+
+
+@pytest.mark.requirement("2.6-04")
+async def test_pictures_beyond_the_sites_text_are_dropped_and_told() -> None:
+    pictures = (
+        ImageOccurrence(original_index=0, normalized_text_offset=4, source_url="https://a.example/1.png"),
+        ImageOccurrence(original_index=1, normalized_text_offset=900, source_url="https://a.example/2.png"),
+        ImageOccurrence(original_index=2, normalized_text_offset=901, source_url="https://a.example/3.png"),
+    )
+    outcome = await ingest(observation(occurrences=pictures), page())
+    version, found = version_in(outcome.facts), anomalies(outcome.facts)
+    assert isinstance(version, VersionRegistered)
+    assert outcome.gave_up is None
+    assert version.occurrences == pictures[:1]
+    assert version.occurrences_hash == occurrences_hash(pictures[:1])
+    assert set(found) == {"image_occurrences"}
+    assert found["image_occurrences"].canonical == "1 kept"
+
+
+@pytest.mark.parametrize("observed", [seen(None), seen(" \u200b\n"), observation(html=text_ref("<style>p{}</style>"))])
+async def test_a_page_without_text_is_no_version(observed: Observation) -> None:
+    outcome = await ingest(observed, None)
+    assert isinstance(outcome.gave_up, Reject)
+    assert outcome.facts == []
+
+
+@pytest.mark.requirement("2.9-09", "3.2-11")
+async def test_a_version_is_registered_once_verified_once_and_seen_otherwise() -> None:
+    log = MemoryLog()
+    told = []
+    for number, served in enumerate([None, None, page(), page(), None]):
+        observed = observation(observation_id=f"01960000-0000-7000-8000-{number:012d}")
+        told.append(version_in((await ingest(observed, served, log)).facts))
+    assert [type(fact) for fact in told] == [VersionRegistered, VersionSeen, VersionVerified, VersionSeen, VersionSeen]
+    assert [fact.provenance for fact in told] == ["CLIENT_FALLBACK"] * 2 + ["SERVER_VERIFIED"] * 3
+    assert len({fact.version_id for fact in told}) == 1
+    assert len({fact.event_id() for fact in told}) == len(told)
+
+
+@pytest.mark.requirement("2.13-04")
+async def test_another_text_is_another_version_of_the_same_post() -> None:
+    one, other = [version_in((await ingest(seen(text), None)).facts) for text in (TEXT, f"{TEXT} Or is it?")]
+    assert one.version_id != other.version_id
+    assert one.post_id == other.post_id
+
+
+async def test_a_large_text_is_stored_and_named() -> None:
+    texts, text = MemoryTexts(), "word " * 5_000 + "end"
+    service = Ingest(texts, MemoryLog())
+    facts = (await handled(service.on_canonical_unavailable(unavailable(seen(text)), 1))).facts
+    version = version_in(facts)
+    assert isinstance(version, VersionRegistered)
+    assert version.content.inline is None
+    assert await texts.get_text(version.content) == text
+
+
+words = st.lists(st.sampled_from(["a", "mountain", "é", "👍", "1963."]), max_size=6).map(" ".join)
+pictures = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 60)).map(
+        lambda pair: ImageOccurrence(
+            original_index=pair[0], normalized_text_offset=pair[1], source_url=f"https://a.example/{pair[0]}"
+        )
+    ),
+    max_size=5,
+)
+
+
+@given(words, words, pictures, st.booleans())
+def test_every_observation_with_a_text_has_exactly_one_version(
+    observed_text: str, canonical_text: str, occurrences: list[ImageOccurrence], has_page: bool
+) -> None:
+    observed = seen(observed_text or "x", occurrences=tuple(occurrences))
+    served, text = (page(), canonical_text) if has_page else (None, None)
+    pinned = pin(observed, observed_text or "x", served, text)
+    assert pinned.verified == bool(has_page and canonical_text)
+    assert pinned.text == (canonical_text if pinned.verified else observed_text or "x")
+    assert pinned.version_hash == version_hash(content_hash(pinned.text), pinned.occurrences_hash)
+    assert [picture.original_index for picture in pinned.occurrences] == list(range(len(pinned.occurrences)))
+    assert len({anomaly.event_id() for anomaly in pinned.anomalies}) == len(pinned.anomalies)

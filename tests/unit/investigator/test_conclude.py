@@ -1,0 +1,171 @@
+"""The result is a fold: the same facts give the same result in whatever order verdicts come, and none is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.v1 import Event, InvestigationCompleted, InvestigationFailed, OnceEvent
+from services.investigator.conclude import Open
+from tests.support.factories import (
+    approved,
+    claim_of,
+    completed,
+    drafted,
+    failed,
+    proposed,
+    rejected,
+    requested,
+    retained,
+    retry_scheduled,
+    started,
+    validation_failed,
+)
+
+QUOTES = ("One is wrong.", "Two is wrong.", "Three is wrong.", "Four is wrong.")
+CLAIMS = [claim_of(quote) for quote in QUOTES]
+DRAFT = drafted(1, CLAIMS)
+
+
+def folded(events: Iterable[Event], last_failure: int = 0) -> Open:
+    """Everything known after these facts."""
+    state = Open(since=1, last_failure=last_failure)
+    for sequence, event in enumerate(events, 1):
+        state.add(sequence, event)
+    return state
+
+
+def decided(*events: Event) -> OnceEvent | None:
+    """What they come to."""
+    return folded(events).decide()
+
+
+def texts_of(end: OnceEvent | None) -> list[str]:
+    """The quotes of the published claims."""
+    assert isinstance(end, InvestigationCompleted)
+    return [claim.payload.text for claim in end.claims]
+
+
+@pytest.mark.requirement("2.4-06")
+def test_only_what_was_approved_is_published_in_the_order_of_submission() -> None:
+    end = decided(
+        requested(),
+        started(),
+        approved(QUOTES[3]),
+        rejected(QUOTES[1]),
+        DRAFT,
+        approved(QUOTES[2]),
+        approved(QUOTES[0]),
+    )
+    assert texts_of(end) == [QUOTES[0], QUOTES[2], QUOTES[3]]
+
+
+def test_a_draft_without_candidates_is_a_result() -> None:
+    assert texts_of(decided(requested(), started(), drafted())) == []
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (),
+        (requested(),),
+        (requested(), started()),
+        (requested(), started(), proposed(), approved()),
+        (requested(), started(), retry_scheduled()),
+        (requested(), started(), DRAFT),
+        (requested(), started(), DRAFT, *(approved(quote) for quote in QUOTES[1:])),
+        (requested(), started(), drafted(retained_ids=(claim_of(),))),
+        (requested(), DRAFT),
+    ],
+)
+def test_nothing_is_concluded_while_something_is_missing(events: Sequence[Event]) -> None:
+    assert decided(*events) is None
+
+
+@pytest.mark.parametrize("end", [completed(), failed()])
+def test_what_is_over_is_not_concluded_again(end: Event) -> None:
+    assert decided(requested(), started(), drafted(), end) is None
+
+
+@pytest.mark.requirement("2.4.3-10")
+def test_without_a_verdict_the_investigation_fails_and_nothing_is_approved() -> None:
+    no_verdict = validation_failed(QUOTES[1], failure="NON_RETRYABLE", status_code=401)
+    end = decided(
+        requested(), started(), *(approved(quote) for quote in QUOTES if quote != QUOTES[1]), no_verdict, DRAFT
+    )
+    assert isinstance(end, InvestigationFailed)
+    assert (end.failure, end.status_code, end.round, end.follows) == ("NON_RETRYABLE", 401, 1, 0)
+    assert "validation" in end.reason
+
+
+def test_the_first_verdict_on_a_claim_counts() -> None:
+    draft = drafted(1, CLAIMS[:1])
+    assert texts_of(decided(requested(), started(), rejected(QUOTES[0]), approved(QUOTES[0]), draft)) == []
+    assert texts_of(decided(requested(), started(), approved(QUOTES[0]), rejected(QUOTES[0]), draft)) == [QUOTES[0]]
+
+
+@pytest.mark.requirement("2.4.3-06")
+def test_retained_findings_come_first_and_others_of_the_earlier_version_are_gone() -> None:
+    draft = drafted(1, CLAIMS[:1], retained_ids=(CLAIMS[1],))
+    end = decided(requested(), started(), retained(QUOTES[1]), retained(QUOTES[2]), approved(QUOTES[0]), draft)
+    assert texts_of(end) == [QUOTES[1], QUOTES[0]]
+
+
+def test_a_verdict_of_a_failed_round_says_nothing_about_the_next() -> None:
+    first = [
+        requested(),
+        started(),
+        proposed(QUOTES[0]),
+        drafted(1, CLAIMS[:1]),
+        validation_failed(QUOTES[0]),
+        failed(),
+    ]
+    second = [requested(round=2), started(2), drafted(2, CLAIMS[:1])]
+    assert decided(*first, *second) is None
+    assert decided(*first, *second, approved(QUOTES[0])) is None, "a straggler of the first round"
+    assert texts_of(decided(*first, *second, approved(QUOTES[0], round=2))) == [QUOTES[0]]
+
+
+def test_the_end_of_another_round_follows_the_end_of_the_first() -> None:
+    second = [requested(round=2), started(2), drafted(2, CLAIMS[:1]), validation_failed(QUOTES[0], round=2)]
+    remembered = folded([requested(), started(), failed(), *second]).decide()
+    forgotten = folded(second, last_failure=3).decide()
+    assert isinstance(remembered, InvestigationFailed)
+    assert (remembered.round, remembered.follows) == (2, 3)
+    assert forgotten == remembered
+
+
+VERDICTS: list[list[Event]] = [[approved(quote), rejected(quote)] for quote in QUOTES]
+verdicts = st.tuples(*(st.sampled_from(pair) for pair in VERDICTS))
+
+
+@given(verdicts, st.data())
+def test_the_result_does_not_depend_on_when_verdicts_come(chosen: tuple[Event, ...], data: st.DataObject) -> None:
+    quiet = decided(requested(), started(), *chosen, DRAFT)
+    repeated = data.draw(st.lists(st.sampled_from(chosen), max_size=6))
+    shuffled = data.draw(st.permutations([*chosen, *repeated, DRAFT, DRAFT, started(), requested(), retry_scheduled()]))
+    state = folded([requested(), started()])
+    for sequence, event in enumerate(shuffled, 3):
+        before = {claim for claim, verdict in state.verdicts.items() if verdict is not None}
+        end = state.decide()
+        assert end is None or (state.drafted is not None and before == set(CLAIMS)), "a verdict was missing"
+        state.add(sequence, event)
+    assert state.decide() == quiet
+
+
+@given(verdicts, st.integers(0, 3), st.data())
+def test_one_missing_verdict_holds_the_result_back(chosen: tuple[Event, ...], gap: int, data: st.DataObject) -> None:
+    rest = [event for place, event in enumerate(chosen) if place != gap]
+    shuffled = data.draw(st.permutations([*rest, *rest, DRAFT]))
+    assert decided(requested(), started(), *shuffled) is None
+
+
+@given(verdicts, st.integers(0, 3), st.data())
+def test_no_verdict_fails_the_investigation_wherever_it_comes(
+    chosen: tuple[Event, ...], which: int, data: st.DataObject
+) -> None:
+    facts = [*(v for place, v in enumerate(chosen) if place != which), validation_failed(QUOTES[which]), DRAFT]
+    assert isinstance(decided(requested(), started(), *data.draw(st.permutations(facts))), InvestigationFailed)

@@ -1,0 +1,171 @@
+"""What is left to do follows from history alone, however often and by whomever it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.v1 import Event, InvestigationStarted
+from services.investigator.domain import MAX_ATTEMPTS, Entry, GiveUp, Nothing, NotYet, Run, Step, next_step, plan
+from tests.support.factories import (
+    OTHER_QUOTE,
+    claim_of,
+    completed,
+    drafted,
+    failed,
+    proposed,
+    rejected,
+    requested,
+    retry_scheduled,
+    snapshot,
+    started,
+)
+
+
+def history(*events: Event) -> list[Entry]:
+    """Facts in the order of the log."""
+    return [Entry(sequence, event) for sequence, event in enumerate(events, 11)]
+
+
+def step(*events: Event, round_: int = 1) -> Step:
+    """What is left to do after these."""
+    return plan(requested(round=round_), history(*events))
+
+
+def run_of(result: Step) -> Run:
+    assert isinstance(result, Run)
+    return result
+
+
+def test_a_log_that_lags_is_looked_at_again() -> None:
+    assert step() == NotYet()
+    assert step(requested(), round_=2) == NotYet()
+
+
+def test_the_first_attempt() -> None:
+    run = run_of(step(requested()))
+    assert (run.attempt, run.attempt_of_round) == (1, 1)
+    assert (run.follows_start, run.follows_draft, run.follows_failure) == (0, 0, 0)
+    assert run.input is None
+    assert run.proposed == {}
+
+
+@pytest.mark.requirement("2.4.4-03")
+def test_after_a_crash_the_next_attempt_continues_with_the_same_input() -> None:
+    run = run_of(step(requested(), started(), proposed(), rejected(), proposed(OTHER_QUOTE, ordinal=1)))
+    assert (run.attempt, run.follows_start) == (2, 12)
+    assert run.input == snapshot()
+    assert run.proposed == {claim_of(): 0, claim_of(OTHER_QUOTE): 1}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (requested(), started(), drafted()),
+        (requested(), started(), retry_scheduled(), started(2), drafted(2)),
+        (requested(), started(), started(2), drafted(1)),
+        (requested(), started(), drafted(), completed()),
+        (requested(), started(), failed()),
+        (requested(), failed(0)),
+    ],
+    ids=["drafted", "drafted-later", "drafted-by-a-slow-worker", "completed", "failed", "failed-before-it-began"],
+)
+def test_what_is_drafted_or_over_is_left_alone(events: Sequence[Event]) -> None:
+    assert step(*events) == Nothing()
+
+
+@pytest.mark.requirement("3.7-01")
+def test_four_attempts_cut_short_are_the_end() -> None:
+    starts = [started(number) for number in range(1, MAX_ATTEMPTS + 1)]
+    assert run_of(step(requested(), *starts[:-1])).attempt == MAX_ATTEMPTS
+    assert step(requested(), *starts) == GiveUp(MAX_ATTEMPTS, 0)
+
+
+@pytest.mark.requirement("2.6-14")
+def test_another_round_begins_anew_and_keeps_the_numbering() -> None:
+    first = (requested(), started(), proposed(), started(2), failed(2))
+    assert step(*first) == Nothing()
+    run = run_of(step(*first, requested(round=2), round_=2))
+    assert (run.attempt, run.attempt_of_round, run.follows_failure) == (3, 1, 15)
+    assert run.proposed == {}, "what was judged in a failed round is judged again"
+    assert run.input == snapshot()
+    assert step(*first, requested(round=2)) == Nothing(), "the request of the first round has nothing to do any more"
+
+
+def test_a_draft_that_failed_validation_does_not_stand_in_for_another_rounds() -> None:
+    first = (requested(), started(), proposed(), drafted(1, [claim_of()]), failed())
+    run = run_of(step(*first, requested(round=2), round_=2))
+    assert (run.attempt, run.follows_draft) == (2, 14)
+
+
+def test_another_round_has_four_attempts_of_its_own() -> None:
+    first = [requested(), *(started(number) for number in range(1, 5)), failed(4), requested(round=2)]
+    assert run_of(step(*first, round_=2)).attempt_of_round == 1
+    second = [started(number) for number in range(5, 9)]
+    assert run_of(step(*first, *second[:-1], round_=2)).attempt_of_round == MAX_ATTEMPTS
+    assert step(*first, *second, round_=2) == GiveUp(8, 16)
+
+
+@pytest.mark.requirement("3.7-02", "3.7-03", "3.7-06")
+def test_delays_double_and_only_passing_failures_are_tried_again() -> None:
+    runs = [run_of(step(requested(), *(started(number) for number in range(1, count)))) for count in range(1, 5)]
+    assert [next_step(run, "TRANSIENT") for run in runs] == [10.0, 20.0, 40.0, None]
+    assert [next_step(run, "NON_RETRYABLE") for run in runs] == [None] * 4
+    assert [next_step(run, "PARTIAL") for run in runs] == [None] * 4
+
+
+def rounds(failing: Sequence[int], last: int) -> list[Event]:
+    """A history of failed rounds with so many attempts each, and of one with `last` attempts that drafted."""
+    events: list[Event] = []
+    attempt = 0
+    for number, attempts in enumerate([*failing, last], 1):
+        events.append(requested(round=number))
+        for _ in range(attempts):
+            attempt += 1
+            events += [started(attempt), proposed(round=number, attempt=attempt), retry_scheduled(attempt)]
+        if number <= len(failing):
+            events.append(failed(attempt, round=number))
+    return [*events, drafted(attempt, [claim_of()])]
+
+
+@given(st.lists(st.integers(1, 4), max_size=2), st.integers(1, 4), st.data())
+def test_repeated_facts_never_lead_to_a_second_run_of_what_is_drafted(
+    failing: list[int], last: int, data: st.DataObject
+) -> None:
+    events = rounds(failing, last)
+    round_ = len(failing) + 1
+    assert step(*events, round_=round_) == Nothing()
+    late = data.draw(st.lists(st.sampled_from(events), max_size=6))
+    where = data.draw(st.integers(len(events) - 1, len(events)))
+    late = [event for event in late if not isinstance(event, type(failed()))]
+    assert step(*events[:where], *late, *events[where:], round_=round_) == Nothing()
+
+
+@given(st.integers(1, 4), st.data())
+def test_the_order_of_facts_within_a_round_does_not_matter(attempts: int, data: st.DataObject) -> None:
+    request, *rest = rounds([], attempts)
+    assert step(request, *data.draw(st.permutations(rest))) == Nothing()
+
+
+@given(st.lists(st.sampled_from(["start", "crash", "retry", "repeat"]), max_size=30), st.integers(0, 2))
+def test_no_round_has_more_than_four_attempts(course: list[str], earlier: int) -> None:
+    """Whatever interrupts a run, only the plan starts attempts, and it starts four at most."""
+    events: list[Event] = rounds([4] * earlier, 1)[:-4] if earlier else [requested()]
+    round_ = max(earlier + 1, 1)
+    before = sum(isinstance(event, InvestigationStarted) for event in events)
+    for what in course:
+        now = step(*events, round_=round_)
+        if isinstance(now, GiveUp):
+            break
+        if what == "start":
+            events.append(started(run_of(now).attempt))
+        elif what == "retry" and isinstance(events[-1], InvestigationStarted):
+            events.append(retry_scheduled(events[-1].attempt))
+        elif what == "repeat":
+            events.append(events[-1])
+    attempts = [event.attempt for event in events[0:] if isinstance(event, InvestigationStarted)]
+    assert len(set(attempts)) - before <= MAX_ATTEMPTS
+    assert sorted(set(attempts)) == list(range(1, len(set(attempts)) + 1)), "attempts are numbered without gaps"

@@ -1,0 +1,137 @@
+"""The demo keeps the port's promises: labelled, ordered, repeatable, quick, and stricter in review than in search."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from contextlib import aclosing
+
+import pytest
+from pydantic import SecretStr
+
+from contracts.v1.parts import ClaimPayload, Source
+from kit.models.base import Finished, InvestigationBrief, KeyRefused, Submission
+from kit.models.demo import DemoModel
+from tests.support.demo_runs import FACT_CHECK, MODEL, brief, flagged, investigate, review
+
+TEXT = "We talked for an hour. Bats are blind. The tea was good. Spiders are insects. We went home."
+DISPUTED = "We talked for an hour. Breakfast is the most important meal of the day. The tea was good."
+
+
+async def claim(text: str) -> ClaimPayload:
+    return (await investigate(text))[0][0].claim
+
+
+async def test_it_says_everywhere_that_it_is_a_demonstration() -> None:
+    _, finished = await investigate(TEXT)
+    verdict = await review(await claim(TEXT), TEXT)
+    assert MODEL.labelled_demo is True
+    assert (MODEL.name.provider, MODEL.name.model) == ("demo", "demo-catalogue")
+    assert finished.model == verdict.model == MODEL.name
+    assert json.loads(finished.transcript)["demo"] is True
+    assert json.loads(verdict.transcript)["demo"] is True
+    assert "Demonstration" in finished.output_text
+    assert finished.usage.total_tokens == 0
+
+
+async def test_the_same_text_gives_the_same_run() -> None:
+    assert await investigate(TEXT) == await investigate(TEXT, DemoModel())
+
+
+async def test_a_submission_is_refused_by_the_reader_and_the_run_goes_on() -> None:
+    def refuse_bats(arguments: str) -> ClaimPayload:
+        if "Bats are blind" in json.loads(arguments)["text"]:
+            raise ValueError("not this one")
+        return FACT_CHECK.parse_submission(arguments)
+
+    asked = InvestigationBrief("i", "m", TEXT, FACT_CHECK.tools, refuse_bats)
+    steps = [step async for step in MODEL.investigate(asked)]
+    assert [step.claim.text for step in steps if isinstance(step, Submission)] == ["Spiders are insects."]
+    assert isinstance(steps[-1], Finished)
+    assert "not this one" in steps[-1].transcript.decode()
+
+
+@pytest.mark.requirement("2.4-06")
+async def test_what_is_disputed_is_proposed_and_then_rejected_with_a_reason() -> None:
+    assert await flagged(DISPUTED) == ["Breakfast is the most important meal of the day."]
+    verdict = await review(await claim(DISPUTED), DISPUTED)
+    assert not verdict.approved
+    assert verdict.reason == "Serious sources disagree about this; only what is beyond dispute may be shown."
+
+
+async def test_review_reads_further_around_the_quote_than_the_search_did() -> None:
+    text = f"This is a list of wrong statements. We made it on a train. {TEXT}"
+    assert "Bats are blind." in await flagged(text)
+    verdict = await review(await claim(text), text)
+    assert not verdict.approved
+    assert verdict.reason == "The sentences around the quote leave room for another reading."
+
+
+async def test_review_approves_what_is_plain() -> None:
+    verdict = await review(await claim(TEXT), TEXT)
+    assert verdict.approved
+    assert verdict.reason is None
+
+
+async def test_review_trusts_nothing_of_the_candidate() -> None:
+    good = await claim(TEXT)
+    foreign = Source(url="https://example.org", title="t", snippet="s")
+    for changes in (
+        {"text": "The tea was good.", "context": TEXT},
+        {"context": "Somewhere else."},
+        {"sources": (foreign,)},
+    ):
+        assert not (await review(good.model_copy(update=changes), TEXT)).approved
+    assert not (await review(good, "Another text.")).approved
+
+
+async def test_the_context_is_about_ten_words_on_either_side() -> None:
+    text = f"{'word ' * 30}end. Bats are blind. {'more ' * 30}"
+    assert (await claim(text)).context == f"{'word ' * 9}end. Bats are blind. {'more ' * 10}".strip()
+
+
+async def test_a_repeated_quote_gets_a_context_that_tells_the_place() -> None:
+    text = f"Now. Bats are blind. {'We slept. ' * 20}Now. Bats are blind. We ate."
+    found = await claim(text)
+    assert FACT_CHECK.check(found, text) is None
+
+
+async def test_a_pace_puts_time_between_findings() -> None:
+    async with aclosing(DemoModel(pace_s=0.05).investigate(brief(TEXT))) as steps:
+        started = time.monotonic()
+        await anext(steps)
+        await anext(steps)
+        assert time.monotonic() - started >= 0.09
+
+
+async def test_runs_with_a_pace_do_not_hold_each_other_up() -> None:
+    model = DemoModel(pace_s=0.05)
+    started = time.monotonic()
+    await asyncio.gather(*(investigate(TEXT, model) for _ in range(20)))
+    assert time.monotonic() - started < 1.0
+
+
+async def test_there_is_no_key_to_try() -> None:
+    result = await MODEL.probe(SecretStr("sk-anything"))
+    assert isinstance(result, KeyRefused)
+    assert result.status == "error"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Bats are blind. " * 6000, "'a " * 33_000, '"a ' * 33_000, "a" * 100_000, ". " * 50_000, "A, " * 33_000,
+     "The fox, which had slept, jumped over the dog's house in 1,200 days. " * 1400],
+    ids=["repeats", "single quotes", "double quotes", "one word", "stops", "commas", "prose"],
+)  # fmt: skip
+async def test_the_time_grows_with_the_text_and_not_faster(text: str) -> None:
+    async def best(article: str) -> float:
+        times = []
+        for _ in range(3):
+            started = time.process_time()
+            await investigate(article)
+            times.append(time.process_time() - started)
+        return min(times)
+
+    whole, half = await best(text[:100_000]), await best(text[:50_000])
+    assert whole < 3 * half + 0.01

@@ -1,0 +1,148 @@
+"""What each site is asked and what its answers mean."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from platforms import platform
+from platforms.base import CanonicalMismatch
+from tests.unit.platforms.samples import SAMPLES
+
+WIKIPEDIA_ANSWER = {"parse": {"title": "Green tea", "pageid": 77, "revid": 1234, "text": "<p>Tea</p>"}}
+LESSWRONG_ANSWER = {"data": {"post": {"result": {"_id": "tea42", "contents": {"html": "<p>Tea</p>"}}}}}
+SUBSTACK_ANSWER = {"id": 555, "slug": "green", "audience": "everyone", "body_html": "<p>Tea</p>"}
+
+
+def parse(name: str, answer: Any) -> Any:
+    body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+    return platform(name).parse_canonical(SAMPLES[name].observation(), body)
+
+
+@pytest.mark.requirement("2.9-02")
+def test_wikipedia_is_asked_for_the_revision_seen() -> None:
+    request = platform("WIKIPEDIA").canonical_request(SAMPLES["WIKIPEDIA"].observation())
+    assert request is not None
+    assert request.method == "GET"
+    assert request.immutable
+    parts = urlsplit(request.url)
+    assert (parts.scheme, parts.netloc, parts.path) == ("https", "en.wikipedia.org", "/w/api.php")
+    assert parse_qs(parts.query) == {
+        "action": ["parse"],
+        "format": ["json"],
+        "formatversion": ["2"],
+        "prop": ["text|revid"],
+        "oldid": ["1234"],
+    }
+
+
+@pytest.mark.requirement("2.9-01")
+def test_lesswrong_is_asked_by_id() -> None:
+    request = platform("LESSWRONG").canonical_request(SAMPLES["LESSWRONG"].observation())
+    assert request is not None
+    assert request.body is not None
+    assert (request.method, request.url) == ("POST", "https://www.lesswrong.com/graphql")
+    assert dict(request.headers)["content-type"] == "application/json"
+    document = json.loads(request.body)
+    assert document["variables"] == {"id": "tea42"}
+    assert "contents { html }" in document["query"]
+
+
+@pytest.mark.requirement("2.9-03")
+def test_substack_is_asked_under_its_own_domain() -> None:
+    sample = SAMPLES["SUBSTACK"]._replace(url="https://tea.example/p/green")
+    request = platform("SUBSTACK").canonical_request(sample.observation(slug="green tea/../x"))
+    assert request is not None
+    assert request.url == "https://leaves.substack.com/api/v1/posts/green%20tea%2F..%2Fx"
+
+
+def test_x_is_not_asked() -> None:
+    site = platform("X")
+    assert site.default_endpoint is None
+    assert site.canonical_request(SAMPLES["X"].observation()) is None
+    with pytest.raises(CanonicalMismatch):
+        site.parse_canonical(SAMPLES["X"].observation(), b"{}")
+
+
+def test_equal_observations_ask_equally() -> None:
+    for name, sample in SAMPLES.items():
+        first, second = (platform(name).canonical_request(sample.observation()) for _ in range(2))
+        assert first == second
+        assert hash(first) == hash(second)
+
+
+@pytest.mark.parametrize(
+    ("name", "endpoint", "start"),
+    [
+        ("WIKIPEDIA", "http://127.0.0.1:9/{language}/api", "http://127.0.0.1:9/en/api?"),
+        ("LESSWRONG", "http://127.0.0.1:9/graphql", "http://127.0.0.1:9/graphql"),
+        ("SUBSTACK", "http://127.0.0.1:9", "http://127.0.0.1:9/api/v1/posts/green"),
+    ],
+)
+def test_the_endpoint_can_be_replaced(name: str, endpoint: str, start: str) -> None:
+    request = platform(name).canonical_request(SAMPLES[name].observation(), endpoint)
+    assert request is not None
+    assert request.url.startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("name", "metadata"),
+    [
+        ("WIKIPEDIA", {"revision_id": "1&x=2"}),
+        ("SUBSTACK", {"publication_subdomain": "evil.example/"}),
+        ("SUBSTACK", {"slug": None}),
+    ],
+)
+def test_nothing_unchecked_reaches_a_request(name: str, metadata: dict[str, Any]) -> None:
+    assert platform(name).canonical_request(SAMPLES[name].observation(**metadata)) is None
+
+
+def test_a_strange_language_reaches_no_host() -> None:
+    sample = SAMPLES["WIKIPEDIA"]._replace(external_id="evil.example/:77")
+    assert platform("WIKIPEDIA").canonical_request(sample.observation()) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("WIKIPEDIA", WIKIPEDIA_ANSWER), ("LESSWRONG", LESSWRONG_ANSWER), ("SUBSTACK", SUBSTACK_ANSWER)],
+)
+def test_a_good_answer_is_read(name: str, answer: Any) -> None:
+    page = parse(name, answer)
+    assert page.html == "<p>Tea</p>"
+    assert page.post.external_id == SAMPLES[name].external_id
+    assert page.revision_id == ("1234" if name == "WIKIPEDIA" else None)
+
+
+@pytest.mark.requirement("2.9-04")
+def test_the_site_states_the_identity() -> None:
+    assert parse("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "pageid": "78"}}).post.external_id == "en:78"
+    assert parse("SUBSTACK", {**SUBSTACK_ANSWER, "id": 556}).post.external_id == "556"
+    other = {"data": {"post": {"result": {"_id": "other", "contents": {"html": "<p>x</p>"}}}}}
+    assert parse("LESSWRONG", other).post.external_id == "other"
+
+
+ASKED = ("WIKIPEDIA", "LESSWRONG", "SUBSTACK")
+NO_ANSWERS: tuple[Any, ...] = (b"<html>", b"\xff", [], {}, None)
+BAD_ANSWERS: list[tuple[str, Any, str]] = [
+    *((name, body, "bad_answer") for name in ASKED for body in NO_ANSWERS),
+    ("WIKIPEDIA", {"error": {"code": "nosuchrevid"}}, "bad_answer"),
+    ("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "text": {"*": "x"}}}, "bad_answer"),
+    ("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "pageid": True}}, "bad_answer"),
+    ("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "revid": 1235}}, "other_revision"),
+    ("LESSWRONG", {"data": {"post": {"result": None}}, "errors": [{}]}, "bad_answer"),
+    ("LESSWRONG", {"data": {"post": {"result": {"contents": {"html": ""}}}}}, "bad_answer"),
+    ("SUBSTACK", {**SUBSTACK_ANSWER, "body_html": None}, "bad_answer"),
+    ("SUBSTACK", {**SUBSTACK_ANSWER, "id": "555"}, "bad_answer"),
+    ("SUBSTACK", {**SUBSTACK_ANSWER, "audience": "only_paid"}, "not_public"),
+]
+
+
+@pytest.mark.parametrize(("name", "answer", "reason"), BAD_ANSWERS)
+def test_other_answers_are_refused(name: str, answer: Any, reason: str) -> None:
+    with pytest.raises(CanonicalMismatch) as refusal:
+        parse(name, answer)
+    assert refusal.value.reason == reason
+    assert str(refusal.value)

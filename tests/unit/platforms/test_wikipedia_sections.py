@@ -1,0 +1,22 @@
+"""Section titles in other languages never touch English articles."""
+
+from __future__ import annotations
+
+import pytest
+
+from platforms.text import normalize
+from platforms.wikipedia_sections import ENGLISH, OTHER_LANGUAGES, excluded_sections
+
+
+def test_english_stands_alone() -> None:
+    for language in ("en", "en-GB", "EN", "", "simple", "tlh"):
+        assert excluded_sections(language) == ENGLISH
+
+
+@pytest.mark.requirement("3.9-13")
+@pytest.mark.parametrize("language", OTHER_LANGUAGES)
+def test_other_languages_add_titles_in_the_form_they_are_compared_in(language: str) -> None:
+    titles = OTHER_LANGUAGES[language]
+    assert excluded_sections(language) == ENGLISH | titles
+    assert excluded_sections(f"{language.upper()}-x") == ENGLISH | titles
+    assert all(title == normalize(title).lower() for title in titles)

@@ -1,0 +1,413 @@
+"""Logs for tests: facts as the services publish them, on tape, with their sequences."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from pydantic import JsonValue
+
+from contracts.topology import ERRATA, VIEWS
+from contracts.v1 import (
+    CanonicalUnavailable,
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    Envelope,
+    Event,
+    IntegrityAnomalyDetected,
+    InvestigationCompleted,
+    InvestigationDrafted,
+    InvestigationFailed,
+    InvestigationRequested,
+    InvestigationRetryScheduled,
+    InvestigationStarted,
+    ObservationReceived,
+    PostViewed,
+    VersionRegistered,
+    VersionSeen,
+    VersionVerified,
+    encode,
+)
+from contracts.v1 import ids as derived
+from contracts.v1.parts import (
+    Author,
+    ClaimPayload,
+    ImageOccurrence,
+    InvestigationInput,
+    ModelName,
+    Observation,
+    PostRef,
+    Prompt,
+    Provenance,
+    PublishedClaim,
+    Sighting,
+    Source,
+    TextRef,
+    Usage,
+)
+from kit.ordered import Recorded
+
+START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+FACT_CHECK = "FACT_CHECK"
+MODEL = ModelName(provider="DEMO", model="demo-catalogue", version="1")
+PROMPT = Prompt(version="v1", sha256=hashlib.sha256(b"look").hexdigest(), text="look")
+
+
+def digest(text: str) -> str:
+    """Lower-case hex SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def inline(text: str) -> TextRef:
+    """A text that travels inside its fact."""
+    return TextRef(sha256=digest(text), size_bytes=len(text.encode()), inline=text)
+
+
+TRANSCRIPT = inline("{}")
+
+
+def uid(name: str) -> UUID:
+    """The same id for the same name."""
+    return uuid5(NAMESPACE_OID, name)
+
+
+class Tape:
+    """One stream as it grows. Units: facts are one second apart unless told."""
+
+    def __init__(self, stream: str = ERRATA.name, start: datetime = START) -> None:
+        self.stream = stream
+        self.records: list[Recorded] = []
+        self.now = start
+
+    def add(self, *events: Event, at: datetime | None = None) -> None:
+        """Store facts."""
+        for event in events:
+            self.now += timedelta(seconds=1)
+            moment = at or self.now
+            envelope = Envelope(id=event.event_id(), occurred_at=moment, correlation=uid("c"), event=event)
+            self.raw(event.subject(), encode(envelope))
+
+    def raw(self, subject: str, data: bytes) -> None:
+        """Store bytes."""
+        self.records.append(Recorded(self.stream, len(self.records) + 1, subject, data, self.now))
+
+
+class Page:
+    """A post on a site, one version of it, and everything that is said about that version."""
+
+    def __init__(
+        self,
+        external_id: str,
+        text: str = "The moon is made of cheese.",
+        *,
+        platform: str = "WIKIPEDIA",
+        provenance: Provenance = "SERVER_VERIFIED",
+        pictures: int = 0,
+        html: str | None = None,
+        words: int | None = None,
+    ) -> None:
+        self.text = text
+        self.words = len(text.split()) if words is None else words
+        self.post = PostRef(platform=platform, external_id=external_id)
+        self.post_id = derived.post_id(self.post)
+        self.provenance: Provenance = provenance
+        self.html = html if html is not None else f"<p>{text}</p>"
+        self.occurrences = tuple(
+            ImageOccurrence(original_index=n, normalized_text_offset=n, source_url=f"https://img.example/{n}.png")
+            for n in range(pictures)
+        )
+        self.occurrences_hash = digest(f"{len(self.occurrences)}")
+        self.version_hash = digest(f"{digest(text)}\n{self.occurrences_hash}")
+        self.version_id = derived.version_id(self.post_id, self.version_hash)
+        self.investigation_id = derived.investigation_id(self.version_id, FACT_CHECK)
+        self.url = f"https://site.example/{external_id}"
+        self.author: Author | None = Author(
+            platform_user_id=f"u-{external_id}", display_name=f"Author of {external_id}"
+        )
+
+    @property
+    def metadata(self) -> dict[str, JsonValue]:
+        """What the reader's browser tells of the page."""
+        common: dict[str, JsonValue] = {"slug": "s", "title": "T", "author_name": "A"}
+        match self.post.platform:
+            case "X":
+                return {"author_handle": "h", "text": self.text, "media_urls": ["https://m.example/1"], "like_count": 3}
+            case "WIKIPEDIA":
+                return {"language": "en", "page_id": "7", "revision_id": "70", "title": "T"}
+            case "SUBSTACK":
+                return common | {"substack_post_id": "9", "publication_subdomain": "p"}
+            case "LESSWRONG":
+                return common | {"tags": ["one", "two"], "published_at": "2026-01-01T00:00:00Z"}
+        return {}
+
+    def sighting(self, who: str, *, provenance: Provenance | None = None, html: str | None = None) -> Sighting:
+        """What one observation says of the version."""
+        verified = (provenance or self.provenance) == "SERVER_VERIFIED"
+        page = inline(html or self.html)
+        with_html = self.post.platform != "X"
+        return Sighting(
+            observation_id=uid(f"{self.version_id}{who}"),
+            url=f"{self.url}?{who}",
+            author=self.author,
+            server_html=page if verified and with_html else None,
+            client_html=page if not verified and with_html else None,
+            metadata=self.metadata,
+        )
+
+    def observation(self, who: str) -> Observation:
+        """What one browser sent."""
+        return Observation(
+            observation_id=uid(f"{self.version_id}{who}"), post=self.post, url=self.url, text=inline(self.text)
+        )
+
+    def received(self, who: str) -> ObservationReceived:
+        return ObservationReceived(observation=self.observation(who))
+
+    def unavailable(self, who: str, reason: str = "TIMEOUT") -> CanonicalUnavailable:
+        return CanonicalUnavailable(observation=self.observation(who), reason=reason, detail="no answer")
+
+    def anomaly(self, who: str) -> IntegrityAnomalyDetected:
+        return IntegrityAnomalyDetected(
+            post_id=self.post_id,
+            post=self.post,
+            observation_id=uid(f"{self.version_id}{who}"),
+            kind="TEXT",
+            observed="a",
+            canonical="b",
+        )
+
+    def registered(self, who: str = "first", *, content: TextRef | None = None) -> VersionRegistered:
+        return VersionRegistered(
+            version_id=self.version_id,
+            post_id=self.post_id,
+            post=self.post,
+            version_hash=self.version_hash,
+            provenance=self.provenance,
+            sighting=self.sighting(who),
+            content=content or inline(self.text),
+            word_count=self.words,
+            occurrences_hash=self.occurrences_hash,
+            occurrences=self.occurrences,
+        )
+
+    def seen(self, who: str, *, html: str | None = None) -> VersionSeen:
+        return VersionSeen(
+            version_id=self.version_id,
+            post_id=self.post_id,
+            post=self.post,
+            version_hash=self.version_hash,
+            provenance=self.provenance,
+            sighting=self.sighting(who, html=html),
+        )
+
+    def verified(self, who: str = "verify") -> VersionVerified:
+        return VersionVerified(
+            version_id=self.version_id,
+            post_id=self.post_id,
+            post=self.post,
+            version_hash=self.version_hash,
+            provenance="SERVER_VERIFIED",
+            sighting=self.sighting(who, provenance="SERVER_VERIFIED"),
+        )
+
+    def requested(self, number: int = 1) -> InvestigationRequested:
+        return InvestigationRequested(
+            investigation_id=self.investigation_id,
+            version_id=self.version_id,
+            post_id=self.post_id,
+            analysis=FACT_CHECK,
+            requested_by="READER",
+            round=number,
+        )
+
+    def started(self, attempt: int = 1, *, parent: Page | None = None, prompt: Prompt = PROMPT) -> InvestigationStarted:
+        return InvestigationStarted(
+            investigation_id=self.investigation_id,
+            version_id=self.version_id,
+            post_id=self.post_id,
+            analysis=FACT_CHECK,
+            attempt=attempt,
+            worker=f"worker-{attempt}",
+            input=InvestigationInput(
+                provenance=self.provenance,
+                platform=self.post.platform,
+                url=self.url,
+                content=inline(self.text),
+                markdown_source="SERVER_HTML" if self.provenance == "SERVER_VERIFIED" else "NONE",
+                markdown=inline(f"# {self.text}") if self.provenance == "SERVER_VERIFIED" else None,
+                markdown_renderer_version="1" if self.provenance == "SERVER_VERIFIED" else None,
+                parent_investigation_id=parent.investigation_id if parent else None,
+                content_diff=inline("-old\n+new") if parent else None,
+            ),
+            prompt=prompt,
+            model=MODEL,
+        )
+
+    def claim(self, number: int) -> tuple[UUID, ClaimPayload]:
+        """One wrong sentence."""
+        text = f"Wrong sentence {number}."
+        payload = ClaimPayload(
+            text=text,
+            context=f"before {text} after",
+            summary="It is not so.",
+            reasoning="Because of **this**.",
+            sources=(Source(url="https://source.example/1", title="S", snippet="so it is"),),
+        )
+        return derived.claim_id(self.investigation_id, payload.text, payload.context), payload
+
+    def proposed(self, number: int, attempt: int = 1) -> ClaimProposed:
+        claim, payload = self.claim(number)
+        return ClaimProposed(
+            investigation_id=self.investigation_id,
+            claim_id=claim,
+            version_id=self.version_id,
+            analysis=FACT_CHECK,
+            attempt=attempt,
+            ordinal=number,
+            payload=payload,
+        )
+
+    def approved(self, number: int) -> ClaimApproved:
+        claim, payload = self.claim(number)
+        return ClaimApproved(
+            investigation_id=self.investigation_id, claim_id=claim, version_id=self.version_id, payload=payload
+        )
+
+    def rejected(self, number: int) -> ClaimRejected:
+        return ClaimRejected(
+            investigation_id=self.investigation_id, claim_id=self.claim(number)[0], gate="MODEL", reason="not so wrong"
+        )
+
+    def drafted(self, claims: int = 0, attempt: int = 1) -> InvestigationDrafted:
+        return InvestigationDrafted(
+            investigation_id=self.investigation_id,
+            attempt=attempt,
+            claim_ids=tuple(self.claim(number)[0] for number in range(claims)),
+            model=MODEL,
+            usage=Usage(input_tokens=10, output_tokens=5, total_tokens=15),
+            transcript=TRANSCRIPT,
+        )
+
+    def retry(self, attempt: int = 1) -> InvestigationRetryScheduled:
+        return InvestigationRetryScheduled(
+            investigation_id=self.investigation_id,
+            attempt=attempt,
+            failure="TRANSIENT",
+            reason="provider is busy",
+            status_code=429,
+            retry_at=START + timedelta(hours=1),
+        )
+
+    def completed(self, claims: Sequence[int] = (), attempt: int = 1) -> InvestigationCompleted:
+        return InvestigationCompleted(
+            investigation_id=self.investigation_id,
+            version_id=self.version_id,
+            post_id=self.post_id,
+            analysis=FACT_CHECK,
+            attempt=attempt,
+            model=MODEL,
+            claims=tuple(PublishedClaim(claim_id=claim, payload=payload) for claim, payload in map(self.claim, claims)),
+        )
+
+    def failed(self, number: int = 1, attempt: int = 1) -> InvestigationFailed:
+        return InvestigationFailed(
+            investigation_id=self.investigation_id,
+            version_id=self.version_id,
+            attempt=attempt,
+            round=number,
+            failure="NON_RETRYABLE",
+            reason="the key was refused",
+            status_code=401,
+        )
+
+    def investigated(self) -> tuple[Event, ...]:
+        """A whole run of ten facts: three candidates, two of which pass."""
+        return (
+            self.requested(),
+            self.started(),
+            self.proposed(0),
+            self.proposed(1),
+            self.proposed(2),
+            self.drafted(3),
+            self.approved(0),
+            self.rejected(1),
+            self.approved(2),
+            self.completed((0, 2)),
+        )
+
+    def viewed(self, viewer: str, *, network: str = "n", reporter: str | None = None, nth: int = 0) -> PostViewed:
+        return PostViewed(
+            view_id=uid(f"{self.version_id}{viewer}{network}{nth}"),
+            post_id=self.post_id,
+            version_id=self.version_id,
+            viewer_key=digest(viewer),
+            ip_range_key=digest(network),
+            reporter_key=digest(reporter) if reporter else None,
+        )
+
+
+PLATFORMS = ("WIKIPEDIA", "X", "LESSWRONG", "SUBSTACK", "ELSEWHERE")
+
+
+def mixed(posts: int, seed: int = 0, *, words: int = 60) -> tuple[Tape, Tape]:
+    """Both streams of a busy day: every kind of fact, repeats, retries, failures, edits, and disorder."""
+    draw = random.Random(seed)
+    errata, views = Tape(ERRATA.name), Tape(VIEWS.name)
+    for number in range(posts):
+        errata.add(*_life(draw, number, words))
+    for number in range(posts):
+        page = _page(draw, number, words, draw.randrange(2))
+        for nth in range(draw.randrange(6)):
+            who = f"v{draw.randrange(8)}"
+            reporter = who if draw.random() < 0.5 else None
+            views.add(page.viewed(who, network=f"n{draw.randrange(2)}", reporter=reporter, nth=nth))
+            views.now += timedelta(hours=draw.randrange(9))
+    return errata, views
+
+
+def _page(draw: random.Random, number: int, words: int, edit: int) -> Page:
+    text = " ".join(f"word{(number * 7 + n) % 997}" for n in range(words)) + f" {number} {edit}"
+    return Page(
+        f"p{number}",
+        text,
+        platform=PLATFORMS[number % len(PLATFORMS)],
+        provenance="CLIENT_FALLBACK" if number % 3 == 0 or number % len(PLATFORMS) == 1 else "SERVER_VERIFIED",
+        pictures=number % 3,
+        words=20_000 if number % 11 == 0 else None,
+    )
+
+
+def _life(draw: random.Random, number: int, words: int) -> Iterator[Event]:
+    old, new = _page(draw, number, words, 0), _page(draw, number, words, 1)
+    yield old.received("first")
+    if old.provenance == "CLIENT_FALLBACK":
+        yield old.unavailable("first")
+    if draw.random() < 0.1:
+        yield old.anomaly("first")
+    run: list[Event] = [old.registered(), *old.investigated()]
+    if draw.random() < 0.3:
+        run[3:3] = [old.retry(), old.started(2)]
+    if draw.random() < 0.2:
+        run[-1:] = [old.failed(attempt=1), old.requested(2)]
+    if draw.random() < 0.3:
+        place = draw.randrange(len(run) - 1)
+        run[place], run[place + 1] = run[place + 1], run[place]
+    for event in run:
+        yield event
+        if draw.random() < 0.1:
+            yield event
+        if draw.random() < 0.2:
+            yield old.seen(f"again{draw.randrange(3)}", html=f"<p>{draw.randrange(3)}</p>")
+    if old.provenance == "CLIENT_FALLBACK" and old.post.platform != "X":
+        yield old.verified()
+    if draw.random() < 0.5:
+        yield new.registered()
+        yield new.requested()
+        yield new.started(
+            parent=old if old.provenance == "SERVER_VERIFIED" and run[-1] == old.completed((0, 2)) else None
+        )
+        yield new.completed()

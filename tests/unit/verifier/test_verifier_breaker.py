@@ -1,0 +1,60 @@
+"""A host that keeps failing is left alone, then tried by one."""
+
+from __future__ import annotations
+
+from services.verifier.breaker import LONGEST_ASKED_PAUSE_S, Breaker
+
+
+def opened() -> Breaker:
+    breaker = Breaker(failures=3, pause_s=10.0)
+    for _ in range(3):
+        breaker.failed(0.0)
+    return breaker
+
+
+def test_closed_until_enough_failures_in_a_row() -> None:
+    breaker = Breaker(failures=3, pause_s=10.0)
+    breaker.failed(0.0)
+    breaker.failed(0.0)
+    assert breaker.admit(0.0)
+    breaker.answered()
+    breaker.failed(0.0)
+    breaker.failed(0.0)
+    assert breaker.admit(0.0)
+    breaker.failed(0.0)
+    assert not breaker.admit(0.0)
+
+
+def test_after_the_pause_one_may_try() -> None:
+    breaker = opened()
+    assert breaker.refuses(9.9)
+    assert not breaker.refuses(10.0)
+    assert breaker.admit(10.0)
+    assert not breaker.admit(10.0)
+
+
+def test_the_try_decides() -> None:
+    breaker = opened()
+    assert breaker.admit(10.0)
+    breaker.answered()
+    assert breaker.admit(10.0)
+    breaker = opened()
+    assert breaker.admit(10.0)
+    breaker.failed(11.0)
+    assert not breaker.admit(20.9)
+    assert breaker.admit(21.0)
+
+
+def test_a_try_that_never_ends_does_not_keep_it_open_for_ever() -> None:
+    breaker = opened()
+    assert breaker.admit(10.0)
+    assert breaker.admit(20.0)
+
+
+def test_a_host_that_asks_for_a_pause_gets_it_at_once_within_reason() -> None:
+    breaker = Breaker(failures=3, pause_s=10.0)
+    breaker.failed(0.0, asked_pause_s=60.0)
+    assert breaker.refuses(59.9)
+    assert not breaker.refuses(60.0)
+    breaker.failed(100.0, asked_pause_s=1e9)
+    assert not breaker.refuses(100.0 + LONGEST_ASKED_PAUSE_S)

@@ -1,0 +1,114 @@
+"""What answers mean: whether to ask again, when, and how long an outcome is believed."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.v1.parts import CanonicalPage, PostRef, TextRef
+from services.verifier.domain import (
+    Failure,
+    Lifetimes,
+    Unavailable,
+    delay_before_next,
+    failed_exchange,
+    lifetime_s,
+    refused,
+    retry_after_s,
+)
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "passing"),
+    [
+        (429, "rate_limited", True),
+        (500, "server_error", True),
+        (503, "server_error", True),
+        (404, "not_found", False),
+        (410, "not_found", False),
+        (403, "forbidden", False),
+        (400, "unexpected_status", False),
+        (204, "unexpected_status", False),
+        (304, "unexpected_status", False),
+    ],
+)
+def test_statuses(status: int, reason: str, passing: bool) -> None:
+    failure = refused(status, {}, NOW)
+    assert failure is not None
+    assert (failure.reason, failure.passing) == (reason, passing)
+
+
+def test_200_is_no_failure() -> None:
+    assert refused(200, {"retry-after": "5"}, NOW) is None
+
+
+@pytest.mark.parametrize("kind", ["connection_failed", "timeout", "bad_response", "bad_encoding", "unresolvable"])
+def test_exchanges_worth_another_try(kind: str) -> None:
+    assert failed_exchange(kind, "").passing
+
+
+@pytest.mark.parametrize("kind", ["blocked_address", "too_large", "too_many_redirects", "malformed_url", "bad_scheme"])
+def test_exchanges_not_worth_another_try(kind: str) -> None:
+    assert not failed_exchange(kind, "").passing
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("0", 0.0),
+        (" 120 ", 120.0),
+        (format_datetime(NOW + timedelta(seconds=7), usegmt=True), 7.0),
+        (format_datetime(NOW - timedelta(seconds=7), usegmt=True), 0.0),
+        ("Fri, 02 Jan 2026 03:04:15 -0000", 10.0),
+        ("", None),
+        ("-1", None),
+        ("soon", None),
+        ("1.5", None),
+        ("٣", None),
+    ],
+)
+def test_retry_after(header: str, seconds: float | None) -> None:
+    assert retry_after_s(header, NOW) == seconds
+
+
+@given(st.text())
+def test_any_retry_after_is_read_or_ignored(header: str) -> None:
+    found = retry_after_s(header, NOW)
+    assert found is None or found >= 0
+
+
+def delay(failure: Failure, tries: int, remaining_s: float = 8.0) -> float | None:
+    return delay_before_next(failure, tries, retries=3, base_s=0.2, remaining_s=remaining_s)
+
+
+def test_delays_double_and_end() -> None:
+    failure = Failure("server_error", "", passing=True)
+    assert [delay(failure, tries) for tries in (1, 2, 3, 4)] == [0.2, 0.4, 0.8, None]
+
+
+def test_what_will_not_pass_is_not_tried_again() -> None:
+    assert delay(Failure("not_found", "", passing=False), 1) is None
+
+
+def test_what_the_site_asks_for_is_granted_if_there_is_time() -> None:
+    failure = Failure("rate_limited", "", passing=True, retry_after_s=3.0)
+    assert delay(failure, 1) == 3.0
+    assert delay(failure, 1, remaining_s=3.0) is None
+    assert delay(Failure("rate_limited", "", passing=True, retry_after_s=0.0), 2) == 0.4
+
+
+def test_how_long_outcomes_are_believed() -> None:
+    lifetimes = Lifetimes(page_s=300.0, failure_s=5.0)
+    text = TextRef(sha256="0" * 64, size_bytes=0, inline="")
+    post = PostRef(platform="LESSWRONG", external_id="a")
+    page = CanonicalPage(post=post, source_url="https://a.example/", html=text, fetched_at=NOW)
+    assert lifetime_s(page, lifetimes, immutable=False) == 300.0
+    assert lifetime_s(page, lifetimes, immutable=True) == math.inf
+    assert lifetime_s(Unavailable("timeout"), lifetimes, immutable=True) == 5.0

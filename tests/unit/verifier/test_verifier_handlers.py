@@ -1,0 +1,50 @@
+"""There is always exactly one answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+
+from contracts.v1 import CanonicalFetched, CanonicalUnavailable, ObservationReceived
+from contracts.v1.parts import CanonicalPage, Observation, PostRef, TextRef
+from services.verifier.domain import Unavailable
+from services.verifier.handlers import Verifier
+
+POST = PostRef(platform="WIKIPEDIA", external_id="en:1")
+OBSERVATION = Observation(observation_id=uuid4(), post=POST, url="https://en.wikipedia.org/wiki/A")
+
+
+class FixedPages:
+    """Always the same outcome."""
+
+    def __init__(self, outcome: CanonicalPage | Unavailable) -> None:
+        self._outcome = outcome
+
+    async def page(self, observation: Observation) -> CanonicalPage | Unavailable:
+        return self._outcome
+
+
+async def facts(outcome: CanonicalPage | Unavailable) -> list[object]:
+    event = ObservationReceived(observation=OBSERVATION)
+    return [fact async for fact in Verifier(FixedPages(outcome)).on_observation_received(event, 1)]
+
+
+@pytest.mark.requirement("2.9-01")
+async def test_a_page_that_was_served() -> None:
+    page = CanonicalPage(
+        post=PostRef(platform="WIKIPEDIA", external_id="en:2"),
+        source_url="https://en.wikipedia.org/w/api.php",
+        html=TextRef(sha256="0" * 64, size_bytes=1, inline="x"),
+        revision_id="7",
+        fetched_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    assert await facts(page) == [CanonicalFetched(observation=OBSERVATION, page=page)]
+
+
+@pytest.mark.requirement("2.9-06", "2.9-14")
+async def test_a_page_that_was_not() -> None:
+    assert await facts(Unavailable("timeout", "no answer")) == [
+        CanonicalUnavailable(observation=OBSERVATION, reason="timeout", detail="no answer")
+    ]
