@@ -49,9 +49,9 @@ class Database:
         async with self._engine.begin() as connection:
             yield connection
 
-    async def session(self) -> psycopg.AsyncConnection[tuple[Any, ...]]:
+    async def session(self, *, options: str = "") -> psycopg.AsyncConnection[tuple[Any, ...]]:
         """A connection of the driver itself, outside the pool, for COPY and pipelines; the caller closes it."""
-        return await open_session(self._url, options=self._options)
+        return await open_session(self._url, options=f"{self._options} {options}")
 
     async def close(self) -> None:
         """Close all pooled connections."""

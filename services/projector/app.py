@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from analyses import ANALYSES
 from contracts.topology import ERRATA, VIEWS
 from kit.host import Host
@@ -9,7 +11,7 @@ from kit.settings import load
 from services.projector.adapters import BlobTexts, BusLog
 from services.projector.follow import Follower, Metrics
 from services.projector.settings import ProjectorSettings
-from services.projector.store import Store
+from services.projector.store import BY_KEY, Store
 
 
 async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
@@ -19,7 +21,7 @@ async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
     source = BusLog(host.bus, batch=settings.batch)
     for stream in (ERRATA, VIEWS):
         store = Store(
-            host.database("projector").session,
+            partial(host.database("projector").session, options=BY_KEY),
             BlobTexts(host.blobs),
             analyses=[analysis.kind for analysis in ANALYSES],
             ip_range_credit_cap=settings.ip_range_credit_cap,

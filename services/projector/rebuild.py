@@ -20,7 +20,7 @@ from kit.ordered import Recorded
 from services.projector.chain import GENESIS, Altered, Hole, link
 from services.projector.ports import Texts
 from services.projector.reading import Batch, read
-from services.projector.store import CREDIT_CAP, LOCK, Store
+from services.projector.store import BY_KEY, CREDIT_CAP, LOCK, Store
 
 NEXT: Final = "readmodel_next"
 OLD: Final = "readmodel_old"
@@ -78,7 +78,7 @@ async def rebuild(
     Raises: chain.LedgerBroken: the ledger has a hole or an altered fact; the live tables stay.
     """
     await create_readmodel(url, NEXT)
-    options = f"-c search_path={NEXT},ledger,operator -c synchronous_commit=off"
+    options = f"{BY_KEY} -c search_path={NEXT},ledger,operator -c synchronous_commit=off"
 
     async def connect() -> psycopg.AsyncConnection[tuple[Any, ...]]:
         return await open_session(url, options=options)

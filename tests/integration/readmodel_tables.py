@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -15,7 +16,7 @@ from contracts.v1.parts import TextRef
 from kit.database import Database, migrate, open_session
 from kit.ordered import Recorded
 from services.projector.reading import read
-from services.projector.store import Applied, Store
+from services.projector.store import BY_KEY, Applied, Store
 
 Session = psycopg.AsyncConnection[tuple[Any, ...]]
 ANALYSES = ("FACT_CHECK",)
@@ -38,7 +39,7 @@ class NoTexts:
 
 def store_at(url: str, *, cap: int = 10, texts: NoTexts | None = None) -> Store:
     """A store in the projector's role."""
-    session = Database(url, role="projector").session
+    session = partial(Database(url, role="projector").session, options=BY_KEY)
     return Store(session, texts or NoTexts(), analyses=ANALYSES, ip_range_credit_cap=cap)
 
 

@@ -65,6 +65,7 @@ class World:
     ) -> None:
         self.request = request or requested()
         self.log = MemoryLog(self.request, versions={VERSION_ID: snapshot()})
+        self.deliveries = 0
         self.texts = MemoryTexts()
         self.model = ScriptedModel(runs or ((),))
         self.investigator = Investigator(
@@ -72,8 +73,9 @@ class World:
         )
 
     async def deliver(self) -> Handled:
-        """The request is delivered once."""
-        return await handled(self.investigator.on_investigation_requested(self.request, 1), self.log)
+        """The request is delivered, for the first time or once more."""
+        self.deliveries += 1
+        return await handled(self.investigator.on_investigation_requested(self.request, self.deliveries), self.log)
 
     def told(self, kind: type[Event]) -> list[Event]:
         """Facts of a class, in the order of the log."""
@@ -148,6 +150,7 @@ async def test_a_request_delivered_again_runs_nothing() -> None:
 async def test_a_log_that_lags_is_waited_for() -> None:
     world = World()
     world.log.entries.clear()
+    world.deliveries = 1
     outcome = await world.deliver()
     assert isinstance(outcome.gave_up, Retry)
     assert outcome.gave_up.after_s < 1
@@ -221,6 +224,7 @@ async def test_a_run_that_was_cut_off_goes_on_as_the_next_attempt() -> None:
     for _ in range(2):
         world.log.publish(await anext(run))
     assert kinds(world.log.events) == ["InvestigationRequested", "InvestigationStarted", "ClaimProposed"]
+    world.deliveries = 1
     outcome = await world.deliver()
     assert kinds(outcome.facts) == ["InvestigationStarted", "InvestigationDrafted"]
     draft = outcome.facts[-1]
@@ -232,6 +236,7 @@ async def test_attempts_that_were_all_cut_off_are_given_up() -> None:
     world = World()
     for number in range(1, 5):
         world.log.publish(started(number, follows=world.log.last(started().subject())))
+    world.deliveries = 4
     (end,) = (await world.deliver()).facts
     assert isinstance(end, InvestigationFailed)
     assert (end.attempt, end.failure) == (4, "TRANSIENT")
@@ -255,6 +260,7 @@ async def test_another_round_judges_everything_anew() -> None:
     world.log.publish(failed())
     world.request = requested(round=2, follows=1)
     world.log.publish(world.request)
+    world.deliveries = 0
     outcome = await world.deliver()
     assert kinds(outcome.facts) == ["InvestigationStarted", "ClaimProposed", "InvestigationDrafted"]
     first, second = world.told(ClaimProposed)
@@ -299,5 +305,7 @@ async def test_what_is_drafted_by_another_worker_is_not_run_again() -> None:
     world.log.publish(started())
     world.log.publish(started(2, follows=2))
     world.log.publish(drafted(1, [UUID(int=1)]))
+    with pytest.raises(AlreadyThere):
+        await world.deliver()
     assert (await world.deliver()).facts == []
     assert world.model.briefs == []
