@@ -23,6 +23,7 @@ from nats.js.client import JetStreamContext
 from contracts.topology import Stream, stream_of
 from contracts.v1 import Envelope, Event, OnceEvent, decode, encode
 from kit.clock import Clock, SystemClock
+from kit.inbox import Inbox, NoReply
 
 REPLY_TO = "Errata-Reply-To"
 SUBJECT = "Errata-Subject"
@@ -86,33 +87,12 @@ class Bus:
         self.client = client
         self.jetstream: JetStreamContext = client.jetstream(timeout=RECEIPT_TIMEOUT_S)
         self.clock = clock
-        self._inbox = client.new_inbox()
-        self._waiting: dict[str, asyncio.Future[Msg]] = {}
-        self._receipts: set[asyncio.Future[Msg]] = set()
-        self._token = 0
+        self.inbox = Inbox(client)
         self._streams: dict[type[Event], Stream] = {}
 
     async def open(self) -> None:
         """Start listening for receipts and answers."""
-        await self.client.subscribe(f"{self._inbox}.*", cb=self._resolve, pending_msgs_limit=-1, pending_bytes_limit=-1)
-
-    async def disconnected(self) -> None:
-        """Give up waiting for receipts, which a lost connection does not bring any more."""
-        for future in self._receipts:
-            if not future.done():
-                future.set_exception(BusError("the connection was lost before the stream confirmed"))
-
-    async def _resolve(self, message: Msg) -> None:
-        future = self._waiting.pop(message.subject, None)
-        if future is not None and not future.done():
-            future.set_result(message)
-
-    def _expect(self) -> tuple[str, asyncio.Future[Msg]]:
-        self._token += 1
-        address = f"{self._inbox}.{self._token:x}"
-        future: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
-        self._waiting[address] = future
-        return address, future
+        await self.inbox.open()
 
     def stamp(
         self, event: Event, *, correlation: UUID, cause: UUID | None = None, reply_to: str | None = None
@@ -134,26 +114,23 @@ class Bus:
 
     async def send(self, outgoing: Outgoing) -> asyncio.Future[Msg]:
         """Put a fact on the wire and return the future of its receipt; see `receipt`."""
-        address, future = self._expect()
-        self._receipts.add(future)
-        future.add_done_callback(self._receipts.discard)
+        address, future = self.inbox.expect(RECEIPT_TIMEOUT_S)
         try:
             await self.client.publish(outgoing.subject, outgoing.data, reply=address, headers=outgoing.headers)
         except nats.errors.Error as error:
-            self._waiting.pop(address, None)
+            self.inbox.forget(address)
             raise BusError(f"{outgoing.subject} could not be sent: {error}") from error
         return future
 
-    async def receipt(self, future: asyncio.Future[Msg], *, timeout_s: float = RECEIPT_TIMEOUT_S) -> Receipt:
+    async def receipt(self, future: asyncio.Future[Msg]) -> Receipt:
         """Wait until the stream confirms.
 
         Raises: AlreadyThere: a once-event came too late. BusError: refused, or no confirmation in time.
         """
         try:
-            async with asyncio.timeout(timeout_s):
-                message = await future
-        except TimeoutError:
-            raise BusError("the stream did not confirm in time") from None
+            message = await future
+        except NoReply as error:
+            raise BusError(f"the stream did not confirm: {error}") from None
         if (message.headers or {}).get("Status") == "503":
             raise BusError("no stream takes this subject; run `openerrata topology apply`")
         answer = json.loads(message.data)
@@ -184,15 +161,14 @@ class Bus:
 
         Raises: Rejected: a service refused it for good. NoAnswer: nobody answered in time. BusError: see `publish`.
         """
-        address, future = self._expect()
+        address, future = self.inbox.expect(timeout_s, outlives_connection=True)
         try:
-            async with asyncio.timeout(timeout_s):
-                await self.publish(event, correlation=correlation, reply_to=address)
-                message = await future
-        except TimeoutError:
+            await self.publish(event, correlation=correlation, reply_to=address)
+            message = await future
+        except NoReply:
             raise NoAnswer(f"no answer within {timeout_s:g} s") from None
         finally:
-            self._waiting.pop(address, None)
+            self.inbox.forget(address)
         headers = message.headers or {}
         if REJECTED in headers:
             raise Rejected(headers[REJECTED])
@@ -244,7 +220,7 @@ async def connect(
 
     async def disconnected() -> None:
         if bus is not None:
-            await bus.disconnected()
+            bus.inbox.connection_lost()
 
     broker = NatsBroker(url, disconnected_cb=disconnected, **options)
     client = await broker.connect()

@@ -62,11 +62,15 @@ class DeadLetter:
 
 
 class Delivery:
-    """Feeds messages to handlers and their facts to the log."""
+    """Feeds messages to handlers and their facts to the log.
 
-    def __init__(self, bus: Bus, telemetry: Telemetry) -> None:
+    `ack_wait_s` replaces the consumers' own; it must be what the topology was applied with.
+    """
+
+    def __init__(self, bus: Bus, telemetry: Telemetry, *, ack_wait_s: float | None = None) -> None:
         self._bus = bus
         self._telemetry = telemetry
+        self._ack_wait_s = ack_wait_s
 
     def subscribe(self, consumer: Consumer, handler: Handler, *, slots: int | None = None) -> None:
         """Handle a consumer's messages, `slots` at a time; call before `start`."""
@@ -102,7 +106,7 @@ class Delivery:
         began = time.perf_counter()
         outcome = "ok"
         said = {"consumer": consumer.name, "sequence": sequence, "attempt": attempt}
-        heartbeat = _Heartbeat(message, consumer.ack_wait_s / 3)
+        heartbeat = _Heartbeat(message, (self._ack_wait_s or consumer.ack_wait_s) / 3)
         try:
             if attempt > consumer.attempts:
                 raise Reject(f"gave up after {consumer.attempts} attempts")

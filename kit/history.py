@@ -52,11 +52,10 @@ async def latest(bus: Bus, *subjects: str) -> list[Past]:
 
 
 async def _direct_get(bus: Bus, request: dict[str, object]) -> tuple[list[Past], int]:
-    client = bus.client
     done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     found: list[Past] = []
 
-    async def take(message: Msg) -> None:
+    def take(message: Msg) -> None:
         headers = message.headers or {}
         status = headers.get("Status")
         if done.done():
@@ -73,14 +72,13 @@ async def _direct_get(bus: Bus, request: dict[str, object]) -> tuple[list[Past],
         else:
             done.set_exception(Retry(1.0, f"the log answered {status} {headers.get('Description', '')}"))
 
-    inbox = client.new_inbox()
-    subscription = await client.subscribe(inbox, cb=take, pending_msgs_limit=-1, pending_bytes_limit=-1)
+    inbox = bus.inbox.collect(take)
     try:
-        await client.publish(f"$JS.API.DIRECT.GET.{ERRATA.name}", json.dumps(request).encode(), reply=inbox)
+        await bus.client.publish(f"$JS.API.DIRECT.GET.{ERRATA.name}", json.dumps(request).encode(), reply=inbox)
         async with asyncio.timeout(TIMEOUT_S):
             pending = await done
     except (TimeoutError, nats.errors.Error) as error:
         raise Retry(1.0, f"the log could not be read: {error or 'timeout'}") from error
     finally:
-        await subscription.unsubscribe()
+        bus.inbox.forget(inbox)
     return sorted(found, key=lambda past: past.sequence), pending

@@ -6,6 +6,7 @@ Whether services share a process or have one each is decided by who starts them;
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -45,7 +46,7 @@ class Host:
     model: Model
     user_keys: UserKeys
     public_url: str = ""
-    worker: str = field(default_factory=lambda: f"{socket.gethostname()}-{monotonic():.0f}")
+    worker: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{monotonic():.0f}")
     _databases: dict[Role, Database] = field(default_factory=dict)
     _loops: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)

@@ -23,8 +23,8 @@ from nats.js.api import ConsumerConfig, DeliverPolicy
 from kit.bus import Bus
 
 BUFFER = 20_000
-CROWDED = 16
-LINGER_S = 0.01
+CROWDED = 4
+LINGER_S = 0.02
 RESTART_S = 0.5
 HEARTBEAT_S = 0.5
 """The client notices a lost consumer by two to four missing heartbeats; its default of 5 s means 20 s of silence."""
@@ -46,10 +46,11 @@ class Recorded:
 class OrderedLog:
     """A stream from the sequence `start` on, in order, without an end."""
 
-    def __init__(self, bus: Bus, stream: str, start: int, *, subject: str = ">") -> None:
+    def __init__(self, bus: Bus, stream: str, start: int, *, subject: str = ">", linger_s: float = LINGER_S) -> None:
         self._bus = bus
         self._stream = stream
         self._subject = subject
+        self._linger_s = linger_s
         self._last = max(start, 1) - 1
         self._buffer: deque[Recorded] = deque()
         self._arrived = asyncio.Event()
@@ -73,8 +74,8 @@ class OrderedLog:
                 )
                 while True:
                     while self._buffer:
-                        if crowded and len(self._buffer) < limit:
-                            await asyncio.sleep(LINGER_S)
+                        if crowded and self._linger_s and len(self._buffer) < limit:
+                            await asyncio.sleep(self._linger_s)
                         batch = [self._buffer.popleft() for _ in range(min(limit, len(self._buffer)))]
                         self._last = batch[-1].sequence
                         self._drained.set()

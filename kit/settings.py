@@ -22,6 +22,11 @@ class Infrastructure(BaseSettings):
     nats_url: str | None = None
     nats_monitor_url: str | None = None
     nats_replicas: int = Field(default=1, ge=1, le=5)
+    ack_wait_s: float | None = Field(
+        default=None,
+        ge=1,
+        description="after how long the work of a silent worker is given to another; as declared if unset",
+    )
     database_url: str | None = None
     s3_endpoint: str | None = None
     s3_access_key: str | None = None

@@ -61,23 +61,26 @@ def stream_config(stream: Stream, replicas: int) -> StreamConfig:
     )
 
 
-def consumer_config(consumer: Consumer) -> ConsumerConfig:
-    """How a consumer is declared: unlimited deliveries, because the server would give up silently."""
+def consumer_config(consumer: Consumer, ack_wait_s: float | None = None) -> ConsumerConfig:
+    """How a consumer is declared: unlimited deliveries, because the server would give up silently.
+
+    `ack_wait_s` replaces the consumer's own.
+    """
     return ConsumerConfig(
         name=consumer.name,
         durable_name=consumer.name,
         filter_subject=consumer.filter,
         ack_policy=AckPolicy.EXPLICIT,
-        ack_wait=consumer.ack_wait_s,
+        ack_wait=ack_wait_s or consumer.ack_wait_s,
         max_deliver=-1,
         max_ack_pending=consumer.max_ack_pending,
         deliver_policy=DeliverPolicy.ALL,
     )
 
 
-async def apply(bus: Bus, *, replicas: int = 1) -> list[Difference]:
+async def apply(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = None) -> list[Difference]:
     """Make the broker agree with the declaration; what was different is returned."""
-    changed = [item async for item in differences(bus, replicas=replicas)]
+    changed = [item async for item in differences(bus, replicas=replicas, ack_wait_s=ack_wait_s)]
     names = {item.thing for item in changed}
     js = bus.jetstream
     for stream in STREAMS:
@@ -85,14 +88,14 @@ async def apply(bus: Bus, *, replicas: int = 1) -> list[Difference]:
             await _put_stream(js, stream_config(stream, replicas))
     for consumer in CONSUMERS:
         if f"consumer {consumer.name}" in names:
-            await js.add_consumer(stream_of(consumer.event).name, consumer_config(consumer))
+            await js.add_consumer(stream_of(consumer.event).name, consumer_config(consumer, ack_wait_s))
     for bucket in BUCKETS:
         if f"bucket {bucket.name}" in names:
             await _put_bucket(js, bucket, replicas)
     return changed
 
 
-async def differences(bus: Bus, *, replicas: int = 1) -> AsyncIterator[Difference]:
+async def differences(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = None) -> AsyncIterator[Difference]:
     """Compare the broker with the declaration, one difference at a time."""
     js = bus.jetstream
     for stream in STREAMS:
@@ -107,7 +110,7 @@ async def differences(bus: Bus, *, replicas: int = 1) -> AsyncIterator[Differenc
             if want != have:
                 yield Difference(f"stream {stream.name}", f"{field}={want}", f"{field}={have}")
     for consumer in CONSUMERS:
-        target = consumer_config(consumer)
+        target = consumer_config(consumer, ack_wait_s)
         try:
             config = (await js.consumer_info(stream_of(consumer.event).name, consumer.name)).config
         except nats.js.errors.NotFoundError:
@@ -130,12 +133,12 @@ async def differences(bus: Bus, *, replicas: int = 1) -> AsyncIterator[Differenc
             yield Difference(f"bucket {bucket.name}", f"ttl={bucket.ttl_s}s", f"ttl={ttl_s:g}s")
 
 
-async def require(bus: Bus, *, replicas: int = 1) -> None:
+async def require(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = None) -> None:
     """Refuse to work on a broker that is not as declared.
 
     Raises: TopologyMissing: naming the first difference and the command that mends it.
     """
-    async for item in differences(bus, replicas=replicas):
+    async for item in differences(bus, replicas=replicas, ack_wait_s=ack_wait_s):
         raise TopologyMissing(
             f"{item.thing}: wanted {item.wanted}, found {item.found}; run `openerrata topology apply`"
         )

@@ -78,7 +78,7 @@ def unseal(masters: tuple[MasterKey, ...], subject: UUID, sealed: bytes) -> str:
         if master.key_id == key_id:
             try:
                 return AESGCM(master.secret).decrypt(nonce, ciphertext, subject.bytes).decode()
-            except InvalidTag:
+            except (InvalidTag, ValueError):  # ValueError: too short to hold a nonce
                 break
     raise KeyUnusable("the user's key cannot be opened")
 

@@ -96,7 +96,10 @@ async def _broker(bus: Bus, found: Surroundings) -> Finding:
 
 
 async def _topology(bus: Bus) -> Finding:
-    wrong = [item async for item in topology.differences(bus, replicas=load(Infrastructure).nats_replicas)]
+    wanted = load(Infrastructure)
+    wrong = [
+        item async for item in topology.differences(bus, replicas=wanted.nats_replicas, ack_wait_s=wanted.ack_wait_s)
+    ]
     if wrong:
         listed = "; ".join(f"{item.thing}: {item.found}, wanted {item.wanted}" for item in wrong)
         return Finding(False, listed, "run `openerrata topology apply`")

@@ -59,14 +59,14 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
     async with AsyncExitStack() as stack:
         bus = await stack.enter_async_context(connect(found.nats_url, name=f"openerrata {' '.join(plan.services)}"))
         if found.stack is not None:
-            await topology.apply(bus, replicas=infrastructure.nats_replicas)
-        await topology.require(bus, replicas=infrastructure.nats_replicas)
+            await topology.apply(bus, replicas=infrastructure.nats_replicas, ack_wait_s=infrastructure.ack_wait_s)
+        await topology.require(bus, replicas=infrastructure.nats_replicas, ack_wait_s=infrastructure.ack_wait_s)
         if not plan.unsafe_broker:
             await topology.require_durable(bus, found.nats_monitor_url)
         telemetry = Telemetry()
         host = Host(
             bus=bus,
-            delivery=Delivery(bus, telemetry),
+            delivery=Delivery(bus, telemetry, ack_wait_s=infrastructure.ack_wait_s),
             blobs=Blobs(found.blobs),
             clock=SystemClock(),
             telemetry=telemetry,
@@ -83,6 +83,7 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
             server = HttpServer(operations(host), bind("127.0.0.1", infrastructure.ops_port))
             await server.start()
             stack.push_async_callback(server.stop)
+            log.info("operations", url=server.url)
         if model.labelled_demo and {"investigator", "validator"} & set(plan.services):
             log.warning("demo model: answers come from a small offline catalogue, not from a model")
         yield host

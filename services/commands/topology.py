@@ -41,14 +41,17 @@ def show() -> None:
 def apply(data_dir: Path, dry_run: bool) -> None:
     """Make the broker agree with the code. Safe to repeat."""
 
-    async def main(url: str, replicas: int) -> list[topology.Difference]:
+    wanted = load(Infrastructure)
+
+    async def main(url: str) -> list[topology.Difference]:
         async with connect(url, name="openerrata-topology") as bus:
+            replicas, ack_wait_s = wanted.nats_replicas, wanted.ack_wait_s
             if dry_run:
-                return [item async for item in topology.differences(bus, replicas=replicas)]
-            return await topology.apply(bus, replicas=replicas)
+                return [item async for item in topology.differences(bus, replicas=replicas, ack_wait_s=ack_wait_s)]
+            return await topology.apply(bus, replicas=replicas, ack_wait_s=ack_wait_s)
 
     with servers(data_dir) as found:
-        changed = run(main(found.nats_url, load(Infrastructure).nats_replicas))
+        changed = run(main(found.nats_url))
     for item in changed:
         click.echo(f"{'would change' if dry_run else 'changed'}: {item.thing}: {item.found} → {item.wanted}")
     if not changed:

@@ -92,7 +92,7 @@ class Concluder:
         self._last = mark
         marker = asyncio.create_task(self._keep_mark(marks))
         try:
-            async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1).batches():
+            async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1, linger_s=0).batches():
                 await self._fold(batch)
         finally:
             marker.cancel()

@@ -39,8 +39,8 @@ LOCK: Final = 0x70726F6A
 BY_KEY: Final = (
     "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
 )
-"""Options of a store's connection. Everything here is found by its key, so plans are made once; one made while the tables
-were empty must not be a scan that is kept when they have grown."""
+"""Options of a store's connection. Everything here is found by its key, so plans are made once; one made while the
+tables were empty must not be a scan that is kept when they have grown."""
 CREDIT_CAP: Final = 10
 
 log = structlog.get_logger(__name__)
@@ -69,7 +69,7 @@ class _Begun:
 class _Work:
     """What is to be written: rows by name, and the posts and investigations whose candidates may have changed."""
 
-    statements: Sequence[writes.Write]
+    writer: writes.Writer
     rows: Mapping[str, Any]
     posts: Sequence[UUID] = ()
     investigations: Sequence[UUID] = ()
@@ -101,6 +101,8 @@ class Store:
         """The connection, opened again if it was lost."""
         if self._connection is None or self._connection.closed:
             self._connection = await self._connect()
+            for writer in (writes.ERRATA, writes.VIEWS):
+                await self._connection.execute(writer.definition)
         return self._connection
 
     async def close(self) -> None:
@@ -168,8 +170,7 @@ class Store:
             if start:
                 batch = batch.part(start, len(batch.records))
             _expect_no_hole(batch, begun.position)
-            if self._appends:
-                await ledger.append(db.cursor(), batch, begun.hash, begun.held_until)
+            fresh = await ledger.fresh(db, batch, begun.hash, begun.held_until) if self._appends else []
             outcomes["undecodable"] = len(batch.records) - len(batch.facts)
             facts: list[Fact] = []
             seen: set[UUID] = set()
@@ -187,6 +188,8 @@ class Store:
             else:
                 work = await self._errata(db, batch.stream, facts, texts, outcomes, parked=begun.parked)
             async with db.pipeline():
+                if fresh:
+                    await ledger.append(db, fresh)
                 await self._write(db, work)
                 await db.execute(writes.POSITION, (batch.stream, batch.records[-1].sequence))
         return Applied(batch.records[-1].sequence, +outcomes)
@@ -248,12 +251,9 @@ class Store:
         return _Work(writes.ERRATA, rows, tuple(posts), tuple(lives.changed))
 
     async def _write(self, db: Connection, work: _Work) -> None:
-        documents = {name: as_json(rows) for name, rows in work.rows.items() if name in writes.NAMES and rows}
-        cursor = db.cursor()
-        for write in work.statements:
-            document = documents.get(write.rows)
-            if document is not None:
-                await cursor.execute(write.statement, (document,))
+        documents = [as_json(rows) if (rows := work.rows.get(name)) else None for name in work.writer.takes]
+        if any(documents):
+            await db.execute(work.writer.call, documents)
         if self.derives:
             await self._candidates(db, work.posts, work.investigations)
 

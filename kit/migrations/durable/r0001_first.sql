@@ -22,6 +22,11 @@ BEGIN
     END LOOP;
 END $$;
 
+DO $$
+BEGIN
+    EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO errata_projector', current_database());
+END $$;
+
 CREATE SCHEMA IF NOT EXISTS operator;
 
 CREATE TABLE ledger.fact (
