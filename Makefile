@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
+# uv fetches in parallel, which pip cannot; it is told of an index that pip's own variable names.
+INSTALL := UV_DEFAULT_INDEX=$${UV_DEFAULT_INDEX:-$$PIP_INDEX_URL} $(BIN)/uv pip install --quiet --python $(BIN)/python
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
@@ -40,6 +42,7 @@ requirements: $(VENV)/dev.stamp ## List requirement rows that no test shows
 
 lock: ## Pin every dependency with its hashes
 	$(PIP) install --quiet pip-tools
+	$(BIN)/pip-compile $(LOCK) --output-file requirements/install.txt requirements/install.in
 	$(BIN)/pip-compile $(LOCK) --extra install --output-file requirements/run.txt pyproject.toml
 	$(BIN)/pip-compile $(LOCK) --extra install --extra dev --constraint requirements/run.txt \
 	    --output-file requirements/dev.txt pyproject.toml
@@ -56,13 +59,17 @@ $(VENV)/bin/python:
 	    { echo "OpenErrata needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(VENV)/bin/python
+$(BIN)/uv: requirements/install.txt | $(VENV)/bin/python
+	@$(PIP) install --quiet --no-deps --require-hashes -r requirements/install.txt
+	@touch $@
+
+$(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(BIN)/uv
 	@echo "installing pinned dependencies into $(VENV) (once)"
-	@$(PIP) install --quiet --no-deps --require-hashes --no-compile -r requirements/run.txt
-	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@$(INSTALL) --no-deps --require-hashes -r requirements/run.txt
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 	@echo "installing pinned development tools into $(VENV) (once)"
-	@$(PIP) install --quiet --no-deps --require-hashes --no-compile -r requirements/dev.txt
+	@$(INSTALL) --no-deps --require-hashes -r requirements/dev.txt
 	@touch $@
