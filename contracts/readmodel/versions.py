@@ -61,6 +61,7 @@ post_version: Final = Table(
     at("first_seen_at"),
     at("last_seen_at"),
     number("seen_count"),
+    uuid("correlation"),
     UniqueConstraint("post_id", "version_hash"),
     UniqueConstraint("post_id", "content_hash", "occurrences_hash"),
     Index("post_version_newest_idx", "post_id", sql("last_seen_at DESC"), sql("id DESC")),

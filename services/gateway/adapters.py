@@ -14,7 +14,7 @@ from contracts.v1 import Event
 from contracts.v1.parts import TextRef
 from kit.blobs import Blobs
 from kit.bus import AlreadyThere, Bus, BusError, Rejected
-from kit.errors import Retry
+from kit.errors import Reject, Retry
 from kit.history import latest
 from kit.models.base import KeyAccepted, Model
 from kit.positions import Positions
@@ -46,7 +46,7 @@ class BusFacts:
     async def _standing_at(self, subject: str) -> int:
         try:
             return (await latest(self._bus, subject))[-1].sequence
-        except (Retry, IndexError) as error:
+        except (Retry, Reject, IndexError) as error:
             raise Unavailable(f"broker: {error}") from error
 
     async def ask(self, event: Event, correlation: UUID) -> Answered:
@@ -114,12 +114,23 @@ class ServerVitals:
 
     async def broken(self) -> tuple[str, ...]:
         """Names of what does not answer within two seconds."""
-        checks = {"broker": self._ping(), "database": self._reads.alive()}
-        limited = (asyncio.wait_for(check, VITAL_TIMEOUT_S) for check in checks.values())
-        outcomes = await asyncio.gather(*limited, return_exceptions=True)
-        return tuple(name for name, outcome in zip(checks, outcomes, strict=True) if isinstance(outcome, Exception))
+        checks = {
+            "broker": asyncio.create_task(self._ping()),
+            "database": asyncio.create_task(self._reads.alive()),
+        }
+        await asyncio.wait(checks.values(), timeout=VITAL_TIMEOUT_S)
+        return tuple(name for name, check in checks.items() if not _succeeded(check))
 
     async def _ping(self) -> None:
         await self._bus.client.flush()
         if not self._bus.client.is_connected:  # a flush while reconnecting succeeds without having asked anybody
             raise Unavailable("broker: not connected")
+
+
+def _succeeded(check: asyncio.Task[None]) -> bool:
+    """A check that still runs is given up, not waited for: the driver would try for seconds to cancel its query."""
+    if not check.done():
+        check.add_done_callback(lambda late: late.cancelled() or late.exception())
+        check.cancel()
+        return False
+    return check.exception() is None

@@ -1,7 +1,8 @@
 """`post.investigateNow`: who may start a run, and that it starts once.
 
 A reader's own key is kept before the run is asked for and only for a run that does not exist yet: nobody can slip a
-key, good or bad, under a run that somebody else pays for.
+key, good or bad, under a run that somebody else pays for. The run goes by the id of the observation that led to it, so
+one id leads through all logs from the page view to the published claim.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class Requests:
         )
         if user_key is not None:
             await self._user_keys.attach(request.investigation_id, user_key)
-        await self._facts.caught_up(await self._facts.tell(request, call.correlation))
+        correlation = standing.correlation or call.correlation
+        await self._facts.caught_up(await self._facts.tell(request, correlation))
         return Queued(investigation_id=str(request.investigation_id), status="PENDING", provenance=provenance)
 
 

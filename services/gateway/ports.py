@@ -101,11 +101,12 @@ InvestigationState = Complete | Running | Broken
 
 @dataclass(frozen=True, slots=True)
 class VersionView:
-    """What a reader of a version is shown."""
+    """What a reader of a version is shown. `correlation` is the id under which the version came to be known."""
 
     post_id: UUID
     complete: Complete | None
     prior: Prior | None
+    correlation: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ class Standing:
     word_count: int
     provenance: Provenance
     investigation: InvestigationState | None
+    correlation: UUID | None = None
 
 
 class Reads(Protocol):

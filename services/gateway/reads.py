@@ -33,7 +33,7 @@ from services.gateway.ports import (
 )
 
 _VIEW: Final = text("""
-    SELECT v.post_id, d.investigation_id, d.provenance, d.checked_at, d.claims,
+    SELECT v.post_id, v.correlation, d.investigation_id, d.provenance, d.checked_at, d.claims,
            e.investigation_id AS prior_id, e.claims AS prior_claims
     FROM post_version v
     LEFT JOIN investigation_doc d ON d.post_version_id = v.id AND d.analysis = :analysis
@@ -62,7 +62,7 @@ _INVESTIGATION: Final = text("""
 """)
 
 _STANDING: Final = text("""
-    SELECT v.post_id, v.server_verified_at, b.word_count, i.id AS investigation_id
+    SELECT v.post_id, v.correlation, v.server_verified_at, b.word_count, i.id AS investigation_id
     FROM post_version v
     JOIN content_blob b ON b.content_hash = v.content_hash
     LEFT JOIN investigation i ON i.post_version_id = v.id AND i.analysis = :analysis
@@ -119,7 +119,7 @@ class SqlReads:
         complete = None
         if row["investigation_id"] is not None:
             complete = Complete(row["investigation_id"], row["provenance"], _claims(row["claims"]), row["checked_at"])
-        return VersionView(row["post_id"], complete, _prior(row))
+        return VersionView(row["post_id"], complete, _prior(row), row["correlation"])
 
     async def investigation(self, investigation_id: UUID) -> InvestigationState | None:
         """One investigation with its progress."""
@@ -133,7 +133,8 @@ class SqlReads:
             return None
         known = row["investigation_id"]
         investigation = None if known is None else await self.investigation(known)
-        return Standing(row["post_id"], row["word_count"], _provenance(row["server_verified_at"]), investigation)
+        provenance = _provenance(row["server_verified_at"])
+        return Standing(row["post_id"], row["word_count"], provenance, investigation, row["correlation"])
 
     async def claim_counts(self, keys: Sequence[VersionKey]) -> Sequence[int | None]:
         """Findings per version; their ids derive from the keys, so this is one read by key."""

@@ -37,7 +37,7 @@ from services.gateway.ports import Call, Clock, Complete, Facts, Prior, Reads, R
 _INVESTIGATED: Final = TypeAdapter(Investigated)
 _UNKNOWN: Final = NotInvestigated(prior_investigation_result=None)
 
-Remembered = tuple[UUID, bytes]
+Remembered = tuple[UUID, UUID | None, bytes]
 
 
 class Viewing:
@@ -56,13 +56,13 @@ class Viewing:
             return _UNKNOWN
         finished = self._finished.get(version_id)
         if finished is not None:
-            post_id, answer = finished
-            await self._viewed(post_id, version_id, call)
+            post_id, correlation, answer = finished
+            await self._viewed(post_id, version_id, correlation, call)
             return answer
         view = await self._reads.view(version_id)
         if view is None:
             return _UNKNOWN
-        await self._viewed(view.post_id, version_id, call)
+        await self._viewed(view.post_id, version_id, view.correlation, call)
         return self._answer(version_id, view)
 
     def _answer(self, version_id: UUID, view: VersionView) -> NotInvestigated | bytes:
@@ -70,10 +70,10 @@ class Viewing:
             return NotInvestigated(prior_investigation_result=_prior(view.prior))
         result = Investigated(provenance=view.complete.provenance, claims=_claims(view.complete))
         answer = _INVESTIGATED.dump_json(result, by_alias=True)
-        self._finished.put(version_id, (view.post_id, answer))
+        self._finished.put(version_id, (view.post_id, view.correlation, answer))
         return answer
 
-    async def _viewed(self, post_id: UUID, version_id: UUID, call: Call) -> None:
+    async def _viewed(self, post_id: UUID, version_id: UUID, correlation: UUID | None, call: Call) -> None:
         caller = call.caller
         viewer = viewer_key(caller.instance_key_hash, caller.address, caller.user_agent)
         event = PostViewed(
@@ -84,7 +84,7 @@ class Viewing:
             ip_range_key=ip_range_key(ip_range_prefix(caller.address)),
             reporter_key=None if caller.instance_key_hash is None else viewer,
         )
-        await self._facts.tell(event, call.correlation)
+        await self._facts.tell(event, correlation or call.correlation)
 
 
 class Statuses:
@@ -139,4 +139,4 @@ def _prior(prior: Prior | None) -> PriorResult | None:
 
 
 def _weight(remembered: Remembered) -> int:
-    return len(remembered[1]) + 256
+    return len(remembered[2]) + 256

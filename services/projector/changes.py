@@ -92,6 +92,7 @@ class Version:
     first_seen_at: datetime
     last_seen_at: datetime
     seen_count: int
+    correlation: UUID
 
 
 @dataclass(slots=True)

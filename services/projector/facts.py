@@ -40,6 +40,7 @@ class Fact:
     sequence: int
     id: UUID
     at: datetime
+    correlation: UUID
     event: Event
 
 

@@ -151,6 +151,7 @@ def _registered(draft: _Draft, fact: Fact, event: VersionRegistered) -> None:
             fact.at,
             earlier.last_seen_at if earlier else fact.at,
             earlier.seen_count if earlier else 0,
+            fact.correlation,
         )
         _content(draft, fact, event)
     _sighting(draft, fact, event)

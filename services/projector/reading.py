@@ -71,7 +71,8 @@ def read_one(record: Recorded) -> Fact:
     """Decode one message. Raises: Undecodable."""
     envelope = decode(record.subject, record.data)
     at = envelope.occurred_at
-    return Fact(record.sequence, envelope.id, at if at.tzinfo is UTC else at.astimezone(UTC), envelope.event)
+    at = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return Fact(record.sequence, envelope.id, at, envelope.correlation, envelope.event)
 
 
 def stored(facts: Iterable[Fact]) -> dict[str, TextRef]:

@@ -7,8 +7,9 @@ The projector may run meanwhile: it waits while the schemas change places, and f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+import gc
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -86,7 +87,8 @@ async def rebuild(
     store = Store(connect, texts, analyses=analyses, ip_range_credit_cap=ip_range_credit_cap, appends=False)
     store.derives = False
     try:
-        done = await _replay(store, await connect(), progress)
+        with _uncollected():
+            done = await _replay(store, await connect(), progress)
         db = await store.connection()
         await _derive_all(store)
         store.derives = True
@@ -101,6 +103,18 @@ async def rebuild(
     finally:
         await store.close()
     return done
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Facts hold no cycles, and looking for some in millions of them takes a fifth of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 async def _replay(store: Store, reader: psycopg.AsyncConnection[tuple[Any, ...]], progress: Progress) -> int:

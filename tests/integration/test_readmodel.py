@@ -155,7 +155,8 @@ async def test_rules_that_rows_keep(database_url: str) -> None:
         assert (
             await refuses(
                 db,
-                f"UPDATE investigation SET input_id = NULL, prompt_hash = NULL, provider = NULL, model = NULL WHERE {mine}",
+                f"""UPDATE investigation SET input_id = NULL, prompt_hash = NULL, provider = NULL, model = NULL
+                WHERE {mine}""",
             )
             == "investigation_started_check"
         )
@@ -188,7 +189,8 @@ async def test_rules_that_rows_keep(database_url: str) -> None:
         assert (
             await refuses(
                 db,
-                """INSERT INTO post (id, platform, external_id, url, view_count, unique_view_score, created_at, updated_at)
+                """INSERT INTO post
+                (id, platform, external_id, url, view_count, unique_view_score, created_at, updated_at)
             SELECT gen_random_uuid(), platform, external_id, url, 0, 0, created_at, updated_at FROM post""",
             )
             == "post_platform_external_id_key"

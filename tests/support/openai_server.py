@@ -92,6 +92,10 @@ class OpenAIServer:
         """Add turns to be played in order."""
         self.turns += turns
 
+    def turn(self, request: Request) -> Turn:
+        """What this request is answered with."""
+        return self.turns.pop(0) if self.turns else HttpError(500)
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request per connection; `left` is set when a client hangs up."""
         watching: list[asyncio.Task[None]] = []
@@ -100,8 +104,7 @@ class OpenAIServer:
                 request = await _read(reader)
                 self.requests.append(request)
                 watching.append(asyncio.create_task(self._watch(reader)))
-                turn = self.turns.pop(0) if self.turns else HttpError(500)
-                await self._play(turn, f"resp_{len(self.requests)}", request, writer)
+                await self._play(self.turn(request), f"resp_{len(self.requests)}", request, writer)
         finally:
             for task in watching:
                 task.cancel()
@@ -155,9 +158,9 @@ class OpenAIServer:
 
 
 @asynccontextmanager
-async def openai_server() -> AsyncIterator[OpenAIServer]:
+async def openai_server(fake: OpenAIServer | None = None) -> AsyncIterator[OpenAIServer]:
     """A server on a free port, stopped at the end together with whatever it was still sending."""
-    fake = OpenAIServer()
+    fake = fake or OpenAIServer()
     server = await asyncio.start_server(fake.serve, "127.0.0.1", 0)
     fake.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     try:

@@ -158,6 +158,7 @@ CREATE TABLE post_version (
     first_seen_at timestamptz NOT NULL,
     last_seen_at timestamptz NOT NULL,
     seen_count integer NOT NULL,
+    correlation uuid NOT NULL,
     CONSTRAINT post_version_pkey PRIMARY KEY (id),
     CONSTRAINT post_version_post_id_version_hash_key UNIQUE (post_id, version_hash),
     CONSTRAINT post_version_post_id_content_hash_occurrences_hash_key UNIQUE (post_id, content_hash, occurrences_hash),
@@ -222,6 +223,7 @@ CREATE TABLE investigation (
  WITH (fillfactor = 70);
 CREATE INDEX investigation_parent_investigation_id_idx ON investigation (parent_investigation_id);
 CREATE INDEX investigation_status_idx ON investigation (status);
+CREATE INDEX investigation_selected_idx ON investigation (analysis, queued_at) WHERE requested_by = 'SELECTOR';
 
 CREATE TABLE lesswrong_version_meta (
     post_version_id uuid NOT NULL,
@@ -560,9 +562,11 @@ CREATE TRIGGER immutable BEFORE UPDATE ON source FOR EACH ROW EXECUTE FUNCTION r
 
 -- A version keeps its content, and is verified once.
 CREATE TRIGGER content_is_fixed BEFORE UPDATE ON post_version FOR EACH ROW
-    WHEN ((old.id, old.post_id, old.version_hash, old.content_hash, old.occurrences_hash, old.first_seen_at)
+    WHEN ((old.id, old.post_id, old.version_hash, old.content_hash, old.occurrences_hash, old.first_seen_at,
+            old.correlation)
         IS DISTINCT FROM
-        (new.id, new.post_id, new.version_hash, new.content_hash, new.occurrences_hash, new.first_seen_at))
+        (new.id, new.post_id, new.version_hash, new.content_hash, new.occurrences_hash, new.first_seen_at,
+            new.correlation))
     EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER verified_once BEFORE UPDATE ON post_version FOR EACH ROW
     WHEN (old.server_verified_at IS NOT NULL AND new.server_verified_at IS DISTINCT FROM old.server_verified_at)

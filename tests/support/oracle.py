@@ -1,0 +1,189 @@
+"""What a system holds, read behind its back: every row, every fact, and whether all work is done.
+
+Two systems that were told the same hold the same rows, whatever happened on the way. Only where a fact stands in its
+stream may differ, so those columns can be left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, LiteralString
+from uuid import UUID
+
+import psycopg
+from psycopg import sql
+
+from contracts.topology import CONSUMERS, ERRATA, MARKS, VIEWS, stream_of
+from kit.bus import Bus, connect
+from kit.database import open_session
+from kit.kv import Bucket
+from services.investigator.adapters import MARK
+from tests.support.system import until
+
+Rows = Mapping[str, tuple[str, ...]]
+"""Every table's rows as JSON, in an order of their own."""
+
+PLACES = ("requested_sequence",)
+"""Columns that say where in its stream a fact stands."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact of the ledger."""
+
+    stream: str
+    sequence: int
+    subject: str
+    data: bytes
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """Its envelope as JSON."""
+        envelope: dict[str, Any] = json.loads(self.data)
+        return envelope
+
+
+class Oracle:
+    """Looks into one system."""
+
+    def __init__(self, database_url: str, bus: Bus) -> None:
+        self._url = database_url
+        self.bus = bus
+
+    async def rows(self, *, without_places: bool = False) -> Rows:
+        """Every table of the read model. `without_places`: neither positions nor columns that hold one."""
+        async with await open_session(self._url) as db:
+            found = await db.execute(
+                "SELECT tablename FROM pg_tables WHERE schemaname = 'readmodel' AND tablename <> 'alembic_version'"
+            )
+            tables = sorted(name for (name,) in await found.fetchall())
+            return {
+                table: await _table(db, table, PLACES if without_places else ())
+                for table in tables
+                if not (without_places and table == "position")
+            }
+
+    async def value(self, query: LiteralString, *parameters: object) -> Any:
+        """The first column of the first row."""
+        async with await open_session(self._url) as db:
+            row = await (await db.execute(query, parameters)).fetchone()
+            return None if row is None else row[0]
+
+    async def execute(self, statement: LiteralString, *parameters: object) -> int:
+        """Change something that nobody should change; how many rows."""
+        async with await open_session(self._url) as db:
+            return (await db.execute(statement, parameters)).rowcount
+
+    async def forge(self, statement: LiteralString, *parameters: object) -> int:
+        """The same as somebody who owns the database server and has switched its guards off."""
+        async with await open_session(self._url, options="-c session_replication_role=replica") as db:
+            return (await db.execute(statement, parameters)).rowcount
+
+    async def facts(self, subject: str = "%") -> list[Fact]:
+        """The ledger, in order; `subject` is a LIKE pattern."""
+        async with await open_session(self._url) as db:
+            found = await db.execute(
+                "SELECT stream, sequence, subject, envelope FROM ledger.fact WHERE subject LIKE %s "
+                "ORDER BY stream, sequence",
+                (subject,),
+            )
+            return [Fact(*row) for row in await found.fetchall()]
+
+    async def dump(self) -> str:
+        """Everything in every schema of ours, for finding what must not be there."""
+        async with await open_session(self._url) as db:
+            found = await db.execute(
+                "SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('readmodel', 'ledger', 'operator')"
+            )
+            texts: list[str] = []
+            for schema, table in await found.fetchall():
+                query = sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(schema, table))
+                texts += [text for (text,) in await (await db.execute(query)).fetchall()]
+        facts = await self.facts()
+        return "\n".join([*texts, *(fact.data.decode() for fact in facts)])
+
+    async def heads(self) -> dict[str, int]:
+        """The last sequence of each stream."""
+        return {stream.name: await self._head(stream.name) for stream in (ERRATA, VIEWS)}
+
+    async def _head(self, stream: str) -> int:
+        head: int = (await self.bus.jetstream.stream_info(stream)).state.last_seq
+        return head
+
+    async def settled(self, *, within_s: float = 30.0, only_projector: bool = False) -> dict[str, int]:
+        """Wait until nobody has anything left to do; where the streams end then."""
+
+        async def quiet() -> dict[str, int] | None:
+            heads = await self.heads()
+            busy = [] if only_projector else await self._busy(heads[ERRATA.name])
+            behind = [stream for stream, head in heads.items() if await self._position(stream) < head]
+            return heads if not busy and not behind and heads == await self.heads() else None
+
+        return await until(quiet, "all work is done", within_s=within_s)
+
+    async def _position(self, stream: str) -> int:
+        found: int = await self.value("SELECT coalesce(max(sequence), 0) FROM readmodel.position WHERE stream = %s", stream)
+        return found
+
+    async def _busy(self, head: int) -> list[str]:
+        busy = []
+        for consumer in CONSUMERS:
+            info = await self.bus.jetstream.consumer_info(stream_of(consumer.event).name, consumer.name)
+            if info.num_pending or info.num_ack_pending:
+                busy.append(consumer.name)
+        mark = await (await Bucket.open(self.bus, MARKS)).get(MARK)
+        return busy if int(mark or b"0") >= head else [*busy, MARK]
+
+    async def once_each(self, investigation_id: str | UUID) -> list[str]:
+        """Assert that an investigation has each fact once and each finding once; the findings' quotes in order."""
+        facts = [fact for fact in await self.facts(f"%.{investigation_id}") if fact.stream == ERRATA.name]
+        ids = [fact.envelope["id"] for fact in facts]
+        assert len(ids) == len(set(ids)), "a fact was stored twice"
+        ends = [fact.subject for fact in facts if ".investigation.completed." in fact.subject]
+        assert len(ends) == 1, f"{len(ends)} ends"
+        async with await open_session(self._url) as db:
+            found = await db.execute(
+                "SELECT claim_id, ordinal, payload ->> 'text', state FROM readmodel.claim_candidate "
+                "WHERE investigation_id = %s ORDER BY ordinal",
+                (investigation_id,),
+            )
+            candidates = await found.fetchall()
+            found = await db.execute(
+                "SELECT id, ordinal, text FROM readmodel.claim WHERE investigation_id = %s ORDER BY ordinal",
+                (investigation_id,),
+            )
+            claims = await found.fetchall()
+        assert [row[1] for row in candidates] == list(range(len(candidates))), "candidates have a gap or a double"
+        assert len({row[2] for row in candidates}) == len(candidates), "a sentence was proposed twice"
+        assert all(row[3] in ("APPROVED", "REJECTED") for row in candidates), "a candidate has no verdict"
+        assert [row[0] for row in claims] == [row[0] for row in candidates if row[3] == "APPROVED"]
+        return [row[2] for row in claims]
+
+
+async def _table(db: psycopg.AsyncConnection[tuple[Any, ...]], table: str, without: tuple[str, ...]) -> tuple[str, ...]:
+    query = sql.SQL('SELECT (to_jsonb(t) - %s::text[])::text COLLATE "C" AS row FROM {} t ORDER BY row').format(
+        sql.Identifier("readmodel", table)
+    )
+    return tuple(row for (row,) in await (await db.execute(query, (list(without),))).fetchall())
+
+
+def differences(ours: Rows, theirs: Rows) -> list[str]:
+    """What one has and the other lacks, for people; empty if both hold the same."""
+    assert ours.keys() == theirs.keys()
+    found = []
+    for table in ours:
+        found += [f"{table}: only in the first: {row}" for row in sorted(set(ours[table]) - set(theirs[table]))]
+        found += [f"{table}: only in the second: {row}" for row in sorted(set(theirs[table]) - set(ours[table]))]
+        if len(ours[table]) != len(theirs[table]):
+            found.append(f"{table}: {len(ours[table])} rows against {len(theirs[table])}")
+    return found
+
+
+@asynccontextmanager
+async def oracle(database_url: str, nats_url: str) -> AsyncIterator[Oracle]:
+    """Look into a system for as long as the context lasts."""
+    async with connect(nats_url, name="test-oracle") as bus:
+        yield Oracle(database_url, bus)

@@ -1,0 +1,315 @@
+"""The command `openerrata` as an operator runs it: real processes, real servers, nothing of it inside the test.
+
+Every process asks the kernel to die with the test, so an interrupted run leaves nothing behind. What the processes say
+is kept in files and shown when a test fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any, Self, TypeVar
+from weakref import WeakSet
+
+import httpx
+import pytest
+
+from kit.embedded import EmbeddedStack, ServiceName, running_endpoints
+from kit.embedded.privileges import child_hook
+from kit.vault import MasterKey
+
+ROOT = Path(__file__).parents[2]
+COMMAND = (sys.executable, "-m", "services")
+START_WITHIN_S = 60.0
+STOP_WITHIN_S = 40.0
+TAIL_LINES = 25
+
+T = TypeVar("T")
+
+_open: WeakSet[System] = WeakSet()
+
+
+class NotInTime(AssertionError):
+    """A condition did not come true."""
+
+
+async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, within_s: float = 20.0) -> T:
+    """Wait for a condition; its first true value.
+
+    Raises: NotInTime: with the last value and what was waited for.
+    """
+    deadline = monotonic() + within_s
+    while not (value := await condition()):
+        if monotonic() > deadline:
+            raise NotInTime(f"not within {within_s:g} s: {what}; last: {value!r}")
+        await asyncio.sleep(0.02)
+    return value
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that ran to its end."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Process:
+    """One running `openerrata up …`."""
+
+    def __init__(self, name: str, popen: subprocess.Popen[bytes], log: Path) -> None:
+        self.name = name
+        self.log = log
+        self.url = ""
+        self.operations_url = ""
+        self._popen = popen
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._popen.poll() is None
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What it logged as JSON lines so far; other lines are left out."""
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+    def tail(self) -> str:
+        """The last lines of its log."""
+        return "\n".join(self.log.read_text().splitlines()[-TAIL_LINES:])
+
+    async def started(self) -> None:
+        """Wait until it is ready; the addresses are known then."""
+
+        async def running() -> dict[str, Any] | None:
+            if not self.alive:
+                raise AssertionError(f"{self.name} ended with code {self._popen.returncode}:\n{self.tail()}")
+            return self._said("running")
+
+        said = await until(running, f"{self.name} runs", within_s=START_WITHIN_S)
+        self.url = said["gateway"] or ""
+        self.operations_url = (self._said("operations") or {}).get("url", "")
+        async with httpx.AsyncClient(base_url=self.operations_url, timeout=5, trust_env=False) as client:
+
+            async def ready() -> bool:
+                return (await client.get("/ready")).status_code == 200
+
+            await until(ready, f"{self.name} is ready")
+
+    def _said(self, event: str) -> dict[str, Any] | None:
+        return next((line for line in self.lines() if line.get("event") == event), None)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self._popen.send_signal(number)
+
+    async def ended(self, *, within_s: float = STOP_WITHIN_S) -> int:
+        """Wait for its end; the exit code."""
+
+        async def over() -> bool:
+            return not self.alive
+
+        await until(over, f"{self.name} ends", within_s=within_s)
+        return self._popen.returncode
+
+    async def kill(self) -> None:
+        """End it without any warning."""
+        self.send(signal.SIGKILL)
+        assert await self.ended() == -signal.SIGKILL
+
+
+@dataclass
+class System:
+    """Processes over one data folder, or over servers whose addresses are in `settings`."""
+
+    folder: Path
+    settings: dict[str, str] = field(default_factory=dict)
+    processes: dict[str, Process] = field(default_factory=dict)
+    _earlier: list[Path] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        _open.add(self)
+
+    __hash__ = object.__hash__
+
+    @property
+    def data_dir(self) -> Path:
+        """Where embedded servers keep their data."""
+        return self.folder / "data"
+
+    @property
+    def url(self) -> str:
+        """The gateway."""
+        return next(process.url for process in self.processes.values() if process.url and process.alive)
+
+    @property
+    def database_url(self) -> str:
+        """The database as its superuser, for looking at what nobody is shown."""
+        return self.settings.get("OPENERRATA_DATABASE_URL") or self._endpoint("database_url")
+
+    @property
+    def nats_url(self) -> str:
+        """The broker."""
+        return self.settings.get("OPENERRATA_NATS_URL") or self._endpoint("nats_url")
+
+    def _endpoint(self, name: str) -> str:
+        endpoints = running_endpoints(self.data_dir)
+        assert endpoints is not None, "no servers run over this folder"
+        return str(getattr(endpoints, name))
+
+    def spawn(self, *services: str, name: str = "", port: int = 0, **settings: str) -> Process:
+        """Start `openerrata up` without waiting for it."""
+        name = name or "-".join(services) or "all"
+        log = self.folder / f"{name}-{len(self._earlier)}.log"
+        self._earlier.append(log)
+        with log.open("wb") as sink:
+            popen = subprocess.Popen(
+                [*COMMAND, "up", *services, "--port", str(port), "--data-dir", str(self.data_dir)],
+                cwd=ROOT,
+                env=self._environment(OPENERRATA_OPS_PORT="0", **settings),
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                preexec_fn=child_hook(signal.SIGKILL, None),
+            )
+        process = self.processes[name] = Process(name, popen, log)
+        return process
+
+    async def up(self, *services: str, name: str = "", port: int = 0, **settings: str) -> Process:
+        """Start `openerrata up` and wait until it is ready."""
+        process = self.spawn(*services, name=name, port=port, **settings)
+        await process.started()
+        return process
+
+    async def run(self, *arguments: str, within_s: float = 60.0, **settings: str) -> Ended:
+        """Run another subcommand to its end; `--data-dir` is added."""
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND,
+            *arguments,
+            "--data-dir",
+            str(self.data_dir),
+            cwd=ROOT,
+            env=self._environment(**settings),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=child_hook(signal.SIGKILL, None),
+        )
+        try:
+            async with asyncio.timeout(within_s):
+                out, err = await process.communicate()
+        except TimeoutError:
+            process.kill()
+            raise
+        assert process.returncode is not None
+        return Ended(process.returncode, out.decode(), err.decode())
+
+    async def stop(self) -> None:
+        """Ask all processes to end, the last started first, as an operator would; those that do not are killed."""
+        for process in reversed(self.processes.values()):
+            if process.alive:
+                process.send(signal.SIGTERM)
+        try:
+            for process in self.processes.values():
+                await process.ended()
+        finally:
+            for process in self.processes.values():
+                if process.alive:
+                    process.send(signal.SIGKILL)
+
+    def log_lines(self) -> list[dict[str, Any]]:
+        """Everything that every process of this system ever logged as JSON."""
+        return [json.loads(line) for line in self.log_text().splitlines() if line.startswith("{")]
+
+    def log_text(self) -> str:
+        """Everything that every process of this system ever wrote."""
+        return "\n".join(log.read_text() for log in self._earlier)
+
+    def tails(self) -> Iterable[tuple[str, str]]:
+        """For each process the end of its log."""
+        return [(name, process.tail()) for name, process in self.processes.items()]
+
+    def _environment(self, **more: str) -> dict[str, str]:
+        ours = {name: value for name, value in os.environ.items() if not name.startswith(("OPENERRATA_", "OPENAI_"))}
+        return {**ours, **self.settings, **more}
+
+
+@asynccontextmanager
+async def system(folder: Path, **settings: str) -> AsyncIterator[System]:
+    """A system without processes yet; whatever runs at the end is stopped."""
+    found = System(folder, settings)
+    try:
+        yield found
+    finally:
+        await found.stop()
+        _open.discard(found)
+
+
+class GivenServers:
+    """Servers that the test runs itself, so that each can be killed and come back at its old address."""
+
+    def __init__(self, folder: Path) -> None:
+        names: tuple[ServiceName, ...] = ("nats", "postgres", "s3")
+        self._stacks: Mapping[ServiceName, EmbeddedStack] = {
+            name: EmbeddedStack(folder / name, services=(name,)) for name in names
+        }
+        self._master_key = str(MasterKey.generate())
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What tells a process where these servers are."""
+        nats, s3 = self._stacks["nats"].endpoints, self._stacks["s3"].endpoints
+        return {
+            "OPENERRATA_NATS_URL": nats.nats_url,
+            "OPENERRATA_NATS_MONITOR_URL": nats.nats_monitor_url,
+            "OPENERRATA_DATABASE_URL": self._stacks["postgres"].endpoints.database_url,
+            "OPENERRATA_S3_ENDPOINT": s3.s3_endpoint,
+            "OPENERRATA_S3_ACCESS_KEY": s3.s3_access_key,
+            "OPENERRATA_S3_SECRET_KEY": s3.s3_secret_key,
+            "OPENERRATA_S3_BUCKET": s3.s3_bucket,
+            "OPENERRATA_ENCRYPTION_KEYS": self._master_key,
+        }
+
+    def kill(self, name: ServiceName) -> None:
+        """End a server without any warning."""
+        for pid in self._stacks[name].pids.values():
+            os.kill(pid, signal.SIGKILL)
+        self._stacks[name].stop()
+
+    def start(self, name: ServiceName) -> None:
+        """Start a killed server over the data it left, at its old address."""
+        assert self._stacks[name].start() == self._addresses[name], (
+            "a process that was told the address could not follow"
+        )
+
+    def __enter__(self) -> Self:
+        try:
+            self._addresses = {name: stack.start() for name, stack in self._stacks.items()}
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for stack in self._stacks.values():
+            stack.stop()
+
+
+def show_logs(report: pytest.TestReport) -> None:
+    """Add the ends of all logs to the report of a failed test; called by the conftest of the folder."""
+    if report.failed:
+        for found in _open:
+            report.sections += [(f"log of {name}", tail) for name, tail in found.tails()]

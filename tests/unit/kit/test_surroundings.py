@@ -1,0 +1,94 @@
+"""What an operator gives is used as given; what is half given is refused with a word on what is missing."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.settings import Infrastructure, SettingsError
+from kit.surroundings import MASTER_KEY_FILE, Surroundings, surroundings
+from kit.vault import KEY_BYTES, MasterKey
+
+FIRST, SECOND = MasterKey(b"1" * KEY_BYTES), MasterKey(b"2" * KEY_BYTES)
+GIVEN: dict[str, Any] = {
+    "nats_url": "nats://broker.example:4222",
+    "database_url": "postgresql+psycopg://u:p@db.example/errata",
+    "s3_endpoint": "https://s3.example:9000",
+    "s3_access_key": "access",
+    "s3_secret_key": "secret",
+    "encryption_keys": str(FIRST),
+}
+
+
+def found(tmp_path: Path, **changes: Any) -> Surroundings:
+    """What comes of these settings; nothing may be started."""
+    settings = Infrastructure.model_validate(GIVEN | changes)
+    with surroundings(settings, tmp_path / "data", start=False) as result:
+        return result
+
+
+def test_everything_given_is_used_and_nothing_is_started_or_written(tmp_path: Path) -> None:
+    result = found(tmp_path)
+    assert (result.nats_url, result.database_url) == (GIVEN["nats_url"], GIVEN["database_url"])
+    blobs = result.blobs
+    assert (blobs.endpoint, blobs.secure, blobs.bucket) == ("s3.example:9000", True, "openerrata")
+    assert (blobs.access_key, blobs.secret_key) == ("access", "secret")
+    assert not result.embedded
+    assert result.stack is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
+def test_every_usual_form_of_a_database_address_is_accepted(tmp_path: Path, scheme: str) -> None:
+    result = found(tmp_path, database_url=f"{scheme}://u:p%40ss@db.example:5433/errata?sslmode=require")
+    assert result.database_url == "postgresql+psycopg://u:p%40ss@db.example:5433/errata?sslmode=require"
+
+
+@pytest.mark.requirement("2.9-13")
+@pytest.mark.parametrize("endpoint", ["s3.example:9000", "ftp://s3.example", "https://", "https://s3.example/bucket"])
+def test_what_is_no_address_of_a_blob_store_is_refused(tmp_path: Path, endpoint: str) -> None:
+    with pytest.raises(SettingsError, match="OPENERRATA_S3_ENDPOINT"):
+        found(tmp_path, s3_endpoint=endpoint)
+
+
+@pytest.mark.requirement("2.9-13")
+@pytest.mark.parametrize("missing", ["s3_access_key", "s3_secret_key"])
+def test_a_blob_store_needs_its_credentials(tmp_path: Path, missing: str) -> None:
+    with pytest.raises(SettingsError, match="OPENERRATA_S3_ACCESS_KEY"):
+        found(tmp_path, **{missing: None})
+
+
+def test_the_first_master_key_seals_and_all_open(tmp_path: Path) -> None:
+    assert found(tmp_path, encryption_keys=f"{FIRST}, {SECOND}").master_keys == (FIRST, SECOND)
+
+
+def test_given_servers_need_a_given_master_key(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="OPENERRATA_ENCRYPTION_KEYS is not set"):
+        found(tmp_path, encryption_keys=None)
+
+
+@pytest.mark.parametrize("keys", ["short", "", f"{FIRST},"])
+def test_a_wrong_master_key_is_refused_without_showing_it(tmp_path: Path, keys: str) -> None:
+    with pytest.raises(SettingsError, match="OPENERRATA_ENCRYPTION_KEYS: ") as caught:
+        found(tmp_path, encryption_keys=keys)
+    assert str(FIRST) not in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["nats_url", "database_url", "s3_endpoint"])
+def test_what_is_not_given_must_be_running_where_nothing_may_be_started(tmp_path: Path, missing: str) -> None:
+    with pytest.raises(SettingsError, match="openerrata up"):
+        found(tmp_path, **{missing: None})
+
+
+def test_an_embedded_master_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "data" / MASTER_KEY_FILE
+    for _ in range(2):
+        with pytest.raises(SettingsError):
+            found(tmp_path, nats_url=None, encryption_keys=None)
+        written = file.read_text()
+        assert MasterKey.parse(written)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text() == written
