@@ -16,7 +16,9 @@ from contracts.v1.parts import PostRef, Sighting
 from kit.host import Host
 from kit.surroundings import Surroundings
 from platforms.identity import content_hash, occurrences_hash, version_hash
-from tests.bench.rig import article, measured, servers, system
+from tests.bench.cost import measured
+from tests.bench.report import Report, at_least, at_most
+from tests.bench.rig import article, servers, system
 
 ANALYSIS = "FACT_CHECK"
 
@@ -100,7 +102,7 @@ async def _many(driver: Driver, versions: list[tuple[UUID, UUID]], at_once: int)
     await asyncio.gather(*(one(*version) for version in versions))
 
 
-async def _measure(found: Surroundings) -> None:
+async def _measure(found: Surroundings, report: Report) -> None:
     async with system(found) as host:
         driver = Driver(host)
         await driver.open()
@@ -110,17 +112,18 @@ async def _measure(found: Surroundings) -> None:
             await asyncio.sleep(2)  # the projector settles
             with measured(found.stack) as cost:
                 await _many(driver, versions, at_once)
-            print(f"investigations, {at_once:>5} in flight: {count / cost.wall_s:6.0f}/s  {cost.per(count)}")
+            report.line(f"{at_once:,} in flight", count / cost.wall_s, "inv/s", target=at_least(100))
+            report.line("  CPU, all processes", cost.ms_each(count), "ms each", target=at_most(15))
+            report.note(f"  of which {cost.split(count)}")
         times = [await driver.investigate(*version) for version in await driver.register(200)]
-        print(
-            f"investigation, idle: p50 {median(times) * 1e3:.1f} ms  "
-            f"p99 {quantiles(times, n=100)[98] * 1e3:.1f} ms  (request to completed)"
-        )
+        report.line("idle, request to completed, p50", median(times) * 1e3, "ms", target=at_most(25))
+        report.line("  p99", quantiles(times, n=100)[98] * 1e3, "ms")
 
 
-def bench(folder: Path) -> None:
-    """Print throughput, cost and latency."""
+def bench(folder: Path, report: Report) -> None:
+    """Throughput, cost and latency."""
     import uvloop
 
+    report.head("pipeline, investigations with 3 claims, all services in one process, a model without latency")
     with servers(folder) as found:
-        uvloop.run(_measure(found))
+        uvloop.run(_measure(found, report))

@@ -1,14 +1,11 @@
-"""How fast the projector is, as a ratio to a raw limit measured in the same run. Not a test: run it as a script.
+"""How fast the projector is: live (broker, decode, tables, ledger, position) over a backlog, and rebuilding.
 
-`python -m tests.bench.bench_projector [posts]` measures the live path (broker, decode, tables, ledger, position) over a
-backlog, and a rebuild from the ledger. The raw limit is COPY of the same bytes into an unlogged table.
+The raw limit is COPY of the same bytes into an unlogged table.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter, process_time
@@ -23,11 +20,13 @@ from kit.ordered import Recorded
 from services.projector.adapters import BusLog
 from services.projector.follow import Follower, Metrics
 from services.projector.rebuild import rebuild
+from tests.bench.report import Report, at_least
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, owner, store_at
 from tests.unit.projector.histories import mixed
 
 LIVE_TARGET = 2_300
 REBUILD_TARGET = 8_000
+POSTS = 600
 IN_FLIGHT = 256
 
 
@@ -70,49 +69,36 @@ async def follow(bus: Bus, url: str, ends: dict[str, int]) -> tuple[float, float
     return perf_counter() - began, process_time() - spent
 
 
-async def measure(nats_url: str, database_url: str, posts: int) -> None:
-    """Print every figure."""
+async def measure(nats_url: str, database_url: str, report: Report) -> None:
+    """Fill a log, follow it, and rebuild from the ledger."""
     await migrate(database_url)
-    errata, views = mixed(posts, 1)
+    errata, views = mixed(POSTS, 1)
     records = [*errata.records, *views.records]
-    size = sum(len(record.data) for record in records) // len(records)
-    print(f"{len(errata.records)} facts and {len(views.records)} views, {size} bytes each on average")
     raw = await raw_limit(database_url, records)
-    print(f"raw COPY        {raw:8.0f}/s  1.00")
     async with connect(nats_url, name="bench") as bus:
         for stream in STREAMS:
             await bus.jetstream.add_stream(name=stream.name, subjects=list(stream.subjects))
         await publish(bus, records)
         ends = {"ERRATA": len(errata.records), "VIEWS": len(views.records)}
         took, cpu = await follow(bus, database_url, ends)
-        report("live, backlog", len(records), took, raw, LIVE_TARGET, cpu)
+    _tell(report, "live, over a backlog", len(records), took, cpu, raw, LIVE_TARGET)
     before = await everything(database_url)
     began, spent = perf_counter(), process_time()
     facts = await rebuild(database_url, NoTexts(), analyses=ANALYSES)
-    report("rebuild", facts, perf_counter() - began, raw, REBUILD_TARGET, process_time() - spent)
-    print("the same rows  ", await everything(database_url) == before)
-    raw = await raw_limit(database_url, records)
-    print(f"raw COPY again  {raw:8.0f}/s")
+    _tell(report, "rebuild", facts, perf_counter() - began, process_time() - spent, raw, REBUILD_TARGET)
+    size = sum(len(record.data) for record in records) // len(records)
+    report.line(f"raw COPY of {len(records):,} facts of {size:,} bytes", raw, "facts/s")
+    if await everything(database_url) != before:
+        raise RuntimeError("the rebuilt read model differs from the live one")
 
 
-def report(name: str, facts: int, took: float, raw: float, target: int, cpu: float) -> None:
-    """One line."""
-    rate = facts / took
-    verdict = "reached" if rate >= target else "MISSED"
-    print(
-        f"{name:15} {rate:8.0f}/s  {rate / raw:.2f}  target {target}/s {verdict}; {cpu / facts * 1e6:.0f} us CPU here"
-    )
+def _tell(report: Report, name: str, facts: int, took_s: float, cpu_s: float, raw: float, target: float) -> None:
+    report.line(name, facts / took_s, "facts/s", ratio=facts / took_s / raw, target=at_least(target))
+    report.line("  CPU of the projector", cpu_s / facts * 1e6, "us each")
 
 
-def main() -> None:
-    """Start servers of our own, measure, stop them."""
-    posts = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        EmbeddedStack(Path(folder), services=("nats", "postgres")) as stack,
-    ):
-        asyncio.run(measure(stack.endpoints.nats_url, stack.endpoints.database_url, posts))
-
-
-if __name__ == "__main__":
-    main()
+def bench(folder: Path, report: Report) -> None:
+    """Live and rebuild."""
+    report.head("projector")
+    with EmbeddedStack(folder, services=("nats", "postgres")) as stack:
+        asyncio.run(measure(stack.endpoints.nats_url, stack.endpoints.database_url, report))

@@ -1,26 +1,27 @@
-"""The whole system in one process over real, durable servers, with what it costs in CPU and memory."""
+"""The whole system over real, durable servers, in one process or several, with a model that costs nothing."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
-from time import perf_counter
+from urllib.parse import urlsplit
 
-import psutil
 from pydantic import SecretStr
+from sqlalchemy import Engine, event
 
 from contracts.v1.parts import ClaimPayload, ModelName, Source, Usage
-from kit.embedded import EmbeddedStack
 from kit.host import Host
 from kit.models.base import Finished, InvestigationBrief, KeyAccepted, KeyStatus, ReviewBrief, Submission, Verdict
 from kit.settings import Infrastructure
 from kit.surroundings import Surroundings, surroundings
 from kit.telemetry import configure_logging
 from services.commands.process import SERVICES, Plan, assembled
+from tests.bench.child import Child, obey
 
 SENTENCES = ("The first sentence is wrong.", "The second sentence is wrong.", "The third sentence is fine.")
 FILLER = " ".join(f"Sentence number {n} only fills the page." for n in range(45))
@@ -55,39 +56,22 @@ class InstantModel:
         return KeyAccepted()
 
 
-@dataclass
-class Cost:
-    """CPU seconds by process name, and wall seconds."""
-
-    cpu_s: dict[str, float]
-    wall_s: float = 0.0
-
-    @property
-    def total_s(self) -> float:
-        return sum(self.cpu_s.values())
-
-    def per(self, count: int) -> str:
-        """CPU milliseconds for each of `count`, by process."""
-        parts = "  ".join(f"{name} {seconds / count * 1e3:.2f}" for name, seconds in self.cpu_s.items())
-        return f"{self.total_s / count * 1e3:.2f} CPU ms each ({parts})"
-
-
 @contextmanager
 def servers(folder: Path) -> Iterator[Surroundings]:
     """Embedded servers as in production: nothing is acknowledged before it is written."""
     os.environ["OPENERRATA_MODEL"] = "demo"
     os.environ["OPENERRATA_GATEWAY_PORT"] = "0"
     os.environ["OPENERRATA_SELECTOR_BUDGET_PER_DAY"] = "0"
-    configure_logging((folder / "services.log").open("w"))
+    configure_logging((folder / "services.log").open("a"))
     with surroundings(Infrastructure(), folder / "data") as found:
         yield found
 
 
 @asynccontextmanager
-async def system(found: Surroundings) -> AsyncIterator[Host]:
-    """All services, running."""
+async def system(found: Surroundings, services: Sequence[str] = SERVICES) -> AsyncIterator[Host]:
+    """Services of ours, all of them unless some are named, running."""
     stop = asyncio.Event()
-    async with assembled(Plan(SERVICES), found, model=InstantModel()) as host:
+    async with assembled(Plan(tuple(services)), found, model=InstantModel()) as host:
         running = asyncio.create_task(host.run(stop))
         try:
             yield host
@@ -96,28 +80,30 @@ async def system(found: Surroundings) -> AsyncIterator[Host]:
             await running
 
 
-@contextmanager
-def measured(stack: EmbeddedStack | None) -> Iterator[Cost]:
-    """Count the CPU time of this process and of each server, its helpers included."""
-    before, began, cost = _cpu(stack), perf_counter(), Cost({})
-    yield cost
-    after = _cpu(stack)
-    cost.wall_s = perf_counter() - began
-    cost.cpu_s = {name: after[name] - before[name] for name in after}
+def start(found: Surroundings, log: Path, *services: str) -> Child:
+    """Services in a process of their own, over servers whose streams and tables are there already.
+
+    It says the gateway's address when it is ready, and how many SQL statements it has sent whenever it is asked.
+    """
+    return Child(_serve, replace(found, stack=None), log, services)
 
 
-def _cpu(stack: EmbeddedStack | None) -> dict[str, float]:
-    pids = {"python": os.getpid(), **(stack.pids if stack else {})}
-    return {name: _process_cpu(pid, children=name != "python") for name, pid in pids.items()}
+def _serve(pipe: Connection, found: Surroundings, log: Path, services: Sequence[str]) -> None:
+    import uvloop
+
+    configure_logging(log.open("a"))
+    uvloop.run(_serve_until_told(pipe, found, services))
 
 
-def _process_cpu(pid: int, *, children: bool) -> float:
-    process = psutil.Process(pid)
-    total = 0.0
-    for one in [process, *(process.children(recursive=True) if children else [])]:
-        try:
-            times = one.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system + times.children_user + times.children_system
-    return total
+async def _serve_until_told(pipe: Connection, found: Surroundings, services: Sequence[str]) -> None:
+    statements = 0
+
+    def count(*_: object) -> None:
+        nonlocal statements
+        statements += 1
+
+    event.listen(Engine, "before_cursor_execute", count)
+    async with system(found, services) as host:
+        at = urlsplit(host.public_url)
+        pipe.send((at.hostname, at.port))
+        await obey(pipe, lambda question: statements)

@@ -146,7 +146,7 @@ async def test_rules_that_rows_keep(database_url: str) -> None:
         assert "is not kept" in await refuses(
             db,
             f"""INSERT INTO post_version SELECT gen_random_uuid(), post_id, 'other', content_hash, 'none',
-                now(), now(), now(), 1 FROM post_version WHERE id = '{done.version_id}'""",
+                now(), now(), now(), 1, correlation FROM post_version WHERE id = '{done.version_id}'""",
         )
         assert (
             await refuses(db, f"UPDATE investigation SET checked_at = now() WHERE {mine}")

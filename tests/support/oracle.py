@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
+from nats.js.errors import NotFoundError
 from psycopg import sql
 
 from contracts.topology import CONSUMERS, ERRATA, MARKS, VIEWS, stream_of
@@ -105,6 +106,16 @@ class Oracle:
         facts = await self.facts()
         return "\n".join([*texts, *(fact.data.decode() for fact in facts)])
 
+    async def stream_text(self, stream: str) -> str:
+        """All that a stream holds, headers too."""
+        texts: list[str] = []
+        state = (await self.bus.jetstream.stream_info(stream)).state
+        for sequence in range(state.first_seq, state.last_seq + 1):
+            with suppress(NotFoundError):
+                message = await self.bus.jetstream.get_msg(stream, sequence)
+                texts.append(f"{message.subject} {message.headers} {(message.data or b'').decode(errors='replace')}")
+        return "\n".join(texts)
+
     async def heads(self) -> dict[str, int]:
         """The last sequence of each stream."""
         return {stream.name: await self._head(stream.name) for stream in (ERRATA, VIEWS)}
@@ -125,7 +136,9 @@ class Oracle:
         return await until(quiet, "all work is done", within_s=within_s)
 
     async def _position(self, stream: str) -> int:
-        found: int = await self.value("SELECT coalesce(max(sequence), 0) FROM readmodel.position WHERE stream = %s", stream)
+        found: int = await self.value(
+            "SELECT coalesce(max(sequence), 0) FROM readmodel.position WHERE stream = %s", stream
+        )
         return found
 
     async def _busy(self, head: int) -> list[str]:

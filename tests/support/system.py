@@ -94,8 +94,7 @@ class Process:
         """Wait until it is ready; the addresses are known then."""
 
         async def running() -> dict[str, Any] | None:
-            if not self.alive:
-                raise AssertionError(f"{self.name} ended with code {self._popen.returncode}:\n{self.tail()}")
+            assert self.alive, f"{self.name} ended with code {self._popen.returncode}:\n{self.tail()}"
             return self._said("running")
 
         said = await until(running, f"{self.name} runs", within_s=START_WITHIN_S)
@@ -170,7 +169,9 @@ class System:
         assert endpoints is not None, "no servers run over this folder"
         return str(getattr(endpoints, name))
 
-    def spawn(self, *services: str, name: str = "", port: int = 0, **settings: str) -> Process:
+    def spawn(
+        self, *services: str, name: str = "", port: int = 0, settings: Mapping[str, str] | None = None
+    ) -> Process:
         """Start `openerrata up` without waiting for it."""
         name = name or "-".join(services) or "all"
         log = self.folder / f"{name}-{len(self._earlier)}.log"
@@ -179,7 +180,7 @@ class System:
             popen = subprocess.Popen(
                 [*COMMAND, "up", *services, "--port", str(port), "--data-dir", str(self.data_dir)],
                 cwd=ROOT,
-                env=self._environment(OPENERRATA_OPS_PORT="0", **settings),
+                env=self._environment({"OPENERRATA_OPS_PORT": "0", **(settings or {})}),
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=sink,
@@ -188,9 +189,11 @@ class System:
         process = self.processes[name] = Process(name, popen, log)
         return process
 
-    async def up(self, *services: str, name: str = "", port: int = 0, **settings: str) -> Process:
+    async def up(
+        self, *services: str, name: str = "", port: int = 0, settings: Mapping[str, str] | None = None
+    ) -> Process:
         """Start `openerrata up` and wait until it is ready."""
-        process = self.spawn(*services, name=name, port=port, **settings)
+        process = self.spawn(*services, name=name, port=port, settings=settings)
         await process.started()
         return process
 
@@ -202,7 +205,7 @@ class System:
             "--data-dir",
             str(self.data_dir),
             cwd=ROOT,
-            env=self._environment(**settings),
+            env=self._environment(settings),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -242,7 +245,7 @@ class System:
         """For each process the end of its log."""
         return [(name, process.tail()) for name, process in self.processes.items()]
 
-    def _environment(self, **more: str) -> dict[str, str]:
+    def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("OPENERRATA_", "OPENAI_"))}
         return {**ours, **self.settings, **more}
 
