@@ -11,15 +11,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
+import structlog
 import urllib3
 from minio import Minio
-from minio.error import S3Error
+from minio.error import MinioException, S3Error
+from urllib3.exceptions import HTTPError
 
 from contracts.v1.parts import INLINE_BYTES, BlobRef, TextRef
 
 TEXT = "text/plain; charset=utf-8"
 CACHE_BYTES = 32 * 1024 * 1024
 THREADS = 8
+TRY_AGAIN_S = 1.0
+
+log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -40,11 +45,19 @@ class BlobMissing(Exception):
     """No object has this hash, or the stored bytes do not have the hash they are stored under."""
 
 
-class Blobs:
-    """Content-addressed objects, with a bounded memory of those used lately."""
+class BlobsUnavailable(Exception):
+    """The store does not answer now; asking again later is right."""
 
-    def __init__(self, settings: BlobSettings) -> None:
+
+class Blobs:
+    """Content-addressed objects, with a bounded memory of those used lately.
+
+    Every method may raise BlobsUnavailable, after `patience_s` seconds of trying.
+    """
+
+    def __init__(self, settings: BlobSettings, *, patience_s: float = 0.0) -> None:
         self._bucket = settings.bucket
+        self._patience_s = patience_s
         self._client = Minio(
             settings.endpoint,
             access_key=settings.access_key,
@@ -140,4 +153,13 @@ class Blobs:
             self._cached_bytes -= len(dropped)
 
     async def _run(self, call: Callable[..., T], *arguments: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._patience_s
+        while True:
+            try:
+                return await loop.run_in_executor(self._threads, call, *arguments)
+            except (MinioException, HTTPError, OSError) as error:
+                if loop.time() >= deadline:
+                    raise BlobsUnavailable(f"blob store: {type(error).__name__}") from error
+                log.warning("blob store does not answer, trying again", error=type(error).__name__)
+                await asyncio.sleep(TRY_AGAIN_S)

@@ -36,6 +36,9 @@ log = structlog.get_logger(__name__)
 Handler = Callable[[Any, int], AsyncIterator[Event]]
 """Takes the fact that its consumer delivers and the number of this delivery (from 1); yields the facts that follow."""
 
+GivenUp = Callable[[Any, str], AsyncIterator[Event]]
+"""Takes a fact that can never be handled and the reason; yields what the rest of the system must know about it."""
+
 
 @dataclass(frozen=True)
 class DeadLetter:
@@ -72,11 +75,16 @@ class Delivery:
         self._telemetry = telemetry
         self._ack_wait_s = ack_wait_s
 
-    def subscribe(self, consumer: Consumer, handler: Handler, *, slots: int | None = None) -> None:
-        """Handle a consumer's messages, `slots` at a time; call before `start`."""
+    def subscribe(
+        self, consumer: Consumer, handler: Handler, *, slots: int | None = None, given_up: GivenUp | None = None
+    ) -> None:
+        """Handle a consumer's messages, `slots` at a time; call before `start`.
+
+        `given_up` is told of each message that becomes a dead letter, so that nobody waits for its outcome for ever.
+        """
 
         async def on(message: NatsMessage) -> None:
-            await self._deliver(consumer, handler, message.raw_message)
+            await self._deliver(consumer, handler, given_up, message.raw_message)
 
         stream = JStream(stream_of(consumer.event).name, declare=False)
         for slot in range(slots or consumer.slots):
@@ -98,7 +106,7 @@ class Delivery:
         """Take no more messages, and wait for those being handled."""
         await asyncio.gather(*(subscriber.stop() for subscriber in self._bus.broker.subscribers))
 
-    async def _deliver(self, consumer: Consumer, handler: Handler, message: Msg) -> None:
+    async def _deliver(self, consumer: Consumer, handler: Handler, given_up: GivenUp | None, message: Msg) -> None:
         metadata = message.metadata
         attempt = metadata.num_delivered
         sequence = metadata.sequence.stream
@@ -119,7 +127,7 @@ class Delivery:
         except (Reject, Undecodable) as error:
             outcome = "dead"
             log.warning("message rejected", reason=str(error), **said)
-            await self._bury(consumer, message, str(error), attempt, reply_to)
+            await self._bury(consumer, given_up, message, str(error), attempt, reply_to)
         except Retry as error:
             outcome = "retry"
             log.info("will retry", reason=error.reason, after_s=error.after_s, **said)
@@ -136,7 +144,8 @@ class Delivery:
             delay_s = min(BUG_RETRY_MAX_S, BUG_RETRY_BASE_S * 2 ** (attempt - 1))
             log.exception("handler failed", error=type(error).__name__, retry_after_s=delay_s, **said)
             if attempt >= consumer.attempts:
-                await self._bury(consumer, message, f"{type(error).__name__}: {error}", attempt, reply_to)
+                reason = f"{type(error).__name__}: {error}"
+                await self._bury(consumer, given_up, message, reason, attempt, reply_to)
             else:
                 await _nak(message, delay_s)
         finally:
@@ -171,20 +180,39 @@ class Delivery:
                 last = outgoing, (await self._bus.receipt(future)).sequence
         return last
 
-    async def _bury(self, consumer: Consumer, message: Msg, reason: str, attempt: int, reply_to: str | None) -> None:
+    async def _bury(
+        self,
+        consumer: Consumer,
+        given_up: GivenUp | None,
+        message: Msg,
+        reason: str,
+        attempt: int,
+        reply_to: str | None,
+    ) -> None:
         metadata = message.metadata
         letter = DeadLetter(consumer.name, reason, metadata.stream, metadata.sequence.stream, message.subject, attempt)
         message_id = f"{consumer.name}:{metadata.stream}:{metadata.sequence.stream}"
         outgoing = Outgoing(f"errata.dead.{consumer.name}", message.data, letter.headers(message_id))
         try:
+            if given_up is not None:
+                await self._tell(given_up, message, reason)
             await self._bus.receipt(await self._bus.send(outgoing))
-        except BusError as error:
+        except (BusError, Retry) as error:
             log.error("dead letter not stored, keeping the message", stream=DEAD.name, error=str(error))
             await _nak(message, BUG_RETRY_MAX_S)
             return
         if reply_to is not None:
             await self._bus.refuse(reply_to, reason)
         await message.term()
+
+    async def _tell(self, given_up: GivenUp, message: Msg, reason: str) -> None:
+        try:
+            envelope = decode(message.subject, message.data)
+        except Undecodable:
+            return
+        async for event in given_up(envelope.event, reason):
+            with suppress(AlreadyThere):  # it has ended in another way meanwhile
+                await self._bus.publish(event, correlation=envelope.correlation, cause=envelope.id)
 
 
 class _Heartbeat:

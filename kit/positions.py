@@ -1,7 +1,7 @@
 """Waiting until the read model has caught up, so that a reader finds what it was just told.
 
-The projector announces its position after each commit. An announcement can be lost, so a wait that gets none looks the
-position up; without either, the caller says that it could not be confirmed.
+The projector announces its position after each commit. An announcement can be lost, so whoever waits in silence looks
+the position up; without either, the caller says that it could not be confirmed.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class Positions:
         self._bus = bus
         self._look_up = look_up
         self._known: dict[str, int] = {}
+        self._heard_at: dict[str, float] = {}
         self._waiting: dict[str, list[tuple[int, int, asyncio.Future[None]]]] = {}
         self._order = 0
 
@@ -35,6 +36,7 @@ class Positions:
         self._advance(message.subject.rpartition(".")[2], int(message.data))
 
     def _advance(self, stream: str, sequence: int) -> None:
+        self._heard_at[stream] = asyncio.get_running_loop().time()
         self._known[stream] = max(sequence, self._known.get(stream, 0))
         waiting = self._waiting.get(stream, [])
         while waiting and waiting[0][0] <= sequence:
@@ -57,6 +59,7 @@ class Positions:
                 future.cancel()
                 return False
             done, _ = await asyncio.wait((future,), timeout=min(LOOK_UP_EVERY_S, remaining_s))
-            if not done:
+            # While announcements come, a slow projector would only be slowed by everybody who asks how far it is.
+            if not done and loop.time() - self._heard_at.get(stream, 0.0) >= LOOK_UP_EVERY_S:
                 self._advance(stream, await self._look_up(stream))
         return True

@@ -6,10 +6,12 @@ folder: then its servers are used.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from urllib.parse import urlsplit
 
 from kit.blobs import BlobSettings
@@ -45,15 +47,14 @@ def surroundings(
     if not missing:
         yield _complete(infrastructure, Endpoints(), _master_keys(infrastructure, None), None)
         return
-    keys = _master_keys(infrastructure, data_dir)
     found = running_endpoints(data_dir)
     if found is not None:
-        yield _complete(infrastructure, found, keys, None)
+        yield _complete(infrastructure, found, _master_keys(infrastructure, data_dir), None)
         return
     if not start:
         raise SettingsError(f"no servers run over {data_dir} and none are given; start them with `openerrata up`")
     with EmbeddedStack(data_dir, durable=durable, services=missing) as stack:
-        yield _complete(infrastructure, stack.endpoints, keys, stack)
+        yield _complete(infrastructure, stack.endpoints, _master_keys(infrastructure, data_dir), stack)
 
 
 def _missing(infrastructure: Infrastructure) -> tuple[ServiceName, ...]:
@@ -118,9 +119,22 @@ def _master_keys(infrastructure: Infrastructure, data_dir: Path | None) -> tuple
             "OPENERRATA_ENCRYPTION_KEYS is not set: it seals readers' own API keys; "
             "make one with `openerrata keys master`"
         )
+    return (embedded_master_key(data_dir),)
+
+
+def embedded_master_key(data_dir: Path) -> MasterKey:
+    """The data folder's own master key, made when it is first asked for."""
     file = data_dir / MASTER_KEY_FILE
     if not file.exists():
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file.touch(mode=0o600)
-        file.write_text(str(MasterKey.generate()))
-    return (MasterKey.parse(file.read_text().strip()),)
+        _create_once(file, str(MasterKey.generate()))
+    return MasterKey.parse(file.read_text().strip())
+
+
+def _create_once(file: Path, text: str) -> None:
+    """Another process sees the whole file or none, and the first of two writers wins."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with NamedTemporaryFile("w", dir=file.parent) as draft:  # readable by its owner only
+        draft.write(text)
+        draft.flush()
+        with suppress(FileExistsError):
+            os.link(draft.name, file)

@@ -33,6 +33,9 @@ from kit.vault import UserKeys
 SERVICES = ("verifier", "ingest", "selector", "investigator", "validator", "projector", "gateway")
 """In the order of the path; the gateway is last, so that nobody is let in before there is somebody to answer."""
 
+BLOB_PATIENCE_S = 600.0
+"""Workers wait out an outage of the blob store, because a run that paid for its result must not lose it."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -67,7 +70,7 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
         host = Host(
             bus=bus,
             delivery=Delivery(bus, telemetry, ack_wait_s=infrastructure.ack_wait_s),
-            blobs=Blobs(found.blobs),
+            blobs=Blobs(found.blobs, patience_s=BLOB_PATIENCE_S),
             clock=SystemClock(),
             telemetry=telemetry,
             database_url=found.database_url,

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from uuid import UUID
 
-from minio.error import MinioException
 from pydantic import SecretStr
-from urllib3.exceptions import HTTPError
 
 from contracts.topology import ERRATA
 from contracts.v1 import Event
 from contracts.v1.parts import TextRef
-from kit.blobs import Blobs
+from kit.blobs import Blobs, BlobsUnavailable
 from kit.bus import AlreadyThere, Bus, BusError, Rejected
 from kit.errors import Reject, Retry
 from kit.history import latest
@@ -23,6 +21,7 @@ from services.gateway.ports import Answered, KeyVerdict, RefusedForGood, Unavail
 from services.gateway.reads import SqlReads
 
 VITAL_TIMEOUT_S = 2.0
+BLOB_TIMEOUT_S = 10.0
 
 
 class BusFacts:
@@ -74,9 +73,10 @@ class BlobTexts:
     async def put_text(self, text: str) -> TextRef:
         """Store a text under its hash."""
         try:
-            return await self._blobs.put_text(text)
-        except (MinioException, HTTPError, OSError) as error:
-            raise Unavailable(f"blob store: {type(error).__name__}") from error
+            async with asyncio.timeout(BLOB_TIMEOUT_S):
+                return await self._blobs.put_text(text)
+        except (BlobsUnavailable, TimeoutError) as error:
+            raise Unavailable(f"blob store: {error or 'timeout'}") from error
 
 
 class SealedKeys:

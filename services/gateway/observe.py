@@ -17,6 +17,7 @@ from contracts.rpc.observation import (
     ObservedLessWrong,
     ObservedVersion,
     ObservedWikipedia,
+    ObservedX,
     RegisteredVersion,
 )
 from contracts.v1.observation import ObservationReceived
@@ -85,7 +86,7 @@ class Registration:
         fault = occurrence_fault(images, None if text is None else utf16_length(text))
         if fault is not None:
             raise Refused("BAD_REQUEST", fault)
-        html = getattr(seen.metadata, "html_content", None)
+        html = None if isinstance(seen, ObservedX) else seen.metadata.html_content
         return Observation(
             observation_id=self._clock.new_id(),
             post=post,

@@ -32,7 +32,7 @@ class Ingest:
             yield fact
 
     async def _pin(self, observation: Observation, page: CanonicalPage | None) -> AsyncIterator[Event]:
-        site = platform(observation.post.platform)
+        site = _site(observation)
         canonical_text = None
         if page is not None:
             canonical_text = _extract(site, await self._texts.get_text(page.html))
@@ -52,6 +52,13 @@ class Ingest:
         if observation.html is not None:
             return _extract(site, await self._texts.get_text(observation.html)) or ""
         return ""
+
+
+def _site(observation: Observation) -> Platform:
+    try:
+        return platform(observation.post.platform)
+    except KeyError:
+        raise Reject(f"no platform {observation.post.platform!r} is known here") from None
 
 
 def _extract(site: Platform, html: str) -> str | None:

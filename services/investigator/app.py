@@ -15,6 +15,9 @@ async def build(host: Host) -> None:
     settings = load(InvestigatorSettings)
     investigator = Investigator(EventLog(host.bus), host.blobs, host.user_keys, host.model, host.clock, host.worker)
     host.delivery.subscribe(
-        INVESTIGATOR_INVESTIGATION_REQUESTED, investigator.on_investigation_requested, slots=settings.slots
+        INVESTIGATOR_INVESTIGATION_REQUESTED,
+        investigator.on_investigation_requested,
+        slots=settings.slots,
+        given_up=investigator.on_given_up,
     )
     host.keep_running("investigator-conclude", Concluder(host.bus, host.user_keys).run)

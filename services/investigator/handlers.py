@@ -98,6 +98,13 @@ class Investigator:
             )
             raise Retry(delay_s, error.reason) from error
 
+    async def on_given_up(self, event: InvestigationRequested, reason: str) -> AsyncIterator[Event]:
+        """A request that cannot be handled ends as failed, so that nobody waits for it."""
+        history = await self._log.history(event.investigation_id)
+        last = max((entry.sequence for entry in history if isinstance(entry.event, InvestigationFailed)), default=0)
+        attempts = sum(isinstance(entry.event, InvestigationStarted) for entry in history)
+        yield self._failed(event, attempts, last, "NON_RETRYABLE", reason)
+
     async def _investigate(
         self, event: InvestigationRequested, run: Run, kind: Analysis, taken: InvestigationInput
     ) -> AsyncIterator[Event]:

@@ -14,4 +14,6 @@ async def build(host: Host) -> None:
     """Subscribe the handler."""
     settings = load(ValidatorSettings)
     validator = Validator(LogRuns(host.bus), host.blobs, host.user_keys, host.model)
-    host.delivery.subscribe(VALIDATOR_CLAIM_PROPOSED, validator.on_claim_proposed, slots=settings.slots)
+    host.delivery.subscribe(
+        VALIDATOR_CLAIM_PROPOSED, validator.on_claim_proposed, slots=settings.slots, given_up=validator.on_given_up
+    )

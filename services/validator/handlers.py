@@ -94,6 +94,16 @@ class Validator:
                 transcript=transcript,
             )
 
+    async def on_given_up(self, event: ClaimProposed, reason: str) -> AsyncIterator[Event]:
+        """A claim that cannot be judged fails its investigation, which would wait for the verdict for ever."""
+        yield ClaimValidationFailed(
+            investigation_id=event.investigation_id,
+            claim_id=event.claim_id,
+            round=event.round,
+            failure="NON_RETRYABLE",
+            reason=reason,
+        )
+
     async def _key(self, run: InvestigationStarted) -> SecretStr | None:
         if run.key_source == "INSTANCE":
             return None

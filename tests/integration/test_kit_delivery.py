@@ -31,7 +31,7 @@ from contracts.v1 import (
 from contracts.v1.parts import Observation, PostRef
 from kit import topology
 from kit.bus import AlreadyThere, Bus, BusError, NoAnswer, Rejected, connect
-from kit.delivery import Delivery, Handler
+from kit.delivery import Delivery, GivenUp, Handler
 from kit.embedded import EmbeddedStack
 from kit.errors import Reject, Retry
 from kit.history import history, latest
@@ -60,12 +60,14 @@ async def bus(server: EmbeddedStack) -> AsyncIterator[Bus]:
 
 
 @asynccontextmanager
-async def worker(url: str, handler: Handler, consumer: Consumer = WORK) -> AsyncIterator[Delivery]:
+async def worker(
+    url: str, handler: Handler, consumer: Consumer = WORK, given_up: GivenUp | None = None
+) -> AsyncIterator[Delivery]:
     """One process' worth of delivery, on a connection of its own."""
     async with connect(url, name="worker") as bus:
         await bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(consumer))
         delivery = Delivery(bus, Telemetry())
-        delivery.subscribe(consumer, handler)
+        delivery.subscribe(consumer, handler, given_up=given_up)
         await delivery.start()
         yield delivery
 
@@ -241,6 +243,22 @@ async def test_reject_is_buried_at_once_with_its_origin(bus: Bus, server: Embedd
         "Errata-Attempt": "1",
     }
     assert decode(event.subject(), buried.data or b"").event == event
+
+
+async def test_what_is_given_up_is_told_to_whoever_waits_for_it(bus: Bus, server: EmbeddedStack) -> None:
+    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
+        raise Reject("no such place")
+
+    async def given_up(event: ObservationReceived, reason: str) -> AsyncIterator[Event]:
+        yield CanonicalUnavailable(observation=event.observation, reason="given_up", detail=reason)
+
+    event = observed()
+    async with worker(server.endpoints.nats_url, Calls(behave).handle, given_up=given_up):
+        await bus.publish(event, correlation=uuid4())
+        await until(lambda: letter(bus))
+    (told,) = await latest(bus, f"{CanonicalUnavailable.SUBJECT}.{event.key()}")
+    assert isinstance(told.envelope.event, CanonicalUnavailable)
+    assert told.envelope.event.detail == "no such place"
 
 
 @pytest.mark.parametrize("body", [b"", b"not json", b"{}", b'{"id": 1}'])

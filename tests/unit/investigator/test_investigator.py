@@ -309,3 +309,13 @@ async def test_what_is_drafted_by_another_worker_is_not_run_again() -> None:
         await world.deliver()
     assert (await world.deliver()).facts == []
     assert world.model.briefs == []
+
+
+async def test_a_request_that_is_given_up_ends_as_failed_after_what_was_tried() -> None:
+    world = World([transient()])
+    await world.deliver()
+    outcome = await handled(world.investigator.on_given_up(world.request, "gave up after 12 attempts"), world.log)
+    (end,) = outcome.facts
+    assert isinstance(end, InvestigationFailed)
+    assert (end.attempt, end.round, end.failure) == (1, 1, "NON_RETRYABLE")
+    assert end.reason == "gave up after 12 attempts"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kit.settings import Infrastructure, SettingsError
-from kit.surroundings import MASTER_KEY_FILE, Surroundings, surroundings
+from kit.surroundings import MASTER_KEY_FILE, Surroundings, embedded_master_key, surroundings
 from kit.vault import KEY_BYTES, MasterKey
 
 FIRST, SECOND = MasterKey(b"1" * KEY_BYTES), MasterKey(b"2" * KEY_BYTES)
@@ -84,11 +84,12 @@ def test_what_is_not_given_must_be_running_where_nothing_may_be_started(tmp_path
 
 
 def test_an_embedded_master_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
-    file = tmp_path / "data" / MASTER_KEY_FILE
-    for _ in range(2):
-        with pytest.raises(SettingsError):
-            found(tmp_path, nats_url=None, encryption_keys=None)
-        written = file.read_text()
-        assert MasterKey.parse(written)
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert file.read_text() == written
+    made = embedded_master_key(tmp_path / "data")
+    assert embedded_master_key(tmp_path / "data") == made
+    assert stat.S_IMODE((tmp_path / "data" / MASTER_KEY_FILE).stat().st_mode) == 0o600
+
+
+def test_nothing_is_left_behind_where_no_servers_run(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="openerrata up"):
+        found(tmp_path, nats_url=None, encryption_keys=None)
+    assert list(tmp_path.iterdir()) == []

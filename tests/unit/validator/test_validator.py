@@ -178,6 +178,15 @@ async def test_a_readers_key_that_is_gone_is_a_failure_and_not_an_approval() -> 
     assert world.model.reviews == []
 
 
+async def test_a_claim_that_is_given_up_fails_its_investigation() -> None:
+    world = World()
+    told = await handled(world.validator.on_given_up(proposed(), "gave up after 8 attempts"), world.log)
+    (fact,) = told.facts
+    assert isinstance(fact, ClaimValidationFailed)
+    assert (fact.claim_id, fact.round) == (proposed().claim_id, proposed().round)
+    assert (fact.failure, fact.reason) == ("NON_RETRYABLE", "gave up after 8 attempts")
+
+
 def test_delays() -> None:
     assert [next_step(number, "TRANSIENT") for number in range(1, 6)] == [10.0, 20.0, 40.0, None, None]
     assert next_step(1, "NON_RETRYABLE") is next_step(1, "PARTIAL") is None

@@ -1,0 +1,157 @@
+"""The rules hold for our sources; and each rule is seen to refuse what it is there to refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pytest
+
+from tests.architecture import rules
+from tests.architecture.sources import ROOT, Source, sources, texts
+
+TIME_AND_CHANCE_ALLOWED: Final = {
+    "kit/clock.py": {
+        "datetime.datetime.now": "the one place that reads the time",
+        "uuid_utils.compat.uuid7": "the one place that makes fresh ids",
+    },
+    "kit/vault.py": {"os.urandom": "nonces and master keys must not be foreseeable, even by a replay"},
+    "kit/embedded/ports.py": {"random.randint": "spreads ports of servers started at the same moment"},
+    "kit/embedded/seaweedfs.py": {
+        "secrets.token_hex": "credentials of an embedded server",
+        "secrets.token_urlsafe": "credentials of an embedded server",
+    },
+    "services/commands/demo.py": {"secrets.token_urlsafe": "the demo's own instance key"},
+    "services/commands/keys.py": {"secrets.token_urlsafe": "a new instance key"},
+}
+
+
+def test_time_and_chance_enter_through_the_clock() -> None:
+    assert list(rules.time_and_chance(sources(), TIME_AND_CHANCE_ALLOWED)) == []
+    assert list(rules.exceptions_without_use(sources(), TIME_AND_CHANCE_ALLOWED)) == []
+
+
+def test_no_settings_are_read_at_import() -> None:
+    assert list(rules.settings_at_import(sources())) == []
+
+
+def test_every_module_has_a_docstring() -> None:
+    of_tests = [file for file in sources("tests") if file.tree.body]
+    assert list(rules.without_docstring((*sources(), *of_tests))) == []
+
+
+def test_names_say_what_is_in_a_module() -> None:
+    assert list(rules.vague_names((*sources(), *sources("tests")))) == []
+
+
+def test_sql_stands_where_it_belongs() -> None:
+    assert list(rules.sql_elsewhere(sources("services"))) == []
+
+
+def test_nothing_names_the_machine_it_was_made_on() -> None:
+    assert [found for path, text in texts() for found in rules.traces(path, text)] == []
+
+
+def test_every_setting_is_documented() -> None:
+    document = ROOT / "docs" / "operations.md"
+    told = document.read_text() if document.exists() else ""
+    wanted = {*rules.variables(sources()), *rules.options(sources("services"))}
+    assert sorted(name for name in wanted if f"`{name}`" not in told) == [], "not in docs/operations.md"
+
+
+def no_time(files: list[Source]) -> Iterator[str]:
+    return rules.time_and_chance(files, {})
+
+
+BAD: Final = [
+    (no_time, "kit/a.py", "from datetime import datetime\nnow = datetime.now()"),
+    (no_time, "kit/a.py", "import datetime\nnow = datetime.datetime.utcnow()"),
+    (no_time, "kit/a.py", "import datetime as d\ntoday = d.date.today()"),
+    (no_time, "kit/a.py", "import time\ndef f(): return time.time()"),
+    (no_time, "kit/a.py", "from time import time_ns\nx = time_ns()"),
+    (no_time, "kit/a.py", "from uuid import UUID, uuid4\nx = field(default_factory=uuid4)"),
+    (no_time, "kit/a.py", "import uuid\nx = uuid.uuid1()"),
+    (no_time, "kit/a.py", "import random as r\nx = r.choice('ab')"),
+    (no_time, "kit/a.py", "from random import Random\nx = Random()"),
+    (no_time, "kit/a.py", "from os import urandom\nx = urandom(4)"),
+    (rules.settings_at_import, "kit/a.py", "class S(BaseSettings):\n    x: int\nSETTINGS = S()"),
+    (rules.settings_at_import, "kit/a.py", "class S(BaseSettings):\n    x: int\ndef f(s=S()): ..."),
+    (rules.settings_at_import, "kit/a.py", "from kit.settings import load\nclass A:\n    s = load(A)"),
+    (rules.settings_at_import, "kit/a.py", "import os\nHOST = os.environ['HOST']"),
+    (rules.without_docstring, "kit/a.py", "x = 1"),
+    (rules.without_docstring, "kit/a.py", '"""  """\nx = 1'),
+    (rules.vague_names, "kit/utils.py", ""),
+    (rules.vague_names, "services/common/ports.py", ""),
+    (rules.sql_elsewhere, "services/gateway/rpc.py", "from sqlalchemy import select"),
+    (rules.sql_elsewhere, "services/ingest/handlers.py", "def f():\n    import psycopg"),
+    (rules.sql_elsewhere, "services/selector/domain.py", "from contracts.readmodel import candidate"),
+]
+
+
+@pytest.mark.parametrize(("check", "path", "text"), BAD, ids=[f"{n}-{b[0].__name__}" for n, b in enumerate(BAD)])
+def test_a_rule_refuses(check: Callable[[list[Source]], Iterator[str]], path: str, text: str) -> None:
+    assert list(check([Source.parse(path, text)])) != []
+
+
+GOOD: Final = [
+    (no_time, "kit/a.py", "from time import monotonic, perf_counter\nx = monotonic() + perf_counter()"),
+    (no_time, "kit/a.py", "from uuid import UUID, uuid5\nx = uuid5(UUID(int=1), 'a')"),
+    (no_time, "kit/a.py", "def f(clock): return clock.now()"),
+    (no_time, "kit/a.py", "from datetime import UTC, datetime\nx = datetime.fromtimestamp(1, UTC)"),
+    (rules.settings_at_import, "kit/a.py", "from kit.settings import load\ndef f(): return load(S)"),
+    (rules.settings_at_import, "kit/a.py", "import os\ndef f(): return os.environ['HOST']"),
+    (rules.sql_elsewhere, "services/gateway/reads.py", "from sqlalchemy import select"),
+    (rules.sql_elsewhere, "services/projector/writes.py", "import psycopg"),
+]
+
+
+@pytest.mark.parametrize(("check", "path", "text"), GOOD, ids=range(len(GOOD)))
+def test_a_rule_lets_pass(check: Callable[[list[Source]], Iterator[str]], path: str, text: str) -> None:
+    assert list(check([Source.parse(path, text)])) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see /" + "home/ada/errata/notes.md",
+        'DATA = "/' + 'root/data"',
+        "cd /" + "work/main",
+        "pip install --index" + "-url https://packages.example/simple x",
+        "--extra-index" + "-url=https://packages.example/simple",
+        '"resolved' + '": "https://packages.example/a.tgz"',
+    ],
+)
+def test_traces_of_a_machine_are_found(text: str) -> None:
+    assert list(rules.traces("a.md", text)) != []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://example.org/home/ada",
+        "$HOME/root",
+        "pip-compile --no-emit-index-url",
+        '"resolved": "integrity-only"',
+        "the root/work folder",
+    ],
+)
+def test_what_only_looks_like_one_is_not(text: str) -> None:
+    assert list(rules.traces("a.md", text)) == []
+
+
+def test_variables_are_found_where_they_are_read() -> None:
+    text = """
+class S(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="OPENERRATA_A_", frozen=True)
+    slots: int = 4
+    wait_s: float = Field(default=1.0)
+    def property(self) -> int: ...
+"""
+    assert list(rules.variables([Source.parse("a.py", text)])) == ["OPENERRATA_A_SLOTS", "OPENERRATA_A_WAIT_S"]
+    assert list(rules.options([Source.parse("a.py", "x = option('--d', envvar='OPENERRATA_D')")])) == ["OPENERRATA_D"]
+
+
+def test_an_exception_that_nobody_needs_is_named() -> None:
+    unused = {"kit/a.py": {"random.randint": "no reason"}, "kit/gone.py": {"time.time": "none"}}
+    found = list(rules.exceptions_without_use([Source.parse("kit/a.py", "x = 1")], unused))
+    assert found == ["kit/a.py does not use random.randint", "kit/gone.py does not use time.time"]

@@ -1,0 +1,122 @@
+"""Lists that name everything of a kind do name everything; folders, names and registries agree."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from analyses import ANALYSES
+from contracts.topology import CONSUMERS
+from platforms import PLATFORMS, platform
+from services.commands.process import SERVICES
+from tests.architecture.sources import ROOT, sources
+
+NOT_A_SERVICE = {"commands", "__pycache__"}
+ANATOMY = ("app.py", "__init__.py")
+
+
+def folders() -> set[str]:
+    """Everything in services/ that is a service."""
+    return {path.name for path in (ROOT / "services").iterdir() if path.is_dir()} - NOT_A_SERVICE
+
+
+def implementers(package: str, method: str) -> set[str]:
+    """Classes of a package that have this method and are no protocols."""
+    found = set()
+    for source in sources(package):
+        module = importlib.import_module(source.module)
+        found |= {
+            each.__name__
+            for each in vars(module).values()
+            if isinstance(each, type)
+            and each.__module__ == source.module
+            and callable(vars(each).get(method))
+            and not getattr(each, "_is_protocol", False)
+        }
+    return found
+
+
+@pytest.mark.requirement("2.3-02")
+def test_every_service_has_a_folder_and_every_folder_is_run() -> None:
+    assert len(set(SERVICES)) == len(SERVICES)
+    assert set(SERVICES) == folders()
+
+
+@pytest.mark.parametrize("service", sorted(SERVICES))
+def test_every_service_is_put_together_in_its_app(service: str) -> None:
+    for name in ANATOMY:
+        assert (ROOT / "services" / service / name).is_file(), f"services/{service}/{name}"
+    assert callable(importlib.import_module(f"services.{service}.app").build)
+
+
+def test_import_rules_name_every_service() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        contracts = {each["id"]: each for each in tomllib.load(file)["tool"]["importlinter"]["contracts"]}
+    named = {f"services.{service}" for service in SERVICES}
+    assert set(contracts["services"]["modules"]) == named
+    assert set(contracts["commands"]["source_modules"]) == named
+
+
+def test_every_consumer_belongs_to_a_service_and_is_subscribed_there() -> None:
+    for consumer in CONSUMERS:
+        assert consumer.service in SERVICES
+        assert re.fullmatch(r"[a-z]+-[a-z]+-[a-z_]+", consumer.name)
+        constant = re.sub(r"[-.]", "_", consumer.name).upper()
+        app = (ROOT / "services" / consumer.service / "app.py").read_text()
+        assert f"{constant}," in app, f"{consumer.name} is not subscribed by services/{consumer.service}/app.py"
+
+
+def test_a_handler_is_named_for_its_event() -> None:
+    for consumer in CONSUMERS:
+        handler = f"on_{consumer.name.removeprefix(f'{consumer.service}-').replace('-', '_')}"
+        text = (ROOT / "services" / consumer.service / "handlers.py").read_text()
+        assert f"async def {handler}(" in text
+
+
+@pytest.mark.requirement("2.1-01", "2.1-02", "2.1-03", "2.1-04")
+def test_every_platform_is_registered_once() -> None:
+    assert {type(site).__name__ for site in PLATFORMS} == implementers("platforms", "canonical_request")
+    names = [site.name for site in PLATFORMS]
+    assert sorted(names) == ["LESSWRONG", "SUBSTACK", "WIKIPEDIA", "X"]
+    assert all(platform(name).name == name for name in names)
+
+
+@pytest.mark.requirement("2.2-03")
+def test_every_analysis_is_registered_once() -> None:
+    assert {type(each).__name__ for each in ANALYSES} == implementers("analyses", "parse_submission")
+    assert len({each.kind for each in ANALYSES}) == len(ANALYSES)
+
+
+def test_every_package_of_ours_is_shipped() -> None:
+    """A folder without `__init__.py` is missing in what is installed."""
+    without = {
+        path.parent.relative_to(ROOT).as_posix()
+        for package in ("analyses", "contracts", "kit", "platforms", "services")
+        for path in (ROOT / package).rglob("*.py")
+        if not (path.parent / "__init__.py").is_file()
+    }
+    assert without == set()
+
+
+def test_tests_lie_where_their_needs_say() -> None:
+    known = {
+        "unit",
+        "contract",
+        "architecture",
+        "integration",
+        "e2e",
+        "chaos",
+        "bench",
+        "support",
+        "cases",
+        "conformance",
+    }
+    assert {path.name for path in _folders(ROOT / "tests")} <= known
+
+
+def _folders(under: Path) -> list[Path]:
+    return [path for path in under.iterdir() if path.is_dir() and not path.name.startswith(("_", "."))]

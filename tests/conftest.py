@@ -1,0 +1,18 @@
+"""Fixtures and options for all tests. What tests share as code lies in tests.support and is imported by name."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+pytest_plugins = ["tests.support.servers"]
+
+settings.register_profile("dev", deadline=None, print_blob=True)
+settings.register_profile("ci", settings.get_profile("dev"), max_examples=200, derandomize=False)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_report_header() -> str:
+    """Name the profile; a failing example prints how to repeat it."""
+    return f"hypothesis profile: {settings.get_current_profile_name()}"

@@ -1,0 +1,110 @@
+"""Every consumer eats every example of its fact, twice, with equal results: deliveries repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from contracts.topology import CONSUMERS
+from contracts.v1 import EVENTS, ClaimProposed, Event, InvestigationRequested, ObservationReceived, message
+from kit.delivery import Handler
+from services.ingest.handlers import Ingest
+from services.investigator.conclude import Open
+from services.investigator.handlers import Investigator
+from services.validator.handlers import Validator
+from services.verifier.domain import Unavailable
+from services.verifier.handlers import Verifier
+from tests.contract.schemas import examples, name_of
+from tests.support.factories import page, snapshot, started, text_ref
+from tests.support.fakes import FixedPages, MemoryKeys, MemoryLog, MemoryTexts, ScriptedModel, StillClock, handled
+
+ARTICLE: Final = "Mount Everest stands on the border of Nepal and China. It is high."
+
+
+def ingest_fetched(event: Event) -> Handler:
+    """Ingest, with the page's HTML at hand where it is too large for the event."""
+    texts = MemoryTexts()
+    texts.stored = {ref.sha256: "<p>A wall.</p>" for ref in [event.page.html]}  # type: ignore[attr-defined]  # its own event
+    return Ingest(texts, MemoryLog()).on_canonical_fetched
+
+
+def ingest_unavailable(event: Event) -> Handler:
+    return Ingest(MemoryTexts(), MemoryLog()).on_canonical_unavailable
+
+
+def investigator(event: Event) -> Handler:
+    assert isinstance(event, InvestigationRequested)
+    log = MemoryLog(versions={event.version_id: snapshot(ARTICLE)})
+    log.publish(event.model_copy(update={"follows": 0}))
+    keys = MemoryKeys(**{event.key(): "sk-of-a-reader"})
+    return Investigator(log, MemoryTexts(), keys, ScriptedModel(), StillClock(), "w").on_investigation_requested
+
+
+def validator(event: Event) -> Handler:
+    assert isinstance(event, ClaimProposed)
+    text = f"Before. {event.payload.context} After."
+    begun = started(investigation_id=event.investigation_id, input=snapshot(text, content=text_ref(text)))
+    return Validator(MemoryLog(begun), MemoryTexts(), MemoryKeys(), ScriptedModel()).on_claim_proposed
+
+
+def verifier(event: Event) -> Handler:
+    return Verifier(FixedPages(page())).on_observation_received
+
+
+HANDLERS: Final[dict[str, Callable[[Any], Handler]]] = {
+    "verifier-observation-received": verifier,
+    "ingest-canonical-fetched": ingest_fetched,
+    "ingest-canonical-unavailable": ingest_unavailable,
+    "investigator-investigation-requested": investigator,
+    "validator-claim-proposed": validator,
+}
+FED = [
+    pytest.param(consumer.name, message(consumer.event).model_validate(example).event, id=f"{consumer.name}-{name}")
+    for consumer in CONSUMERS
+    for name, example in examples(consumer.event).items()
+]
+EVERY_EXAMPLE = [
+    pytest.param(message(event).model_validate(example).event, id=f"{name_of(event)}-{name}")
+    for event in EVENTS
+    for name, example in examples(event).items()
+]
+WITHOUT_TEXT = {"ingest-canonical-unavailable-minimal"}
+
+
+def test_every_consumer_is_fed() -> None:
+    assert set(HANDLERS) == {consumer.name for consumer in CONSUMERS}
+
+
+@pytest.mark.parametrize(("consumer", "event"), FED)
+async def test_a_consumer_eats_its_examples_twice(consumer: str, event: Event, request: pytest.FixtureRequest) -> None:
+    handler = HANDLERS[consumer](event)
+    first = await handled(handler(event, 1))
+    second = await handled(handler(event, 2))
+    assert first.facts == second.facts
+    assert [each.event_id() for each in first.facts] == [each.event_id() for each in second.facts]
+    if request.node.callspec.id in WITHOUT_TEXT:
+        assert "no text" in str(first.gave_up)
+    else:
+        assert first.gave_up is None
+        assert first.facts
+
+
+async def test_the_verifier_eats_failures_too() -> None:
+    event = message(ObservationReceived).model_validate(examples(ObservationReceived)["full"]).event
+    assert isinstance(event, ObservationReceived)
+    handler = Verifier(FixedPages(Unavailable("timeout"))).on_observation_received
+    first, second = [await handled(handler(event, attempt)) for attempt in (1, 2)]
+    assert first.facts == second.facts
+    assert len(first.facts) == 1
+
+
+@pytest.mark.parametrize("event", EVERY_EXAMPLE)
+def test_the_concluding_fold_eats_every_fact_twice(event: Event) -> None:
+    once, twice = Open(since=1), Open(since=1)
+    once.add(1, event)
+    twice.add(1, event)
+    twice.add(1, event)
+    assert once == twice
+    assert once.decide() == twice.decide() is None

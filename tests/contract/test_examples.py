@@ -1,0 +1,94 @@
+"""Examples are the contract by example: today's code reads them, yesterday's readers and tomorrow's writers agree."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from contracts.v1 import EVENTS, Event, decode, encode, message
+from tests.contract.schemas import EXAMPLES, examples, name_of, relied_on
+
+NAMED = [
+    pytest.param(event, example, id=f"{name_of(event)}-{name}")
+    for event in EVENTS
+    for name, example in examples(event).items()
+]
+
+
+def subject_of(event: type[Event], example: Any) -> str:
+    """Where the example would lie, worked out without decoding it."""
+    return message(event).model_validate(example).event.subject()
+
+
+@pytest.mark.parametrize(("event", "example"), NAMED)
+def test_an_example_survives_a_round_trip(event: type[Event], example: dict[str, Any]) -> None:
+    subject = subject_of(event, example)
+    envelope = decode(subject, json.dumps(example).encode())
+    assert type(envelope.event) is event
+    assert decode(subject, encode(envelope)) == envelope
+    assert _holds(json.loads(encode(envelope)), example)
+
+
+@pytest.mark.parametrize(("event", "example"), NAMED)
+def test_an_example_names_its_own_id(event: type[Event], example: dict[str, Any]) -> None:
+    """The ids in the files are golden: if this fails, stored facts would be told again under other ids."""
+    assert str(message(event).model_validate(example).event.event_id()) == example["id"]
+
+
+def test_ids_of_all_examples_differ() -> None:
+    counted = Counter(example["id"] for event in EVENTS for example in examples(event).values())
+    assert counted.most_common(1)[0][1] == 1
+
+
+@pytest.mark.parametrize(("event", "example"), NAMED)
+def test_fields_of_a_later_version_are_passed_over(event: type[Event], example: dict[str, Any]) -> None:
+    later = copy.deepcopy(example)
+    for thing in list(_objects(later)):
+        thing["a_field_of_a_later_version"] = {"with": ["parts"]}
+    metadata = (later["event"].get("observation") or later["event"].get("sighting") or {}).get("metadata", {})
+    metadata.pop("a_field_of_a_later_version", None)
+    subject = subject_of(event, example)
+    assert decode(subject, json.dumps(later).encode()) == decode(subject, json.dumps(example).encode())
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=name_of)
+def test_examples_show_all_and_the_least(event: type[Event]) -> None:
+    shown = examples(event)
+    fields = event.model_fields
+    assert set(shown["full"]) == {"id", "occurred_at", "correlation", "cause", "event"}
+    assert set(shown["minimal"]) == {"id", "occurred_at", "correlation", "event"}
+    assert set(shown["full"]["event"]) == set(fields), "the full example fills every field"
+    assert set(shown["minimal"]["event"]) == {name for name, field in fields.items() if field.is_required()}
+
+
+def test_messages_that_others_have_written_can_still_be_read() -> None:
+    for revision, files in relied_on(EXAMPLES).items():
+        by_name = {f"{name_of(event)}.json": event for event in EVENTS}
+        for name, text in files.items():
+            for example in json.loads(text).values():
+                envelope = message(by_name[name]).model_validate(example)
+                assert str(envelope.event.event_id()) == example["id"], f"{revision} {name}"
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+        for each in list(value.values()):
+            yield from _objects(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _objects(each)
+
+
+def _holds(whole: Any, part: Any) -> bool:
+    """Whether everything in `part` is in `whole`, which may have defaults filled in."""
+    if isinstance(part, dict):
+        return all(name in whole and _holds(whole[name], value) for name, value in part.items())
+    if isinstance(part, list):
+        return len(whole) == len(part) and all(map(_holds, whole, part))
+    return bool(whole == part)

@@ -1,0 +1,91 @@
+"""What is committed about events is what the classes say."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import contracts.v1
+from contracts.topology import CONSUMERS, stream_of
+from contracts.v1 import EVENTS, PREFIX, Event
+from tests.contract.reference import PUBLISHERS, reference
+from tests.contract.schemas import EXAMPLES, ROOT, SCHEMAS, name_of, schemas
+
+STALE = "run `python -m tests.contract.write`"
+
+
+def classes() -> set[type[Event]]:
+    """All events in all modules of contracts.v1; those without a subject are bases."""
+    found: set[type[Event]] = set()
+    for module in pkgutil.iter_modules(contracts.v1.__path__):
+        members = vars(importlib.import_module(f"contracts.v1.{module.name}")).values()
+        found |= {each for each in members if inspect.isclass(each) and issubclass(each, Event)}
+    return {each for each in found if "SUBJECT" in vars(each)}
+
+
+def test_committed_schemas_and_reference_are_current() -> None:
+    for path, text in (schemas() | reference()).items():
+        assert path.exists(), f"{path.name} is missing: {STALE}"
+        assert path.read_text() == text, f"{path.name} is stale: {STALE}"
+
+
+@pytest.mark.parametrize("folder", [SCHEMAS, EXAMPLES], ids=["schemas", "examples"])
+def test_one_file_for_each_event(folder: Path) -> None:
+    names = {path.name for path in folder.iterdir()}
+    assert names == {f"{name_of(event)}.json" for event in EVENTS}
+
+
+def test_the_list_of_events_is_complete() -> None:
+    assert set(EVENTS) == classes()
+    assert len(set(EVENTS)) == len(EVENTS)
+    assert all(event.__name__ in contracts.v1.__all__ for event in EVENTS)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=name_of)
+def test_a_subject_spells_module_and_class(event: type[Event]) -> None:
+    aggregate, name = event.SUBJECT.removeprefix(PREFIX).split(".")
+    spelled = "".join(word.capitalize() for word in (aggregate, *name.split("_")))
+    assert event.__name__ == spelled
+    assert event.__module__ == f"contracts.v1.{aggregate}"
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=name_of)
+def test_every_event_has_one_stream_and_a_meaning(event: type[Event]) -> None:
+    assert stream_of(event)
+    assert "SUBJECT" in vars(event)
+    assert event.__doc__
+    assert event.__doc__ != Event.__doc__
+
+
+def test_consumer_names_follow_the_grammar_and_are_unique() -> None:
+    names = [consumer.name for consumer in CONSUMERS]
+    assert len(set(names)) == len(names)
+    for consumer in CONSUMERS:
+        assert consumer.name == f"{consumer.service}-{name_of(consumer.event).replace('.', '-')}"
+        assert consumer.filter == f"{PREFIX}{name_of(consumer.event)}.*"
+
+
+def test_publishers_are_the_services_that_make_the_fact() -> None:
+    made: defaultdict[str, set[str]] = defaultdict(set)
+    for path in sorted((ROOT / "services").glob("*/*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            # `kind = VersionVerified if … else VersionSeen` names a class without calling it
+            if isinstance(node, ast.IfExp):
+                names = [each.id for each in (node.body, node.orelse) if isinstance(each, ast.Name)]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                names = [node.func.id]
+            else:
+                continue
+            for name in names:
+                made[name].add(path.parent.name)
+    unmade = {event.__name__ for event in EVENTS if not made[event.__name__]}
+    assert unmade <= {"ClaimRetained"}, "told by nobody"
+    assert {event: PUBLISHERS[event] for event in EVENTS if event.__name__ not in unmade} == {
+        event: tuple(sorted(made[event.__name__])) for event in EVENTS if event.__name__ not in unmade
+    }

@@ -1,0 +1,49 @@
+"""`python -m tests.contract.write`: write schemas and docs/events.md from the contracts.
+
+Refuses to write a schema that breaks readers of the one that is there, unless `--break` says that nobody relies on it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tests.contract.growth import grown
+from tests.contract.reference import reference
+from tests.contract.schemas import SCHEMAS, schemas
+
+
+def breaks(wanted: dict[Path, str]) -> list[str]:
+    """What would break readers of the files that are there."""
+    found = [
+        f"{path.name}{problem}"
+        for path, text in wanted.items()
+        if path.exists()
+        for problem in grown(json.loads(path.read_text()), json.loads(text))
+    ]
+    gone = sorted(path.name for path in SCHEMAS.glob("*.json") if path not in wanted)
+    return found + [f"{name}: was removed" for name in gone]
+
+
+def main(arguments: list[str]) -> int:
+    """Write what differs and name it."""
+    wanted = schemas()
+    problems = breaks(wanted)
+    if problems and "--break" not in arguments:
+        print("these changes break readers; add optional fields instead, or pass --break:", file=sys.stderr)
+        print("\n".join(problems), file=sys.stderr)
+        return 1
+    for path in SCHEMAS.glob("*.json"):
+        if path not in wanted:
+            path.unlink()
+    for path, text in (wanted | reference()).items():
+        if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            print(path.name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
