@@ -8,7 +8,7 @@ INSTALL := UV_DEFAULT_INDEX=$${UV_DEFAULT_INDEX:-$$PIP_INDEX_URL} $(BIN)/uv pip 
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint bench vectors requirements up clean lock
+.PHONY: help demo test quick lint bench vectors requirements contracts up clean lock
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -39,6 +39,9 @@ vectors: $(VENV)/dev.stamp ## Run a folder of golden vectors through our code (D
 
 requirements: $(VENV)/dev.stamp ## List requirement rows that no test shows
 	$(BIN)/python -m tests.requirements $(ARGS)
+
+contracts: $(VENV)/dev.stamp ## Write the event schemas and docs/events.md anew
+	$(BIN)/python -m tests.contract.write $(ARGS)
 
 lock: ## Pin every dependency with its hashes
 	$(PIP) install --quiet pip-tools

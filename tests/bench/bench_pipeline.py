@@ -16,6 +16,7 @@ from contracts.v1.parts import PostRef, Sighting
 from kit.host import Host
 from kit.surroundings import Surroundings
 from platforms.identity import content_hash, occurrences_hash, version_hash
+from services.commands.shared import run
 from tests.bench.cost import measured
 from tests.bench.report import Report, at_least, at_most
 from tests.bench.rig import article, servers, system
@@ -122,8 +123,6 @@ async def _measure(found: Surroundings, report: Report) -> None:
 
 def bench(folder: Path, report: Report) -> None:
     """Throughput, cost and latency."""
-    import uvloop
-
     report.head("pipeline, investigations with 3 claims, all services in one process, a model without latency")
     with servers(folder) as found:
-        uvloop.run(_measure(found, report))
+        run(_measure(found, report))

@@ -17,6 +17,8 @@ from kit.bus import Bus, Outgoing, connect
 from kit.database import migrate
 from kit.embedded import EmbeddedStack
 from kit.ordered import Recorded
+from kit.telemetry import configure_logging
+from services.commands.shared import run
 from services.projector.adapters import BusLog
 from services.projector.follow import Follower, Metrics
 from services.projector.rebuild import rebuild
@@ -100,5 +102,6 @@ def _tell(report: Report, name: str, facts: int, took_s: float, cpu_s: float, ra
 def bench(folder: Path, report: Report) -> None:
     """Live and rebuild."""
     report.head("projector")
-    with EmbeddedStack(folder, services=("nats", "postgres")) as stack:
-        asyncio.run(measure(stack.endpoints.nats_url, stack.endpoints.database_url, report))
+    configure_logging((folder / "services.log").open("a"))
+    with EmbeddedStack(folder / "data", services=("nats", "postgres")) as stack:
+        run(measure(stack.endpoints.nats_url, stack.endpoints.database_url, report))

@@ -21,6 +21,7 @@ from kit.settings import Infrastructure
 from kit.surroundings import Surroundings, surroundings
 from kit.telemetry import configure_logging
 from services.commands.process import SERVICES, Plan, assembled
+from services.commands.shared import run
 from tests.bench.child import Child, obey
 
 SENTENCES = ("The first sentence is wrong.", "The second sentence is wrong.", "The third sentence is fine.")
@@ -63,7 +64,8 @@ def servers(folder: Path) -> Iterator[Surroundings]:
     os.environ["OPENERRATA_GATEWAY_PORT"] = "0"
     os.environ["OPENERRATA_SELECTOR_BUDGET_PER_DAY"] = "0"
     configure_logging((folder / "services.log").open("a"))
-    with surroundings(Infrastructure(), folder / "data") as found:
+    own = Infrastructure(nats_url=None, database_url=None, s3_endpoint=None)  # never what the environment names
+    with surroundings(own, folder / "data") as found:
         yield found
 
 
@@ -89,10 +91,8 @@ def start(found: Surroundings, log: Path, *services: str) -> Child:
 
 
 def _serve(pipe: Connection, found: Surroundings, log: Path, services: Sequence[str]) -> None:
-    import uvloop
-
     configure_logging(log.open("a"))
-    uvloop.run(_serve_until_told(pipe, found, services))
+    run(_serve_until_told(pipe, found, services))
 
 
 async def _serve_until_told(pipe: Connection, found: Surroundings, services: Sequence[str]) -> None:

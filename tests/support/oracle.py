@@ -17,7 +17,7 @@ import psycopg
 from nats.js.errors import NotFoundError
 from psycopg import sql
 
-from contracts.topology import CONSUMERS, ERRATA, MARKS, VIEWS, stream_of
+from contracts.topology import CONSUMERS, DEAD, ERRATA, MARKS, VIEWS, stream_of
 from kit.bus import Bus, connect
 from kit.database import open_session
 from kit.kv import Bucket
@@ -106,11 +106,15 @@ class Oracle:
         facts = await self.facts()
         return "\n".join([*texts, *(fact.data.decode() for fact in facts)])
 
+    async def dead(self) -> list[str]:
+        """Why messages were given up, if any were."""
+        return [line for line in (await self.stream_text(DEAD.name)).splitlines() if line]
+
     async def stream_text(self, stream: str) -> str:
         """All that a stream holds, headers too."""
         texts: list[str] = []
         state = (await self.bus.jetstream.stream_info(stream)).state
-        for sequence in range(state.first_seq, state.last_seq + 1):
+        for sequence in range(max(1, state.first_seq), state.last_seq + 1):
             with suppress(NotFoundError):
                 message = await self.bus.jetstream.get_msg(stream, sequence)
                 texts.append(f"{message.subject} {message.headers} {(message.data or b'').decode(errors='replace')}")

@@ -164,6 +164,12 @@ class System:
         """The broker."""
         return self.settings.get("OPENERRATA_NATS_URL") or self._endpoint("nats_url")
 
+    @property
+    def blob_settings(self) -> dict[str, str]:
+        """What tells another system to use the same embedded blob store."""
+        names = ("endpoint", "access_key", "secret_key", "bucket")
+        return {f"OPENERRATA_S3_{name.upper()}": self._endpoint(f"s3_{name}") for name in names}
+
     def _endpoint(self, name: str) -> str:
         endpoints = running_endpoints(self.data_dir)
         assert endpoints is not None, "no servers run over this folder"
