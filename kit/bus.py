@@ -1,7 +1,7 @@
 """Publishing facts: a fact is published when the stream has confirmed that it is stored, not before.
 
 Receipts are awaited through one reply inbox of our own, so many facts can be under way at once; the client library's
-asynchronous publish never resolves when the server refuses (PIPELINE, pitfall 2).
+asynchronous publish never resolves when the server refuses.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _REVIEW_REACH = 3
 
 
 class DemoModel:
-    """Model over the catalogue. Units: `pace_s` is the pause before each finding, so that progress can be watched."""
+    """Model over the catalogue. Units: `pace_s` is the pause before each answer, so that progress can be watched."""
 
     labelled_demo = True
 
@@ -58,6 +58,8 @@ class DemoModel:
 
     async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
         """Look the claim up again by a stricter rule; what serious sources dispute is rejected here."""
+        if self._pace_s:
+            await asyncio.sleep(self._pace_s)
         reason = _objection(brief.claim, brief.text, self._known)
         return Verdict(
             approved=reason is None,

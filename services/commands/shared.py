@@ -14,6 +14,7 @@ import click
 import uvloop
 
 from kit.embedded import EmbeddedError
+from kit.http import PortTaken
 from kit.settings import Infrastructure, SettingsError, load
 from kit.surroundings import Surroundings, surroundings
 from kit.telemetry import configure_logging
@@ -39,7 +40,7 @@ def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
-        except (SettingsError, EmbeddedError, TopologyMissing, UnsafeBroker) as error:
+        except (SettingsError, EmbeddedError, PortTaken, TopologyMissing, UnsafeBroker) as error:
             raise click.ClickException(str(error)) from error
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)

@@ -89,7 +89,7 @@ async def _verify(db: psycopg.AsyncConnection[tuple[Any, ...]], log: Log, stream
 
 async def _messages(log: Log, stream: str, extent: Extent) -> AsyncGenerator[Recorded, None]:
     """What the stream held when we asked."""
-    if extent.first > extent.last:
+    if extent.last == 0 or extent.first > extent.last:  # never written to, or emptied by age
         return
     async for batch in log.follow(stream, extent.first):
         for message in batch:
