@@ -108,7 +108,7 @@ async def _measure(found: Surroundings, report: Report) -> None:
         driver = Driver(host)
         await driver.open()
         await _many(driver, await driver.register(200), 50)
-        for at_once, count in ((200, 1_500), (1_000, 2_500)):
+        for at_once, count in ((200, 1_000), (1_000, 2_000)):
             versions = await driver.register(count)
             await asyncio.sleep(2)  # the projector settles
             with measured(found.stack) as cost:

@@ -1,0 +1,43 @@
+"""`make bench`: every measurement, or those that are named."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+from tests.bench import bench_demo, bench_gateway, bench_pipeline, bench_projector, bench_text
+from tests.bench.report import Report
+
+BENCHES: dict[str, Callable[[Path, Report], None]] = {
+    "gateway": bench_gateway.bench,
+    "pipeline": bench_pipeline.bench,
+    "projector": bench_projector.bench,
+    "text": bench_text.bench,
+    "demo": bench_demo.bench,
+}
+
+
+def main() -> int:
+    """Measure; targets that are not met count only with `--strict`, since machines are noisy."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="bench", help=f"some of: {', '.join(BENCHES)} (default: all)")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is not met")
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(BENCHES)
+    if unknown:
+        parser.error(f"no such bench: {', '.join(sorted(unknown))}")
+    report, began = Report(), monotonic()
+    for name, bench in BENCHES.items():
+        if not arguments.names or name in arguments.names:
+            with tempfile.TemporaryDirectory(prefix=f"openerrata-bench-{name}-") as folder:
+                bench(Path(folder), report)
+    print(f"\ntook {monotonic() - began:.0f} s; {report.below or 'no'} target(s) below")
+    return 1 if arguments.strict and report.below else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,202 @@
+"""The reader's requests against the raw limit: the gateway in one process, the services behind it in another."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+from itertools import count, islice
+from pathlib import Path
+from statistics import median
+from time import monotonic
+from typing import Any
+
+import httpx
+
+from kit import topology
+from kit.bus import connect
+from kit.database import migrate
+from kit.surroundings import Surroundings
+from services.commands.process import SERVICES
+from services.gateway.settings import GatewaySettings
+from tests.bench import load, raw
+from tests.bench.child import Child
+from tests.bench.cost import measured_processes
+from tests.bench.load import Plan, Round
+from tests.bench.report import Report, at_most, of_raw
+from tests.bench.rig import SENTENCES, servers, start
+
+REGISTER = "post.registerObservedVersion"
+VIEW = "post.recordViewAndGetStatus"
+ROUNDS = 3
+ROUND_S = 1.5
+WARM_UP_S = 0.5
+IDLE_OBSERVATIONS = 200
+USER_KEY = "sk-bench0123456789abcdefghij"
+AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
+FILLER = " ".join(f"Sentence number {n} only fills the post." for n in range(15))
+
+_fresh = count(1_000_000_000_000)
+
+
+def bench(folder: Path, report: Report) -> None:
+    """View, repeated observation and new observation at 32 connections; then observations with nothing else to do."""
+    report.head("gateway, 32 connections, each fact stored durably before the answer")
+    with servers(folder) as found, ExitStack() as processes:
+        asyncio.run(_prepare(found))
+        log = folder / "services.log"
+        rest = processes.enter_context(start(found, log, *SERVICES[:-1]))
+        rest.hear()
+        gateway = processes.enter_context(start(found, log, SERVICES[-1]))
+        limit = processes.enter_context(Child(raw.main, found.nats_url))
+        field = Field(gateway, gateway.hear(), limit, limit.hear(), processes.enter_context(Child(load.main)), report)
+        seen = json.dumps(post(next(_fresh))).encode()
+        viewed = json.dumps({"postVersionId": asyncio.run(_investigated(field.url, seen))}).encode()
+
+        field.warm_up(request(VIEW, viewed))
+        before = gateway.ask("statements")
+        views = field.compare("view of an investigated version", [request(VIEW, viewed)], share=0.5)
+        report.line(f"  SQL statements in {views:,} views", gateway.ask("statements") - before, "", target=at_most(0))
+        field.warm_up(request(REGISTER, seen))
+        field.compare("repeated observation", [request(REGISTER, seen)], share=0.5)
+        field.compare("new observation of an X post", None, share=0.10)
+        _idle(field, report)
+
+
+@dataclass
+class Field:
+    """The two servers that are compared, and who sends."""
+
+    gateway: Child
+    address: tuple[str, int]
+    limit: Child
+    limit_address: tuple[str, int]
+    sender: Child
+    report: Report
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.address[0]}:{self.address[1]}"
+
+    def warm_up(self, wire: bytes) -> None:
+        """Fill caches and pools of both."""
+        self._send(self.address, [wire], again=True, seconds=WARM_UP_S)
+        self._send(self.limit_address, [request("", json.dumps(post(1)).encode())], again=True, seconds=WARM_UP_S)
+
+    def compare(self, name: str, wires: list[bytes] | None, *, share: float) -> int:
+        """Alternate between raw limit and gateway and tell both ratios; fresh observations unless requests are given.
+
+        Gives the number of requests the gateway answered.
+        """
+        bare = [request("", json.dumps(post(1)).encode())]
+        wall, cpu, rates, costs, ours = [], [], [], [], []
+        for _ in range(ROUNDS):
+            raw_round, raw_cpu_s = self._round(self.limit, self.limit_address, bare, again=True)
+            sent = wires or list(islice(observations(), 8_000))
+            round_, cpu_s = self._round(self.gateway, self.address, sent, again=wires is not None)
+            ours.append(round_)
+            rates.append(round_.per_second)
+            costs.append(cpu_s / len(round_.latencies) * 1e3)
+            wall.append(round_.per_second / raw_round.per_second)
+            cpu.append((raw_cpu_s / len(raw_round.latencies)) / (cpu_s / len(round_.latencies)))
+        self.report.line(name, median(rates), "req/s", ratio=median(wall), target=of_raw(share))
+        self.report.line("  CPU of the gateway's process", median(costs), "ms each", ratio=median(cpu))
+        self.report.line("  p50", median(each.percentile_ms(50) for each in ours), "ms")
+        self.report.line("  p99", median(each.percentile_ms(99) for each in ours), "ms", target=at_most(60))
+        return sum(len(each.latencies) for each in ours)
+
+    def _round(
+        self, server: Child, address: tuple[str, int], wires: list[bytes], *, again: bool
+    ) -> tuple[Round, float]:
+        with measured_processes({"server": server.pid}) as cost:
+            round_ = self._send(address, wires, again=again, seconds=ROUND_S)
+        return round_, cost.total_s
+
+    def _send(
+        self, address: tuple[str, int], wires: list[bytes], *, again: bool, seconds: float, connections: int = 32
+    ) -> Round:
+        round_: Round = self.sender.ask(Plan(address, wires, seconds, connections, again))
+        if round_.failures:
+            raise RuntimeError(f"{round_.failures} of {len(round_.latencies)} requests failed: {round_.failure}")
+        return round_
+
+    def one_by_one(self, wires: list[bytes]) -> Round:
+        """Each request after the answer to the one before."""
+        return self._send(self.address, wires, again=False, seconds=60, connections=1)
+
+
+def _idle(field: Field, report: Report) -> None:
+    alone = field.one_by_one(list(islice(observations(), IDLE_OBSERVATIONS)))
+    report.line("new observation, one at a time, p50", alone.percentile_ms(50), "ms", target=at_most(15))
+    report.line("  p99", alone.percentile_ms(99), "ms", target=at_most(40))
+
+
+async def _prepare(found: Surroundings) -> None:
+    await migrate(found.database_url)
+    async with connect(found.nats_url, name="bench") as bus:
+        await topology.apply(bus)
+        await bus.jetstream.add_stream(name=raw.STREAM, subjects=[raw.SUBJECT])
+
+
+async def _investigated(url: str, seen: bytes) -> str:
+    """Register a post and have it investigated; its version."""
+    headers = {
+        "x-openerrata-extension-version": "0.3.3",
+        "x-openai-api-key": USER_KEY,
+        "content-type": "application/json",
+    }
+    async with httpx.AsyncClient(base_url=f"{url}/trpc/", headers=headers, timeout=30, trust_env=False) as reader:
+
+        async def mutate(procedure: str, body: bytes) -> dict[str, Any]:
+            answer = (await reader.post(procedure, content=body)).raise_for_status().json()
+            data: dict[str, Any] = answer["result"]["data"]
+            return data
+
+        version: str = (await mutate(REGISTER, seen))["postVersionId"]
+        question = json.dumps({"postVersionId": version}).encode()
+        await mutate("post.investigateNow", question)
+        deadline = monotonic() + 30
+        while (await mutate(VIEW, question))["investigationState"] != "INVESTIGATED":
+            if monotonic() > deadline:
+                raise TimeoutError("the investigation did not end")
+            await asyncio.sleep(0.05)
+    return version
+
+
+def observations() -> Iterator[bytes]:
+    """Requests that observe posts nobody has seen."""
+    for number in _fresh:
+        yield request(REGISTER, json.dumps(post(number)).encode())
+
+
+def post(number: int) -> dict[str, Any]:
+    """A post on X, about 2 KB as JSON, different for each number, with three sentences the model submits."""
+    text = f"Post {number}. {' '.join(SENTENCES)} {FILLER}"
+    return {
+        "platform": "X",
+        "url": f"https://x.com/someone/status/{number}",
+        "externalId": str(number),
+        "observedContentText": text,
+        "metadata": {"authorHandle": "someone", "text": text, "mediaUrls": []},
+    }
+
+
+def request(procedure: str, body: bytes) -> bytes:
+    """A call as the extension sends it, on the wire."""
+    head = (
+        f"POST /trpc/{procedure} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        f"user-agent: {AGENT}\r\naccept: */*\r\norigin: chrome-extension://abcdefghijklmnop\r\n"
+        f"x-openerrata-extension-version: 0.3.3\r\n"
+        f"x-openerrata-signature: {hmac.digest(_secret(), body, 'sha256').hex()}\r\n"
+        f"content-length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+@cache
+def _secret() -> bytes:
+    return GatewaySettings().hmac_secret.get_secret_value().encode()

@@ -1,0 +1,84 @@
+"""How a figure is told: one line with its unit, its ratio to a raw limit of the same run, and what was aimed at.
+
+A figure without its own run's raw limit says more about the machine than about us, so targets are ratios wherever a
+limit can be measured.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a figure, or its ratio to the raw limit, shall be."""
+
+    sign: Literal[">=", "<="]
+    limit: float
+    of: Literal["figure", "ratio"] = "figure"
+
+    def met(self, figure: float, ratio: float | None) -> bool:
+        """Whether it is reached."""
+        value = ratio if self.of == "ratio" else figure
+        if value is None:
+            return False
+        return value >= self.limit if self.sign == ">=" else value <= self.limit
+
+    def __str__(self) -> str:
+        return f"{self.sign} {self.limit:.2f} of raw" if self.of == "ratio" else f"{self.sign} {_short(self.limit)}"
+
+
+def at_least(limit: float) -> Target:
+    """The figure itself shall reach a limit."""
+    return Target(">=", limit)
+
+
+def at_most(limit: float) -> Target:
+    """The figure itself shall not exceed a limit."""
+    return Target("<=", limit)
+
+
+def of_raw(limit: float) -> Target:
+    """The ratio to the raw limit shall reach this."""
+    return Target(">=", limit, of="ratio")
+
+
+class Report:
+    """Prints lines as they come and counts targets that were not met."""
+
+    def __init__(self) -> None:
+        self.below = 0
+
+    def head(self, title: str) -> None:
+        """Begin a bench; the load average says how much the machine had to do besides."""
+        print(f"\n{title}  (load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores)", flush=True)
+
+    def line(
+        self, name: str, figure: float, unit: str, *, ratio: float | None = None, target: Target | None = None
+    ) -> None:
+        """One figure."""
+        verdict = ""
+        if target is not None:
+            met = target.met(figure, ratio)
+            self.below += not met
+            verdict = "ok" if met else "BELOW"
+        share = "" if ratio is None else f"{ratio:.2f} of raw"
+        aim = "" if target is None else str(target)
+        text = f"  {name:<46} {_short(figure):>8} {unit:<10} {share:>12}  {aim:>14}  {verdict}"
+        print(text.rstrip(), flush=True)
+
+    def note(self, text: str) -> None:
+        """One line that is no figure."""
+        print(f"  {text}", flush=True)
+
+
+def _short(figure: float) -> str:
+    return (
+        f"{figure:,.0f}"
+        if figure >= 100 or figure == int(figure)
+        else f"{figure:.1f}"
+        if figure >= 10
+        else f"{figure:.2f}"
+    )
