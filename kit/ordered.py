@@ -46,10 +46,12 @@ class Recorded:
 class OrderedLog:
     """A stream from the sequence `start` on, in order, without an end."""
 
-    def __init__(self, bus: Bus, stream: str, start: int, *, subject: str = ">", linger_s: float = LINGER_S) -> None:
+    def __init__(
+        self, bus: Bus, stream: str, start: int, *, subjects: Sequence[str] = (">",), linger_s: float = LINGER_S
+    ) -> None:
         self._bus = bus
         self._stream = stream
-        self._subject = subject
+        self._subjects = list(subjects)
         self._linger_s = linger_s
         self._last = max(start, 1) - 1
         self._buffer: deque[Recorded] = deque()
@@ -63,14 +65,18 @@ class OrderedLog:
             subscription = None
             try:
                 subscription = await self._bus.jetstream.subscribe(
-                    self._subject,
+                    self._subjects[0],
                     stream=self._stream,
                     ordered_consumer=True,
                     idle_heartbeat=HEARTBEAT_S,
                     cb=self._take,
                     pending_msgs_limit=-1,
                     pending_bytes_limit=-1,
-                    config=ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=self._last + 1),
+                    config=ConsumerConfig(
+                        deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
+                        opt_start_seq=self._last + 1,
+                        filter_subjects=self._subjects,
+                    ),
                 )
                 while True:
                     while self._buffer:

@@ -6,6 +6,7 @@ import logging
 import sys
 from typing import TextIO
 
+import orjson
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -51,7 +52,7 @@ def configure_logging(stream: TextIO = sys.stderr, *, level: str = "info") -> No
     """Log to `stream`: readable and coloured on a terminal, one JSON object a line elsewhere."""
     terminal = stream.isatty()
     renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer(colors=True) if terminal else structlog.processors.JSONRenderer()
+        structlog.dev.ConsoleRenderer(colors=True) if terminal else structlog.processors.JSONRenderer(serializer=_json)
     )
     processors: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -67,3 +68,7 @@ def configure_logging(stream: TextIO = sys.stderr, *, level: str = "info") -> No
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(stream=stream, level=logging.WARNING, force=True)
+
+
+def _json(event: object, **options: object) -> str:
+    return orjson.dumps(event, default=str).decode()

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from contracts.topology import ERRATA, MARKS
 from contracts.v1 import (
     PREFIX,
+    InvestigationCompleted,
     InvestigationFailed,
     InvestigationRequested,
     OnceEvent,
@@ -25,7 +26,8 @@ from contracts.v1 import (
 )
 from contracts.v1.parts import InvestigationInput
 from contracts.v1.version import VersionEvent
-from kit.bus import AlreadyThere, Bus
+from kit.bus import AlreadyThere, Bus, BusError
+from kit.errors import Reject, Retry
 from kit.history import history, latest
 from kit.kv import Bucket
 from kit.ordered import OrderedLog, Recorded
@@ -35,8 +37,9 @@ from services.investigator.domain import Entry
 
 MARK = "investigator-conclude"
 MARK_EVERY_S = 0.5
-INVESTIGATION = f"{PREFIX}investigation."
-CLAIM = f"{PREFIX}claim."
+LOOK_AFTER_S = 5.0
+LOOK_AGAIN_MAX_S = 600.0
+FOLDED = (f"{PREFIX}investigation.>", f"{PREFIX}claim.>")
 
 log = structlog.get_logger(__name__)
 _moment = TypeAdapter(datetime)
@@ -81,7 +84,7 @@ class Concluder:
         self._keys = keys
         self._open: dict[str, Open] = {}
         self._correlations: dict[str, UUID] = {}
-        self._undecided: set[str] = set()
+        self._look: dict[str, tuple[float, float]] = {}
         self._last = 0
 
     async def run(self) -> None:
@@ -89,10 +92,11 @@ class Concluder:
         marks = await Bucket.open(self._bus, MARKS)
         mark = int(await marks.get(MARK) or b"0")
         self._open.clear()
+        self._look.clear()
         self._last = mark
         marker = asyncio.create_task(self._keep_mark(marks))
         try:
-            async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1, linger_s=0).batches():
+            async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1, subjects=FOLDED, linger_s=0).batches():
                 await self._fold(batch)
         finally:
             marker.cancel()
@@ -101,8 +105,6 @@ class Concluder:
         touched: dict[str, UUID] = {}
         for recorded in batch:
             self._last = recorded.sequence
-            if not recorded.subject.startswith((INVESTIGATION, CLAIM)):
-                continue
             try:
                 envelope = decode(recorded.subject, recorded.data)
             except Undecodable as error:
@@ -133,9 +135,7 @@ class Concluder:
     async def _settle(self, key: str, cause: UUID) -> None:
         state = self._open[key]
         if state.over:
-            if state.request is not None and state.request.key_source == "USER":
-                await self._keys.discard(UUID(key))
-            self._forget(key)
+            await self._close(key, state)
             return
         end = state.decide()
         if end is not None:
@@ -145,18 +145,46 @@ class Concluder:
         with suppress(AlreadyThere):  # a replica was faster, or this is a replay: its fact is on its way to us
             await self._bus.publish(end, correlation=correlation, cause=cause)
 
-    def _forget(self, key: str) -> None:
-        del self._open[key]
+    async def _close(self, key: str, state: Open) -> None:
+        if state.request is not None and state.request.key_source == "USER":
+            await self._keys.discard(UUID(key))
+        self._open.pop(key, None)
         self._correlations.pop(key, None)
+        self._look.pop(key, None)
+
+    async def _close_repeated(self) -> None:
+        """Close what a request opened that the log holds twice: its investigation is over, and nothing more will come.
+
+        Whether it is over is asked of the log, seldom, and only about what has been open for a while.
+        """
+        now = asyncio.get_running_loop().time()
+        for key, state in tuple(self._open.items()):
+            at, delay_s = self._look.setdefault(key, (now + LOOK_AFTER_S, LOOK_AFTER_S))
+            if now < at or state.request is None:
+                continue
+            self._look[key] = now + delay_s, min(delay_s * 2, LOOK_AGAIN_MAX_S)
+            past = [fact.envelope.event for fact in await history(self._bus, key)]
+            if any(_ends(event, state.request.round) for event in past):
+                await self._close(key, state)
 
     async def _keep_mark(self, marks: Bucket) -> None:
         written = None
         while True:
             await asyncio.sleep(MARK_EVERY_S)
-            mark = min((state.since - 1 for state in self._open.values()), default=self._last)
-            if mark != written:
-                await marks.put(MARK, str(mark).encode())
-                written = mark
+            try:
+                await self._close_repeated()
+                mark = min((state.since - 1 for state in self._open.values()), default=self._last)
+                if mark != written:
+                    await marks.put(MARK, str(mark).encode())
+                    written = mark
+            except (BusError, Retry, Reject) as error:
+                log.warning("mark not kept, trying again", error=str(error))
+
+
+def _ends(event: object, round_: int) -> bool:
+    return isinstance(event, InvestigationCompleted) or (
+        isinstance(event, InvestigationFailed) and event.round >= round_
+    )
 
 
 def _moment_or_none(value: object) -> datetime | None:

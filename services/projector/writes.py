@@ -280,6 +280,7 @@ _VIEWS: Final = (
     ),
 )
 
+# OFFSET 0 keeps each look-up a look-up: free to choose, the planner reads whole tables for a handful of posts.
 CANDIDATES: Final = """
     INSERT INTO candidate AS c (post_id, analysis, post_version_id, score, word_ok, status, eligible_at)
     SELECT p.id, kind, v.id, p.unique_view_score, b.word_count <= %(max_words)s, i.status,
@@ -287,14 +288,16 @@ CANDIDATES: Final = """
              WHEN i.status = 'PENDING' THEN coalesce(i.retry_after, i.queued_at)
              WHEN i.status = 'PROCESSING' THEN l.started_at + %(stale)s END
     FROM (SELECT unnest(%(posts)s::uuid[])
-        UNION SELECT w.post_id FROM investigation n JOIN post_version w ON w.id = n.post_version_id
+        UNION SELECT (SELECT post_id FROM post_version WHERE id = n.post_version_id) FROM investigation n
         WHERE n.id = ANY (%(investigations)s)) touched(id)
-    JOIN post p USING (id) CROSS JOIN unnest(%(analyses)s::text[]) kind
+    CROSS JOIN unnest(%(analyses)s::text[]) kind
+    CROSS JOIN LATERAL (SELECT id, unique_view_score FROM post WHERE id = touched.id OFFSET 0) p
     CROSS JOIN LATERAL (SELECT id, content_hash, first_seen_at FROM post_version WHERE post_id = p.id
         ORDER BY last_seen_at DESC, id DESC LIMIT 1) v
-    JOIN content_blob b USING (content_hash)
-    LEFT JOIN investigation i ON i.post_version_id = v.id AND i.analysis = kind
-    LEFT JOIN investigation_lease l ON l.investigation_id = i.id
+    CROSS JOIN LATERAL (SELECT word_count FROM content_blob WHERE content_hash = v.content_hash OFFSET 0) b
+    LEFT JOIN LATERAL (SELECT id, status, retry_after, queued_at FROM investigation
+        WHERE post_version_id = v.id AND analysis = kind OFFSET 0) i ON true
+    LEFT JOIN LATERAL (SELECT started_at FROM investigation_lease WHERE investigation_id = i.id OFFSET 0) l ON true
     ON CONFLICT (post_id, analysis) DO UPDATE SET post_version_id = excluded.post_version_id,
         score = excluded.score, word_ok = excluded.word_ok, status = excluded.status, eligible_at = excluded.eligible_at
     WHERE (c.post_version_id, c.score, c.word_ok, c.status, c.eligible_at) IS DISTINCT FROM

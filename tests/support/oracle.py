@@ -22,7 +22,7 @@ from kit.bus import Bus, connect
 from kit.database import open_session
 from kit.kv import Bucket
 from services.investigator.adapters import MARK
-from tests.support.system import until
+from tests.support.system import NotInTime, until
 
 Rows = Mapping[str, tuple[str, ...]]
 """Every table's rows as JSON, in an order of their own."""
@@ -131,13 +131,20 @@ class Oracle:
     async def settled(self, *, within_s: float = 30.0, only_projector: bool = False) -> dict[str, int]:
         """Wait until nobody has anything left to do; where the streams end then."""
 
+        busy: list[str] = []
+
         async def quiet() -> dict[str, int] | None:
             heads = await self.heads()
-            busy = [] if only_projector else await self._busy(heads[ERRATA.name])
-            behind = [stream for stream, head in heads.items() if await self._position(stream) < head]
-            return heads if not busy and not behind and heads == await self.heads() else None
+            busy[:] = [] if only_projector else await self._busy(heads[ERRATA.name])
+            for stream, head in heads.items():
+                if (position := await self._position(stream)) < head:
+                    busy.append(f"projector: {stream} at {position} of {head}")
+            return heads if not busy and heads == await self.heads() else None
 
-        return await until(quiet, "all work is done", within_s=within_s)
+        try:
+            return await until(quiet, "all work is done", within_s=within_s)
+        except NotInTime as late:
+            raise NotInTime(f"not within {within_s:g} s; still to do: {busy}") from late
 
     async def _position(self, stream: str) -> int:
         found: int = await self.value(
@@ -150,9 +157,9 @@ class Oracle:
         for consumer in CONSUMERS:
             info = await self.bus.jetstream.consumer_info(stream_of(consumer.event).name, consumer.name)
             if info.num_pending or info.num_ack_pending:
-                busy.append(consumer.name)
-        mark = await (await Bucket.open(self.bus, MARKS)).get(MARK)
-        return busy if int(mark or b"0") >= head else [*busy, MARK]
+                busy.append(f"{consumer.name}: {info.num_pending} waiting, {info.num_ack_pending} in hand")
+        mark = int(await (await Bucket.open(self.bus, MARKS)).get(MARK) or b"0")
+        return busy if mark >= head else [*busy, f"{MARK}: at {mark} of {head}"]
 
     async def once_each(self, investigation_id: str | UUID) -> list[str]:
         """Assert that an investigation has each fact once and each finding once; the findings' quotes in order."""
