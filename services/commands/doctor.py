@@ -26,6 +26,7 @@ from services.commands.shared import data_dir_option, plain_errors, run, servers
 
 CHECK_TIMEOUT_S = 15.0
 MUCH_LAG = 1_000
+STANDSTILL_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -124,20 +125,40 @@ async def _lag(bus: Bus) -> Finding:
 
 
 async def _projector(bus: Bus, found: Surroundings) -> Finding:
+    ends = {
+        stream.name: (await bus.jetstream.stream_info(stream.name)).state.last_seq
+        for stream in STREAMS
+        if stream is not DEAD
+    }
     database = Database(found.database_url, role="reader")
     try:
-        async with database.connect() as connection:
-            rows = (await connection.execute(select(position.c.stream, position.c.sequence))).all()
+        before = await _positions(database)
+        at = before
+        deadline = asyncio.get_running_loop().time() + STANDSTILL_S
+        while any(at.get(name, 0) < end for name, end in ends.items()):
+            if asyncio.get_running_loop().time() > deadline:
+                break
+            await asyncio.sleep(0.1)
+            at = await _positions(database)
     finally:
         await database.close()
-    at = {row.stream: row.sequence for row in rows}
-    behind = {}
-    for stream in STREAMS:
-        if stream is not DEAD:
-            behind[stream.name] = (await bus.jetstream.stream_info(stream.name)).state.last_seq - at.get(stream.name, 0)
-    if max(behind.values()) > MUCH_LAG:
-        return Finding(False, f"the read model is {behind} facts behind", "is the projector running? see its log")
-    return Finding(True, f"the read model is {sum(behind.values())} facts behind")
+    behind = {name: end - at.get(name, 0) for name, end in ends.items() if at.get(name, 0) < end}
+    told = ", ".join(f"{count} facts of {name}" for name, count in behind.items())
+    if any(at.get(name, 0) == before.get(name, 0) for name in behind):
+        return Finding(
+            False,
+            f"the read model lacks {told} and stands still",
+            "start the projector, or see its log: `openerrata up projector`",
+        )
+    if any(count > MUCH_LAG for count in behind.values()):
+        return Finding(False, f"the read model lacks {told}", "the projector is at work: look again in a minute")
+    return Finding(True, f"the read model lacks {told}" if behind else "the read model holds every fact")
+
+
+async def _positions(database: Database) -> dict[str, int]:
+    async with database.connect() as connection:
+        rows = (await connection.execute(select(position.c.stream, position.c.sequence))).all()
+    return {row.stream: row.sequence for row in rows}
 
 
 async def _dead(bus: Bus) -> Finding:

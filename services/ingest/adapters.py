@@ -6,10 +6,9 @@ from collections import OrderedDict
 from uuid import UUID
 
 from contracts.v1 import VersionRegistered, VersionSeen, VersionVerified
-from contracts.v1.version import VersionEvent
 from kit.bus import Bus
 from kit.history import latest
-from services.ingest.domain import Known
+from services.ingest.domain import Known, known_from
 
 REMEMBERED = 50_000
 
@@ -19,21 +18,18 @@ class LogVersions:
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self._verified: OrderedDict[UUID, None] = OrderedDict()
+        self._verified: OrderedDict[UUID, Known] = OrderedDict()
 
     async def known(self, version_id: UUID) -> Known:
         """One read of the log, none for a version that is known to be verified."""
-        if version_id in self._verified:
+        remembered = self._verified.get(version_id)
+        if remembered is not None:
             self._verified.move_to_end(version_id)
-            return Known(registered=True, verified=True)
+            return remembered
         subjects = [f"{event.SUBJECT}.{version_id}" for event in (VersionRegistered, VersionVerified, VersionSeen)]
-        events = [past.envelope.event for past in await latest(self._bus, *subjects)]
-        known = Known(
-            registered=bool(events),
-            verified=any(isinstance(e, VersionEvent) and e.provenance == "SERVER_VERIFIED" for e in events),
-        )
+        known = known_from(past.envelope.event for past in await latest(self._bus, *subjects))
         if known.verified:
-            self._verified[version_id] = None
+            self._verified[version_id] = known
             if len(self._verified) > REMEMBERED:
                 self._verified.popitem(last=False)
         return known

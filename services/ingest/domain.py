@@ -5,6 +5,7 @@ A reader is never refused because site and reader disagree; the disagreement bec
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -20,16 +21,34 @@ from contracts.v1.parts import (
     Sighting,
     TextRef,
 )
+from contracts.v1.version import VersionEvent
 from platforms.identity import content_hash, fit_occurrences, occurrences_hash, version_hash
 from platforms.text import word_count
 
 
 @dataclass(frozen=True)
 class Known:
-    """What the log already says about a version."""
+    """What the log already says about a version, and by which observations it was registered and verified."""
 
     registered: bool = False
     verified: bool = False
+    registered_by: UUID | None = None
+    verified_by: UUID | None = None
+
+
+def known_from(told: Iterable[Event]) -> Known:
+    """Fold a version's facts; each kind's newest is enough."""
+    facts = [fact for fact in told if isinstance(fact, VersionEvent)]
+
+    def by(kind: type[VersionEvent]) -> UUID | None:
+        return next((fact.sighting.observation_id for fact in reversed(facts) if isinstance(fact, kind)), None)
+
+    return Known(
+        registered=bool(facts),
+        verified=any(fact.provenance == "SERVER_VERIFIED" for fact in facts),
+        registered_by=by(VersionRegistered),
+        verified_by=by(VersionVerified),
+    )
 
 
 @dataclass(frozen=True)
@@ -97,7 +116,10 @@ def facts(
     page: CanonicalPage | None,
     author: Author | None,
 ) -> list[Event]:
-    """What happened, the version's own fact last: it is the answer the reader waits for."""
+    """What happened, the version's own fact last: it is the answer the reader waits for.
+
+    An observation that comes again tells the same fact again, or one reader would be counted as two.
+    """
     provenance: Provenance = "SERVER_VERIFIED" if pinned.verified or known.verified else "CLIENT_FALLBACK"
     sighting = Sighting(
         observation_id=observation.observation_id,
@@ -109,7 +131,7 @@ def facts(
         metadata=observation.metadata,
     )
     version: Event
-    if not known.registered:
+    if not known.registered or known.registered_by == observation.observation_id:
         version = VersionRegistered(
             version_id=pinned.version_id,
             post_id=pinned.post_id,
@@ -123,8 +145,8 @@ def facts(
             occurrences=pinned.occurrences,
         )
     else:
-        kind = VersionVerified if pinned.verified and not known.verified else VersionSeen
-        version = kind(
+        verifies = pinned.verified and (not known.verified or known.verified_by == observation.observation_id)
+        version = (VersionVerified if verifies else VersionSeen)(
             version_id=pinned.version_id,
             post_id=pinned.post_id,
             post=pinned.post,

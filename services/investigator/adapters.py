@@ -133,7 +133,9 @@ class Concluder:
         return Open(since=sequence, last_failure=max(ends, default=0))
 
     async def _settle(self, key: str, cause: UUID) -> None:
-        state = self._open[key]
+        state = self._open.get(key)
+        if state is None:  # closed meanwhile as a repetition
+            return
         if state.over:
             await self._close(key, state)
             return

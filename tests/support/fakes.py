@@ -37,7 +37,7 @@ from kit.models.base import (
     Verdict,
 )
 from kit.vault import KeyUnusable
-from services.ingest.domain import Known
+from services.ingest.domain import Known, known_from
 from services.investigator.domain import Entry
 from services.verifier.domain import Unavailable
 from tests.support.factories import MODEL, NOW
@@ -106,8 +106,9 @@ class MemoryLog:
         )
 
     async def known(self, version_id: UUID) -> Known:
-        facts = [event for event in self.events if isinstance(event, VersionEvent) and event.version_id == version_id]
-        return Known(registered=bool(facts), verified=any(fact.provenance == "SERVER_VERIFIED" for fact in facts))
+        return known_from(
+            event for event in self.events if isinstance(event, VersionEvent) and event.version_id == version_id
+        )
 
 
 class MemoryTexts:

@@ -30,6 +30,9 @@ Rows = Mapping[str, tuple[str, ...]]
 PLACES = ("requested_sequence",)
 """Columns that say where in its stream a fact stands."""
 
+SHARED = ("content_blob", "html_blob", "image_occurrence_set", "prompt")
+FIRSTS = ("created_at",)
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -54,15 +57,23 @@ class Oracle:
         self._url = database_url
         self.bus = bus
 
-    async def rows(self, *, without_places: bool = False) -> Rows:
-        """Every table of the read model. `without_places`: neither positions nor columns that hold one."""
+    async def rows(self, *, without_places: bool = False, without_firsts: bool = False) -> Rows:
+        """Every table of the read model.
+
+        `without_places`: neither positions nor columns that hold one. `without_firsts`: nor when something that several
+        posts share was needed first, which depends on which of them came first.
+        """
         async with await open_session(self._url) as db:
             found = await db.execute(
                 "SELECT tablename FROM pg_tables WHERE schemaname = 'readmodel' AND tablename <> 'alembic_version'"
             )
             tables = sorted(name for (name,) in await found.fetchall())
             return {
-                table: await _table(db, table, PLACES if without_places else ())
+                table: await _table(
+                    db,
+                    table,
+                    (*(PLACES if without_places else ()), *(FIRSTS if without_firsts and table in SHARED else ())),
+                )
                 for table in tables
                 if not (without_places and table == "position")
             }
@@ -135,7 +146,7 @@ class Oracle:
 
         async def quiet() -> dict[str, int] | None:
             heads = await self.heads()
-            busy[:] = [] if only_projector else await self._busy(heads[ERRATA.name])
+            busy[:] = [] if only_projector else await self._busy()
             for stream, head in heads.items():
                 if (position := await self._position(stream)) < head:
                     busy.append(f"projector: {stream} at {position} of {head}")
@@ -152,12 +163,16 @@ class Oracle:
         )
         return found
 
-    async def _busy(self, head: int) -> list[str]:
+    async def _busy(self) -> list[str]:
         busy = []
         for consumer in CONSUMERS:
             info = await self.bus.jetstream.consumer_info(stream_of(consumer.event).name, consumer.name)
             if info.num_pending or info.num_ack_pending:
                 busy.append(f"{consumer.name}: {info.num_pending} waiting, {info.num_ack_pending} in hand")
+        head: int = await self.value(
+            "SELECT coalesce(max(sequence), 0) FROM ledger.fact "
+            "WHERE stream = 'ERRATA' AND subject ~ '^errata[.]v1[.](investigation|claim)[.]'"
+        )
         mark = int(await (await Bucket.open(self.bus, MARKS)).get(MARK) or b"0")
         return busy if mark >= head else [*busy, f"{MARK}: at {mark} of {head}"]
 

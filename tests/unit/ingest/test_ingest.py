@@ -157,6 +157,18 @@ async def test_a_version_is_registered_once_verified_once_and_seen_otherwise() -
 
 
 @pytest.mark.requirement("2.13-04")
+async def test_an_observation_that_comes_again_tells_the_same_fact_again() -> None:
+    log = MemoryLog()
+    deliveries = [
+        (observation(observation_id=f"01960000-0000-7000-8000-{number:012d}"), served)
+        for number, served in enumerate([None, page(), page()])
+    ]
+    told = [version_in((await ingest(*delivery, log)).facts) for delivery in deliveries]
+    assert [type(fact) for fact in told] == [VersionRegistered, VersionVerified, VersionSeen]
+    again = [version_in((await ingest(*delivery, log)).facts) for delivery in deliveries]
+    assert [fact.event_id() for fact in again] == [fact.event_id() for fact in told]
+
+
 async def test_another_text_is_another_version_of_the_same_post() -> None:
     one, other = [version_in((await ingest(seen(text), None)).facts) for text in (TEXT, f"{TEXT} Or is it?")]
     assert one.version_id != other.version_id

@@ -1,0 +1,27 @@
+"""The first command a newcomer runs, and what a second run finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from services.commands.demo_site import EXPECTED
+from tests.support.system import system
+
+pytestmark = [pytest.mark.asyncio(loop_scope="function"), pytest.mark.xdist_group("e2e-provider")]
+
+
+@pytest.mark.requirement("2.6-07", "2.6-13")
+async def test_the_demo_shows_the_whole_way_and_remembers_it(tmp_path: Path) -> None:
+    async with system(tmp_path) as alone:
+        first = await alone.run("demo", "--once", within_s=90)
+        assert first.code == 0, first.out + first.err
+        assert "offline demo catalogue" in first.out
+        assert "SERVER_VERIFIED" in first.out
+        assert all(f"“{sentence}”" in " ".join(first.out.split()) for sentence in EXPECTED)
+        assert "investigated earlier" not in first.out
+        second = await alone.run("demo", "--once", within_s=90)
+        assert second.code == 0, second.out + second.err
+        assert "investigated earlier" in second.out
+        assert "proposed" not in second.out
