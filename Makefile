@@ -8,7 +8,7 @@ INSTALL := UV_DEFAULT_INDEX=$${UV_DEFAULT_INDEX:-$$PIP_INDEX_URL} $(BIN)/uv pip 
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint bench vectors requirements contracts up clean lock
+.PHONY: help demo test quick lint bench vectors requirements contracts up clean lock browser
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -19,7 +19,7 @@ demo: $(VENV)/run.stamp ## See a wrong sentence found, validated and published (
 up: $(VENV)/run.stamp ## Run all services here (ARGS="--port N" …)
 	@$(BIN)/openerrata up $(ARGS)
 
-test: $(VENV)/dev.stamp lint ## Run everything but benchmarks (ARGS="-k word" …)
+test: $(VENV)/dev.stamp lint browser ## Run everything but benchmarks (ARGS="-k word" …)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 quick: $(VENV)/dev.stamp ## Run the tests that need no server, in seconds
@@ -53,6 +53,17 @@ lock: ## Pin every dependency with its hashes
 LOCK := --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --strip-extras \
         --allow-unsafe --no-header
 
+# Texts are compared with a real browser's. Debian has one; elsewhere CHROMIUM=/path/to/it names it.
+browser:
+	@for name in $${CHROMIUM:-chromium chromium-browser google-chrome}; do \
+	    if command -v "$$name" >/dev/null; then exit 0; fi; \
+	done; \
+	if [ -n "$$CHROMIUM" ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+	    echo "the tests need Chromium: install the package chromium, or set CHROMIUM=/path/to/it" >&2; exit 1; \
+	fi; \
+	echo "installing Debian's chromium for the tests (once)"; \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null
+
 clean: ## Remove what the commands above created, the demo's data included
 	rm -rf .openerrata $(VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -74,5 +85,5 @@ $(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(BIN)/uv
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 	@echo "installing pinned development tools into $(VENV) (once)"
-	@$(INSTALL) --no-deps --require-hashes -r requirements/dev.txt
+	@$(INSTALL) --compile-bytecode --no-deps --require-hashes -r requirements/dev.txt
 	@touch $@

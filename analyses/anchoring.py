@@ -22,7 +22,12 @@ _TYPOGRAPHY = str.maketrans(
     | {chr(code): "-" for code in range(0x2010, 0x2016)}
     | dict.fromkeys("\u200b\u200c\u200d\ufeff", "")
 )
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
+_LINK = re.compile(r"!?\[([^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
+_HALF_LINK = re.compile(r"\]\([^()\s]*\)|\[(?=[^\[\]]*\Z)")
+_PICTURE = re.compile(r"\[(?:IMAGE(?:-[0-9]+)?:[0-9]+|Picture [0-9]+[^\[\]\n]*)\]")
+"""What stands for a picture, in Markdown and in the message made of it."""
+_CELL_EDGE = re.compile(r"(?:^|(?<=\s))\|(?=\s|$)", re.MULTILINE)
+_POWER = re.compile("(?<=[0-9])\\^(?=[-+\u2212\u2013]?[0-9])")
 _LINE_START = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+|\d+[.)][ \t]+)+", re.MULTILINE)
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _WEB_URL = re.compile(WEB_URL)
@@ -32,12 +37,12 @@ def anchor(claim: ClaimPayload, text: str) -> ClaimPayload:
     """The claim with quote and context brought to the text's own plain words, where that makes them verbatim.
 
     Shapes: unchanged if no reading of the quote is in the text. A context that cannot be read is taken from the text,
-    if the quote occurs there once. Source: specification 2.4.4.
+    if the quote occurs there once. Source: specification 2.4.4, CONTRACT 11, W5.
     """
-    quote = next((each for each in _readings(claim.text) if each in text), None)
+    quote = next(_verbatim(claim.text, text), None)
     if quote is None:
         return claim
-    context = next((each for each in _readings(claim.context) if quote in each and each in text), None)
+    context = next((each for each in _verbatim(claim.context, text) if quote in each), None)
     if context is None and _once(quote, text):
         context = _surroundings(quote, text)
     return claim.model_copy(update={"text": quote, "context": claim.context if context is None else context})
@@ -70,14 +75,32 @@ def _surroundings(quote: str, text: str) -> str:
     return f"{' '.join(before)}{quote}{' '.join(after)}".strip()
 
 
+def _verbatim(given: str, text: str) -> Iterator[str]:
+    """Readings of the given words that are in the text; at last those that differ from one place in spaces alone."""
+    yield from (each for each in _readings(given) if each.strip() and each in text)
+    yield from filter(None, (_apart_from_spaces(each, text) for each in _readings(given)))
+
+
+def _apart_from_spaces(given: str, text: str) -> str | None:
+    """The one place in the text with the same characters: line breaks leave no space in it, but show in Markdown."""
+    packed = "".join(given.split())
+    places = [place for place, character in enumerate(text) if character != " "]
+    packed_text = text.replace(" ", "")
+    if not packed or not _once(packed, packed_text):
+        return None
+    start = packed_text.index(packed)
+    return text[places[start] : places[start + len(packed) - 1] + 1]
+
+
 def _readings(given: str) -> Iterator[str]:
     """The given words as they are, then in plain typography, then with less and less Markdown."""
     yield given
     plain = _plain(given)
     yield plain
-    unmarked = _LINK.sub(r"\1", _LINE_START.sub("", given))
+    unpictured = _POWER.sub("", _PICTURE.sub("", _LINE_START.sub("", given)))
+    unmarked = _CELL_EDGE.sub("", _HALF_LINK.sub("", _LINK.sub(r"\1", unpictured)))
     yield _plain(_ESCAPE.sub(r"\1", unmarked))
-    for marks in ("*", "*`", "*`_", "*`_~"):
+    for marks in ("*", "*`", "*`_", "*`_~", "*`_~[]"):
         bare = re.sub(rf"(?<!\\)[{re.escape(marks)}]", "", unmarked)
         yield _plain(_ESCAPE.sub(r"\1", bare))
 

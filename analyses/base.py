@@ -6,14 +6,15 @@ prompt than the one recorded with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from pydantic import JsonValue
 
-from contracts.v1.parts import ClaimPayload, Prompt
+from analyses.placing import Part
+from contracts.v1.parts import ClaimPayload, Picture, Prompt
 
 
 class InvalidSubmission(ValueError):
@@ -41,7 +42,7 @@ class Material:
     """One article as the model sees it.
 
     Shapes: `text` is the normalised text, the only thing quotes are held against; `markdown` is the same article with
-    its structure, None if there was no HTML.
+    its structure, None if there was no HTML; `image_marker` is that of its placeholders.
     """
 
     platform: str
@@ -51,6 +52,8 @@ class Material:
     author_name: str | None = None
     published_at: datetime | None = None
     has_video: bool = False
+    image_marker: str | None = None
+    pictures: Sequence[Picture] = ()
 
 
 class Analysis(Protocol):
@@ -76,8 +79,8 @@ class Analysis(Protocol):
     def review_schema(self) -> Mapping[str, JsonValue]:
         """Strict JSON Schema of the stage-2 answer: `approved` decides, `reason` is for our audit."""
 
-    def brief(self, material: Material) -> str:
-        """The stage-1 user message."""
+    def brief(self, material: Material) -> tuple[Part, ...]:
+        """The stage-1 user message: words, and pictures where they are shown."""
 
     def parse_submission(self, arguments: str) -> ClaimPayload:
         """Read the arguments of a tool call. Raises: InvalidSubmission."""
@@ -88,5 +91,5 @@ class Analysis(Protocol):
     def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
         """The mechanical gate before any model is asked; None means the claim may go on to review."""
 
-    def review_brief(self, claim: ClaimPayload, text: str) -> str:
-        """The stage-2 user message: one claim and the normalised text, nothing of stage 1's conversation."""
+    def review_brief(self, claim: ClaimPayload, text: str, pictures: Sequence[Picture] = ()) -> str:
+        """The stage-2 user message: one claim, the normalised text and a list of its pictures, nothing of stage 1."""

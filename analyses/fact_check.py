@@ -6,14 +6,14 @@ A false alarm costs more than every missed error together; each rule here, in pr
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from pydantic import JsonValue
 
-from analyses import anchoring
+from analyses import anchoring, placing
 from analyses.base import Material, Rejection, Tool
-from analyses.blocks import raw_block
+from analyses.blocks import raw_block, raw_marks
 from analyses.fact_check_prompts import (
     HANDLING,
     INVESTIGATE,
@@ -23,7 +23,7 @@ from analyses.fact_check_prompts import (
     REVIEW_VERSION,
 )
 from analyses.submission import SUBMIT_CORRECTION, parse_correction
-from contracts.v1.parts import ClaimPayload, Prompt
+from contracts.v1.parts import ClaimPayload, Picture, Prompt
 
 
 def _prompt(version: str, text: str) -> Prompt:
@@ -47,7 +47,7 @@ class FactCheck:
         "additionalProperties": False,
     }
 
-    def brief(self, material: Material) -> str:
+    def brief(self, material: Material) -> tuple[placing.Part, ...]:
         """Handling note, metadata as JSON, the article between markers; Markdown where there is some."""
         metadata = _json(
             {
@@ -59,14 +59,15 @@ class FactCheck:
                 "isUpdate": False,
             }
         )
-        form, content = ("plain text", material.text) if material.markdown is None else ("Markdown", material.markdown)
-        return "\n\n".join(
-            (
-                HANDLING,
-                f"Post metadata (JSON):\n{metadata}",
-                f"Article ({form}):\n{raw_block('ARTICLE', content, metadata)}",
-            )
-        )
+        if material.markdown is None:
+            form, article = "plain text", placing.in_text(material.text, material.pictures)
+        else:
+            form = "Markdown"
+            article = placing.in_markdown(material.markdown, material.image_marker, material.pictures)
+        begin, end = raw_marks("ARTICLE", metadata, *(part for part in article if isinstance(part, str)))
+        head = "\n\n".join((HANDLING, f"Post metadata (JSON):\n{metadata}", f"Article ({form}):\n{begin}\n"))
+        note = placing.note(material.pictures)
+        return placing.joined((head, *article, f"\n{end}", f"\n\n{note}" if note else ""))
 
     def parse_submission(self, arguments: str) -> ClaimPayload:
         """Read the arguments of `submit_correction`. Raises: InvalidSubmission."""
@@ -80,17 +81,14 @@ class FactCheck:
         """The mechanical gate; needs no model."""
         return anchoring.check(claim, text)
 
-    def review_brief(self, claim: ClaimPayload, text: str) -> str:
-        """Handling note, the whole plain text between markers, the claim as JSON, the closing question."""
+    def review_brief(self, claim: ClaimPayload, text: str, pictures: Sequence[Picture] = ()) -> str:
+        """Handling note, the whole plain text and a list of its pictures between markers, the claim, the question."""
         candidate = _json(claim.model_dump(mode="json"))
-        return "\n\n".join(
-            (
-                HANDLING,
-                f"Post (plain text):\n{raw_block('POST', text, candidate)}",
-                f"Candidate correction (JSON):\n{candidate}",
-                REVIEW_CLOSING,
-            )
-        )
+        rows = placing.listed(pictures)
+        blocks = [HANDLING, f"Post (plain text):\n{raw_block('POST', text, candidate, rows)}"]
+        if rows:
+            blocks.append(f"Its pictures, not shown to you:\n{raw_block('PICTURES', rows, candidate, text)}")
+        return "\n\n".join((*blocks, f"Candidate correction (JSON):\n{candidate}", REVIEW_CLOSING))
 
 
 def _json(value: object) -> str:

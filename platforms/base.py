@@ -14,6 +14,7 @@ import orjson
 from pydantic import JsonValue
 
 from contracts.v1.parts import Author, Observation, PostRef
+from platforms.markup import Fragment
 
 Metadata = Mapping[str, JsonValue]
 """What the extension read from the page, under the wire's names in snake_case, without any HTML."""
@@ -84,6 +85,10 @@ class Platform(Protocol):
 
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Read the answer to `canonical_request`. Raises: CanonicalMismatch."""
+        ...
+
+    def article(self, html: str) -> Fragment:
+        """Parse the site's HTML and take out what is not the article. Raises: UnparseableHtml."""
         ...
 
     def extract_text(self, html: str) -> str:

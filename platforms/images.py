@@ -39,7 +39,7 @@ def images_of(fragment: Fragment, base_url: str) -> PageImages:
         if node.tag == "-text":
             before.append(node.text_content or "")
         elif node.tag == "img":
-            url = _source(node, base_url)
+            url = source(node, base_url)
             if url is None:
                 continue
             # What has been counted is normalised each time anew: a later mark can still join the last character.
@@ -55,11 +55,12 @@ def images_of(fragment: Fragment, base_url: str) -> PageImages:
     return PageImages(normalize("".join(before)), urls, tuple(occurrences))
 
 
-def _source(image: LexborNode, base_url: str) -> str | None:
-    source = js_trim(image.attributes.get("src") or "")
-    if not source or source.startswith("data:"):
+def source(image: LexborNode, base_url: str) -> str | None:
+    """The address of a picture; None where it has none that could be asked for."""
+    reference = js_trim(image.attributes.get("src") or "")
+    if not reference or reference.startswith("data:"):
         return None
-    return resolve(source, base_url)
+    return resolve(reference, base_url)
 
 
 def _caption(image: LexborNode) -> str | None:

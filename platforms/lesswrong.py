@@ -22,7 +22,8 @@ from platforms.base import (
     json_answer,
     metadata_text,
 )
-from platforms.text import html_to_text
+from platforms.markup import Fragment
+from platforms.text import article, html_to_text
 from platforms.urls import check_segment, web_page
 
 _PATH = re.compile(r"/posts/([A-Za-z0-9]+)(?:/([^/]*))?(?:/.*)?")
@@ -64,6 +65,10 @@ class LessWrong:
         stated = at(result, "_id")
         external_id = stated if isinstance(stated, str) and stated else observation.post.external_id
         return CanonicalAnswer(PostRef(platform=self.name, external_id=external_id), html)
+
+    def article(self, html: str) -> Fragment:
+        """Parse the HTML without what is not its text. Raises: UnparseableHtml."""
+        return article(html)
 
     def extract_text(self, html: str) -> str:
         """Give the post's text. Raises: UnparseableHtml."""

@@ -36,6 +36,8 @@ class Fragment:
         Raises: UnparseableHtml, before parsing, when building it would take more than about a second.
         """
         refuse_costly(html)
+        # Chromium reads NUL after `<` as U+FFFD where the standard drops it; inside tags and raw text both do.
+        html = html.replace("<\0", "<\ufffd")
         return cls(LexborHTMLParser(_utf8(html), is_fragment=True, fragment_tag="div", scripting=True))
 
     def narrowed(self, selector: str) -> Fragment:
@@ -79,6 +81,22 @@ class Fragment:
         """Elements and text nodes in document order."""
         node = self._top()
         return iter(()) if node is None else node.traverse(include_text=True)
+
+    def edges(self) -> Iterator[tuple[LexborNode, bool]]:
+        """Every node twice, in document order: where it begins (True) and where it ends (False)."""
+        top = self._top()
+        # A stack of our own: pages nest deeper than Python calls may.
+        pending = [] if top is None else [(top, True)]
+        while pending:
+            node, begins = pending.pop()
+            yield node, begins
+            if begins:
+                pending.append((node, False))
+                following = node.child
+            else:
+                following = node.next if pending or self._element is None else None
+            if following is not None:
+                pending.append((following, True))
 
     def _top(self) -> LexborNode | None:
         # The root of a parsed fragment stands for all its top-level nodes.

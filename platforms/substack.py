@@ -22,7 +22,8 @@ from platforms.base import (
     json_answer,
     metadata_text,
 )
-from platforms.text import html_to_text
+from platforms.markup import Fragment
+from platforms.text import article, html_to_text
 from platforms.urls import check_segment, decode_component, web_page
 
 _PATH = re.compile(r"/p/([^/]+)(?:/.*)?")
@@ -73,6 +74,10 @@ class Substack:
         if at(answer, "audience") not in (None, "everyone"):
             raise CanonicalMismatch("not_public", "the post is not public, so its HTML is only a part")
         return CanonicalAnswer(PostRef(platform=self.name, external_id=str(number)), html)
+
+    def article(self, html: str) -> Fragment:
+        """Parse the HTML without what is not its text. Raises: UnparseableHtml."""
+        return article(html)
 
     def extract_text(self, html: str) -> str:
         """Give the post's text. Raises: UnparseableHtml."""

@@ -13,7 +13,16 @@ import unicodedata2  # type: ignore[import-untyped,import-not-found,unused-ignor
 
 from platforms.markup import Fragment, TooLarge, UnparseableHtml
 
-__all__ = ["TooLarge", "UnparseableHtml", "html_to_text", "js_trim", "normalize", "utf16_length", "word_count"]
+__all__ = [
+    "TooLarge",
+    "UnparseableHtml",
+    "article",
+    "html_to_text",
+    "js_trim",
+    "normalize",
+    "utf16_length",
+    "word_count",
+]
 
 JS_SPACE: Final = "\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 """Body of a character class equal to JavaScript's `\\s`; Python's own differs in both directions."""
@@ -66,9 +75,14 @@ def html_to_text(html: str) -> str:
     Raises: UnparseableHtml when parsing would cost too much; TooLarge when it is simply too big.
     Source: CONTRACT 4.2.
     """
+    return normalize(article(html).separated_text())
+
+
+def article(html: str) -> Fragment:
+    """Parse an HTML fragment and take out what is never text. Raises: UnparseableHtml."""
     fragment = Fragment.parse(html)
     fragment.remove("script,style,noscript")
-    return normalize(fragment.separated_text())
+    return fragment
 
 
 def join_surrogates(text: str) -> str:

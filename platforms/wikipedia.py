@@ -22,10 +22,11 @@ from platforms.base import (
     json_answer,
     metadata_text,
 )
+from platforms.markup import Fragment
 from platforms.text import js_trim
 from platforms.urls import web_page
 from platforms.wikipedia_identity import parse_article_url, title_token
-from platforms.wikipedia_text import article_text
+from platforms.wikipedia_text import article, article_text
 
 _LANGUAGE = re.compile("[a-z][a-z0-9-]*")
 _DIGITS = re.compile("[0-9]+")
@@ -89,6 +90,10 @@ class Wikipedia:
         language = observation.post.external_id.partition(":")[0]
         post = PostRef(platform=self.name, external_id=f"{language}:{page_id}")
         return CanonicalAnswer(post, html, revision_id)
+
+    def article(self, html: str) -> Fragment:
+        """Parse the HTML without what is not its text. Raises: UnparseableHtml."""
+        return article(html)
 
     def extract_text(self, html: str) -> str:
         """Give the article's text without notes, references and navigation. Raises: UnparseableHtml."""

@@ -15,7 +15,8 @@ from platforms.base import (
     agree,
     metadata_text,
 )
-from platforms.text import html_to_text
+from platforms.markup import Fragment
+from platforms.text import article, html_to_text
 from platforms.urls import web_page
 
 _HOST = re.compile(r"(?:[a-z0-9-]+\.)*(?:x|twitter)\.com")
@@ -46,6 +47,10 @@ class X:
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Raises: CanonicalMismatch, always."""
         raise CanonicalMismatch("not_public", "X has no public source")
+
+    def article(self, html: str) -> Fragment:
+        """Parse the HTML without what is not its text. Raises: UnparseableHtml."""
+        return article(html)
 
     def extract_text(self, html: str) -> str:
         """Give the text of HTML. Raises: UnparseableHtml."""

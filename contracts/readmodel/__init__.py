@@ -35,6 +35,7 @@ from contracts.readmodel.investigations import (
     investigation_image,
     investigation_input,
     investigation_lease,
+    investigation_picture,
     prompt,
     source,
 )
@@ -82,6 +83,7 @@ __all__ = [
     "investigation_image",
     "investigation_input",
     "investigation_lease",
+    "investigation_picture",
     "lesswrong_version_meta",
     "output_item",
     "parked",

@@ -15,6 +15,7 @@ from sqlalchemy import text as sql
 from contracts.readmodel.columns import READMODEL, at, document, key, number, one_of, ref, text, uuid
 
 CHECK_STATUS: Final = ("PENDING", "PROCESSING", "COMPLETE", "FAILED")
+PICTURE_FATE: Final = ("used", "duplicate", "omitted", "unavailable")
 CANDIDATE_STATE: Final = ("PENDING", "APPROVED", "REJECTED", "FAILED")
 
 prompt: Final = Table(
@@ -121,6 +122,24 @@ investigation_image: Final = Table(
     number("image_order"),
     PrimaryKeyConstraint("investigation_id", "content_hash"),
     UniqueConstraint("investigation_id", "image_order"),
+)
+
+investigation_picture: Final = Table(
+    "investigation_picture",
+    READMODEL,
+    ref("investigation_id", "investigation.id", cascade=True),
+    number("original_index"),
+    text("source_url"),
+    text("fate"),
+    text("content_hash", null=True),
+    number("same_as", null=True),
+    text("reason", null=True),
+    PrimaryKeyConstraint("investigation_id", "original_index"),
+    one_of("fate", PICTURE_FATE),
+    CheckConstraint("(content_hash IS NOT NULL) = (fate = 'used')", name="content_hash"),
+    CheckConstraint("(same_as IS NOT NULL) = (fate = 'duplicate')", name="same_as"),
+    CheckConstraint("(reason IS NOT NULL) = (fate IN ('omitted', 'unavailable'))", name="reason"),
+    comment="What became of every picture of the post when the input was frozen; `reason`: why it was not shown",
 )
 
 claim_candidate: Final = Table(

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Provenance = Literal["SERVER_VERIFIED", "CLIENT_FALLBACK"]
 MarkdownSource = Literal["SERVER_HTML", "CLIENT_HTML", "NONE"]
+PictureStatus = Literal["used", "duplicate", "omitted", "unavailable"]
 
 INLINE_BYTES = 16_384
 """Texts up to this many UTF-8 bytes travel inside an event; longer ones lie in the blob store under their hash."""
@@ -63,6 +64,19 @@ class ImageOccurrence(Value):
     normalized_text_offset: int = Field(ge=0)
     source_url: str
     caption_text: str | None = None
+
+
+class Picture(ImageOccurrence):
+    """One picture in a post, and what became of it when the input was frozen.
+
+    Shapes: `blob` is there exactly if it is `used`; `same_as` is the original index of the used picture whose bytes a
+    `duplicate` repeats; `reason`, a short code, says why a picture is `omitted` or `unavailable`.
+    """
+
+    status: PictureStatus
+    blob: BlobRef | None = None
+    same_as: int | None = None
+    reason: str | None = None
 
 
 class Author(Value):
@@ -163,6 +177,7 @@ class InvestigationInput(Value):
     """What a run investigates, frozen when its first attempt starts.
 
     `content` is the normalised text, its hash the content hash. `markdown` is None exactly if its source is NONE.
+    In it `[<image_marker>:<n>]` stands for the picture with original index n. `pictures` are all of the version's.
     """
 
     provenance: Provenance
@@ -174,5 +189,7 @@ class InvestigationInput(Value):
     markdown_source: MarkdownSource = "NONE"
     markdown: TextRef | None = None
     markdown_renderer_version: str | None = None
+    image_marker: str | None = None
+    pictures: tuple[Picture, ...] = ()
     parent_investigation_id: UUID | None = None
     content_diff: TextRef | None = None

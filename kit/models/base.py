@@ -7,12 +7,12 @@ No text that leaves here (error, transcript, status) may hold an API key.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from pydantic import JsonValue, SecretStr
 
-from contracts.v1.parts import ClaimPayload, ModelName, Usage
+from contracts.v1.parts import BlobRef, ClaimPayload, ModelName, Usage
 
 Failure = Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
 
@@ -31,18 +31,32 @@ class Tool(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture inside a message; `data` are the bytes of `blob`."""
+
+    blob: BlobRef
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class InvestigationBrief:
     """One stage-1 run.
 
-    Shapes: `text` is the normalised text for models that read no prose; `message` already holds the article. `parse`
-    reads the arguments of a call to any of `tools`, or raises ValueError whose text is the answer the model gets.
+    Shapes: `text` is the normalised text for models that read no prose; `parts` already hold the article, in words and
+    pictures. `parse` reads the arguments of a call to any of `tools`, or raises ValueError whose text is the answer the
+    model gets.
     """
 
     instructions: str
-    message: str
+    parts: tuple[str | Image, ...]
     text: str
     tools: tuple[Tool, ...]
     parse: Callable[[str], ClaimPayload]
+
+    @property
+    def message(self) -> str:
+        """The words alone."""
+        return "".join(part for part in self.parts if isinstance(part, str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +152,10 @@ class Model(Protocol):
     @property
     def labelled_demo(self) -> bool:
         """True if answers come from no model at all and every page showing them must say so."""
+
+    @property
+    def sees_pictures(self) -> bool:
+        """False if pictures need not be fetched for it."""
 
     def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None

@@ -27,6 +27,7 @@ class DemoModel:
     """Model over the catalogue. Units: `pace_s` is the pause before each answer, so that progress can be watched."""
 
     labelled_demo = True
+    sees_pictures = False
 
     def __init__(self, *, pace_s: float = 0.0, known: Catalogue | None = None) -> None:
         self._known = known or catalogue()

@@ -18,6 +18,9 @@ from kit.models.base import Failure, ModelError
 PROVIDER_ERRORS = (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError)
 """What the SDK raises: its own tree, and bare decoding errors for stream events that are not UTF-8 JSON."""
 
+PICTURE_REFUSED = "PictureRefused"
+"""The name of every error that is about a picture of ours."""
+
 _FINAL_STATUSES = frozenset({400, 401, 403, 404, 422})
 _KEY_REFUSALS = {
     401: "The provider refused the API key.",
@@ -29,7 +32,6 @@ _FINAL_CODES = frozenset(
         "content_filter",
         "content_policy_violation",
         "data_residency_mismatch",
-        "image_content_policy_violation",
         "insufficient_permissions",
         "invalid_api_key",
         "invalid_prompt",
@@ -48,6 +50,8 @@ def from_exception(error: Exception, secret: str) -> ModelError:
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
         said = _KEY_REFUSALS.get(status) or f"The provider answered {status}: {struck(error.message, secret)}"
+        if status in (400, 413, 422) and "image" in f"{error.code} {error.message}".lower():
+            name = PICTURE_REFUSED
         failure: Failure = "NON_RETRYABLE" if status in _FINAL_STATUSES else "TRANSIENT"
         return ModelError(failure, said, name=name, status_code=status)
     if isinstance(error, openai.APITimeoutError):
@@ -63,9 +67,11 @@ def from_exception(error: Exception, secret: str) -> ModelError:
 
 def from_code(code: str | None, message: str | None, secret: str) -> ModelError:
     """Class an error that came inside a stream or a response, where there is no HTTP status."""
-    final = code is not None and (code in _FINAL_CODES or code.startswith(("invalid_image", "image_")))
+    about_picture = code is not None and "image" in code
+    final = about_picture or code in _FINAL_CODES
     reason = f"The provider reported {struck(code or 'an error', secret)}: {struck(message or 'no message', secret)}"
-    return ModelError("NON_RETRYABLE" if final else "TRANSIENT", reason, name=struck(code or "error", secret))
+    name = PICTURE_REFUSED if about_picture else struck(code or "error", secret)
+    return ModelError("NON_RETRYABLE" if final else "TRANSIENT", reason, name=name)
 
 
 def from_unfinished(response: Response, secret: str) -> ModelError | None:

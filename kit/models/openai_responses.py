@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Literal
 
 import httpx2
@@ -21,7 +22,7 @@ from openai.types.shared_params import Reasoning
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
 from contracts.v1.parts import ModelName
-from kit.models import openai_errors
+from kit.models import openai_errors, openai_input
 from kit.models.base import (
     Finished,
     InvestigationBrief,
@@ -56,6 +57,7 @@ class OpenAIResponses:
     """
 
     labelled_demo = False
+    sees_pictures = True
 
     def __init__(
         self,
@@ -103,26 +105,31 @@ class OpenAIResponses:
         ]
         exchange = Exchange("investigation", self._recorded(brief.instructions) | {"tools": tools}, secret)
         failed: ModelError
-        try:
-            async with aclosing(self._rounds(brief, tools, exchange, secret)) as steps:
-                async for step in steps:
-                    yield step
-            return
-        except ModelError as error:
-            failed = error
-        except openai_errors.PROVIDER_ERRORS as error:
-            failed = openai_errors.from_exception(error, secret)
-        raise _with_record(failed, exchange)
+        while True:
+            try:
+                async with aclosing(self._rounds(brief, tools, exchange, secret)) as steps:
+                    async for step in steps:
+                        yield step
+                return
+            except ModelError as error:
+                failed = error
+            except openai_errors.PROVIDER_ERRORS as error:
+                failed = openai_errors.from_exception(error, secret)
+            if failed.name != openai_errors.PICTURE_REFUSED or not openai_input.has_pictures(brief.parts):
+                raise _with_record(failed, exchange)
+            # One picture that the provider cannot read must not keep a post from being looked at.
+            brief = replace(brief, parts=(f"{brief.message}\n\n{openai_input.WITHOUT_PICTURES}",))
 
     async def _rounds(
         self, brief: InvestigationBrief, tools: list[ToolParam], exchange: Exchange, secret: str
     ) -> AsyncGenerator[Submission | Finished, None]:
         """Ask, answer the calls, ask again, until the model calls nothing."""
-        given: str | list[FunctionCallOutput] = brief.message
+        given = await openai_input.as_input(brief.parts)
+        recorded = openai_input.as_record(brief.parts)
         previous: str | None = None
         answers: dict[str, str] = {}
         for _ in range(self._max_rounds):
-            exchange.ask(given, previous)
+            exchange.ask(recorded, previous)
             stream = await self._client.responses.create(
                 model=self.name.model,
                 instructions=brief.instructions,
@@ -167,7 +174,7 @@ class OpenAIResponses:
                     output_text=final.output_text,
                 )
                 return
-            given = [
+            given = recorded = [
                 FunctionCallOutput(type="function_call_output", call_id=call_id, output=answers[call_id])
                 for call_id in called
             ]

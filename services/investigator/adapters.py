@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime
 from uuid import UUID
 
 import structlog
-from pydantic import TypeAdapter, ValidationError
 
 from contracts.topology import ERRATA, MARKS
 from contracts.v1 import (
@@ -34,6 +32,9 @@ from kit.ordered import OrderedLog, Recorded
 from kit.vault import UserKeys
 from services.investigator.conclude import Open
 from services.investigator.domain import Entry
+from services.investigator.pictures import Pictures
+from services.investigator.ports import Blobs
+from services.investigator.snapshot import look, with_markdown
 
 MARK = "investigator-conclude"
 MARK_EVERY_S = 0.5
@@ -42,38 +43,29 @@ LOOK_AGAIN_MAX_S = 600.0
 FOLDED = (f"{PREFIX}investigation.>", f"{PREFIX}claim.>")
 
 log = structlog.get_logger(__name__)
-_moment = TypeAdapter(datetime)
 
 
 class EventLog:
     """History and snapshots, read from the log each time."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Bus, texts: Blobs, pictures: Pictures) -> None:
         self._bus = bus
+        self._texts = texts
+        self._pictures = pictures
 
     async def history(self, investigation_id: UUID) -> Sequence[Entry]:
         """One investigation's own facts in order."""
         return [Entry(past.sequence, past.envelope.event) for past in await history(self._bus, str(investigation_id))]
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
-        """The version's text, with the best provenance and the newest description the log has."""
+        """The version's text, Markdown and pictures, with the best provenance and newest description the log has."""
         subjects = [f"{event.SUBJECT}.{version_id}" for event in (VersionRegistered, VersionVerified, VersionSeen)]
         facts = [past.envelope.event for past in await latest(self._bus, *subjects)]
-        sightings = [fact for fact in facts if isinstance(fact, VersionEvent)]
-        registered = next((fact for fact in sightings if isinstance(fact, VersionRegistered)), None)
-        if registered is None:
+        seen = look([fact for fact in facts if isinstance(fact, VersionEvent)])
+        if seen is None:
             return None
-        newest = sightings[-1].sighting
-        verified = any(fact.provenance == "SERVER_VERIFIED" for fact in sightings)
-        published = newest.metadata.get("published_at") or newest.metadata.get("posted_at")
-        return InvestigationInput(
-            provenance="SERVER_VERIFIED" if verified else "CLIENT_FALLBACK",
-            platform=registered.post.platform,
-            url=newest.url,
-            author_name=newest.author.display_name if newest.author else None,
-            published_at=_moment_or_none(published),
-            content=registered.content,
-        )
+        taken = await with_markdown(seen, self._texts)
+        return taken.model_copy(update={"pictures": await self._pictures.gather(seen.occurrences)})
 
 
 class Concluder:
@@ -187,10 +179,3 @@ def _ends(event: object, round_: int) -> bool:
     return isinstance(event, InvestigationCompleted) or (
         isinstance(event, InvestigationFailed) and event.round >= round_
     )
-
-
-def _moment_or_none(value: object) -> datetime | None:
-    try:
-        return _moment.validate_python(value) if isinstance(value, str) else None
-    except ValidationError:
-        return None

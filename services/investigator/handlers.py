@@ -22,13 +22,14 @@ from contracts.v1 import (
 )
 from contracts.v1.ids import claim_id
 from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import InvestigationInput
+from contracts.v1.parts import InvestigationInput, Picture
 from kit.clock import Clock
 from kit.errors import Reject, Retry
 from services.investigator.domain import GiveUp, NotYet, Run, Step, first, next_step, plan
 from services.investigator.ports import (
     Blobs,
     Finished,
+    Image,
     InvestigationBrief,
     Keys,
     Log,
@@ -119,10 +120,12 @@ class Investigator:
             markdown=markdown,
             author_name=taken.author_name,
             published_at=taken.published_at,
+            image_marker=taken.image_marker,
+            pictures=taken.pictures,
         )
         brief = InvestigationBrief(
             instructions=kind.prompt.text,
-            message=kind.brief(material),
+            parts=tuple(await asyncio.gather(*map(self._part, kind.brief(material)))),
             text=text,
             tools=kind.tools,
             parse=kind.parse_submission,
@@ -155,6 +158,12 @@ class Investigator:
                         usage=item.usage,
                         transcript=await self._blobs.put_text(item.transcript.decode()),
                     )
+
+    async def _part(self, part: str | Picture) -> str | Image:
+        if isinstance(part, str):
+            return part
+        assert part.blob is not None, "a picture that is shown has bytes"
+        return Image(part.blob, await self._blobs.get(part.blob.sha256))
 
     async def _key(self, event: InvestigationRequested) -> SecretStr | None:
         if event.key_source == "INSTANCE":

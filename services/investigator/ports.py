@@ -7,7 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.v1.parts import InvestigationInput, TextRef
-from kit.models.base import Finished, InvestigationBrief, Model, ModelError, Submission
+from kit.models.base import Finished, Image, InvestigationBrief, Model, ModelError, Submission
 from services.investigator.domain import Entry
 
 
@@ -24,7 +24,7 @@ class Log(Protocol):
 
 
 class Blobs(Protocol):
-    """Texts by reference."""
+    """Texts by reference, pictures by hash."""
 
     async def get_text(self, ref: TextRef) -> str:
         """The text itself."""
@@ -32,6 +32,10 @@ class Blobs(Protocol):
 
     async def put_text(self, text: str) -> TextRef:
         """Name a text, storing it where it is too large for an event."""
+        ...
+
+    async def get(self, sha256: str) -> bytes:
+        """The bytes with this hash."""
         ...
 
 
@@ -43,4 +47,4 @@ class Keys(Protocol):
         ...
 
 
-__all__ = ["Blobs", "Finished", "InvestigationBrief", "Keys", "Log", "Model", "ModelError", "Submission"]
+__all__ = ["Blobs", "Finished", "Image", "InvestigationBrief", "Keys", "Log", "Model", "ModelError", "Submission"]

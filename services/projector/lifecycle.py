@@ -21,7 +21,7 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from contracts.v1.ids import ID_NAMESPACE
-from contracts.v1.parts import ModelName
+from contracts.v1.parts import ModelName, Picture
 from services.projector.facts import Fact
 
 
@@ -71,6 +71,40 @@ class Input:
     markdown: str | None
     markdown_renderer_version: str | None
     created_at: datetime
+
+
+@dataclass(slots=True)
+class ImageBlob:
+    """A picture that is kept, once by hash."""
+
+    content_hash: str
+    storage_key: str
+    original_url: str
+    mime_type: str
+    size_bytes: int
+    created_at: datetime
+
+
+@dataclass(slots=True)
+class InvestigationImage:
+    """A picture the model was shown."""
+
+    investigation_id: UUID
+    content_hash: str
+    image_order: int
+
+
+@dataclass(slots=True)
+class PictureFate:
+    """What became of one picture of the post."""
+
+    investigation_id: UUID
+    original_index: int
+    source_url: str
+    fate: str
+    content_hash: str | None
+    same_as: int | None
+    reason: str | None
 
 
 @dataclass(slots=True)
@@ -186,6 +220,9 @@ class Lifecycles:
     states: dict[UUID, Investigation]
     changed: dict[UUID, Investigation] = field(default_factory=dict)
     inputs: dict[UUID, Input] = field(default_factory=dict)
+    image_blobs: dict[str, ImageBlob] = field(default_factory=dict)
+    images: list[InvestigationImage] = field(default_factory=list)
+    picture_fates: list[PictureFate] = field(default_factory=list)
     prompts: dict[str, PromptRow] = field(default_factory=dict)
     leases: dict[UUID, Lease] = field(default_factory=dict)
     attempts: dict[UUID, Attempt] = field(default_factory=dict)
@@ -294,9 +331,34 @@ def _freeze(
     renderer = (given.markdown_renderer_version or "unknown") if markdown is not None else None
     lives.inputs[state.id] = Input(state.id, given.provenance, given.content.sha256, source, markdown, renderer, at)
     state.input_id = state.id
+    _pictures(lives, state.id, given.pictures, at)
     diff = texts.get(given.content_diff.sha256) if given.content_diff else None
     if given.parent_investigation_id is not None and diff is not None:
         state.parent_investigation_id, state.content_diff = given.parent_investigation_id, diff
+
+
+def _pictures(lives: Lifecycles, investigation: UUID, pictures: Iterable[Picture], at: datetime) -> None:
+    order = 0
+    for picture in pictures:
+        blob = picture.blob
+        if blob is not None:
+            key = f"sha256/{blob.sha256}"
+            lives.image_blobs.setdefault(
+                blob.sha256, ImageBlob(blob.sha256, key, picture.source_url, blob.media_type, blob.size_bytes, at)
+            )
+            lives.images.append(InvestigationImage(investigation, blob.sha256, order))
+            order += 1
+        lives.picture_fates.append(
+            PictureFate(
+                investigation,
+                picture.original_index,
+                picture.source_url,
+                picture.status,
+                blob.sha256 if blob is not None else None,
+                picture.same_as,
+                picture.reason,
+            )
+        )
 
 
 def _asked(state: Investigation, model: ModelName) -> None:

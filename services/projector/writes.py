@@ -179,6 +179,9 @@ _ERRATA: Final = (
         ON CONFLICT (investigation_id) DO UPDATE SET lease_owner = excluded.lease_owner, attempt = excluded.attempt,
             started_at = excluded.started_at""",
     ),
+    _first_wins("image_blobs", "image_blob"),
+    _first_wins("images", "investigation_image"),
+    _first_wins("picture_fates", "investigation_picture"),
     _first_wins("attempts", "investigation_attempt"),
     Write(
         "attempt_ends",

@@ -8,24 +8,22 @@ from uuid import UUID
 
 from sqlalchemy import func, select
 
-from contracts.readmodel import candidate, investigation
+from contracts.readmodel import candidate, investigation, post_version
 from contracts.topology import LEADERS
-from contracts.v1 import InvestigationRequested, VersionRegistered
+from contracts.v1 import InvestigationRequested
 from kit.bus import AlreadyThere, Bus
 from kit.database import Database
-from kit.history import latest
 from kit.kv import Bucket
 from services.selector.domain import Candidate
 
 LEASE = "selector"
 
 
-class LogReads:
-    """Candidates and what was spent, both by index; what a candidate's story began with is in the log."""
+class SqlReads:
+    """Candidates and what was spent, both by index."""
 
-    def __init__(self, database: Database, bus: Bus) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._bus = bus
 
     async def taken_since(self, since: datetime, analysis: str) -> int:
         """Investigations that a selector has requested since then."""
@@ -44,7 +42,9 @@ class LogReads:
                 candidate.c.post_id,
                 candidate.c.post_version_id.label("version_id"),
                 candidate.c.score,
+                post_version.c.correlation,
             )
+            .join(post_version, post_version.c.id == candidate.c.post_version_id)
             .where(
                 candidate.c.analysis == analysis,
                 candidate.c.word_ok,
@@ -56,16 +56,7 @@ class LogReads:
             .limit(limit)
         )
         async with self._database.connect() as connection:
-            rows = (await connection.execute(query)).all()
-        if not rows:
-            return ()
-        registered = await latest(self._bus, *(f"{VersionRegistered.SUBJECT}.{row.version_id}" for row in rows))
-        began = {past.envelope.event.key(): past.envelope.correlation for past in registered}
-        return [
-            Candidate(row.post_id, row.version_id, row.score, began[str(row.version_id)])
-            for row in rows
-            if str(row.version_id) in began
-        ]
+            return [Candidate(**row) for row in (await connection.execute(query)).mappings()]
 
 
 class BusRequests:

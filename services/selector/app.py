@@ -6,7 +6,7 @@ import asyncio
 
 from kit.host import Host
 from kit.settings import load
-from services.selector.adapters import BusRequests, KvLeadership, LogReads
+from services.selector.adapters import BusRequests, KvLeadership, SqlReads
 from services.selector.handlers import Selector
 from services.selector.settings import SelectorSettings
 
@@ -15,7 +15,7 @@ async def build(host: Host) -> None:
     """Select every so often."""
     settings = load(SelectorSettings)
     selector = Selector(
-        LogReads(host.database("reader"), host.bus),
+        SqlReads(host.database("reader")),
         BusRequests(host.bus),
         KvLeadership(host.bus, host.worker),
         host.clock,

@@ -52,7 +52,7 @@ class Validator:
             return
         brief = ReviewBrief(
             instructions=kind.review_prompt.text,
-            message=kind.review_brief(event.payload, text),
+            message=kind.review_brief(event.payload, text, run.input.pictures),
             text=text,
             claim=event.payload,
             schema=kind.review_schema,

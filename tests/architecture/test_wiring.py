@@ -111,6 +111,7 @@ def test_tests_lie_where_their_needs_say() -> None:
         "e2e",
         "chaos",
         "bench",
+        "browser",
         "support",
         "cases",
         "conformance",

@@ -38,6 +38,7 @@ class InstantModel:
 
     name = ModelName(provider="bench", model="instant")
     labelled_demo = True
+    sees_pictures = False
 
     async def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None

@@ -48,7 +48,9 @@ CLAIM = ClaimPayload(
     sources=(Source(url="https://example.org/bats", title="Bats", snippet="Bats can see."),),
 )
 ARGUMENTS = CLAIM.model_dump(mode="json")
-INVESTIGATION = InvestigationBrief("instructions", "the article", TEXT, FACT_CHECK.tools, FACT_CHECK.parse_submission)
+INVESTIGATION = InvestigationBrief(
+    "instructions", ("the article",), TEXT, FACT_CHECK.tools, FACT_CHECK.parse_submission
+)
 REVIEW = ReviewBrief("review instructions", "the claim", TEXT, CLAIM, FACT_CHECK.review_schema)
 DONE = Answer((message("done"),))
 

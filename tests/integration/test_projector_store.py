@@ -21,8 +21,6 @@ from tests.unit.projector.histories import Page, Tape, digest, mixed
 pytest_plugins = ["tests.support.servers"]
 
 FILLED_FROM_TRANSCRIPTS = {
-    "image_blob",
-    "investigation_image",
     "investigation_attempt_requested_tool",
     "investigation_attempt_output_item",
     "investigation_attempt_text_part",

@@ -13,7 +13,7 @@ MODEL = DemoModel()
 
 def brief(text: str) -> InvestigationBrief:
     """A stage-1 brief whose article is this text."""
-    return InvestigationBrief("instructions", "message", text, FACT_CHECK.tools, FACT_CHECK.parse_submission)
+    return InvestigationBrief("instructions", ("message",), text, FACT_CHECK.tools, FACT_CHECK.parse_submission)
 
 
 async def investigate(text: str, model: DemoModel = MODEL) -> tuple[list[Submission], Finished]:

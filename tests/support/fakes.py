@@ -22,7 +22,7 @@ from contracts.v1 import (
     InvestigationStarted,
     OnceEvent,
 )
-from contracts.v1.parts import CanonicalPage, InvestigationInput, ModelName, Observation, TextRef, Usage
+from contracts.v1.parts import BlobRef, CanonicalPage, InvestigationInput, ModelName, Observation, TextRef, Usage
 from contracts.v1.version import VersionEvent
 from kit.bus import AlreadyThere
 from kit.errors import Reject, Retry
@@ -112,10 +112,11 @@ class MemoryLog:
 
 
 class MemoryTexts:
-    """Texts by hash; those longer than `inline_bytes` are stored, as the real ones are."""
+    """Texts by hash; those longer than `inline_bytes` are stored, as the real ones are. Also other bytes by hash."""
 
     def __init__(self, inline_bytes: int = 16_384) -> None:
         self.stored: dict[str, str] = {}
+        self.objects: dict[str, bytes] = {}
         self._inline_bytes = inline_bytes
 
     async def get_text(self, ref: TextRef) -> str:
@@ -128,6 +129,14 @@ class MemoryTexts:
             return TextRef(sha256=digest, size_bytes=len(data), inline=text)
         self.stored[digest] = text
         return TextRef(sha256=digest, size_bytes=len(data))
+
+    async def get(self, sha256: str) -> bytes:
+        return self.objects[sha256]
+
+    async def put(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
+        digest = sha256(data).hexdigest()
+        self.objects[digest] = data
+        return BlobRef(sha256=digest, size_bytes=len(data), media_type=media_type)
 
 
 class StillClock:
@@ -180,6 +189,7 @@ class ScriptedModel:
     """Plays runs and verdicts in the order given, the last of each again and again; remembers what it was asked."""
 
     labelled_demo = False
+    sees_pictures = True
 
     def __init__(
         self, runs: Sequence[Run] = ((),), verdicts: Sequence[Verdict | ModelError] = (), name: ModelName = MODEL

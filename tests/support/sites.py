@@ -225,8 +225,8 @@ class Sites:
         if request.path == "/w/api.php":
             return self._mediawiki(request, fault)
         if request.path == "/graphql":
-            return self._graphql(request)
-        return self._substack_post(request)
+            return self._graphql(request, fault)
+        return self._substack_post(request, fault)
 
     def _mediawiki(self, request: Seen, fault: Fault | None) -> Answer:
         revision = request.query.get("oldid", "")
@@ -237,20 +237,22 @@ class Sites:
         page_id = page.page_id + (1 if fault == "other_page" else 0)
         return _json({"parse": {"title": page.title, "pageid": page_id, "revid": stated, "text": page.html}})
 
-    def _graphql(self, request: Seen) -> Answer:
+    def _graphql(self, request: Seen, fault: Fault | None) -> Answer:
         text = request.body.decode()
         post = next((id_ for id_ in self.lesswrong if f'"{id_}"' in text), None)
         if post is None:
             return _json({"data": {"post": {"result": None}}})
-        result = {"_id": post, "title": "A post", "contents": {"html": self.lesswrong[post]}, "user": None}
+        stated = f"{post}x" if fault == "other_page" else post
+        result = {"_id": stated, "title": "A post", "contents": {"html": self.lesswrong[post]}, "user": None}
         return _json({"data": {"post": {"result": result}}})
 
-    def _substack_post(self, request: Seen) -> Answer:
+    def _substack_post(self, request: Seen, fault: Fault | None) -> Answer:
         slug = unquote(request.path.rpartition("/")[2])
         if slug not in self.substack:
             return Answer(404, {}, b'{"errors":[]}')
         id_, html = self.substack[slug]
-        return _json({"id": id_, "slug": slug, "title": "A post", "body_html": html})
+        stated = id_ + (1 if fault == "other_page" else 0)
+        return _json({"id": stated, "slug": slug, "title": "A post", "body_html": html})
 
 
 def _json(value: object) -> Answer:

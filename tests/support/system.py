@@ -29,7 +29,7 @@ from kit.vault import MasterKey
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "services")
-START_WITHIN_S = 60.0
+START_WITHIN_S = 120.0
 STOP_WITHIN_S = 40.0
 TAIL_LINES = 25
 

@@ -27,6 +27,13 @@ CLAIM = ClaimPayload(
 MARKER = re.compile(r"<<<(BEGIN|END) ([^>\n]*)>>>")
 
 
+def words(material: Material) -> str:
+    """The brief for an article without pictures."""
+    (message,) = FACT_CHECK.brief(material)
+    assert isinstance(message, str)
+    return message
+
+
 @pytest.mark.requirement("2.4.2-01", "2.4.2-02")
 @pytest.mark.parametrize(
     "word", ["silent", "evidence", "dispute", "satire", "context", "sources", "verbatim|copied exactly", "image"]
@@ -42,14 +49,14 @@ def test_the_reviewer_is_strict(word: str) -> None:
 
 @pytest.mark.requirement("2.4.4-02")
 def test_without_markdown_the_plain_text_is_the_only_content() -> None:
-    brief = FACT_CHECK.brief(MATERIAL)
+    brief = words(MATERIAL)
     assert f"Article (plain text):\n<<<BEGIN ARTICLE>>>\n{MATERIAL.text}\n<<<END ARTICLE>>>" in brief
     assert brief.count(MATERIAL.text) == 1
 
 
 @pytest.mark.requirement("2.4.4-01")
 def test_markdown_replaces_the_plain_text() -> None:
-    brief = FACT_CHECK.brief(Material("X", "https://x.com", "Bats are blind.", markdown="# Bats\n\nBats are *blind*."))
+    brief = words(Material("X", "https://x.com", "Bats are blind.", markdown="# Bats\n\nBats are *blind*."))
     assert "<<<BEGIN ARTICLE>>>\n# Bats\n\nBats are *blind*.\n<<<END ARTICLE>>>" in brief
     assert "Bats are blind." not in brief
 
@@ -57,7 +64,7 @@ def test_markdown_replaces_the_plain_text() -> None:
 @pytest.mark.requirement("2.4-04", "2.4.3-03")
 def test_metadata_is_json_and_leaves_out_what_is_unknown() -> None:
     def metadata(material: Material) -> dict[str, object]:
-        brief = FACT_CHECK.brief(material)
+        brief = words(material)
         found = json.loads(brief.partition("Post metadata (JSON):\n")[2].partition("\n\nArticle")[0])
         assert isinstance(found, dict)
         return found
@@ -109,7 +116,7 @@ def test_no_content_can_end_its_own_block(content: str, other: str) -> None:
 
 @given(name=hostile, text=hostile)
 def test_neither_the_author_nor_the_article_can_end_the_block(name: str, text: str) -> None:
-    brief = FACT_CHECK.brief(Material("X", "u", text, author_name=name))
+    brief = words(Material("X", "u", text, author_name=name))
     last = brief.rsplit("\n", 1)[1]
     assert MARKER.fullmatch(last)
     assert brief.count(last) == 1

@@ -27,6 +27,7 @@ async def test_it_says_everywhere_that_it_is_a_demonstration() -> None:
     _, finished = await investigate(TEXT)
     verdict = await review(await claim(TEXT), TEXT)
     assert MODEL.labelled_demo is True
+    assert MODEL.sees_pictures is False, "it needs no internet"
     assert (MODEL.name.provider, MODEL.name.model) == ("demo", "demo-catalogue")
     assert finished.model == verdict.model == MODEL.name
     assert json.loads(finished.transcript)["demo"] is True
@@ -45,7 +46,7 @@ async def test_a_submission_is_refused_by_the_reader_and_the_run_goes_on() -> No
             raise ValueError("not this one")
         return FACT_CHECK.parse_submission(arguments)
 
-    asked = InvestigationBrief("i", "m", TEXT, FACT_CHECK.tools, refuse_bats)
+    asked = InvestigationBrief("i", ("m",), TEXT, FACT_CHECK.tools, refuse_bats)
     steps = [step async for step in MODEL.investigate(asked)]
     assert [step.claim.text for step in steps if isinstance(step, Submission)] == ["Spiders are insects."]
     assert isinstance(steps[-1], Finished)

@@ -35,11 +35,13 @@ from contracts.v1 import (
 from contracts.v1 import ids as derived
 from contracts.v1.parts import (
     Author,
+    BlobRef,
     ClaimPayload,
     ImageOccurrence,
     InvestigationInput,
     ModelName,
     Observation,
+    Picture,
     PostRef,
     Prompt,
     Provenance,
@@ -128,6 +130,11 @@ class Page:
         self.author: Author | None = Author(
             platform_user_id=f"u-{external_id}", display_name=f"Author of {external_id}"
         )
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """The fates of its pictures, each of another kind."""
+        return tuple(map(_fate, self.occurrences))
 
     @property
     def metadata(self) -> dict[str, JsonValue]:
@@ -240,6 +247,7 @@ class Page:
                 markdown_source="SERVER_HTML" if self.provenance == "SERVER_VERIFIED" else "NONE",
                 markdown=inline(f"# {self.text}") if self.provenance == "SERVER_VERIFIED" else None,
                 markdown_renderer_version="1" if self.provenance == "SERVER_VERIFIED" else None,
+                pictures=self.pictures,
                 parent_investigation_id=parent.investigation_id if parent else None,
                 content_diff=inline("-old\n+new") if parent else None,
             ),
@@ -348,6 +356,19 @@ class Page:
             ip_range_key=digest(network),
             reporter_key=digest(reporter) if reporter else None,
         )
+
+
+def _fate(occurrence: ImageOccurrence) -> Picture:
+    place = occurrence.model_dump()
+    match occurrence.original_index % 4:
+        case 0:
+            blob = BlobRef(sha256=digest(occurrence.source_url), size_bytes=67, media_type="image/png")
+            return Picture(**place, status="used", blob=blob)
+        case 1:
+            return Picture(**place, status="unavailable", reason="http_404")
+        case 2:
+            return Picture(**place, status="duplicate", same_as=0)
+    return Picture(**place, status="omitted", reason="too_many")
 
 
 PLATFORMS = ("WIKIPEDIA", "X", "LESSWRONG", "SUBSTACK", "ELSEWHERE")

@@ -36,6 +36,24 @@ def status(*events: Event) -> tuple[str, bool]:
     return lives.states[PAGE.investigation_id].status, PAGE.investigation_id in lives.leases
 
 
+def test_every_picture_has_a_fate_and_what_was_shown_an_order() -> None:
+    page = Page("b", pictures=6)
+    tape = Tape()
+    tape.add(page.requested(), page.started(), page.retry(), page.started(2))
+    lives = fold({}, [read_one(record) for record in tape.records], {})
+    assert [(row.original_index, row.fate, row.same_as, row.reason) for row in lives.picture_fates] == [
+        (0, "used", None, None),
+        (1, "unavailable", None, "http_404"),
+        (2, "duplicate", 0, None),
+        (3, "omitted", None, "too_many"),
+        (4, "used", None, None),
+        (5, "unavailable", None, "http_404"),
+    ]
+    shown = [digest(f"https://img.example/{n}.png") for n in (0, 4)]
+    assert [(row.content_hash, row.image_order) for row in lives.images] == [(shown[0], 0), (shown[1], 1)]
+    assert [row.storage_key for row in lives.image_blobs.values()] == [f"sha256/{sha}" for sha in shown]
+
+
 @pytest.mark.requirement("3.2-08", "3.2-09")
 @given(st.lists(st.sampled_from(RUN), max_size=12))
 def test_lease_ending_and_input_agree_after_any_facts(events: list[Event]) -> None:

@@ -11,7 +11,7 @@ from contracts.v1 import (
     ClaimValidationFailed,
     Event,
 )
-from contracts.v1.parts import Source, Usage
+from contracts.v1.parts import Picture, Source, Usage
 from kit.errors import Retry
 from kit.models.base import ModelError, Verdict
 from services.validator.domain import next_step
@@ -25,6 +25,7 @@ from tests.support.factories import (
     payload,
     proposed,
     rejected,
+    snapshot,
     started,
     text_ref,
     validation_failed,
@@ -73,6 +74,20 @@ async def test_an_approval() -> None:
     assert brief.text == TEXT
     assert QUOTE in brief.message
     assert brief.claim == payload()
+
+
+async def test_the_reviewer_is_told_of_the_pictures() -> None:
+    picture = Picture(
+        original_index=0,
+        normalized_text_offset=5,
+        source_url="https://img.example/0.png",
+        status="unavailable",
+        reason="http_404",
+    )
+    world = World(verdict(approved=True), log=MemoryLog(started(input=snapshot(pictures=(picture,)))))
+    await only_fact(world)
+    (brief,) = world.model.reviews
+    assert '"offset": 5, "status": "unavailable", "url": "https://img.example/0.png", "caption": null' in brief.message
 
 
 async def test_a_rejection_keeps_the_models_reason() -> None:

@@ -1,0 +1,56 @@
+"""A message as the Responses API takes it: a plain string, or words and pictures in their order.
+
+Pictures travel inside the request: an address would let the provider fetch something else than what we hashed and keep.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Sequence
+
+from openai.types.responses.response_input_item_param import FunctionCallOutput, Message
+from openai.types.responses.response_input_message_content_list_param import ResponseInputMessageContentListParam
+
+from kit.models.base import Image
+
+Input = str | list[Message] | list[FunctionCallOutput]
+WITHOUT_PICTURES = "The pictures could not be shown. Judge by the words alone."
+
+
+async def as_input(parts: Sequence[str | Image]) -> Input:
+    """The message to send."""
+    if not has_pictures(parts):
+        return words(parts)
+    return await asyncio.to_thread(lambda: _message(parts, [_data_uri(part) for part in parts]))
+
+
+def as_record(parts: Sequence[str | Image]) -> Input:
+    """The same message for the transcript, where a picture is named by its hash."""
+    if not has_pictures(parts):
+        return words(parts)
+    return _message(parts, ["" if isinstance(part, str) else f"sha256:{part.blob.sha256}" for part in parts])
+
+
+def has_pictures(parts: Sequence[str | Image]) -> bool:
+    """Whether there is anything but words."""
+    return any(isinstance(part, Image) for part in parts)
+
+
+def words(parts: Sequence[str | Image]) -> str:
+    """The words alone."""
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _message(parts: Sequence[str | Image], addresses: Sequence[str]) -> list[Message]:
+    content: ResponseInputMessageContentListParam = [
+        {"type": "input_text", "text": part}
+        if isinstance(part, str)
+        else {"type": "input_image", "detail": "auto", "image_url": address}
+        for part, address in zip(parts, addresses, strict=True)
+    ]
+    return [{"type": "message", "role": "user", "content": content}]
+
+
+def _data_uri(part: str | Image) -> str:
+    return "" if isinstance(part, str) else f"data:{part.blob.media_type};base64,{b64encode(part.data).decode()}"

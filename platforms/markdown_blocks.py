@@ -1,0 +1,74 @@
+"""Where lines of Markdown begin: the marks of lists and quotations in front, and empty lines between blocks.
+
+A line that begins wrong belongs to another item or to none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MAX_DEPTH = 8
+"""What lies deeper is written at this depth, or marks alone could outgrow the page a thousandfold."""
+
+
+@dataclass
+class _Container:
+    """A list item, quotation or heading. `first` begins its first line, `rest` the others."""
+
+    id: int
+    first: str
+    rest: str
+    list_id: int | None
+    begun: bool = False
+
+
+class Blocks:
+    """Lines so far, and the containers that the next ones lie in."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._containers: list[_Container] = []
+        self._last_lists: set[int] = set()
+        self._last_row_of: int | None = None
+
+    def open(self, container_id: int, first: str, rest: str, *, list_id: int | None = None) -> None:
+        """A container begins. Shapes: `list_id` for an item of that list."""
+        if len(self._containers) < MAX_DEPTH:
+            self._containers.append(_Container(container_id, first, rest, list_id))
+
+    def close(self, container_id: int) -> None:
+        """The container of that id ends, if there is one."""
+        if self._containers and self._containers[-1].id == container_id:
+            self._containers.pop()
+
+    def write(self, lines: Sequence[str], *, row_of: int | None = None) -> None:
+        """Add a block. Shapes: `row_of` for a row of that table."""
+        if self._lines and not self._continues(row_of):
+            begun = "".join(container.rest for container in self._containers if container.begun)
+            self._lines.append(begun.rstrip())
+        for line in lines:
+            self._lines.append((self._prefix() + line).rstrip())
+        self._last_lists = {container.list_id for container in self._containers if container.list_id is not None}
+        self._last_row_of = row_of
+
+    def text(self) -> str:
+        """All lines."""
+        return "\n".join(self._lines)
+
+    def _continues(self, row_of: int | None) -> bool:
+        """Whether the next block follows without an empty line: a further row or item, or a list within an item."""
+        before: _Container | None = None
+        for container in self._containers:
+            if not container.begun:
+                within_item = before is not None and before.list_id is not None
+                return container.list_id is not None and (container.list_id in self._last_lists or within_item)
+            before = container
+        return row_of is not None and row_of == self._last_row_of
+
+    def _prefix(self) -> str:
+        prefix = ""
+        for container in self._containers:
+            prefix += container.rest if container.begun else container.first
+            container.begun = True
+        return prefix

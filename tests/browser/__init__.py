@@ -1,0 +1,1 @@
+"""Our reading of HTML against a real browser's."""

@@ -1,0 +1,151 @@
+"""What a run looks at: which HTML counts, how it becomes Markdown once, and when there is none."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from contracts.v1 import InvestigationStarted, VersionSeen, VersionVerified
+from contracts.v1.parts import ImageOccurrence, InvestigationInput, PostRef, TextRef
+from contracts.v1.version import VersionEvent
+from kit.blobs import BlobMissing
+from platforms.markdown import RENDERER_VERSION
+from services.investigator.handlers import Investigator
+from services.investigator.snapshot import THREAD_FROM, look, with_markdown
+from tests.support.factories import QUOTE, TEXT, VERSION_ID, requested, text_ref
+from tests.support.fakes import MemoryKeys, MemoryLog, MemoryTexts, ScriptedModel, StillClock, handled, transient
+from tests.support.versions import later, registered, sighting
+
+SITE_HTML = f"<h2>Some history.</h2><p>{TEXT.removeprefix('Some history. ')}</p>"
+READER_HTML = f"<blockquote>{TEXT}</blockquote>"
+WITH_PICTURE = TEXT.replace(QUOTE, f"{QUOTE}<img src='/a.png'>")
+PICTURE = ImageOccurrence(original_index=0, normalized_text_offset=0, source_url="https://www.lesswrong.com/a.png")
+
+
+class VersionLog(MemoryLog):
+    """A log that answers for versions from their facts, as the real one does."""
+
+    def __init__(self, texts: MemoryTexts, *facts: VersionEvent) -> None:
+        super().__init__(requested())
+        self.facts = list(facts)
+        self._texts = texts
+
+    async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
+        seen = look([fact for fact in self.facts if fact.version_id == version_id])
+        return None if seen is None else await with_markdown(seen, self._texts)
+
+
+async def taken(*facts: VersionEvent, texts: MemoryTexts | None = None) -> InvestigationInput:
+    """The input of a run over these facts."""
+    found = await VersionLog(texts or MemoryTexts(), *facts).snapshot(VERSION_ID)
+    assert found is not None
+    return found
+
+
+def test_a_version_that_nobody_registered_is_not_known() -> None:
+    assert look([]) is None
+    assert look([later(VersionSeen, sighting(), "CLIENT_FALLBACK")]) is None
+
+
+@pytest.mark.requirement("2.4.4-01")
+async def test_the_site_s_html_counts_once_the_version_is_verified() -> None:
+    both = sighting(site=SITE_HTML, reader=READER_HTML)
+    verified = await taken(registered(both, "SERVER_VERIFIED"))
+    assert verified.markdown is not None
+    assert verified.markdown.inline == f"## Some history.\n\n{TEXT.removeprefix('Some history. ')}"
+    assert (verified.markdown_source, verified.markdown_renderer_version, verified.image_marker) == (
+        "SERVER_HTML",
+        RENDERER_VERSION,
+        "IMAGE",
+    )
+    unverified = await taken(registered(sighting(reader=READER_HTML)))
+    assert unverified.markdown is not None
+    assert (unverified.markdown_source, unverified.markdown.inline) == ("CLIENT_HTML", f"> {TEXT}")
+
+
+async def test_of_readers_html_the_first_counts_and_of_the_site_s_the_latest() -> None:
+    first = registered(sighting(1, reader=READER_HTML))
+    second = later(VersionSeen, sighting(2, reader=f"<h1>{TEXT}</h1>"), "CLIENT_FALLBACK")
+    assert (await taken(first, second)).markdown == text_ref(f"> {TEXT}")
+    verified = later(VersionVerified, sighting(3, site=f"<p>{TEXT}</p>"), "SERVER_VERIFIED")
+    again = later(VersionSeen, sighting(4, site=SITE_HTML), "SERVER_VERIFIED")
+    reader_only = later(VersionSeen, sighting(5, reader=READER_HTML), "SERVER_VERIFIED")
+    assert (await taken(first, verified)).markdown == text_ref(TEXT)
+    assert (await taken(first, verified, again)).markdown == (await taken(first, verified, reader_only, again)).markdown
+    assert (await taken(first, verified, reader_only)).markdown == text_ref(TEXT)
+
+
+@pytest.mark.requirement("2.4.4-02")
+async def test_without_html_that_can_be_used_the_model_gets_plain_text() -> None:
+    x = PostRef(platform="X", external_id="1")
+    deep = "<div>" * 50_000
+    for fact in (
+        registered(sighting(), post=x),
+        registered(sighting(reader=READER_HTML), "SERVER_VERIFIED"),
+        registered(sighting(reader="<p>Another text.</p>")),
+        registered(sighting(reader=deep)),
+        registered(sighting(reader=READER_HTML), post=PostRef(platform="GAZETTE", external_id="1")),
+    ):
+        plain = await taken(fact)
+        assert (plain.markdown_source, plain.markdown, plain.markdown_renderer_version) == ("NONE", None, None)
+        assert (plain.image_marker, plain.content) == (None, fact.content)
+
+
+class Forgetful(MemoryTexts):
+    """The store has lost everything that does not travel inside events."""
+
+    async def get_text(self, ref: TextRef) -> str:
+        if ref.inline is None:
+            raise BlobMissing(ref.sha256)
+        return ref.inline
+
+
+async def test_html_that_is_gone_is_no_reason_to_fail() -> None:
+    gone = sighting(client_html=TextRef(sha256="0" * 64, size_bytes=1))
+    assert (await taken(registered(gone), texts=Forgetful())).markdown_source == "NONE"
+
+
+@pytest.mark.requirement("2.4.4-01")
+async def test_pictures_stand_in_markdown_under_their_own_number() -> None:
+    marked = await taken(registered(sighting(reader=f"<p>{WITH_PICTURE}</p>"), occurrences=(PICTURE,)))
+    assert marked.markdown == text_ref(TEXT.replace(QUOTE, f"{QUOTE}[IMAGE:0]"))
+
+
+async def test_long_pages_become_long_markdown_in_the_store() -> None:
+    texts = MemoryTexts()
+    html = f"<!--{'x' * THREAD_FROM}--><p>{'word ' * 5_000}</p>"
+    long = await taken(registered(sighting(reader=html), text=("word " * 5_000).strip()), texts=texts)
+    assert long.markdown is not None
+    assert long.markdown.inline is None
+    assert await texts.get_text(long.markdown) == ("word " * 5_000).strip()
+
+
+@pytest.mark.requirement("2.4.4-01", "2.4.4-03", "2.4.4-04")
+async def test_the_first_attempt_freezes_markdown_and_later_ones_use_it() -> None:
+    texts = MemoryTexts(inline_bytes=20)
+    log = VersionLog(texts, registered(sighting(site=SITE_HTML), "SERVER_VERIFIED"))
+    model = ScriptedModel(([transient()], []))
+    investigator = Investigator(log, texts, MemoryKeys(), model, StillClock(), "worker-1")
+    await handled(investigator.on_investigation_requested(requested(), 1), log)
+    log.facts.append(later(VersionSeen, sighting(2, site=f"<p>{TEXT}</p>"), "SERVER_VERIFIED"))
+    await handled(investigator.on_investigation_requested(requested(), 2), log)
+    inputs = [event.input for event in log.events if isinstance(event, InvestigationStarted)]
+    assert len(inputs) == 2
+    assert inputs[0] == inputs[1]
+    assert inputs[0].markdown_source == "SERVER_HTML"
+    assert len(model.briefs) == 2
+    assert model.briefs[0].parts == model.briefs[1].parts
+    assert "## Some history." in "".join(part for part in model.briefs[0].parts if isinstance(part, str))
+
+
+@pytest.mark.requirement("2.4.4-02")
+async def test_the_model_reads_plain_text_where_there_is_no_html() -> None:
+    texts = MemoryTexts()
+    log = VersionLog(texts, registered(sighting(), post=PostRef(platform="X", external_id="1")))
+    model = ScriptedModel(([],))
+    investigator = Investigator(log, texts, MemoryKeys(), model, StillClock(), "worker-1")
+    await handled(investigator.on_investigation_requested(requested(), 1), log)
+    said = "".join(part for part in model.briefs[0].parts if isinstance(part, str))
+    assert TEXT in said
+    assert "plain text" in said
