@@ -37,7 +37,8 @@ Outcome = Literal["applied", "duplicate", "undecodable", "textless", "refused", 
 
 LOCK: Final = 0x70726F6A
 BY_KEY: Final = (
-    "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
+    "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off "
+    "-c random_page_cost=1"
 )
 """Options of a store's connection. Everything here is found by its key, so plans are made once; one made while the
 tables were empty must not be a scan that is kept when they have grown."""
