@@ -7,7 +7,6 @@ asynchronous publish never resolves when the server refuses.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 import nats.errors
+import orjson
 from faststream.nats import NatsBroker
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -107,7 +107,7 @@ class Bus:
             headers["Nats-Expected-Last-Subject-Sequence"] = str(event.follows)
         if reply_to is not None:
             headers[REPLY_TO] = reply_to
-        envelope = Envelope(
+        envelope = Envelope.model_construct(  # the parts are valid already
             id=event_id, occurred_at=self.clock.now(), correlation=correlation, cause=cause, event=event
         )
         return Outgoing(event.subject(), encode(envelope), headers)
@@ -133,7 +133,7 @@ class Bus:
             raise BusError(f"the stream did not confirm: {error}") from None
         if (message.headers or {}).get("Status") == "503":
             raise BusError("no stream takes this subject; run `openerrata topology apply`")
-        answer = json.loads(message.data)
+        answer = orjson.loads(message.data)
         if "error" in answer:
             description = answer["error"].get("description", "refused")
             if answer["error"].get("err_code") == WRONG_LAST_SEQUENCE:

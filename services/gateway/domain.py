@@ -65,12 +65,18 @@ def key_hash(api_key: str) -> str:
     return sha256(api_key.encode()).hexdigest()
 
 
+READERS: Final = 10_000
+"""How many readers' keys are remembered; they are hashed again after that."""
+
+
+@lru_cache(READERS)
 def viewer_key(instance_key_hash: str | None, address: str, user_agent: str) -> str:
     """Who views: the holder of an instance key, otherwise address and browser. Source: CONTRACT 6.2."""
     who = f"anon:{address}:{user_agent}" if instance_key_hash is None else f"apikey:{instance_key_hash}"
     return sha256(who.encode()).hexdigest()
 
 
+@lru_cache(READERS)
 def ip_range_key(prefix: str) -> str:
     """The neighbourhood a view comes from. Source: CONTRACT 6.2."""
     return sha256(f"iprange:{prefix}".encode()).hexdigest()

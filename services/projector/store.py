@@ -38,10 +38,11 @@ Outcome = Literal["applied", "duplicate", "undecodable", "textless", "refused", 
 LOCK: Final = 0x70726F6A
 BY_KEY: Final = (
     "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off "
-    "-c random_page_cost=1"
+    "-c random_page_cost=1 -c synchronous_commit=off"
 )
 """Options of a store's connection. Everything here is found by its key, so plans are made once; one made while the
-tables were empty must not be a scan that is kept when they have grown."""
+tables were empty must not be a scan that is kept when they have grown. The log is the truth and the position stands in
+the same transaction: what a crash of the database takes back is applied again, so no commit waits for the disk."""
 CREDIT_CAP: Final = 10
 
 log = structlog.get_logger(__name__)
