@@ -131,7 +131,7 @@ def test_traces_of_a_machine_are_found(text: str) -> None:
         "https://example.org/home/ada",
         "$HOME/root",
         "pip-compile --no-emit-index-url",
-        '"resolved": "integrity-only"',
+        '"version": "1.0.0", "integrity": "sha512-abc"',
         "the root/work folder",
     ],
 )
