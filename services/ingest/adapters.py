@@ -21,13 +21,16 @@ class LogVersions:
         self._verified: OrderedDict[UUID, Known] = OrderedDict()
 
     async def known(self, version_id: UUID) -> Known:
-        """One read of the log, none for a version that is known to be verified."""
+        """One question to the log for a new version, three for a known one, none for one known to be verified."""
         remembered = self._verified.get(version_id)
         if remembered is not None:
             self._verified.move_to_end(version_id)
             return remembered
-        subjects = [f"{event.SUBJECT}.{version_id}" for event in (VersionRegistered, VersionVerified, VersionSeen)]
-        known = known_from(past.envelope.event for past in await latest(self._bus, *subjects))
+        registered = await latest(self._bus, f"{VersionRegistered.SUBJECT}.{version_id}")
+        if not registered:
+            return Known()
+        later = await latest(self._bus, *(f"{event.SUBJECT}.{version_id}" for event in (VersionVerified, VersionSeen)))
+        known = known_from(past.envelope.event for past in (*registered, *later))
         if known.verified:
             self._verified[version_id] = known
             if len(self._verified) > REMEMBERED:
