@@ -90,7 +90,7 @@ async def is_current(url: str) -> bool:
             row = await cursor.fetchone()
             if row is None or not row[0]:
                 return False
-            cursor = await session.execute(f"SELECT version_num FROM {table}")  # noqa: S608
+            cursor = await session.execute(f"SELECT version_num FROM {table}")  # noqa: S608 (our schema names)
             found += [number for (number,) in await cursor.fetchall()]
     return found == [HEADS["durable"], HEADS["readmodel"]]
 

@@ -48,7 +48,7 @@ class DataDirLock:
                 if holder is not None or time.monotonic() > deadline:
                     os.close(self.fd)
                     raise DataDirInUse(data_dir, holder) from None
-                time.sleep(POLL_S)
+                time.sleep(POLL_S)  # start() blocks by design; the old owner is ending
         os.ftruncate(self.fd, 0)
         os.pwrite(self.fd, str(os.getpid()).encode(), 0)
 

@@ -71,7 +71,7 @@ def wait_until_ready(running: dict[Child, Server], timeout_s: float) -> None:
                 del waiting[child]
             elif time.monotonic() > deadline:
                 raise EmbeddedError(f"{child.program.name} is not ready in time; see {child.program.log}")
-        time.sleep(POLL_S)
+        time.sleep(POLL_S)  # start() blocks by design and is called before the event loop
 
 
 def answers(port: int, path: str) -> bool:
