@@ -85,12 +85,14 @@ LEADERS: Final = Bucket("leaders", ttl_s=15)
 BUCKETS: Final = (USER_KEYS, MARKS, LEADERS)
 
 VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=16)
+INGEST_OBSERVATION_RECEIVED: Final = Consumer("ingest", ObservationReceived, slots=16, answers=True)
 INGEST_CANONICAL_FETCHED: Final = Consumer("ingest", CanonicalFetched, slots=8, answers=True)
 INGEST_CANONICAL_UNAVAILABLE: Final = Consumer("ingest", CanonicalUnavailable, slots=8, answers=True)
 INVESTIGATOR_INVESTIGATION_REQUESTED: Final = Consumer("investigator", InvestigationRequested, slots=8, attempts=12)
 VALIDATOR_CLAIM_PROPOSED: Final = Consumer("validator", ClaimProposed, slots=4)
 CONSUMERS: Final = (
     VERIFIER_OBSERVATION_RECEIVED,
+    INGEST_OBSERVATION_RECEIVED,
     INGEST_CANONICAL_FETCHED,
     INGEST_CANONICAL_UNAVAILABLE,
     INVESTIGATOR_INVESTIGATION_REQUESTED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.topology import INGEST_CANONICAL_FETCHED, INGEST_CANONICAL_UNAVAILABLE
+from contracts.topology import INGEST_CANONICAL_FETCHED, INGEST_CANONICAL_UNAVAILABLE, INGEST_OBSERVATION_RECEIVED
 from kit.host import Host
 from services.ingest.adapters import LogVersions
 from services.ingest.handlers import Ingest
@@ -11,5 +11,6 @@ from services.ingest.handlers import Ingest
 async def build(host: Host) -> None:
     """Subscribe ingest's handlers."""
     ingest = Ingest(host.blobs, LogVersions(host.bus))
+    host.delivery.subscribe(INGEST_OBSERVATION_RECEIVED, ingest.on_observation_received)
     host.delivery.subscribe(INGEST_CANONICAL_FETCHED, ingest.on_canonical_fetched)
     host.delivery.subscribe(INGEST_CANONICAL_UNAVAILABLE, ingest.on_canonical_unavailable)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event
+from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
 from contracts.v1.parts import CanonicalPage, Observation
 from kit.errors import Reject
-from platforms import platform
+from platforms import has_public_source, platform
 from platforms.base import Platform
 from platforms.text import UnparseableHtml, normalize
 from services.ingest.domain import facts, pin
@@ -20,6 +20,13 @@ class Ingest:
     def __init__(self, texts: Texts, versions: Versions) -> None:
         self._texts = texts
         self._versions = versions
+
+    async def on_observation_received(self, event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+        """Take what needs no word from its site; the rest comes back from the verifier."""
+        if has_public_source(event.observation.post.platform):
+            return
+        async for fact in self._pin(event.observation, None):
+            yield fact
 
     async def on_canonical_fetched(self, event: CanonicalFetched, attempt: int) -> AsyncIterator[Event]:
         """The site served the page: its text and identity count."""

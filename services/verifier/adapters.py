@@ -44,12 +44,12 @@ class SitePages:
         )
 
     async def page(self, observation: Observation) -> CanonicalPage | Unavailable:
-        """The page an observation is of; trouble with the site is an answer, not an error."""
+        """The page an observation is of; trouble with the site is an answer, not an error.
+
+        Raises: KeyError: a platform that we do not know.
+        """
         name = observation.post.platform
-        try:
-            site = platform(name)
-        except KeyError:
-            return Unavailable(NO_PUBLIC_SOURCE, f"{name} is not a site we know")
+        site = platform(name)
         asked = site.canonical_request(observation, self._endpoints.get(name))
         if asked is None:
             return Unavailable(NO_PUBLIC_SOURCE, f"{name} has nothing to ask about this post")

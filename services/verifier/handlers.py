@@ -1,10 +1,14 @@
-"""A reader saw a post: say what the site itself says, or that it says nothing. There is always one answer."""
+"""A reader saw a post: say what the site itself says, or that it says nothing.
+
+There is always one answer, unless the site has no public source: then ingest has taken the observation already.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
+from platforms import has_public_source
 from services.verifier.domain import Unavailable
 from services.verifier.ports import Pages
 
@@ -17,6 +21,8 @@ class Verifier:
 
     async def on_observation_received(self, event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
         """Yield the page, or why there is none."""
+        if not has_public_source(event.observation.post.platform):
+            return
         match await self._pages.page(event.observation):
             case Unavailable(reason, detail):
                 yield CanonicalUnavailable(observation=event.observation, reason=reason, detail=detail)

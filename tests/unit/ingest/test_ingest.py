@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from contracts.v1 import (
     Event,
     IntegrityAnomalyDetected,
+    ObservationReceived,
     VersionRegistered,
     VersionSeen,
     VersionVerified,
@@ -40,6 +41,27 @@ async def ingest(observed: Observation, served: CanonicalPage | None, log: Memor
     if served is None:
         return await handled(service.on_canonical_unavailable(unavailable(observed), 1), log)
     return await handled(service.on_canonical_fetched(fetched(observed, served), 1), log)
+
+
+@pytest.mark.requirement("2.1-02")
+async def test_where_nobody_can_be_asked_the_observation_itself_is_pinned() -> None:
+    service = Ingest(MemoryTexts(), MemoryLog())
+    facts = [fact async for fact in service.on_observation_received(ObservationReceived(observation=seen()), 1)]
+    assert facts == (await ingest(seen(), None)).facts
+    assert version_in(facts).provenance == "CLIENT_FALLBACK"
+
+
+async def test_what_its_site_can_confirm_is_left_to_the_verifier() -> None:
+    service = Ingest(MemoryTexts(), MemoryLog())
+    event = ObservationReceived(observation=seen(post=WIKIPEDIA))
+    assert [fact async for fact in service.on_observation_received(event, 1)] == []
+
+
+async def test_a_site_that_nobody_knows_is_refused() -> None:
+    service = Ingest(MemoryTexts(), MemoryLog())
+    event = ObservationReceived(observation=seen(post=PostRef(platform="GEOCITIES", external_id="1")))
+    with pytest.raises(Reject, match="GEOCITIES"):
+        [fact async for fact in service.on_observation_received(event, 1)]
 
 
 def version_in(facts: list[Event]) -> VersionEvent:

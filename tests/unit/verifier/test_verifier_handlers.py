@@ -1,4 +1,4 @@
-"""There is always exactly one answer."""
+"""There is exactly one answer wherever somebody can be asked."""
 
 from __future__ import annotations
 
@@ -48,3 +48,11 @@ async def test_a_page_that_was_not() -> None:
     assert await facts(Unavailable("timeout", "no answer")) == [
         CanonicalUnavailable(observation=OBSERVATION, reason="timeout", detail="no answer")
     ]
+
+
+@pytest.mark.requirement("2.1-02")
+@pytest.mark.parametrize("platform", ["X", "GEOCITIES"])
+async def test_where_nobody_can_be_asked_nothing_is_said(platform: str) -> None:
+    seen = OBSERVATION.model_copy(update={"post": PostRef(platform=platform, external_id="1")})
+    verifier = Verifier(FixedPages(Unavailable("timeout")))
+    assert [fact async for fact in verifier.on_observation_received(ObservationReceived(observation=seen), 1)] == []
