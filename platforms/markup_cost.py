@@ -1,8 +1,9 @@
 """Refuses HTML that would cost its parser time or memory far beyond its size.
 
-Tree building is quadratic in two ways: many tags met under many open elements, and formatting elements that are never
-closed, which are opened anew in each block. Both are bounded here from the source alone, erring towards refusal.
-Without it a few hundred kilobytes can hold a process for minutes.
+Tree building is quadratic in three ways: many tags met under many open elements, formatting elements that are never
+closed, which are opened anew in each block, and names nobody has used before, which are looked for among all others.
+And a tree is large: a short tag makes a hundred times its length. All are bounded here from the source alone, erring
+towards refusal. Without it a few hundred kilobytes can hold a process for minutes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ import re
 from collections import Counter
 from typing import Final
 
-MAX_CHARACTERS: Final = 20_000_000
+MAX_TREE_BYTES: Final = 170_000_000
+BYTES_PER_CHARACTER: Final = 33
+"""The densest attributes take two characters and some 65 bytes each."""
+BYTES_PER_TAG: Final = 560
+"""An element and its text, with the index over them."""
+MAX_NAMES: Final = 40_000
+"""Names of elements and attributes that differ."""
+MAX_ATTRIBUTES: Final = 5_000
+"""Attributes that differ on one element, each compared with all before it."""
 MAX_DEPTH: Final = 1_000
 MAX_STEPS: Final = 200_000_000
 """Open elements passed by, summed over all tags; a step takes a few nanoseconds."""
@@ -89,20 +98,45 @@ _RAW_TEXT = re.compile(
 )
 
 
+_NAME_ENDS: Final = bytes.maketrans(b"/>=\x0b", b"   _")
+"""What ends a name becomes a space; the vertical tab, which Python takes for one, does not end any."""
+_MAYBE_LONG = re.compile(rf"<[a-zA-Z][^>]{{{2 * MAX_ATTRIBUTES}}}|=[{_SPACE}]*+(?:\"[^\">]*+>|'[^'>]*+>)")
+"""A long tag, or a value that may hide the end of one."""
+_VALUE = re.compile(r"=[\t\n\f\r ]*+(?:\"[^\"]*+\"|'[^']*+')")
+
+
 def refuse_costly(html: str) -> None:
     """Do nothing if parsing costs about as much as it does for an ordinary page of this length.
 
     Raises: TooLarge, UnparseableHtml.
     """
-    if len(html) > MAX_CHARACTERS:
-        raise TooLarge(f"{len(html)} characters, at most {MAX_CHARACTERS} are read")
     tags = html.count("<")
+    if len(html) * BYTES_PER_CHARACTER + tags * BYTES_PER_TAG > MAX_TREE_BYTES:
+        raise TooLarge(f"{len(html)} characters with {tags} tags, which is more than any page we read")
+    if len(html) > 2 * MAX_ATTRIBUTES and _MAYBE_LONG.search(html) and _most_attributes(html) > MAX_ATTRIBUTES:
+        raise UnparseableHtml(f"more than {MAX_ATTRIBUTES} attributes on one element")
+    if len(html) > 4 * MAX_NAMES and _words(html) > MAX_NAMES and _names(html) > MAX_NAMES:
+        raise UnparseableHtml(f"more than {MAX_NAMES} names of elements and attributes")
     starts = tags - html.count("</")
     # Every tag after the last start tag, all of them under every start tag, is the worst there can be.
     steps = starts * (tags - starts / 2)
     # Most pages stay below without a closer look.
     if steps > MAX_STEPS or _formatting_waiting(html) * tags > MAX_REOPENED:
         _look_closer(html)
+
+
+def _words(html: str) -> int:
+    """How many different names there can be at most: each lies in a word of its own."""
+    return len(set(html.encode(errors="surrogatepass").translate(_NAME_ENDS).split()))
+
+
+def _names(html: str) -> int:
+    return _words(_VALUE.sub("= ", " ".join(tag[0] for tag in _TAG.finditer(html))))
+
+
+def _most_attributes(html: str) -> int:
+    long_tags = (tag[0] for tag in _TAG.finditer(html) if tag.end() - tag.start() > 2 * MAX_ATTRIBUTES)
+    return max((_words(_VALUE.sub("= ", tag)) for tag in long_tags), default=0)
 
 
 def _formatting_waiting(html: str) -> int:

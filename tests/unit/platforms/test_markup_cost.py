@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import resource
 import time
+from multiprocessing.connection import Connection
 
 import pytest
 
-from platforms.markup_cost import MAX_CHARACTERS, TooLarge, UnparseableHtml, refuse_costly
+from platforms.markup_cost import MAX_ATTRIBUTES, MAX_NAMES, TooLarge, UnparseableHtml, refuse_costly
 from platforms.text import html_to_text
 
 DEEP = {
@@ -77,7 +80,67 @@ def test_the_look_itself_is_linear(piece: str) -> None:
     assert time.perf_counter() - started < 10
 
 
-def test_the_limit_of_size() -> None:
-    refuse_costly("x" * MAX_CHARACTERS)
-    with pytest.raises(TooLarge):
-        html_to_text("x" * (MAX_CHARACTERS + 1))
+NAMES = 200_000
+NEW_NAMES = {
+    "attributes": "<p " + " ".join(f"{n:x}" for n in range(NAMES)) + ">",
+    "attributes after slashes": "<p/" + "/".join(f"{n:x}" for n in range(NAMES)) + ">",
+    "attributes after values": "<p " + "".join(f'{n:x}="1"' for n in range(NAMES)) + ">",
+    "halves that make many names": "<p " + " ".join(f"{n // 500}\x0b{n % 500}" for n in range(NAMES)) + ">",
+    "attributes with tags in their values": "<p " + "".join(f'{n:x}="<b>" ' for n in range(NAMES)) + ">",
+    "elements": "".join(f"<x{n:x}></x{n:x}>" for n in range(MAX_NAMES + 1)),
+}
+
+
+@pytest.mark.parametrize("name", NEW_NAMES)
+def test_names_without_end_are_refused(name: str) -> None:
+    # The parser looks for each new name among all others: these took twenty seconds.
+    assert refusal_time(NEW_NAMES[name]) < 10
+
+
+def test_words_and_addresses_without_end_are_read() -> None:
+    rows = "".join(f"<p>{n:x} <a href='/wiki/{n:x}' title='{n:x} again'>{n:x}</a>" for n in range(MAX_NAMES + 5_000))
+    assert html_to_text(rows).startswith("0 0 1 1 ")
+
+
+HUGE = {
+    "refused: many tags": "<p>x" * 5_000_000,
+    "refused: many attributes": "<p " + "b=c " * 5_000_000 + ">",
+    "refused: long text": "&amp;" * 4_000_000,
+    "as many tags as are read": "<p>x" * 213_000,
+    "as many attributes as are read": "<p " + "b " * 2_500_000 + ">",
+    "as many entities as are read": "&amp;" * 1_000_000,
+    "as many names as are read": "".join(f"<p n{n:x}>" for n in range(MAX_NAMES - 2)),
+    "as many names on one element as are read": "<p " + " ".join(f"{n:x}" for n in range(MAX_ATTRIBUTES - 2)) + ">",
+    "as much text as is read": "e\u0301 " * 1_700_000,
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_no_page_costs_more_than_a_second_and_200_megabytes(name: str) -> None:
+    here, there = multiprocessing.get_context("forkserver").Pipe()
+    child = multiprocessing.get_context("forkserver").Process(target=measure, args=(there, HUGE[name]))
+    child.start()
+    there.close()
+    refused, cpu_s, grown_mb = here.recv()
+    child.join()
+    assert refused is name.startswith("refused")
+    assert grown_mb < 200
+    # A second on a machine at rest; other tests run beside this one and share its caches.
+    assert cpu_s < 5
+
+
+def measure(pipe: Connection, html: str) -> None:
+    """Send whether the page is refused, and what it costs: seconds of CPU, megabytes at the peak."""
+    memory, cpu = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    try:
+        html_to_text(html)
+        refused = False
+    except UnparseableHtml:
+        refused = True
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
+    pipe.send((refused, time.process_time() - cpu, grown / 1024))
+
+
+def test_what_is_too_large_is_said_with_its_size() -> None:
+    with pytest.raises(TooLarge, match="20000000 characters with 5000000 tags"):
+        html_to_text("<p>x" * 5_000_000)
