@@ -47,7 +47,7 @@ lock: ## Pin every dependency with its hashes
 	$(PIP) install --quiet pip-tools
 	$(BIN)/pip-compile $(LOCK) --output-file requirements/install.txt requirements/install.in
 	$(BIN)/pip-compile $(LOCK) --extra install --output-file requirements/run.txt pyproject.toml
-	$(BIN)/pip-compile $(LOCK) --extra install --extra dev --constraint requirements/run.txt \
+	$(BIN)/pip-compile $(LOCK) --extra install --extra export --extra tracing --extra dev --constraint requirements/run.txt \
 	    --output-file requirements/dev.txt pyproject.toml
 
 LOCK := --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --strip-extras \
