@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, ClassVar
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
+from contracts.v1.ids import named
 from contracts.v1.parts import Value
 
 EVENT_NAMESPACE = UUID("6f3c1f8e-52b4-5d0a-9a57-0c8ae1f6e0b1")
@@ -37,7 +38,7 @@ class Event(Value):
 
     def event_id(self) -> UUID:
         """Derived from subject, key and identity: the same fact has the same id for ever."""
-        return uuid5(EVENT_NAMESPACE, f"{self.subject()}|{self.identity()}")
+        return named(EVENT_NAMESPACE, f"{self.subject()}|{self.identity()}")
 
 
 class OnceEvent(Event):
