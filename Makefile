@@ -8,7 +8,7 @@ INSTALL := UV_DEFAULT_INDEX=$${UV_DEFAULT_INDEX:-$$PIP_INDEX_URL} $(BIN)/uv pip 
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint bench vectors requirements contracts up clean lock browser
+.PHONY: help demo test quick lint bench vectors requirements contracts up clean lock programs extension
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -19,7 +19,7 @@ demo: $(VENV)/run.stamp ## See a wrong sentence found, validated and published (
 up: $(VENV)/run.stamp ## Run all services here (ARGS="--port N" …)
 	@$(BIN)/openerrata up $(ARGS)
 
-test: $(VENV)/dev.stamp lint browser ## Run everything but benchmarks (ARGS="-k word" …)
+test: $(VENV)/dev.stamp lint programs extension ## Run everything but benchmarks (ARGS="-k word" …)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 quick: $(VENV)/dev.stamp ## Run the tests that need no server, in seconds
@@ -53,19 +53,29 @@ lock: ## Pin every dependency with its hashes
 LOCK := --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --strip-extras \
         --allow-unsafe --no-header
 
-# Texts are compared with a real browser's. Debian has one; elsewhere CHROMIUM=/path/to/it names it.
-browser:
-	@for name in $${CHROMIUM:-chromium chromium-browser google-chrome}; do \
-	    if command -v "$$name" >/dev/null; then exit 0; fi; \
+# What the tests start besides our own code. Debian has them; elsewhere CHROMIUM, FIREFOX and PROMTOOL name them.
+programs:
+	@missing=""; \
+	for pair in "chromium:$${CHROMIUM:-chromium}" "firefox-esr:$${FIREFOX:-firefox-esr}" "prometheus:$${PROMTOOL:-promtool}"; do \
+	    command -v "$${pair#*:}" >/dev/null || missing="$$missing $${pair%%:*}"; \
 	done; \
-	if [ -n "$$CHROMIUM" ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-	    echo "the tests need Chromium: install the package chromium, or set CHROMIUM=/path/to/it" >&2; exit 1; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+	    echo "the tests need these programs:$$missing (install them, or name them by CHROMIUM, FIREFOX, PROMTOOL)" >&2; \
+	    exit 1; \
 	fi; \
-	echo "installing Debian's chromium for the tests (once)"; \
-	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null
+	echo "installing for the tests (once):$$missing"; \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+
+extension: extension/node_modules/.package-lock.json ## Build the browser extension for Chrome and Firefox, and check it
+	cd extension && npm run --silent build && npm run --silent test && npm run --silent lint:addons
+
+extension/node_modules/.package-lock.json: extension/package-lock.json
+	@echo "installing the extension's pinned packages (once)"
+	@cd extension && npm ci --silent && touch node_modules/.package-lock.json
 
 clean: ## Remove what the commands above created, the demo's data included
-	rm -rf .openerrata $(VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .openerrata $(VENV) extension/node_modules extension/.output extension/.wxt *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

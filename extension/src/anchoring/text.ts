@@ -1,0 +1,32 @@
+/**
+ * What crosses from the page to the matcher: the walked text, and what only the page's structure can tell about it.
+ *
+ * The matcher never sees the DOM. Whatever it must know of the DOM is an offset into `raw`; if a node leaked in here,
+ * matching could no longer run in the background worker nor be tested without a browser.
+ *
+ * Shapes: every offset counts UTF-16 units of `raw`; both lists ascend.
+ */
+export interface WalkedText {
+  readonly raw: string;
+  /** Places where one block ends or another begins; a word may end there although no white space is written. */
+  readonly breaks: readonly number[];
+  /** Footnote markers, as `[start, end)`: the page shows them, a sentence does not consist of them. */
+  readonly markers: readonly (readonly [number, number])[];
+}
+
+/** The part of a claim that tells where it belongs. */
+export interface Quote {
+  readonly id: string;
+  readonly text: string;
+  readonly context: string;
+}
+
+/**
+ * Where a quote stands on the page.
+ *
+ * `changed`: the page says something close to it, in other words. `ambiguous`: it stands there several times and the
+ * context does not tell which. Only `anchored` is ever underlined.
+ */
+export type Anchoring =
+  | { readonly claimId: string; readonly outcome: 'anchored'; readonly start: number; readonly end: number }
+  | { readonly claimId: string; readonly outcome: 'changed' | 'missing' | 'ambiguous' };

@@ -1,0 +1,104 @@
+/**
+ * The background's ports over the real browser. Nothing is decided here.
+ *
+ * What is said to a tab or painted on one may come too late, when the tab is gone: that is no error.
+ */
+import { browser } from 'wxt/browser';
+
+import { INSTALL_HOSTS } from '../hosts';
+import type { Alarm, Pages, Scripts } from './ports';
+import type { Net } from './server';
+import type { Sender } from './worker';
+
+export const POLL_ALARM = 'poll';
+const POLL_MINUTES = 0.5;
+const SITE = 'site:';
+
+const gone = () => undefined;
+
+export const net: Net = {
+  fetch: (url, init) => fetch(url, init),
+  isOnline: () => navigator.onLine,
+  mayContact: (pattern) => browser.permissions.contains({ origins: [pattern] }).catch(() => false),
+};
+
+export const alarm: Alarm = {
+  start: () => void browser.alarms.create(POLL_ALARM, { periodInMinutes: POLL_MINUTES }),
+  stop: () => void browser.alarms.clear(POLL_ALARM),
+};
+
+export const pages: Pages = {
+  tell: (tabId, message) => void browser.tabs.sendMessage(tabId, message, { frameId: 0 }).catch(gone),
+  async open() {
+    const tabs = await browser.tabs.query({});
+    return tabs.flatMap(({ id, url }) => (id === undefined || url === undefined ? [] : [{ id, url }]));
+  },
+  async active() {
+    const [tab] = await browser.tabs.query({ active: true, lastFocusedWindow: true });
+    return tab?.id ?? null;
+  },
+  paint(tabId, { text, color, title }) {
+    const tab = tabId === null ? {} : { tabId };
+    const said = browser.i18n.getMessage(title, [text]);
+    void browser.action.setBadgeText({ ...tab, text }).catch(gone);
+    void browser.action.setBadgeBackgroundColor({ ...tab, color }).catch(gone);
+    void browser.action.setTitle({ ...tab, title: said }).catch(gone);
+  },
+};
+
+export const scripts: Scripts = {
+  mayRead: (pattern) => browser.permissions.contains({ origins: [pattern] }),
+  async registered() {
+    const known = await browser.scripting.getRegisteredContentScripts();
+    return known.flatMap(({ id }) => (id.startsWith(SITE) ? [id.slice(SITE.length)] : []));
+  },
+  async register(host, pattern) {
+    const { js, css } = contentScript();
+    await browser.scripting.registerContentScripts([
+      { id: SITE + host, matches: [pattern], js, css, runAt: 'document_idle', persistAcrossSessions: true },
+    ]);
+    await inject([pattern]);
+  },
+  start: (tabId) => startIn(tabId),
+  unregister: (host) => browser.scripting.unregisterContentScripts({ ids: [SITE + host] }),
+  async giveBack(pattern) {
+    await browser.permissions.remove({ origins: [pattern] });
+  },
+};
+
+/** Start the content script in the tabs that show such pages now. */
+export async function inject(patterns: readonly string[] = INSTALL_HOSTS): Promise<void> {
+  for (const { id } of await browser.tabs.query({ url: [...patterns] })) {
+    if (id !== undefined) await startIn(id);
+  }
+}
+
+async function startIn(tabId: number): Promise<void> {
+  const { js, css } = contentScript();
+  await browser.scripting.insertCSS({ target: { tabId }, files: css }).catch(gone);
+  await browser.scripting.executeScript({ target: { tabId }, files: js as never[] }).catch(gone);
+}
+
+function contentScript(): { js: string[]; css: string[] } {
+  const [script] = browser.runtime.getManifest().content_scripts ?? [];
+  return { js: [...(script?.js ?? [])], css: [...(script?.css ?? [])] };
+}
+
+/**
+ * Who sent a message; null is nobody that is listened to. A page that the browser only prepares has no reader yet,
+ * and the in-page frame is an extension page that any site could try to show: it may ask for nothing.
+ */
+export function senderOf(sender: {
+  id?: string | undefined;
+  url?: string | undefined;
+  frameId?: number | undefined;
+  documentLifecycle?: string | undefined;
+  tab?: { id?: number | undefined } | undefined;
+}): Sender | null {
+  if (sender.id !== browser.runtime.id || sender.url === undefined) return null;
+  if (sender.documentLifecycle === 'prerender') return null;
+  const url = new URL(sender.url);
+  if (url.protocol.endsWith('-extension:')) return url.pathname === '/frame.html' ? null : { kind: 'page' };
+  const tabId = sender.tab?.id;
+  return tabId === undefined || sender.frameId !== 0 ? null : { kind: 'content', tabId, url: sender.url };
+}

@@ -1,0 +1,87 @@
+/**
+ * The server as the rest of the background sees it: questions go out with today's settings, and what its answers say
+ * of this extension's age is remembered.
+ *
+ * "Too old" belongs to one version of the extension and one server; any answer from that server ends it. Source:
+ * CONTRACT 1.6, 7.7.
+ */
+import type { Answer, ProcedureName } from '../protocol/rpc';
+import type { Problem } from '../protocol/status';
+import { serverAddress } from '../settings/address';
+import { isSendable, readSettings, type Settings } from '../settings/settings';
+import type { Area } from './ports';
+import { type Access, ask, type Net, type Outcome } from './server';
+
+const UPGRADE = 'runtime:upgrade-required';
+
+export interface Upgrade {
+  readonly minimumVersion: string | null;
+  readonly detectedForVersion: string;
+  readonly apiBaseUrl: string;
+}
+
+export class Contact {
+  readonly #area: Area;
+  readonly #net: Net;
+  readonly #version: string;
+  readonly #upgradeChanged: () => void;
+
+  constructor(area: Area, net: Net, version: string, upgradeChanged: () => void) {
+    this.#area = area;
+    this.#net = net;
+    this.#version = version;
+    this.#upgradeChanged = upgradeChanged;
+  }
+
+  async settings(): Promise<Settings> {
+    return readSettings(this.#area);
+  }
+
+  async ask<N extends ProcedureName>(
+    procedure: N,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<Outcome<Answer<N>>> {
+    const access = accessOf(await this.settings(), this.#version);
+    const outcome = await ask(this.#net, access, procedure, input);
+    if (outcome.ok) await this.#welcome();
+    else if (outcome.problem.kind === 'upgrade_required') await this.#outdated(outcome.problem, access);
+    return outcome;
+  }
+
+  /** Whether this version is too old for the server of today's settings. */
+  async upgrade(): Promise<Upgrade | null> {
+    const known = (await this.#area.get([UPGRADE]))[UPGRADE] as Upgrade | undefined;
+    if (known === undefined || known.detectedForVersion !== this.#version) return null;
+    const { apiBaseUrl } = await this.settings();
+    return known.apiBaseUrl === serverAddress(apiBaseUrl).baseUrl ? known : null;
+  }
+
+  async #outdated({ minimumVersion }: Extract<Problem, { kind: 'upgrade_required' }>, access: Access): Promise<void> {
+    if (minimumVersion === null && (await this.upgrade()) !== null) return;
+    const upgrade: Upgrade = {
+      minimumVersion,
+      detectedForVersion: this.#version,
+      apiBaseUrl: access.address.baseUrl,
+    };
+    await this.#area.set({ [UPGRADE]: upgrade });
+    this.#upgradeChanged();
+  }
+
+  async #welcome(): Promise<void> {
+    if ((await this.#area.get([UPGRADE]))[UPGRADE] === undefined) return;
+    await this.#area.remove(UPGRADE);
+    this.#upgradeChanged();
+  }
+}
+
+/** How to ask with these settings. A key that cannot travel in a header is left out. */
+export function accessOf(settings: Settings, version: string): Access {
+  const sendable = (key: string) => (isSendable(key) ? key : '');
+  return {
+    address: serverAddress(settings.apiBaseUrl),
+    version,
+    apiKey: sendable(settings.apiKey),
+    openaiApiKey: sendable(settings.openaiApiKey),
+    hmacSecret: settings.hmacSecret,
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * When to ask again about running investigations: every 5 s while this worker lives, after 30 s by alarm if it does
+ * not.
+ *
+ * One round asks for everything that runs, and no two rounds overlap, however often somebody wants one. Trouble makes
+ * the rounds rarer, up to 30 s; nothing running means no timer and no alarm at all. Source: CONTRACT 7.6.
+ */
+import type { Alarm } from './ports';
+
+export const POLL_MS = 5_000;
+export const LONGEST_MS = 30_000;
+
+/** What a round found: `idle` asks for no other. */
+export type Round = 'idle' | 'answered' | 'trouble';
+
+export class Polling {
+  readonly #ask: () => Promise<Round>;
+  readonly #alarm: Alarm;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #round: Promise<void> | null = null;
+  #again = false;
+  #troubles = 0;
+
+  constructor(ask: () => Promise<Round>, alarm: Alarm) {
+    this.#ask = ask;
+    this.#alarm = alarm;
+  }
+
+  /** Have a round now; one that is under way is followed by another. */
+  async now(): Promise<void> {
+    if (this.#round !== null) {
+      this.#again = true;
+      return this.#round;
+    }
+    clearTimeout(this.#timer);
+    this.#round = this.#rounds();
+    await this.#round;
+  }
+
+  async #rounds(): Promise<void> {
+    let found: Round;
+    try {
+      do {
+        this.#again = false;
+        found = await this.#ask();
+      } while (this.#again);
+    } catch (error) {
+      found = 'trouble';
+      console.error(error);
+    } finally {
+      this.#round = null;
+    }
+    this.#troubles = found === 'trouble' ? this.#troubles + 1 : 0;
+    if (found === 'idle') {
+      this.#alarm.stop();
+      return;
+    }
+    this.#alarm.start();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.now(), pauseMs(this.#troubles));
+  }
+}
+
+/** How long to wait after so many rounds in trouble. */
+export function pauseMs(troubles: number): number {
+  return Math.min(POLL_MS * 2 ** Math.min(troubles, 8), LONGEST_MS);
+}

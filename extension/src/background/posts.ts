@@ -1,0 +1,226 @@
+/**
+ * The life of a post in a tab: registered, viewed, perhaps investigated, polled until it is done.
+ *
+ * Every answer is applied only to the session that asked for it, looked up anew after each wait: in between a reader
+ * may have gone elsewhere, or another tab may have learned more. Source: CONTRACT 7.6.
+ */
+import { type Content, observation } from '../protocol/observation';
+import type { PlatformName } from '../platforms/base';
+import type { Outcome as Standing, PostState, Problem, SkipReason, TabStatus } from '../protocol/status';
+import type { Contact } from './contact';
+import { type Round } from './polling';
+import type { Clock } from './ports';
+import type { Runs } from './runs';
+import { beginning, priorOf, stateOf, stateOfRequest } from './states';
+import type { Tabs } from './tabs';
+
+/** A server may need a moment until it knows what it has just been asked for. */
+const GRACE_MS = 15_000;
+
+export interface Hooks {
+  /** A tab's status has changed. */
+  changed(tabId: number): void;
+  /** Something runs that should be asked about now. */
+  running(): void;
+}
+
+/** Null means that all went well. */
+export type Trouble = Problem | null;
+
+export class Posts {
+  readonly #tabs: Tabs;
+  readonly #runs: Runs;
+  readonly #contact: Contact;
+  readonly #clock: Clock;
+  readonly #hooks: Hooks;
+
+  constructor(tabs: Tabs, runs: Runs, contact: Contact, clock: Clock, hooks: Hooks) {
+    this.#tabs = tabs;
+    this.#runs = runs;
+    this.#contact = contact;
+    this.#clock = clock;
+    this.#hooks = hooks;
+  }
+
+  /** A page shows a post. */
+  async show(tabId: number, session: string, content: Content): Promise<Trouble> {
+    const { platform, externalId, url } = content;
+    if (this.#current(tabId, session) === null)
+      await this.#begin(tabId, session, platform, externalId, url, { kind: 'checking' });
+    const registered = await this.#contact.ask('post.registerObservedVersion', observation(content));
+    if (!registered.ok) return this.#unanswered(tabId, session, registered.problem);
+    const { postVersionId } = registered.value;
+    await this.#change(tabId, session, { postVersionId });
+    const viewed = await this.#contact.ask('post.recordViewAndGetStatus', { postVersionId });
+    if (!viewed.ok) return this.#unanswered(tabId, session, viewed.problem);
+    const run = this.#runs.get(postVersionId);
+    const known = run?.outcome === 'running' ? run.investigationId : null;
+    const state = stateOf(viewed.value, known);
+    const viewCount = viewed.value.viewCount ?? null;
+    const resumed = state.kind === 'not_investigated' && known !== null;
+    await this.#change(tabId, session, { viewCount, state: resumed ? beginning(known, state.prior) : state });
+    if (state.kind === 'investigated') await this.#runs.remove(postVersionId);
+    if (resumed || state.kind === 'investigating') this.#hooks.running();
+    else if (state.kind === 'not_investigated' && run === null && (await this.#investigatesAlone())) {
+      return this.#request(tabId, session, postVersionId);
+    }
+    return null;
+  }
+
+  /** A page shows a post that is not checked. */
+  async skip(
+    tabId: number,
+    session: string,
+    platform: PlatformName,
+    externalId: string,
+    pageUrl: string,
+    reason: SkipReason,
+  ): Promise<void> {
+    await this.#begin(tabId, session, platform, externalId, pageUrl, { kind: 'skipped', reason });
+  }
+
+  /** A page shows a post in a way that cannot be sent. */
+  async unreadable(
+    tabId: number,
+    session: string,
+    platform: PlatformName,
+    externalId: string,
+    pageUrl: string,
+  ): Promise<void> {
+    const problem: Problem = { kind: 'bad_content' };
+    await this.#begin(tabId, session, platform, externalId, pageUrl, { kind: 'unanswered', problem });
+  }
+
+  /** A page no longer shows this session's post. */
+  async end(tabId: number, session: string): Promise<void> {
+    if (this.#current(tabId, session) !== null) await this.forget(tabId);
+  }
+
+  /** Whatever the tab showed is gone. */
+  async forget(tabId: number): Promise<void> {
+    if (this.#tabs.get(tabId) === null) return;
+    await this.#tabs.remove(tabId);
+    this.#hooks.changed(tabId);
+  }
+
+  /** The reader wants an investigation; false means that the page has to be registered first. */
+  async investigate(tabId: number): Promise<boolean> {
+    const status = this.#tabs.get(tabId);
+    if (status === null || status.postVersionId === null) return false;
+    await this.#request(tabId, status.tabSessionId, status.postVersionId);
+    return true;
+  }
+
+  /** Where claims were found on the page. */
+  async anchored(tabId: number, outcomes: Readonly<Record<string, Standing>>): Promise<void> {
+    const status = this.#tabs.get(tabId);
+    if (status !== null) await this.#tabs.put(tabId, { ...status, outcomes });
+  }
+
+  /** Ask once about each investigation that some tab waits for. */
+  async poll(): Promise<Round> {
+    const waiting = new Map<string, string | null>();
+    for (const [, { state, postVersionId }] of this.#tabs.all()) {
+      if (state.kind === 'investigating' && state.investigationId !== null)
+        waiting.set(state.investigationId, postVersionId);
+    }
+    const found = await Promise.all([...waiting].map(([id, version]) => this.#pollOne(id, version)));
+    const runs = this.#tabs
+      .all()
+      .some(([, { state }]) => state.kind === 'investigating' && state.investigationId !== null);
+    if (!runs) return 'idle';
+    return found.includes(false) ? 'trouble' : 'answered';
+  }
+
+  async #pollOne(investigationId: string, postVersionId: string | null): Promise<boolean> {
+    const asked = await this.#contact.ask('post.getInvestigation', { investigationId });
+    if (!asked.ok) {
+      await this.#forRun(investigationId, (state) =>
+        endsPolling(asked.problem)
+          ? { kind: 'unanswered', problem: asked.problem }
+          : { ...state, trouble: asked.problem },
+      );
+      return false;
+    }
+    const run = postVersionId === null ? null : this.#runs.get(postVersionId);
+    const early = run !== null && this.#clock.now() - run.since < GRACE_MS;
+    const answer = stateOf(asked.value, investigationId);
+    if (answer.kind === 'not_investigated' && early) return true;
+    const viewCount = 'viewCount' in asked.value ? asked.value.viewCount : undefined;
+    await this.#forRun(investigationId, () => answer, viewCount);
+    if (postVersionId !== null && answer.kind === 'failed')
+      await this.#runs.put(postVersionId, investigationId, 'failed');
+    else if (postVersionId !== null && answer.kind !== 'investigating') await this.#runs.remove(postVersionId);
+    return true;
+  }
+
+  async #forRun(
+    investigationId: string,
+    next: (state: Extract<PostState, { kind: 'investigating' }>) => PostState,
+    viewCount?: number,
+  ): Promise<void> {
+    for (const [tabId, status] of this.#tabs.all()) {
+      if (status.state.kind !== 'investigating' || status.state.investigationId !== investigationId) continue;
+      const changes = { state: next(status.state), ...(viewCount !== undefined && { viewCount }) };
+      await this.#change(tabId, status.tabSessionId, changes);
+    }
+  }
+
+  async #request(tabId: number, session: string, postVersionId: string): Promise<Trouble> {
+    const asked = await this.#contact.ask('post.investigateNow', { postVersionId });
+    if (!asked.ok) return this.#unanswered(tabId, session, asked.problem);
+    const { investigationId, status: outcome } = asked.value;
+    if (outcome === 'COMPLETE') await this.#runs.remove(postVersionId);
+    else await this.#runs.put(postVersionId, investigationId, outcome === 'FAILED' ? 'failed' : 'running');
+    for (const [other, status] of this.#tabs.all()) {
+      if (status.postVersionId !== postVersionId || status.state.kind === 'investigated') continue;
+      await this.#change(other, status.tabSessionId, { state: stateOfRequest(asked.value, priorOf(status.state)) });
+    }
+    if (outcome === 'PENDING' || outcome === 'PROCESSING') this.#hooks.running();
+    return null;
+  }
+
+  async #investigatesAlone(): Promise<boolean> {
+    const { autoInvestigate, openaiApiKey } = await this.#contact.settings();
+    return autoInvestigate && openaiApiKey !== '';
+  }
+
+  async #begin(
+    tabId: number,
+    tabSessionId: string,
+    platform: PlatformName,
+    externalId: string,
+    pageUrl: string,
+    state: PostState,
+  ): Promise<void> {
+    const nothing = { postVersionId: null, viewCount: null, outcomes: {} };
+    await this.#tabs.put(tabId, { tabSessionId, platform, externalId, pageUrl, ...nothing, state });
+    this.#hooks.changed(tabId);
+  }
+
+  async #unanswered(tabId: number, session: string, problem: Problem): Promise<Trouble> {
+    await this.#change(tabId, session, { state: { kind: 'unanswered', problem } });
+    return problem;
+  }
+
+  async #change(
+    tabId: number,
+    session: string,
+    changes: Partial<Pick<TabStatus, 'state' | 'postVersionId' | 'viewCount'>>,
+  ): Promise<void> {
+    const status = this.#current(tabId, session);
+    if (status === null) return;
+    await this.#tabs.put(tabId, { ...status, ...changes });
+    if (changes.state !== undefined) this.#hooks.changed(tabId);
+  }
+
+  #current(tabId: number, session: string): TabStatus | null {
+    const status = this.#tabs.get(tabId);
+    return status?.tabSessionId === session ? status : null;
+  }
+}
+
+/** Whether asking again cannot help until something else changes. */
+function endsPolling(problem: Problem): boolean {
+  return !['offline', 'server_down', 'no_permission'].includes(problem.kind);
+}

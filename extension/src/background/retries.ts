@@ -1,0 +1,32 @@
+/**
+ * Whether and when a content script should say again what its page shows. Pure. Source: CONTRACT 7.3.
+ *
+ * Only what may pass by itself is repeated; a server that refuses a page today is not asked again every half minute.
+ */
+import type { ErrorCode, SyncAnswer } from '../protocol/messages';
+import type { Problem } from '../protocol/status';
+
+const FIRST_MS = 1_000;
+const LONGEST_MS = 30_000;
+
+const CODES: Partial<Record<Problem['kind'], ErrorCode>> = {
+  too_large: 'PAYLOAD_TOO_LARGE',
+  upgrade_required: 'UPGRADE_REQUIRED',
+  malformed_version: 'MALFORMED_EXTENSION_VERSION',
+  bad_answer: 'INVALID_EXTENSION_MESSAGE',
+  bad_content: 'INVALID_EXTENSION_MESSAGE',
+};
+
+const PASSING: ReadonlySet<Problem['kind']> = new Set(['offline', 'server_down', 'no_permission']);
+
+/** Answer a page whose content could not be brought to the server. */
+export function refusal(problem: Problem, attempt: number): SyncAnswer {
+  const errorCode = CODES[problem.kind];
+  const retryAfterMs = PASSING.has(problem.kind) ? backoffMs(attempt) : null;
+  return { ok: false, error: problem.kind, ...(errorCode !== undefined && { errorCode }), retryAfterMs };
+}
+
+/** How long to wait after the `attempt`-th failure in a row, counted from 0. */
+export function backoffMs(attempt: number): number {
+  return Math.min(FIRST_MS * 2 ** Math.min(attempt, 16), LONGEST_MS);
+}

@@ -1,0 +1,168 @@
+/**
+ * One question to the server, and everything that can come back as one of two things: a value or a problem.
+ *
+ * This is the only file that sends what a page showed, or a key. Every outcome is told by codes; no sentence of a
+ * server is read. Redirects are not followed, because they would carry the keys along. Source: CONTRACT 1.2 to 1.8.
+ */
+import {
+  type Answer,
+  MAX_BODY_BYTES,
+  PROCEDURES,
+  type ProcedureName,
+  readAnswer,
+  readRefusal,
+  type Refusal,
+} from '../protocol/rpc';
+import { Malformed } from '../protocol/read';
+import type { Problem } from '../protocol/status';
+import type { Address } from '../settings/address';
+import { attest } from './attestation';
+
+/** The network as this file needs it. */
+export interface Net {
+  fetch(url: string, init: RequestInit): Promise<Response>;
+  isOnline(): boolean;
+  /** Whether the browser lets the extension speak to addresses of this pattern whatever they say. */
+  mayContact(pattern: string): Promise<boolean>;
+}
+
+/** Where to ask, and as whom. */
+export interface Access {
+  readonly address: Address;
+  readonly version: string;
+  readonly apiKey: string;
+  readonly openaiApiKey: string;
+  readonly hmacSecret: string;
+}
+
+export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
+
+/** Shorter than a worker lives while it waits. */
+export const TIMEOUT_MS = 25_000;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** Ask, once. */
+export async function ask<N extends ProcedureName>(
+  net: Net,
+  access: Access,
+  procedure: N,
+  input?: Readonly<Record<string, unknown>>,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Outcome<Answer<N>>> {
+  const { kind, carriesOpenAiKey } = PROCEDURES[procedure];
+  const sent = input === undefined ? undefined : JSON.stringify(input);
+  const url = new URL(`${access.address.baseUrl}/trpc/${procedure}`);
+  const headers = new Headers({ 'x-openerrata-extension-version': access.version });
+  if (access.apiKey !== '') headers.set('x-api-key', access.apiKey);
+  if (carriesOpenAiKey && access.openaiApiKey !== '') headers.set('x-openai-api-key', access.openaiApiKey);
+  const init: RequestInit = { method: kind === 'query' ? 'GET' : 'POST', headers };
+  if (kind === 'mutation') {
+    const body = sent ?? '';
+    if (new TextEncoder().encode(body).length > MAX_BODY_BYTES) return problem({ kind: 'too_large' });
+    headers.set('content-type', 'application/json');
+    headers.set('x-openerrata-signature', await attest(body, access.hmacSecret));
+    init.body = body;
+  }
+  const address = kind === 'query' && sent !== undefined ? `${url.href}?input=${encodeURIComponent(sent)}` : url.href;
+  const reply = await exchange(net, access.address, address, init, timeoutMs);
+  return reply.ok ? interpret(procedure, reply.value) : reply;
+}
+
+/** What came back, before anybody has read sense into it. */
+export interface Reply {
+  readonly status: number;
+  /** Undefined where it was no JSON. */
+  readonly json: unknown;
+}
+
+/** Send one request and receive its whole answer. */
+export async function exchange(
+  net: Net,
+  address: Address,
+  url: string,
+  init: RequestInit,
+  timeoutMs: number,
+): Promise<Outcome<Reply>> {
+  try {
+    const response = await net.fetch(url, {
+      ...init,
+      credentials: 'omit',
+      cache: 'no-store',
+      redirect: 'manual',
+      referrerPolicy: 'no-referrer',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    if (response.type === 'opaqueredirect') return problem({ kind: 'not_openerrata' });
+    return { ok: true, value: { status: response.status, json: parsed(await readText(response)) } };
+  } catch {
+    if (!net.isOnline()) return problem({ kind: 'offline' });
+    if (!(await net.mayContact(address.pattern))) return problem({ kind: 'no_permission', host: address.host });
+    return problem({ kind: 'server_down' });
+  }
+}
+
+function interpret<N extends ProcedureName>(procedure: N, { status, json }: Reply): Outcome<Answer<N>> {
+  if (status === 413) return problem({ kind: 'too_large' });
+  try {
+    if (status >= 200 && status < 300 && json !== undefined) {
+      return { ok: true, value: readAnswer(procedure, json) };
+    }
+    return problem(meaning(readRefusal(json)));
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error;
+    if (isPassing(status) || json === undefined)
+      return problem({ kind: status === 404 ? 'not_openerrata' : 'server_down' });
+    return problem({ kind: status === 404 ? 'not_openerrata' : 'bad_answer' });
+  }
+}
+
+/** What an error means for the reader. */
+function meaning({ code, httpStatus, openerrataCode, minimumVersion }: Refusal): Problem {
+  switch (openerrataCode) {
+    case 'UPGRADE_REQUIRED':
+      return { kind: 'upgrade_required', minimumVersion };
+    case 'MALFORMED_EXTENSION_VERSION':
+      return { kind: 'malformed_version' };
+    case 'PAYLOAD_TOO_LARGE':
+      return { kind: 'too_large' };
+    default:
+  }
+  if (httpStatus === 413) return { kind: 'too_large' };
+  if (code === 'NOT_FOUND') return { kind: 'not_openerrata' };
+  if (httpStatus === 401 || httpStatus === 403) return { kind: 'unauthorized' };
+  return { kind: isPassing(httpStatus) ? 'server_down' : 'refused' };
+}
+
+function isPassing(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
+}
+
+function problem(what: Problem): { readonly ok: false; readonly problem: Problem } {
+  return { ok: false, problem: what };
+}
+
+async function readText(response: Response): Promise<string> {
+  if (response.body === null) return '';
+  const decoder = new TextDecoder();
+  const pieces: string[] = [];
+  let received = 0;
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return pieces.join('') + decoder.decode();
+    received += value.length;
+    if (received > MAX_ANSWER_BYTES) {
+      await reader.cancel();
+      throw new Error('the answer is too long');
+    }
+    pieces.push(decoder.decode(value, { stream: true }));
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

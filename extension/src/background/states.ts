@@ -1,0 +1,64 @@
+/**
+ * From a server's answer to the state of a post. Pure.
+ *
+ * Candidates are counted here and left behind. An answer that tells less than is known already (an investigation
+ * without its id) does not make it forgotten.
+ */
+import type { Requested, Standing, Viewed } from '../protocol/rpc';
+import type { PostState, PriorResult } from '../protocol/status';
+
+/** Read the answer to a view or to a question about an investigation. */
+export function stateOf(answer: Viewed | Standing, investigationId: string | null): PostState {
+  switch (answer.investigationState) {
+    case 'NOT_INVESTIGATED':
+      return { kind: 'not_investigated', prior: answer.priorInvestigationResult };
+    case 'INVESTIGATING':
+      return {
+        kind: 'investigating',
+        investigationId: answer.investigationId ?? investigationId,
+        pendingCount: answer.pendingClaims.length,
+        confirmed: answer.confirmedClaims,
+        prior: answer.priorInvestigationResult,
+        trouble: null,
+      };
+    case 'INVESTIGATED':
+      return {
+        kind: 'investigated',
+        provenance: answer.provenance,
+        claims: answer.claims,
+        investigationId: answer.investigationId ?? investigationId,
+        corroborationCount: answer.corroborationCount ?? null,
+        checkedAt: answer.checkedAt ?? null,
+      };
+    case 'FAILED':
+      return { kind: 'failed' };
+  }
+}
+
+/** Read the answer to a request; `prior` stays what it was. */
+export function stateOfRequest(answer: Requested, prior: PriorResult | null): PostState {
+  switch (answer.status) {
+    case 'FAILED':
+      return { kind: 'failed' };
+    case 'COMPLETE':
+      return {
+        kind: 'investigated',
+        provenance: answer.provenance,
+        claims: answer.claims,
+        investigationId: answer.investigationId,
+        corroborationCount: null,
+        checkedAt: null,
+      };
+    default:
+      return beginning(answer.investigationId, prior);
+  }
+}
+
+/** An investigation of which nothing is known but that it runs. */
+export function beginning(investigationId: string, prior: PriorResult | null): PostState {
+  return { kind: 'investigating', investigationId, pendingCount: 0, confirmed: [], prior, trouble: null };
+}
+
+export function priorOf(state: PostState): PriorResult | null {
+  return state.kind === 'not_investigated' || state.kind === 'investigating' ? state.prior : null;
+}

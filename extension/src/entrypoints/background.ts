@@ -1,0 +1,70 @@
+/**
+ * Listens to the browser and passes on to src/background/worker.ts.
+ *
+ * Every listener is added before anything is awaited: an event that wakes a worker is only delivered to listeners
+ * that are there in its first turn.
+ */
+import { browser } from 'wxt/browser';
+import { defineBackground } from 'wxt/utils/define-background';
+
+import { AnchorRequest, outcomesOf } from '../background/anchoring';
+import { alarm, inject, net, pages, POLL_ALARM, scripts, senderOf } from '../background/browser';
+import { Worker } from '../background/worker';
+import { ANCHOR_PORT } from '../protocol/messages';
+
+export default defineBackground({
+  type: 'module',
+  main() {
+    const area = browser.storage.local;
+    // A content script shares a process with its page, and keys are none of its business. Firefox cannot do this yet.
+    void area.setAccessLevel?.({ accessLevel: 'TRUSTED_CONTEXTS' });
+    const clock = { now: () => Date.now() };
+    const { version } = browser.runtime.getManifest();
+    const begun = Worker.begin({ area, net, clock, alarm, pages, scripts, version });
+    const then = (step: (worker: Worker) => Promise<unknown>) => void begun.then(step).catch(console.error);
+
+    browser.runtime.onMessage.addListener((message: unknown, from, answer: (reply: unknown) => void) => {
+      const sender = senderOf(from);
+      if (sender === null) return false;
+      then(async (worker) => answer(await worker.receive(message, sender)));
+      return true;
+    });
+    browser.runtime.onConnect.addListener((port) => {
+      const sender = port.sender === undefined ? null : senderOf(port.sender);
+      if (port.name !== ANCHOR_PORT || sender?.kind !== 'content') return;
+      const request = new AnchorRequest();
+      port.onMessage.addListener((message: unknown) => {
+        try {
+          const answer = request.take(message);
+          if (answer === null) return;
+          port.postMessage(answer);
+          then((worker) => worker.anchored(sender.tabId, outcomesOf(answer)));
+        } catch (error) {
+          console.error(error);
+          port.disconnect();
+        }
+      });
+    });
+    browser.alarms.onAlarm.addListener(({ name }) => {
+      if (name === POLL_ALARM) then((worker) => worker.poll());
+    });
+    browser.tabs.onUpdated.addListener((tabId, { status }, tab) => {
+      if (status === 'loading') then((worker) => worker.loading(tabId, tab.url ?? null));
+    });
+    browser.tabs.onRemoved.addListener((tabId) => then((worker) => worker.closed(tabId)));
+    browser.storage.onChanged.addListener((changes, where) => {
+      if (where === 'local') then((worker) => worker.changed(Object.keys(changes)));
+    });
+    browser.permissions.onAdded.addListener(() => then((worker) => worker.permitted()));
+    browser.permissions.onRemoved.addListener(() => then((worker) => worker.permitted()));
+    browser.commands.onCommand.addListener((name: string) => then((worker) => worker.command(name)));
+    browser.runtime.onStartup.addListener(() => then((worker) => worker.restarted()));
+    browser.runtime.onInstalled.addListener(({ reason }) => {
+      then(async (worker) => {
+        await worker.restarted();
+        if (reason === 'install') await browser.tabs.create({ url: browser.runtime.getURL('/welcome.html') });
+        else await inject();
+      });
+    });
+  },
+});

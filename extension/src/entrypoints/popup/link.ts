@@ -1,0 +1,53 @@
+/**
+ * The popup's line to the background and to the tab it stands over.
+ */
+import { browser } from 'wxt/browser';
+
+import { type Answer, type CachedStatus, type FromPage, write } from '../../protocol/messages';
+
+export interface Subject {
+  readonly id: number;
+  readonly url: string | null;
+  readonly title: string;
+}
+
+/** The tab this popup is about: the one in front, or the one that its address names where it stands in a tab itself. */
+export async function subject(): Promise<Subject | null> {
+  const named = new URLSearchParams(location.search).get('tab');
+  const tab =
+    named === null
+      ? (await browser.tabs.query({ active: true, currentWindow: true }))[0]
+      : await browser.tabs.get(Number(named));
+  return tab?.id === undefined ? null : { id: tab.id, url: tab.url ?? null, title: tab.title ?? '' };
+}
+
+/** Ask the background; a worker that could not answer is an error. */
+export async function ask<T extends FromPage['type']>(
+  type: T,
+  payload: Extract<FromPage, { type: T }>['payload'],
+): Promise<Answer<Partial<CachedStatus>>> {
+  return browser.runtime.sendMessage(write(type, payload));
+}
+
+/** Scroll the tab to a finding; false if it is not there. */
+export async function visit(tabId: number, claimId: string): Promise<boolean> {
+  const answer: Answer | undefined = await browser.tabs
+    .sendMessage(tabId, write('FOCUS_CLAIM', { claimId }), { frameId: 0 })
+    .catch(() => undefined);
+  return answer?.ok === true;
+}
+
+/** Look for Substack's marks on a page that was opened to the extension by this click. */
+export async function probeSubstack(tabId: number): Promise<boolean> {
+  const results = await browser.scripting
+    .executeScript({
+      target: { tabId },
+      func: () =>
+        document.querySelector(
+          'link[href*="substackcdn.com"], script[src*="substackcdn.com"], img[src*="substackcdn.com"], ' +
+            'meta[property="og:url"][content*=".substack.com"], meta[name="twitter:image"][content*="post_preview/"]',
+        ) !== null,
+    })
+    .catch(() => []);
+  return results[0]?.result === true;
+}

@@ -1,0 +1,8 @@
+import { mount } from 'svelte';
+
+import '../../interface/base.css';
+import { dress, say } from '../../interface/words';
+import App from './App.svelte';
+
+dress(document, say('extName'));
+mount(App, { target: document.getElementById('app')! });

@@ -1,0 +1,120 @@
+/**
+ * What the popup shows, as one sum type. Pure. Source: specification 2.5, CONTRACT 7.7.
+ *
+ * A candidate that waits for its verdict is a number here; there is no place in a view that could hold its words.
+ */
+import { ADAPTERS } from '../../platforms';
+import type { CachedStatus } from '../../protocol/messages';
+import type { Claim, Outcome, PostState, Problem, SkipReason } from '../../protocol/status';
+import type { Settings } from '../../settings/settings';
+import { hostOf, isBuiltIn, siteOf } from '../../settings/sites';
+
+export interface Listed {
+  readonly id: string;
+  readonly summary: string;
+  /** Undefined as long as nobody has looked for it on the page. */
+  readonly outcome: Outcome | undefined;
+}
+
+export type View =
+  | { readonly kind: 'upgrade'; readonly minimumVersion: string | null }
+  | { readonly kind: 'unsupported' }
+  /** A Substack publication on its own domain, not yet allowed. */
+  | { readonly kind: 'addable'; readonly host: string }
+  | { readonly kind: 'off'; readonly site: string }
+  | { readonly kind: 'checking' }
+  | { readonly kind: 'skipped'; readonly reason: SkipReason }
+  | { readonly kind: 'found'; readonly claims: readonly Listed[]; readonly investigationId: string | null }
+  | { readonly kind: 'clean'; readonly investigationId: string | null }
+  | { readonly kind: 'failed'; readonly mayInvestigate: boolean }
+  | { readonly kind: 'unanswered'; readonly problem: Problem }
+  | {
+      readonly kind: 'investigating';
+      readonly found: number;
+      readonly confirmed: readonly string[];
+      readonly interim: readonly Listed[];
+      readonly trouble: Problem | null;
+    }
+  | {
+      readonly kind: 'not_investigated';
+      readonly viewCount: number | null;
+      readonly mayInvestigate: boolean;
+      readonly interim: readonly Listed[];
+    };
+
+export interface Known {
+  readonly cached: CachedStatus;
+  /** Null where the browser does not tell. */
+  readonly url: string | null;
+  readonly settings: Settings;
+  /** The page shows Substack's marks. */
+  readonly looksLikeSubstack: boolean;
+}
+
+/** Decide what to show. */
+export function viewOf({ cached, url, settings, looksLikeSubstack }: Known): View {
+  if (cached.upgrade !== null) return { kind: 'upgrade', minimumVersion: cached.upgrade.minimumVersion };
+  const site = url === null ? null : siteOf(url);
+  if (site !== null && settings.sitesOff.includes(site)) return { kind: 'off', site };
+  const { status } = cached;
+  if (status !== null) {
+    return ofState(
+      status.state,
+      status.outcomes,
+      status.viewCount,
+      settings.apiKey !== '' || settings.openaiApiKey !== '',
+    );
+  }
+  const host = url === null ? null : hostOf(url);
+  if (url === null || host === null) return { kind: 'unsupported' };
+  if (!isBuiltIn(url) && !settings.sitesAdded.includes(host)) {
+    return looksLikeSubstack ? { kind: 'addable', host } : { kind: 'unsupported' };
+  }
+  const address = new URL(url);
+  const expected = settings.sitesAdded.includes(host)
+    ? mayBePost(url)
+    : ADAPTERS.some((one) => one.matchesUrl(address));
+  return { kind: expected ? 'checking' : 'unsupported' };
+}
+
+/** Whether a page can be a post of a publication with a domain of its own. */
+export function mayBePost(url: string): boolean {
+  const { protocol, pathname } = new URL(url);
+  return protocol === 'https:' && /^\/p\/[^/]+/.test(pathname);
+}
+
+function ofState(
+  state: PostState,
+  outcomes: Readonly<Record<string, Outcome>>,
+  viewCount: number | null,
+  mayInvestigate: boolean,
+): View {
+  const listed = (claims: readonly Claim[]): Listed[] =>
+    claims.map(({ id, summary }) => ({ id, summary, outcome: Object.hasOwn(outcomes, id) ? outcomes[id] : undefined }));
+  switch (state.kind) {
+    case 'checking':
+      return { kind: 'checking' };
+    case 'skipped':
+      return { kind: 'skipped', reason: state.reason };
+    case 'failed':
+      return { kind: 'failed', mayInvestigate };
+    case 'unanswered':
+      return state.problem.kind === 'upgrade_required'
+        ? { kind: 'upgrade', minimumVersion: state.problem.minimumVersion }
+        : { kind: 'unanswered', problem: state.problem };
+    case 'investigated':
+      return state.claims.length === 0
+        ? { kind: 'clean', investigationId: state.investigationId }
+        : { kind: 'found', claims: listed(state.claims), investigationId: state.investigationId };
+    case 'investigating':
+      return {
+        kind: 'investigating',
+        found: state.pendingCount + state.confirmed.length,
+        confirmed: state.confirmed.map(({ summary }) => summary),
+        interim: listed(state.prior?.oldClaims ?? []),
+        trouble: state.trouble,
+      };
+    case 'not_investigated':
+      return { kind: 'not_investigated', viewCount, mayInvestigate, interim: listed(state.prior?.oldClaims ?? []) };
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * Every address pattern of the extension, in one place for the manifest, the content script and the registration of
+ * further sites. A pattern that is only in one of them makes a script that runs where it may not speak, or the reverse.
+ */
+
+/** Asked for at installation, and where the content script runs without being told. */
+export const INSTALL_HOSTS = [
+  'https://lesswrong.com/*',
+  'https://www.lesswrong.com/*',
+  'https://x.com/*',
+  'https://twitter.com/*',
+  'https://*.substack.com/*',
+  'https://*.wikipedia.org/*',
+] as const;
+
+/** The most that may ever be asked for: a publication's own domain, a reader's own server. */
+export const OPTIONAL_HOSTS = ['https://*/*', 'http://*/*'] as const;
+
+/** Where the in-page interface may be framed; a publication's own domain may be any of these. */
+export const FRAME_HOSTS = ['https://*/*'] as const;

@@ -1,0 +1,68 @@
+/**
+ * The words of the extension's own pages, in the reader's language.
+ *
+ * A page's `lang` is that of the words it got, not of the browser: a screen reader pronounces by it.
+ */
+import { browser } from 'wxt/browser';
+
+import type { Problem, SkipReason } from '../protocol/status';
+
+export const say = browser.i18n.getMessage;
+
+/** One or many, in languages that know just these two. */
+export function sayCount(count: number, one: Parameters<typeof say>[0], many: Parameters<typeof say>[0]): string {
+  return count === 1
+    ? browser.i18n.getMessage(one as 'extName')
+    : browser.i18n.getMessage(many as 'extName', [String(count)]);
+}
+
+/** What went wrong, and what can be done about it. */
+export function sayProblem(problem: Problem): string {
+  switch (problem.kind) {
+    case 'offline':
+      return say('problemOffline');
+    case 'server_down':
+      return say('problemServerDown');
+    case 'no_permission':
+      return say('problemNoPermission', [problem.host]);
+    case 'upgrade_required':
+      return say('popupUpgrade');
+    case 'malformed_version':
+      return say('problemMalformedVersion');
+    case 'too_large':
+      return say('problemTooLarge');
+    case 'bad_answer':
+      return say('problemBadAnswer');
+    case 'bad_content':
+      return say('problemBadContent');
+    case 'not_openerrata':
+      return say('problemNotOpenErrata');
+    case 'unauthorized':
+      return say('problemUnauthorized');
+    case 'refused':
+      return say('problemRefused');
+  }
+}
+
+/** Why a post is not checked. */
+export function saySkip(reason: SkipReason): string {
+  switch (reason) {
+    case 'has_video':
+      return say('popupSkippedVideo');
+    case 'word_count':
+      return say('popupSkippedWords');
+    case 'no_text':
+      return say('popupSkippedNoText');
+    case 'private_or_gated':
+      return say('popupSkippedPrivate');
+    case 'unsupported_content':
+      return say('popupSkippedUnsupported');
+  }
+}
+
+/** Set the document's language, direction and title. */
+export function dress(doc: Document, title: string): void {
+  doc.documentElement.lang = say('extLanguage');
+  doc.documentElement.dir = browser.i18n.getMessage('@@bidi_dir') === 'rtl' ? 'rtl' : 'ltr';
+  doc.title = title;
+}

@@ -1,0 +1,83 @@
+/**
+ * The page session's port to the worker, spoken in the extension's messages.
+ *
+ * The worker may end between any two messages. A call that it did not answer throws or gives null; nobody waits for ever.
+ */
+import { browser } from 'wxt/browser';
+
+import type { Anchoring } from '../anchoring';
+import { ANCHOR_PORT, write, type Answer, type AnchorAnswer, type PageSettings, type SyncAnswer } from '../protocol/messages';
+import type { Background, Reply } from './ports';
+import type { Breath } from './slices';
+
+/** UTF-16 units of page text in one message: a copy of this size takes about a millisecond. */
+const PIECE = 64 * 1024;
+const ANCHOR_WITHIN_MS = 30_000;
+
+/** Ask the worker whether this page may be looked at. */
+export async function hello(): Promise<PageSettings> {
+  const answer: Answer<PageSettings> = await browser.runtime.sendMessage(write('HELLO', {}));
+  if (answer?.ok !== true) throw new Error('the worker did not answer');
+  return { active: answer.active, showHighlights: answer.showHighlights };
+}
+
+export function background(breath: Breath): Background {
+  return {
+    async content(tabSessionId, content, attempt) {
+      return heard(await browser.runtime.sendMessage(write('PAGE_CONTENT', { tabSessionId, attempt, content })));
+    },
+    async skipped(tabSessionId, { platform, externalId }, pageUrl, reason) {
+      return heard(
+        await browser.runtime.sendMessage(write('PAGE_SKIPPED', { tabSessionId, platform, externalId, pageUrl, reason })),
+      );
+    },
+    async reset(tabSessionId) {
+      await browser.runtime.sendMessage(write('PAGE_RESET', { tabSessionId })).catch(() => undefined);
+    },
+    async anchor(text, quotes) {
+      const port = browser.runtime.connect({ name: ANCHOR_PORT });
+      const answered = answerOn(port);
+      try {
+        for (const raw of piecesOf(text.raw)) {
+          port.postMessage({ type: 'TEXT', raw });
+          await breath.rest();
+        }
+        port.postMessage({ type: 'CLAIMS', breaks: text.breaks, markers: text.markers, claims: quotes });
+        return await answered;
+      } finally {
+        port.disconnect();
+      }
+    },
+  };
+}
+
+type Port = ReturnType<typeof browser.runtime.connect>;
+
+function answerOn(port: Port): Promise<readonly Anchoring[] | null> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => resolve(null), ANCHOR_WITHIN_MS);
+    const settle = (anchorings: readonly Anchoring[] | null): void => {
+      clearTimeout(late);
+      resolve(anchorings);
+    };
+    port.onMessage.addListener((message: unknown) => settle((message as AnchorAnswer).anchorings));
+    port.onDisconnect.addListener(() => settle(null));
+  });
+}
+
+/** Pieces that no character is cut by. */
+export function* piecesOf(raw: string): Generator<string> {
+  let start = 0;
+  while (start < raw.length) {
+    let end = Math.min(raw.length, start + PIECE);
+    const last = raw.charCodeAt(end - 1);
+    if (end < raw.length && last >= 0xd800 && last <= 0xdbff) end--;
+    yield raw.slice(start, end);
+    start = end;
+  }
+}
+
+function heard(answer: SyncAnswer | undefined): Reply {
+  if (answer === undefined) throw new Error('the worker did not answer');
+  return answer.ok ? answer : { ok: false, retryAfterMs: answer.retryAfterMs ?? null };
+}

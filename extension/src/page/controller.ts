@@ -1,0 +1,146 @@
+/**
+ * Everything that happens in one document, put together; `entrypoints/content.ts` only starts it.
+ *
+ * Nothing is read from the page before the worker has said that the reader wants us on this site.
+ */
+import { browser } from 'wxt/browser';
+
+import { adapterFor } from '../platforms';
+import { PROTOCOL_VERSION, type Answer, type PageSettings, type ToContent } from '../protocol/messages';
+import { Annotations } from './annotations';
+import { background, hello } from './background';
+import { retryAfterMs } from './decide';
+import { pageUnderlines } from './highlights';
+import { Interface } from './interface';
+import type { FramePort } from './framed';
+import { NOTHING_SHOWN } from './ports';
+import { PageSession } from './session';
+import { shownOf } from './shown';
+import { pageBreath } from './slices';
+import { watch } from './watch';
+
+/** Elements around a post in which what belongs to it (a player, a picture, its own re-rendering) appears. */
+const SURROUNDINGS = 'article, main, [role="main"]';
+
+/** Start in `doc`; call what is returned to leave it as if nothing had been here. */
+export function start(doc: Document): () => void {
+  const view = doc.defaultView!;
+  const over = new AbortController();
+  const breath = pageBreath();
+  const worker = background(breath);
+  const underlines = pageUnderlines();
+  let settings: PageSettings = { active: false, showHighlights: false };
+
+  const session = new PageSession(
+    {
+      url: () => new URL(view.location.href),
+      adapter: (url) => adapterFor(url, doc),
+      read: (adapter, url) => adapter.extract(doc, url),
+    },
+    worker,
+    () => (session.place === null ? annotations.show(NOTHING_SHOWN) : annotations.moved()),
+  );
+  const annotations = new Annotations(worker, underlines, breath, () => session.place, () => {
+    inPage.recolour();
+    inPage.refresh();
+  });
+  const inPage = new Interface({
+    doc,
+    address: browser.runtime.getURL('/frame.html'),
+    title: browser.i18n.getMessage('pageFrameTitle'),
+    underlines,
+    shown: () => annotations.shown,
+    root: () => session.place?.root ?? null,
+  });
+
+  const stop = (): void => {
+    over.abort();
+    session.end();
+    underlines.clear();
+    inPage.stop();
+    if (browser.runtime?.id !== undefined) {
+      browser.runtime.onMessage.removeListener(onMessage);
+      browser.runtime.onConnect.removeListener(onConnect);
+    }
+  };
+
+  const apply = (next: PageSettings): void => {
+    settings = next;
+    underlines.setVisible(next.showHighlights);
+    if (next.active) session.refresh();
+    else session.end();
+  };
+
+  const onMessage = (message: ToContent, sender: { id?: string }, answer: (answer: Answer) => void): void => {
+    if (sender.id !== browser.runtime.id || message?.v !== PROTOCOL_VERSION) return;
+    switch (message.type) {
+      case 'STATE':
+        if (message.payload.status.tabSessionId === session.id)
+          annotations.show(shownOf(message.payload.status, message.payload.publicUrl));
+        return;
+      case 'PAGE_SETTINGS':
+        apply(message.payload);
+        return;
+      case 'FOCUS_CLAIM':
+        answer(inPage.visit(message.payload.claimId) ? { ok: true } : { ok: false, error: 'not on this page' });
+        return;
+      case 'STEP':
+        inPage.step(message.payload.to === 'next' ? 1 : -1);
+        return;
+      case 'RESYNC':
+        if (settings.active) session.restart();
+    }
+  };
+  const onConnect = (port: FramePort & { sender?: { id?: string } }): void => {
+    if (port.sender?.id === browser.runtime.id) inPage.accept(port);
+  };
+
+  const greet = (attempt: number): void => {
+    hello().then(apply, () => {
+      if (!over.signal.aborted) setTimeout(() => greet(attempt + 1), retryAfterMs(attempt));
+    });
+  };
+
+  browser.runtime.onMessage.addListener(onMessage);
+  browser.runtime.onConnect.addListener(onConnect as Parameters<typeof browser.runtime.onConnect.addListener>[0]);
+  inPage.start();
+  watch(
+    doc,
+    {
+      settled() {
+        if (!settings.active) return;
+        session.refresh();
+        annotations.settle();
+      },
+      changed(records) {
+        if (!settings.active) return false;
+        const root = session.place?.root;
+        if (root === undefined) return true;
+        if (!root.isConnected) {
+          annotations.disturb();
+          return true;
+        }
+        const around = root.closest(SURROUNDINGS) ?? root;
+        let matters = false;
+        for (const { target, addedNodes } of records) {
+          if (target === doc.documentElement && [...addedNodes].every((node) => inPage.isOwn(node))) continue;
+          if (root.contains(target)) annotations.disturb();
+          matters ||= around.contains(target) || target.contains(around);
+        }
+        return matters;
+      },
+      recoloured: () => inPage.recolour(),
+      returned() {
+        if (settings.active) session.restart();
+      },
+      pulse() {
+        // The extension was updated or removed; what is left here can reach nobody.
+        if (browser.runtime?.id === undefined) stop();
+        else underlines.restore();
+      },
+    },
+    over.signal,
+  );
+  greet(0);
+  return stop;
+}

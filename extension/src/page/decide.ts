@@ -1,0 +1,78 @@
+/**
+ * What to do about the page as it is right now. Pure; the order of the questions is the privacy promise.
+ *
+ * Whether a page is private is asked before anything else about it, and a page that is not sure what it shows is never
+ * sent. Source: CONTRACT 7.3.
+ */
+import type { Adapter, Extraction, IdentityGuess, PageContent } from '../platforms/base';
+import type { SkipReason } from '../protocol/status';
+
+export const WORD_LIMIT = 10_000;
+
+export type Decision =
+  /** No post here. */
+  | { readonly kind: 'nothing' }
+  /** A post may be here soon: look again when the page changes. */
+  | { readonly kind: 'wait' }
+  /** `final`: no later change of this page can make it otherwise. */
+  | { readonly kind: 'skip'; readonly reason: SkipReason; readonly post: IdentityGuess; readonly final: boolean }
+  | { readonly kind: 'send'; readonly content: PageContent };
+
+/** Decide about a page that `adapter` recognised, from what it read there. */
+export function decide(adapter: Adapter | null, read: () => Extraction): Decision {
+  if (adapter === null) return { kind: 'nothing' };
+  const extraction = read();
+  switch (extraction.kind) {
+    case 'gated':
+      return extraction.externalId === undefined
+        ? { kind: 'nothing' }
+        : skip('private_or_gated', { platform: extraction.platform, externalId: extraction.externalId });
+    case 'not_ready':
+      if (extraction.reason === 'hydrating' || extraction.reason === 'ambiguous_dom') return { kind: 'wait' };
+      return extraction.identityGuess === undefined
+        ? { kind: 'wait' }
+        : skip('unsupported_content', extraction.identityGuess);
+    case 'ready':
+      return decideContent(extraction.content);
+  }
+}
+
+function decideContent(content: PageContent): Decision {
+  if (content.contentText === '') return skip('no_text', content);
+  if (content.mediaState === 'has_video') return skip('has_video', content);
+  if (exceedsWords(content.contentText, WORD_LIMIT)) return skip('word_count', content);
+  return { kind: 'send', content };
+}
+
+const NEVER_BETTER: ReadonlySet<SkipReason> = new Set(['has_video', 'word_count']);
+
+function skip(reason: SkipReason, { platform, externalId }: IdentityGuess): Decision {
+  return { kind: 'skip', reason, post: { platform, externalId }, final: NEVER_BETTER.has(reason) };
+}
+
+/** Whether normalised text has more than `limit` words; stops counting there, however long the text. */
+export function exceedsWords(normalised: string, limit: number): boolean {
+  let words = normalised === '' ? 0 : 1;
+  for (let at = normalised.indexOf(' '); at !== -1 && words <= limit; at = normalised.indexOf(' ', at + 1)) words++;
+  return words > limit;
+}
+
+/** Equal for two readings exactly when a server would call them the same version of the same post. */
+export function sessionKey(content: PageContent): string {
+  const { platform, externalId, mediaState, contentText, imageOccurrences } = content;
+  const places = (imageOccurrences ?? []).map(({ originalIndex, normalizedTextOffset, sourceUrl, captionText }) => [
+    originalIndex,
+    normalizedTextOffset,
+    sourceUrl,
+    captionText ?? '',
+  ]);
+  return JSON.stringify([platform, externalId, mediaState, contentText, places]);
+}
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
+
+/** How long to wait after the `attempt`-th failure in a row, counted from 0, where the worker itself gave no answer. */
+export function retryAfterMs(attempt: number): number {
+  return Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt, 16), LONGEST_RETRY_MS);
+}

@@ -1,0 +1,76 @@
+/**
+ * What the content script and the in-page frame say to one another, over one port that the page cannot see.
+ *
+ * Words of findings travel here and nowhere else on the page: not by `window.postMessage`, not in an attribute, not in the
+ * frame's address. The address only carries a secret that proves that this frame is the one which was asked for.
+ */
+import type { Ground } from './highlights';
+
+export interface Source {
+  readonly url: string;
+  readonly title: string;
+  readonly snippet: string;
+}
+
+/** A finding as a reader sees it. */
+export interface Finding {
+  readonly id: string;
+  readonly quote: string;
+  readonly context: string;
+  readonly summary: string;
+  readonly reasoning: string;
+  readonly sources: readonly Source[];
+}
+
+/** What is true of all findings of a post. */
+export interface Standing {
+  /** Found in an earlier version of this post; this version has not been checked yet. */
+  readonly interim: boolean;
+  readonly provenance: 'SERVER_VERIFIED' | 'CLIENT_FALLBACK' | null;
+  /** How many independent readers' copies agree, where the server tells. */
+  readonly corroborations: number | null;
+  /** The public page of the investigation, where its address is known. */
+  readonly publicUrl: string | null;
+}
+
+export type View =
+  | { readonly kind: 'resting' }
+  | { readonly kind: 'tooltip'; readonly claimId: string }
+  | { readonly kind: 'panel'; readonly claimId: string };
+
+export const RESTING: View = { kind: 'resting' };
+
+export type ToFrame =
+  | {
+      readonly kind: 'findings';
+      readonly findings: readonly Finding[];
+      readonly standing: Standing;
+      /** Claims that are underlined; the others have no place on the page. */
+      readonly anchored: readonly string[];
+    }
+  | { readonly kind: 'ground'; readonly ground: Ground }
+  /** `focus`: the reader works with the keyboard, so the view takes the focus. `room`: what it may take up, in CSS pixels. */
+  | { readonly kind: 'view'; readonly view: View; readonly focus: boolean; readonly room: Size }
+  /** Put the focus on a finding in the list, so that it is read out. */
+  | { readonly kind: 'speak'; readonly claimId: string };
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+export type FromFrame =
+  | { readonly kind: 'ready' }
+  /** How large the view wants to be. */
+  | { readonly kind: 'size'; readonly size: Size }
+  | { readonly kind: 'pointer'; readonly over: boolean }
+  /** The focus came into the frame, or left it. */
+  | { readonly kind: 'focus'; readonly within: boolean }
+  /** `back`: return the focus to the page. */
+  | { readonly kind: 'close'; readonly back: boolean }
+  | { readonly kind: 'open'; readonly claimId: string }
+  /** Scroll to the finding's words. */
+  | { readonly kind: 'locate'; readonly claimId: string };
+
+/** The port's name; the secret follows the colon. */
+export const PORT_NAME = 'in-page';

@@ -1,0 +1,43 @@
+/**
+ * Whether the text of a page stands on a light or a dark ground, by what is painted, so that a site's own switch counts.
+ */
+import type { Ground } from './highlights';
+
+const COLOUR = /^rgba?\(\s*([\d.]+)[\s,]+([\d.]+)[\s,]+([\d.]+)(?:[\s,/]+([\d.]+)(%)?)?\s*\)$/;
+/** Relative luminance below which a ground counts as dark. */
+const DARK_BELOW = 0.4;
+
+/** The ground under `element`: the nearest background that is not see-through. */
+export function groundOf(element: Element | null): Ground {
+  for (let at = element; at !== null; at = at.parentElement) {
+    const view = at.ownerDocument.defaultView;
+    const luminance = view === null ? null : luminanceOf(view.getComputedStyle(at).backgroundColor);
+    if (luminance !== null) return luminance < DARK_BELOW ? 'dark' : 'light';
+  }
+  return canvasGround(element);
+}
+
+/** With nothing painted, the canvas has the colour of the page's scheme. */
+function canvasGround(element: Element | null): Ground {
+  const root = element?.ownerDocument.documentElement;
+  const view = root?.ownerDocument.defaultView;
+  if (root === undefined || view == null) return 'light';
+  const schemes = view.getComputedStyle(root).colorScheme.split(/\s+/);
+  if (!schemes.includes('dark')) return 'light';
+  if (!schemes.includes('light')) return 'dark';
+  return view.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+}
+
+/** Relative luminance of a computed colour, 0 to 1; null when one sees through it or it is not plain sRGB. */
+export function luminanceOf(colour: string): number | null {
+  const found = COLOUR.exec(colour);
+  if (found === null) return null;
+  const alpha = found[4] === undefined ? 1 : Number(found[4]) / (found[5] === '%' ? 100 : 1);
+  if (alpha < 0.5) return null;
+  const [red, green, blue] = [found[1], found[2], found[3]].map((part) => linear(Number(part) / 255));
+  return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+}
+
+function linear(part: number): number {
+  return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+}

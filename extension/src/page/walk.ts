@@ -1,0 +1,109 @@
+/**
+ * The page's text as the matcher needs it, with the text nodes it came from, read in steps that a caller may spread out.
+ *
+ * The walk reads and never writes: nothing of ours is ever put into the page's own tree. Text of script, style and noscript
+ * is not content on any site, whatever an adapter excludes besides.
+ */
+import type { WalkedText } from '../anchoring/text';
+
+export interface Walk {
+  readonly text: WalkedText;
+  /** Text nodes in document order; `starts[i]` is where the words of `nodes[i]` begin in `text.raw`. */
+  readonly nodes: readonly Text[];
+  readonly starts: readonly number[];
+}
+
+const NEVER_CONTENT = new Set(['script', 'style', 'noscript', 'template']);
+/** Elements that end a word where they begin and end, and those after which a word may end. */
+const BLOCKS = new Set(
+  (
+    'address article aside blockquote br caption center dd details dialog div dl dt fieldset figcaption figure footer form ' +
+    'h1 h2 h3 h4 h5 h6 header hr legend li main nav ol optgroup option p pre section summary table tbody td tfoot th thead tr ul'
+  ).split(' '),
+);
+const NODES_PER_STEP = 64;
+
+/** Walk the text under `root`; yields between steps so that a caller may let the page breathe. */
+export function* walkSteps(root: Element, excluded: (element: Element) => boolean): Generator<void, Walk> {
+  const pieces: string[] = [];
+  const nodes: Text[] = [];
+  const starts: number[] = [];
+  const breaks: number[] = [];
+  const markers: (readonly [number, number])[] = [];
+  const open: { element: Element; at: number }[] = [];
+  let length = 0;
+  let steps = 0;
+
+  const breakHere = (): void => {
+    if (breaks.at(-1) !== length) breaks.push(length);
+  };
+  const leave = (node: Node): void => {
+    if (!isElement(node)) return;
+    if (BLOCKS.has(node.localName)) breakHere();
+    if (open.at(-1)?.element === node) markers.push([open.pop()!.at, length]);
+  };
+
+  let node: Node | null = root.firstChild;
+  while (node !== null) {
+    if (++steps % NODES_PER_STEP === 0) yield;
+    let inside: Node | null = null;
+    if (isText(node)) {
+      if (node.data !== '') {
+        nodes.push(node);
+        starts.push(length);
+        pieces.push(node.data);
+        length += node.data.length;
+      }
+    } else if (isElement(node)) {
+      if (BLOCKS.has(node.localName)) breakHere();
+      if (!NEVER_CONTENT.has(node.localName) && !excluded(node)) {
+        inside = node.firstChild;
+        if (inside !== null && open.length === 0 && isMarker(node)) open.push({ element: node, at: length });
+      }
+    }
+    if (inside !== null) {
+      node = inside;
+      continue;
+    }
+    leave(node);
+    while (node !== null && node !== root && node.nextSibling === null) {
+      node = node.parentNode;
+      if (node !== null && node !== root) leave(node);
+    }
+    node = node === null || node === root ? null : node.nextSibling;
+  }
+  return { text: { raw: pieces.join(''), breaks, markers }, nodes, starts };
+}
+
+/** The whole walk at once. */
+export function walk(root: Element, excluded: (element: Element) => boolean): Walk {
+  const steps = walkSteps(root, excluded);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+const MARKER_TEXT = /^(?:\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,3})\]|\d{1,3}|[*\u2020\u2021\u00a7\u00b6]{1,3})$/;
+const BRACKETED = /^\[/;
+const LONGEST_MARKER = 12;
+
+/** A footnote's sign: raised and in brackets, or a link to a note that bears nothing but a number or a dagger. */
+function isMarker(element: Element): boolean {
+  const raised = element.localName === 'sup';
+  if (!raised && element.localName !== 'a') return false;
+  const link = raised ? element.querySelector('a[href*="#"]') : element;
+  const within = link?.getAttribute('href')?.includes('#') === true;
+  if (!raised && !within) return false;
+  const text = (element.textContent ?? '').slice(0, LONGEST_MARKER + 1).trim();
+  return MARKER_TEXT.test(text) && (within || BRACKETED.test(text));
+}
+
+function isElement(node: Node): node is Element {
+  return node.nodeType === 1;
+}
+
+/** CDATA sections of XML pages are text as well. */
+function isText(node: Node): node is Text {
+  return node.nodeType === 3 || node.nodeType === 4;
+}

@@ -1,0 +1,102 @@
+/**
+ * What a piece of a page says and shows: its text, and its pictures with the places they stand at in that text.
+ *
+ * Both come from one pass. A picture's place that was counted in another text than the one that is sent would point the
+ * investigation at the wrong sentence. Source: CONTRACT 4.2, 4.8.
+ */
+
+import type { Exclusion, ImageOccurrence, MediaState } from './base';
+import { firstText, normalize, NormalLength } from './text';
+import { isBlock, textWithout, walk } from './walk';
+
+export interface Content {
+  text: string;
+  imageUrls: string[];
+  imageOccurrences: ImageOccurrence[];
+  mediaState: MediaState;
+}
+
+/** Read the content below an element; `isVideo` tells what plays. */
+export function readContent(
+  root: Element,
+  baseUrl: string,
+  excluded: Exclusion,
+  isVideo: (element: Element) => boolean,
+): Content {
+  const texts: string[] = [];
+  const length = new NormalLength();
+  const imageOccurrences: ImageOccurrence[] = [];
+  let hasVideo = false;
+  let measured = 0;
+  walk(root, excluded, {
+    text: (data) => texts.push(data),
+    leave(element) {
+      if (isBlock(element)) texts.push(' ');
+    },
+    enter(element) {
+      if (isBlock(element)) texts.push(' ');
+      hasVideo ||= isVideo(element);
+      const sourceUrl = element.localName === 'img' ? imageSource(element, baseUrl) : null;
+      if (sourceUrl === null) return;
+      length.add(texts.slice(measured).join(''));
+      measured = texts.length;
+      imageOccurrences.push(
+        occurrence(imageOccurrences.length, length.value, sourceUrl, imageCaption(element, root, excluded)),
+      );
+    },
+  });
+  const imageUrls = uniqueUrls(imageOccurrences);
+  return {
+    text: normalize(texts.join('')),
+    imageUrls,
+    imageOccurrences,
+    mediaState: mediaState(hasVideo, imageUrls),
+  };
+}
+
+/** Where a picture comes from; null for none, for one inside the page itself, and for an address that is none. */
+export function imageSource(image: Element, baseUrl: string): string | null {
+  const source = (image.getAttribute('src') ?? '').trim();
+  if (source === '' || source.startsWith('data:')) return null;
+  return URL.parse(source, baseUrl)?.href ?? null;
+}
+
+/** What the page says a picture shows: its figure's caption, else `alt`, else `title`. */
+export function imageCaption(image: Element, root: Element, excluded: Exclusion): string | null {
+  const figure = image.closest('figure');
+  const captions = figure !== null && root.contains(figure) ? figure.querySelectorAll('figcaption') : [];
+  const caption = [...captions].find((one) => !isWithin(one, root, excluded));
+  return firstText(
+    caption && textWithout(caption, excluded),
+    image.getAttribute('alt'),
+    image.getAttribute('title'),
+  );
+}
+
+export function occurrence(
+  originalIndex: number,
+  normalizedTextOffset: number,
+  sourceUrl: string,
+  captionText: string | null,
+): ImageOccurrence {
+  const place = { originalIndex, normalizedTextOffset, sourceUrl };
+  return captionText === null ? place : { ...place, captionText };
+}
+
+/** Each address once, in order of first appearance. */
+export function uniqueUrls(occurrences: readonly ImageOccurrence[]): string[] {
+  return [...new Set(occurrences.map((one) => one.sourceUrl))];
+}
+
+export function mediaState(hasVideo: boolean, imageUrls: readonly string[]): MediaState {
+  if (hasVideo) return 'has_video';
+  return imageUrls.length > 0 ? 'has_images' : 'text_only';
+}
+
+/** Whether an element is excluded, or lies in what is. */
+export function isWithin(element: Element, root: Element, excluded: Exclusion): boolean {
+  for (let at: Element | null = element; at !== null && at !== root; at = at.parentElement) {
+    if (excluded(at)) return true;
+  }
+  return false;
+}

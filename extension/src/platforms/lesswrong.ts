@@ -1,0 +1,104 @@
+/**
+ * LessWrong: a post's own body, and only once the page says that it is the body of the post in the address.
+ *
+ * The site swaps posts without loading a page. Whoever takes the first body that is there sends the last post's text
+ * under the next one's name; so the body must carry structured data of the very post.
+ */
+
+import { adapter, notReady, type Reading } from './base';
+import { readContent } from './content';
+import { present } from './fields';
+import { htmlWithout } from './serialize';
+import { jsonLd, metaDate, shownDate, statedDate } from './structured';
+import { normalize, textIn } from './text';
+import { isEmbeddedVideo } from './video';
+import { isVisible } from './visible';
+import { isNeverText } from './walk';
+
+const HOSTS = new Set(['lesswrong.com', 'www.lesswrong.com']);
+const PATH = /^\/posts\/([A-Za-z0-9]+)(?:\/([^/]*))?(?:\/|$)/;
+const AUTHORS = ['.PostsAuthors-authorName', '.LWPostsPageHeader-authorInfo', '.PostsAuthors-root'];
+
+export const lesswrong = adapter({
+  platform: 'LESSWRONG',
+  matchesUrl: (url) => postId(url) !== null,
+  guess: postId,
+  read,
+});
+
+function postId(url: URL): string | null {
+  return HOSTS.has(url.hostname) ? (PATH.exec(url.pathname)?.[1] ?? null) : null;
+}
+
+function read(doc: Document, url: URL): Reading {
+  const externalId = postId(url);
+  if (externalId === null) return notReady('missing_identity');
+  const bodies = [...doc.querySelectorAll('.PostsPage-postContent')].filter(
+    (body) => isVisible(body) && isBodyOf(externalId, body.closest('#postBody'), url),
+  );
+  if (bodies.length > 1) return notReady('ambiguous_dom');
+  const post = bodies[0]?.closest('#postBody');
+  const root = bodies[0]?.querySelector('#postContent');
+  if (!post || !root) return notReady('hydrating');
+
+  const callouts = new Set(root.querySelectorAll('.LinkPostMessage-root'));
+  const excluded = (element: Element): boolean => isNeverText(element) || callouts.has(element);
+  const content = readContent(root, url.href, excluded, isEmbeddedVideo);
+  const author = authorLink(post);
+  return {
+    kind: 'ready',
+    root,
+    excluded,
+    content: {
+      platform: 'LESSWRONG',
+      externalId,
+      url: url.href,
+      contentText: content.text,
+      mediaState: content.mediaState,
+      imageUrls: content.imageUrls,
+      imageOccurrences: content.imageOccurrences,
+      metadata: {
+        ...present({
+          slug: PATH.exec(url.pathname)?.[2] || externalId,
+          title: title(doc, post),
+          htmlContent: htmlWithout(root, callouts),
+          authorName: textIn(author),
+          tags: tags(post),
+          publishedAt: metaDate(doc) ?? statedDate(post) ?? statedDate(doc) ?? shownDate(post) ?? shownDate(doc),
+        }),
+        authorSlug: authorSlug(author),
+      },
+    },
+  };
+}
+
+function isBodyOf(externalId: string, post: Element | null, url: URL): boolean {
+  if (post === null) return false;
+  return jsonLd(post).some(({ url: stated }) => {
+    const address = typeof stated === 'string' ? URL.parse(stated, url) : null;
+    return address !== null && postId(address) === externalId;
+  });
+}
+
+function title(doc: Document, post: Element): string | null {
+  const longest = [...post.querySelectorAll('h1')]
+    .map((heading) => normalize(heading.textContent ?? ''))
+    .reduce((best, one) => (one.length > best.length ? one : best), '');
+  return longest || normalize(doc.title).replace(/\s*[-|·•:]\s*LessWrong(?:\s+2\.0)?$/i, '') || null;
+}
+
+function authorLink(post: Element): Element | null {
+  for (const place of AUTHORS) {
+    const link = post.querySelector(`${place} a[href*="/users/"]`);
+    if (link !== null) return link;
+  }
+  return null;
+}
+
+function authorSlug(link: Element | null): string | null {
+  return /\/users\/([^/?#]+)/.exec(link?.getAttribute('href') ?? '')?.[1] ?? null;
+}
+
+function tags(post: Element): string[] {
+  return [...post.querySelectorAll('a[href*="/tag/"]')].map(textIn).filter((tag) => tag !== null);
+}

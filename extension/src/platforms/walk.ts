@@ -1,0 +1,60 @@
+/**
+ * The one way through a page's content: every text, block edge and element in document order.
+ *
+ * The page is read where it stands, without a copy, and with a loop: pages nest deeper than calls may.
+ */
+
+import type { Exclusion } from './base';
+
+const BLOCKS = new Set('p li h1 h2 h3 h4 h5 h6 figcaption blockquote tr td th div'.split(' '));
+const NEVER_TEXT = new Set(['script', 'style', 'noscript']);
+
+export interface Visitor {
+  text(data: string): void;
+  enter?(element: Element): void;
+  leave?(element: Element): void;
+}
+
+/** Scripts and styles are on no site what a reader reads. Source: specification 3.8. */
+export const isNeverText: Exclusion = (element) => NEVER_TEXT.has(element.localName);
+
+/** Elements whose edges separate words, as a space would. Source: CONTRACT 4.2. */
+export function isBlock(element: Element): boolean {
+  return BLOCKS.has(element.localName);
+}
+
+/** Visit all that is below an element and not excluded. */
+export function walk(root: Element, excluded: Exclusion, visitor: Visitor): void {
+  let node: Node | null = root.firstChild;
+  while (node !== null) {
+    const element = isElement(node) && !excluded(node) ? node : null;
+    if (isText(node)) visitor.text(node.data);
+    if (element !== null) visitor.enter?.(element);
+    if (element?.firstChild) {
+      node = element.firstChild;
+      continue;
+    }
+    if (element !== null) visitor.leave?.(element);
+    while (node.nextSibling === null) {
+      node = node.parentNode;
+      if (node === null || node === root) return;
+      visitor.leave?.(node as Element);
+    }
+    node = node.nextSibling;
+  }
+}
+
+/** All text of an element, as `textContent` gives it but without what is excluded. */
+export function textWithout(root: Element, excluded: Exclusion): string {
+  const parts: string[] = [];
+  walk(root, excluded, { text: (data) => parts.push(data) });
+  return parts.join('');
+}
+
+function isElement(node: Node): node is Element {
+  return node.nodeType === Node.ELEMENT_NODE;
+}
+
+function isText(node: Node): node is Text {
+  return node.nodeType === Node.TEXT_NODE || node.nodeType === Node.CDATA_SECTION_NODE;
+}

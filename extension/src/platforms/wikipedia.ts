@@ -1,0 +1,85 @@
+/**
+ * Wikipedia: every language, desktop and mobile, at the revision that is shown.
+ *
+ * What is sent names the revision, and the server asks for exactly that one. An article without both its numbers has no
+ * identity; talk, user and project pages are none.
+ */
+
+import { adapter, notReady, type Reading } from './base';
+import { readContent } from './content';
+import { present } from './fields';
+import { htmlWithout, sendable } from './serialize';
+import { textIn } from './text';
+import { excludedParts } from './wikipedia_article';
+import { pageConfig } from './wikipedia_config';
+import { articleUrl, wikipediaLanguage } from './wikipedia_url';
+
+/** A class among others, read from the attribute: a `classList` would be an object for each element. */
+const PLAYER = /(?:^|\s)mw-tmh-play(?:er)?(?:\s|$)/;
+
+export const wikipedia = adapter({
+  platform: 'WIKIPEDIA',
+  matchesUrl: (url) => wikipediaLanguage(url) !== null,
+  guess: guessedId,
+  read,
+});
+
+function guessedId(url: URL): string | null {
+  const page = articleUrl(url);
+  return page === null ? null : `${page.language}:${page.pageId ?? page.title}`;
+}
+
+function read(doc: Document, url: URL): Reading {
+  const page = articleUrl(url);
+  if (page === null) return notReady('missing_identity');
+  const config = pageConfig(doc);
+  if (config.namespace !== null && config.namespace !== 0) return notReady('unsupported');
+  const { pageId, revisionId } = config;
+  const title = page.title ?? config.title;
+  if (config.namespace === null || pageId === null || revisionId === null || title === null) {
+    return notReady('missing_identity');
+  }
+  const root = articleRoot(doc);
+  if (root === null) return notReady('hydrating');
+
+  const parts = excludedParts(root);
+  const excluded = (element: Element): boolean => parts.has(element);
+  const content = readContent(root, url.href, excluded, isVideo);
+  if (content.text === '') return notReady('unsupported');
+  return {
+    kind: 'ready',
+    root,
+    excluded,
+    content: {
+      platform: 'WIKIPEDIA',
+      externalId: `${page.language}:${pageId}`,
+      url: url.href,
+      contentText: content.text,
+      mediaState: content.mediaState,
+      imageUrls: content.imageUrls,
+      imageOccurrences: content.imageOccurrences,
+      metadata: present({
+        language: page.language,
+        title,
+        pageId,
+        revisionId,
+        displayTitle: textIn(doc.querySelector('#firstHeading')),
+        lastModifiedAt: config.lastModifiedAt,
+        htmlContent: sendable(htmlWithout(root, parts)),
+      }),
+    },
+  };
+}
+
+/** The element that holds an article's text. */
+export function articleRoot(doc: ParentNode): Element | null {
+  return doc.querySelector('#mw-content-text .mw-parser-output') ?? doc.querySelector('#mw-content-text');
+}
+
+function isVideo(element: Element): boolean {
+  const name = element.localName;
+  if (name === 'video' || name === 'audio') return true;
+  if (name === 'source') return /^(?:video|audio)\//.test(element.getAttribute('type') ?? '');
+  const classes = element.getAttribute('class');
+  return classes !== null && PLAYER.test(classes);
+}

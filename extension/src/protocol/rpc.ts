@@ -1,0 +1,172 @@
+/**
+ * The server's procedures: what may be asked, and what counts as an answer.
+ *
+ * Values are read strictly and keys that this protocol does not know are left behind, so that a server may learn to say
+ * more without losing its readers. What only some servers say (`viewCount`, `investigationId`, `corroborationCount`) is
+ * optional. Source: CONTRACT 1.3, 1.4, 2.
+ */
+import {
+  count,
+  flag,
+  having,
+  instant,
+  isWebUrl,
+  list,
+  literal,
+  matching,
+  nonEmpty,
+  nullable,
+  type Of,
+  oneOf,
+  optional,
+  type Read,
+  text,
+} from './read';
+
+export const MAX_BODY_BYTES = 512 * 1024;
+
+const platform = literal('LESSWRONG', 'X', 'SUBSTACK', 'WIKIPEDIA');
+const provenance = literal('SERVER_VERIFIED', 'CLIENT_FALLBACK');
+const runs = literal('PENDING', 'PROCESSING');
+
+const someSources = list(having({ url: text, title: nonEmpty, snippet: nonEmpty }), { min: 1 });
+
+/** Sources are shown as links; an address that is none of the web is no source a reader could open. */
+const sources: Read<Of<typeof someSources>> = (value, at) =>
+  someSources(value, at).filter((source) => isWebUrl(source.url));
+
+const payload = { text: nonEmpty, context: text, summary: nonEmpty, reasoning: nonEmpty, sources };
+const claims = list(having({ ...payload, id: nonEmpty }));
+const payloads = list(having(payload));
+const prior = nullable(having({ oldClaims: claims, sourceInvestigationId: nonEmpty }));
+
+const notInvestigated = having({
+  investigationState: literal('NOT_INVESTIGATED'),
+  priorInvestigationResult: prior,
+  viewCount: optional(count),
+});
+
+const investigating = having({
+  investigationState: literal('INVESTIGATING'),
+  status: runs,
+  provenance,
+  pendingClaims: payloads,
+  confirmedClaims: payloads,
+  priorInvestigationResult: prior,
+  investigationId: optional(nonEmpty),
+  viewCount: optional(count),
+});
+
+const result = {
+  investigationState: literal('INVESTIGATED'),
+  provenance,
+  claims,
+  investigationId: optional(nonEmpty),
+  corroborationCount: optional(count),
+  viewCount: optional(count),
+};
+
+const registered = having({
+  platform,
+  externalId: nonEmpty,
+  versionHash: matching(/^[0-9a-f]{64}$/i, '64 hexadecimal digits'),
+  postVersionId: nonEmpty,
+  provenance,
+});
+
+const viewed = oneOf('investigationState', {
+  NOT_INVESTIGATED: notInvestigated,
+  INVESTIGATING: investigating,
+  INVESTIGATED: having({ ...result, checkedAt: optional(instant) }),
+});
+
+const standing = oneOf('investigationState', {
+  NOT_INVESTIGATED: notInvestigated,
+  INVESTIGATING: investigating,
+  INVESTIGATED: having({ ...result, checkedAt: instant }),
+  FAILED: having({ investigationState: literal('FAILED'), provenance }),
+});
+
+const queued = having({ investigationId: nonEmpty, status: literal('PENDING', 'PROCESSING', 'FAILED'), provenance });
+const complete = having({ investigationId: nonEmpty, status: literal('COMPLETE'), provenance, claims });
+const requested = oneOf('status', { PENDING: queued, PROCESSING: queued, FAILED: queued, COMPLETE: complete });
+
+const keyUnremarkable = having({ instanceApiKeyAccepted: flag, openaiApiKeyStatus: literal('missing', 'valid') });
+const keyRefused = having({
+  instanceApiKeyAccepted: flag,
+  openaiApiKeyStatus: literal('format_invalid', 'authenticated_restricted', 'invalid', 'error'),
+  openaiApiKeyMessage: nonEmpty,
+});
+const settings = oneOf('openaiApiKeyStatus', {
+  missing: keyUnremarkable,
+  valid: keyUnremarkable,
+  format_invalid: keyRefused,
+  authenticated_restricted: keyRefused,
+  invalid: keyRefused,
+  error: keyRefused,
+});
+
+export type Registered = Of<typeof registered>;
+export type Viewed = Of<typeof viewed>;
+export type Standing = Of<typeof standing>;
+export type Requested = Of<typeof requested>;
+export type SettingsVerdict = Of<typeof settings>;
+
+interface Procedure<T> {
+  readonly kind: 'query' | 'mutation';
+  readonly answer: Read<T>;
+  /** Whether the reader's OpenAI key goes with it; it goes with nothing else. */
+  readonly carriesOpenAiKey: boolean;
+}
+
+export const PROCEDURES = {
+  'post.registerObservedVersion': { kind: 'mutation', answer: registered, carriesOpenAiKey: false },
+  'post.recordViewAndGetStatus': { kind: 'mutation', answer: viewed, carriesOpenAiKey: false },
+  'post.investigateNow': { kind: 'mutation', answer: requested, carriesOpenAiKey: true },
+  'post.getInvestigation': { kind: 'query', answer: standing, carriesOpenAiKey: false },
+  'post.validateSettings': { kind: 'query', answer: settings, carriesOpenAiKey: true },
+} as const satisfies Readonly<Record<string, Procedure<unknown>>>;
+
+export type ProcedureName = keyof typeof PROCEDURES;
+export type Answer<N extends ProcedureName> = Of<(typeof PROCEDURES)[N]['answer']>;
+
+/** The server's own word on what went wrong; its sentences are not read. */
+export interface Refusal {
+  readonly code: string;
+  readonly httpStatus: number;
+  readonly openerrataCode: string | null;
+  readonly minimumVersion: string | null;
+}
+
+const VERSION = /^\d{1,5}(\.\d{1,5}){0,3}$/;
+
+const refusal = having({
+  error: having({
+    data: having({
+      code: nonEmpty,
+      httpStatus: count,
+      openerrataCode: optional(text),
+      minimumSupportedExtensionVersion: optional(nullable(text)),
+    }),
+  }),
+});
+
+/** Read an error's envelope. */
+export function readRefusal(body: unknown): Refusal {
+  const { data } = refusal(body, 'answer').error;
+  const minimum = data.minimumSupportedExtensionVersion ?? null;
+  return {
+    code: data.code,
+    httpStatus: data.httpStatus,
+    openerrataCode: data.openerrataCode ?? null,
+    minimumVersion: minimum !== null && VERSION.test(minimum) ? minimum : null,
+  };
+}
+
+/** Read a success's envelope. */
+export function readAnswer<N extends ProcedureName>(procedure: N, body: unknown): Answer<N> {
+  const read: Read<unknown> = PROCEDURES[procedure].answer;
+  return having({ result: having({ data: read }) })(body, 'answer').result.data as Answer<N>;
+}
+
+export const readHealth = having({ status: literal('ok') });

@@ -1,0 +1,122 @@
+/**
+ * What is known of the post in a tab: one sum type that the badge, the popup and the page all read.
+ *
+ * Only validated claims are findings. A candidate that still waits for its verdict is counted and nothing else of it is
+ * kept, so that no part of the interface can show it by mistake.
+ */
+import type { Anchoring } from '../anchoring/text';
+import type { PlatformName } from '../platforms/base';
+
+export type Provenance = 'SERVER_VERIFIED' | 'CLIENT_FALLBACK';
+
+export type SkipReason = 'has_video' | 'word_count' | 'no_text' | 'private_or_gated' | 'unsupported_content';
+
+export interface Source {
+  readonly url: string;
+  readonly title: string;
+  readonly snippet: string;
+}
+
+/** A validated claim that has no id yet, since its investigation still runs. */
+export interface ClaimPayload {
+  readonly text: string;
+  readonly context: string;
+  readonly summary: string;
+  readonly reasoning: string;
+  readonly sources: readonly Source[];
+}
+
+export interface Claim extends ClaimPayload {
+  readonly id: string;
+}
+
+/** Found in an earlier, verified version of the same post. */
+export interface PriorResult {
+  readonly oldClaims: readonly Claim[];
+  readonly sourceInvestigationId: string;
+}
+
+/** Why there is no answer, by what can be done about it. */
+export type Problem =
+  | { readonly kind: 'offline' }
+  | { readonly kind: 'server_down' }
+  /** The reader has not allowed contact with this server. */
+  | { readonly kind: 'no_permission'; readonly host: string }
+  | { readonly kind: 'upgrade_required'; readonly minimumVersion: string | null }
+  | { readonly kind: 'malformed_version' }
+  | { readonly kind: 'too_large' }
+  /** The server says something that this protocol does not know. */
+  | { readonly kind: 'bad_answer' }
+  /** What the page gave cannot be sent. */
+  | { readonly kind: 'bad_content' }
+  /** The address answers, but not as an OpenErrata server. */
+  | { readonly kind: 'not_openerrata' }
+  | { readonly kind: 'unauthorized' }
+  | { readonly kind: 'refused' };
+
+export type PostState =
+  /** Nothing has been answered yet. */
+  | { readonly kind: 'checking' }
+  | { readonly kind: 'skipped'; readonly reason: SkipReason }
+  | { readonly kind: 'not_investigated'; readonly prior: PriorResult | null }
+  | {
+      readonly kind: 'investigating';
+      readonly investigationId: string | null;
+      readonly pendingCount: number;
+      readonly confirmed: readonly ClaimPayload[];
+      readonly prior: PriorResult | null;
+      /** The last question went unanswered; what stands here is older. */
+      readonly trouble: Problem | null;
+    }
+  | {
+      readonly kind: 'investigated';
+      readonly provenance: Provenance;
+      readonly claims: readonly Claim[];
+      /** Servers tell it only with some answers. */
+      readonly investigationId: string | null;
+      readonly corroborationCount: number | null;
+      readonly checkedAt: string | null;
+    }
+  /** The server tried and gave up. */
+  | { readonly kind: 'failed' }
+  /** The question itself failed. */
+  | { readonly kind: 'unanswered'; readonly problem: Problem };
+
+export type Outcome = Anchoring['outcome'];
+
+/** A tab's post: which page session it belongs to, and how it stands. */
+export interface TabStatus {
+  /** Names one page session of one content script; a status of another session is stale. */
+  readonly tabSessionId: string;
+  readonly platform: PlatformName;
+  readonly externalId: string;
+  readonly pageUrl: string;
+  /** Known once the server has registered what this page shows. */
+  readonly postVersionId: string | null;
+  readonly viewCount: number | null;
+  /** Where each displayed claim stands on the page, as far as it has been looked for. */
+  readonly outcomes: Readonly<Record<string, Outcome>>;
+  readonly state: PostState;
+}
+
+/** Claims to show on the page, and whether they are only an earlier version's. */
+export interface Displayed {
+  readonly claims: readonly Claim[];
+  readonly interim: boolean;
+  readonly investigationId: string | null;
+}
+
+/** What may be underlined in this state: findings of this version, else those of an earlier one as interim. */
+export function displayed(state: PostState): Displayed | null {
+  switch (state.kind) {
+    case 'investigated':
+      return { claims: state.claims, interim: false, investigationId: state.investigationId };
+    case 'not_investigated':
+    case 'investigating':
+      return state.prior === null
+        ? null
+        : { claims: state.prior.oldClaims, interim: true, investigationId: state.prior.sourceInvestigationId };
+    default:
+      return null;
+  }
+}

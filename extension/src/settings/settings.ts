@@ -1,0 +1,78 @@
+/**
+ * What a reader has decided, as it lies in the browser's local storage.
+ *
+ * Keys never leave this browser except in the headers that src/background/server.ts sends. Reading is forgiving: a
+ * value of a wrong kind counts as not set, because settings that cannot be read must not lock a reader out of
+ * changing them. Source: CONTRACT 7.2.
+ */
+export interface Settings {
+  /** As entered; empty means the default server. */
+  readonly apiBaseUrl: string;
+  readonly apiKey: string;
+  readonly openaiApiKey: string;
+  readonly autoInvestigate: boolean;
+  /** Empty means the built-in one. */
+  readonly hmacSecret: string;
+  readonly showHighlights: boolean;
+  /** Names as src/settings/sites.ts gives them. */
+  readonly sitesOff: readonly string[];
+  /** Hosts of publications with a domain of their own. */
+  readonly sitesAdded: readonly string[];
+}
+
+export const DEFAULTS: Settings = {
+  apiBaseUrl: '',
+  apiKey: '',
+  openaiApiKey: '',
+  autoInvestigate: false,
+  hmacSecret: '',
+  showHighlights: true,
+  sitesOff: [],
+  sitesAdded: [],
+};
+
+/** What changes the answers of the server, or which server it is. */
+export const SERVER_KEYS: readonly (keyof Settings)[] = ['apiBaseUrl', 'apiKey', 'hmacSecret'];
+/** What a content script has to be told. */
+export const PAGE_KEYS: readonly (keyof Settings)[] = ['showHighlights', 'sitesOff'];
+
+interface Area {
+  get(keys: string[]): Promise<Record<string, unknown>>;
+  set(items: Record<string, unknown>): Promise<void>;
+}
+
+/** Read all settings. */
+export async function readSettings(area: Area): Promise<Settings> {
+  return asSettings(await area.get(Object.keys(DEFAULTS)));
+}
+
+/** Change some settings. */
+export async function writeSettings(area: Area, changes: Partial<Settings>): Promise<void> {
+  await area.set({ ...changes });
+}
+
+/** Make settings of anything, leaving behind what is none. */
+export function asSettings(stored: Readonly<Record<string, unknown>>): Settings {
+  const settings: Record<string, unknown> = {};
+  for (const [key, fallback] of Object.entries(DEFAULTS)) {
+    const value = Object.hasOwn(stored, key) ? stored[key] : undefined;
+    if (Array.isArray(fallback)) settings[key] = strings(value);
+    else settings[key] = typeof value !== typeof fallback ? fallback : typeof value === 'string' ? value.trim() : value;
+  }
+  return settings as unknown as Settings;
+}
+
+function strings(value: unknown): string[] {
+  if (!Array.isArray(value)) return [];
+  return [...new Set(value.filter((item): item is string => typeof item === 'string' && item !== ''))];
+}
+
+/** Whether a key or secret can travel in a header. */
+export function isSendable(key: string): boolean {
+  return /^[\x21-\x7e]*$/.test(key.trim());
+}
+
+/** Whether a key has the form of OpenAI's. */
+export function looksLikeOpenAiKey(key: string): boolean {
+  return /^sk-[A-Za-z0-9_-]{20,}$/.test(key.trim());
+}

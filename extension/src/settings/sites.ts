@@ -1,0 +1,40 @@
+/**
+ * What a reader means by "this site": all of Wikipedia is one, a publication's own domain is one.
+ *
+ * The switch in the popup, the background and the settings page must agree, or a site that was switched off keeps
+ * sending.
+ */
+import { INSTALL_HOSTS } from '../hosts';
+
+const SITES: readonly string[] = ['lesswrong.com', 'x.com', 'substack.com', 'wikipedia.org'];
+const SAME: Readonly<Record<string, string>> = { 'twitter.com': 'x.com' };
+
+/** The name of a page's site; null for what is no page of the web. */
+export function siteOf(url: string): string | null {
+  const host = hostOf(url);
+  if (host === null) return null;
+  const name = [...SITES, ...Object.keys(SAME)].find((site) => host === site || host.endsWith(`.${site}`));
+  return name === undefined ? host : (SAME[name] ?? name);
+}
+
+/** The host of a page of the web. */
+export function hostOf(url: string): string | null {
+  if (!URL.canParse(url)) return null;
+  const { protocol, hostname } = new URL(url);
+  return (protocol === 'https:' || protocol === 'http:') && hostname !== '' ? hostname : null;
+}
+
+/** Whether the extension runs on a page without having been added there. */
+export function isBuiltIn(url: string): boolean {
+  const host = hostOf(url);
+  if (host === null || !url.startsWith('https:')) return false;
+  return INSTALL_HOSTS.some((pattern) => {
+    const named = pattern.slice('https://'.length, -'/*'.length);
+    return named.startsWith('*.') ? host === named.slice(2) || host.endsWith(named.slice(1)) : host === named;
+  });
+}
+
+/** The permission pattern of a publication's own domain. */
+export function sitePattern(host: string): string {
+  return `https://${host}/*`;
+}

@@ -1,0 +1,40 @@
+/**
+ * Settings as a file: what a reader takes to another browser.
+ *
+ * Keys are left out unless asked for, since a file is easily passed on. Sites of a publication's own are left out
+ * always: they are worth nothing without the permission, which only the other browser can give.
+ */
+import { DEFAULTS, type Settings, asSettings } from './settings';
+
+const FORMAT = 'openerrata-settings';
+const SECRETS: readonly (keyof Settings)[] = ['apiKey', 'openaiApiKey', 'hmacSecret'];
+
+export function exportSettings(settings: Settings, withKeys: boolean): string {
+  const kept = Object.entries(settings).filter(
+    ([key]) => key !== 'sitesAdded' && (withKeys || !SECRETS.includes(key as keyof Settings)),
+  );
+  return `${JSON.stringify({ format: FORMAT, version: 1, settings: Object.fromEntries(kept) }, null, 2)}\n`;
+}
+
+/** Read an exported file: only what it says; null if it is none. */
+export function importSettings(file: string): Partial<Settings> | null {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(file);
+  } catch {
+    return null;
+  }
+  if (!isObject(parsed) || parsed['format'] !== FORMAT || parsed['version'] !== 1 || !isObject(parsed['settings'])) {
+    return null;
+  }
+  const said = parsed['settings'];
+  const read = asSettings(said);
+  const known = (Object.keys(DEFAULTS) as (keyof Settings)[]).filter(
+    (key) => key !== 'sitesAdded' && Object.hasOwn(said, key),
+  );
+  return Object.fromEntries(known.map((key) => [key, read[key]]));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,217 @@
+/** A browser and a server that a test controls: the real rules of the wire, no network, no clock of its own. */
+import type { Badge } from '../../src/background/badge';
+import type { OpenTab } from '../../src/background/ports';
+import type { Net } from '../../src/background/server';
+import { type Sender, type Surroundings, Worker } from '../../src/background/worker';
+import { type ToContent, write } from '../../src/protocol/messages';
+
+export const BASE = 'https://errata.example';
+export const PAGE = 'https://x.com/ada/status/20';
+
+export interface Request {
+  readonly procedure: string;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly input: unknown;
+  readonly body: string | null;
+}
+
+type Answerer = (request: Request) => Response | Promise<Response>;
+
+/** Answers by procedure; what has no answer is an error of the test. */
+export class FakeServer implements Net {
+  readonly requests: Request[] = [];
+  readonly answers: Record<string, Answerer> = {};
+  online = true;
+  up = true;
+  permitted = true;
+
+  async fetch(url: string, init: RequestInit): Promise<Response> {
+    if (!this.online || !this.up) throw new TypeError('Failed to fetch');
+    const address = new URL(url);
+    const procedure = address.pathname.split('/').at(-1)!;
+    const body = typeof init.body === 'string' ? init.body : null;
+    const asked = body ?? address.searchParams.get('input');
+    const request = {
+      procedure,
+      method: init.method!,
+      headers: new Headers(init.headers),
+      input: asked === null ? undefined : JSON.parse(asked),
+      body,
+    };
+    this.requests.push(request);
+    const answer = this.answers[procedure];
+    if (answer === undefined) throw new Error(`no answer prepared for ${procedure}`);
+    return answer(request);
+  }
+
+  isOnline(): boolean {
+    return this.online;
+  }
+
+  async mayContact(): Promise<boolean> {
+    return this.permitted;
+  }
+
+  /** The answer's data from now on. */
+  says(procedure: string, data: unknown): void {
+    this.answers[procedure] = () => ok(data);
+  }
+
+  asked(procedure: string): Request[] {
+    return this.requests.filter((request) => request.procedure === procedure);
+  }
+}
+
+export function ok(data: unknown): Response {
+  return Response.json({ result: { data } });
+}
+
+export function failure(code: string, httpStatus: number, extra: Record<string, unknown> = {}): Response {
+  const body = { error: { message: 'for people', code: -32600, data: { code, httpStatus, path: 'post.x', ...extra } } };
+  return Response.json(body, { status: httpStatus });
+}
+
+/** Local storage, copying as a browser does. */
+export class FakeArea {
+  readonly items = new Map<string, unknown>();
+  onChanged: (keys: string[]) => void = () => undefined;
+
+  async get(keys: string[] | null): Promise<Record<string, unknown>> {
+    const wanted = [...this.items].filter(([key]) => keys === null || keys.includes(key));
+    return structuredClone(Object.fromEntries(wanted));
+  }
+
+  async set(items: Record<string, unknown>): Promise<void> {
+    for (const [key, value] of Object.entries(items)) this.items.set(key, structuredClone(value));
+    this.onChanged(Object.keys(items));
+  }
+
+  async remove(keys: string | string[]): Promise<void> {
+    for (const key of [keys].flat()) this.items.delete(key);
+  }
+}
+
+/** Everything around a worker; `begin` starts one, and a second one as if the first had been ended. */
+export class World {
+  readonly server = new FakeServer();
+  readonly area = new FakeArea();
+  readonly told: { readonly tabId: number; readonly message: ToContent }[] = [];
+  readonly badges = new Map<number | null, Badge>();
+  readonly registered: string[] = [];
+  readonly started: number[] = [];
+  readonly allowedSites = new Set<string>();
+  tabs: OpenTab[] = [];
+  activeTab: number | null = 1;
+  alarmed = false;
+  now = 1_000_000;
+
+  constructor() {
+    this.server.says('post.registerObservedVersion', REGISTERED);
+    this.server.says('post.recordViewAndGetStatus', NOT_INVESTIGATED);
+    this.area.items.set('apiBaseUrl', BASE);
+  }
+
+  async begin(): Promise<Worker> {
+    const around: Surroundings = {
+      area: this.area,
+      net: this.server,
+      clock: { now: () => this.now },
+      alarm: { start: () => (this.alarmed = true), stop: () => (this.alarmed = false) },
+      pages: {
+        tell: (tabId, message) => this.told.push(structuredClone({ tabId, message })),
+        open: async () => this.tabs,
+        active: async () => this.activeTab,
+        paint: (tabId, badge) => this.badges.set(tabId, badge),
+      },
+      scripts: {
+        mayRead: async (pattern) => this.allowedSites.has(pattern),
+        registered: async () => [...this.registered],
+        register: async (host) => void this.registered.push(host),
+        unregister: async (host) => void this.registered.splice(this.registered.indexOf(host), 1),
+        start: async (tabId) => void this.started.push(tabId),
+        giveBack: async (pattern) => void this.allowedSites.delete(pattern),
+      },
+      version: '1.0.0',
+    };
+    const worker = await Worker.begin(around);
+    this.area.onChanged = (keys) => void worker.changed(keys);
+    return worker;
+  }
+
+  /** The kinds of states a tab's page was told, in order. */
+  statesOf(tabId: number): string[] {
+    return this.told.flatMap(({ tabId: to, message }) =>
+      to === tabId && message.type === 'STATE' ? [message.payload.status.state.kind] : [],
+    );
+  }
+
+  sent(type: ToContent['type']): number[] {
+    return this.told.flatMap(({ tabId, message }) => (message.type === type ? [tabId] : []));
+  }
+}
+
+export const PAGE_SENDER: Sender = { kind: 'page' };
+
+export function tab(tabId: number, url = PAGE): Sender {
+  return { kind: 'content', tabId, url };
+}
+
+export const CONTENT = {
+  platform: 'X',
+  externalId: '20',
+  url: PAGE,
+  contentText: 'A walk in the park. The Moon is made of cheese.',
+  mediaState: 'text_only',
+  imageUrls: [],
+  imageOccurrences: [],
+  metadata: { authorHandle: 'ada', text: 'A walk in the park. The Moon is made of cheese.', mediaUrls: [] },
+};
+
+export function pageContent(tabSessionId = 's1', attempt = 0, content: unknown = CONTENT) {
+  return write('PAGE_CONTENT', { tabSessionId, attempt, content });
+}
+
+export const REGISTERED = {
+  platform: 'X',
+  externalId: '20',
+  versionHash: 'ab'.repeat(32),
+  postVersionId: 'v1',
+  provenance: 'CLIENT_FALLBACK',
+};
+
+export const NOT_INVESTIGATED = { investigationState: 'NOT_INVESTIGATED', priorInvestigationResult: null };
+
+export const PAYLOAD = {
+  text: 'The Moon is made of cheese.',
+  context: 'park. The Moon is made of cheese.',
+  summary: 'It is made of rock.',
+  reasoning: 'Samples were brought back.',
+  sources: [{ url: 'https://moon.example/rock', title: 'Rock', snippet: 'Basalt.' }],
+};
+
+export const CLAIM = { ...PAYLOAD, id: 'c1' };
+
+export const PRIOR = { oldClaims: [CLAIM], sourceInvestigationId: 'i0' };
+
+export function investigating(pending: number, confirmed: number, more: Record<string, unknown> = {}) {
+  return {
+    investigationState: 'INVESTIGATING',
+    status: 'PROCESSING',
+    provenance: 'CLIENT_FALLBACK',
+    pendingClaims: Array.from({ length: pending }, () => PAYLOAD),
+    confirmedClaims: Array.from({ length: confirmed }, () => PAYLOAD),
+    priorInvestigationResult: null,
+    ...more,
+  };
+}
+
+export const INVESTIGATED = { investigationState: 'INVESTIGATED', provenance: 'SERVER_VERIFIED', claims: [CLAIM] };
+
+export const DONE = { ...INVESTIGATED, checkedAt: '2026-02-03T04:05:06.789Z' };
+
+export const FAILED = { investigationState: 'FAILED', provenance: 'SERVER_VERIFIED' };
+
+export function queued(status: 'PENDING' | 'PROCESSING' | 'FAILED' = 'PENDING', investigationId = 'i1') {
+  return { investigationId, status, provenance: 'CLIENT_FALLBACK' };
+}

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+
+import { type Known, viewOf } from '../../src/entrypoints/popup/view';
+import type { PostState, TabStatus } from '../../src/protocol/status';
+import { DEFAULTS } from '../../src/settings/settings';
+import { CLAIM, PAGE, PAYLOAD, PRIOR } from '../background/surroundings';
+
+function status(state: PostState, more: Partial<TabStatus> = {}): TabStatus {
+  const post = { tabSessionId: 's', platform: 'X', externalId: '20', pageUrl: PAGE, postVersionId: 'v1' } as const;
+  return { ...post, viewCount: null, outcomes: {}, state, ...more };
+}
+
+function known(post: TabStatus | null, more: Partial<Known> = {}): Known {
+  return { cached: { status: post, upgrade: null }, url: PAGE, settings: DEFAULTS, looksLikeSubstack: false, ...more };
+}
+
+const KEYED = { ...DEFAULTS, apiKey: 'instance' };
+const done = {
+  kind: 'investigated',
+  provenance: 'SERVER_VERIFIED',
+  investigationId: 'i1',
+  corroborationCount: null,
+  checkedAt: null,
+} as const;
+const listed = { id: 'c1', summary: CLAIM.summary, outcome: undefined };
+
+describe('the popup over a post', () => {
+  it.each<[string, Known, object]>([
+    ['checking', known(status({ kind: 'checking' })), { kind: 'checking' }],
+    ['skipped', known(status({ kind: 'skipped', reason: 'word_count' })), { kind: 'skipped', reason: 'word_count' }],
+    [
+      'findings',
+      known(status({ ...done, claims: [CLAIM] })),
+      { kind: 'found', claims: [listed], investigationId: 'i1' },
+    ],
+    [
+      'findings whose text has changed',
+      known(status({ ...done, claims: [CLAIM] }, { outcomes: { c1: 'changed' } })),
+      { kind: 'found', claims: [{ ...listed, outcome: 'changed' }] },
+    ],
+    ['clean', known(status({ ...done, claims: [] })), { kind: 'clean', investigationId: 'i1' }],
+    ['failed', known(status({ kind: 'failed' })), { kind: 'failed', mayInvestigate: false }],
+    [
+      'failed, with a key',
+      known(status({ kind: 'failed' }), { settings: KEYED }),
+      { kind: 'failed', mayInvestigate: true },
+    ],
+    [
+      'unanswered',
+      known(status({ kind: 'unanswered', problem: { kind: 'offline' } })),
+      { kind: 'unanswered', problem: { kind: 'offline' } },
+    ],
+    [
+      'not investigated, without a key',
+      known(status({ kind: 'not_investigated', prior: null }, { viewCount: 4 })),
+      { kind: 'not_investigated', viewCount: 4, mayInvestigate: false, interim: [] },
+    ],
+    [
+      'not investigated, with a key',
+      known(status({ kind: 'not_investigated', prior: PRIOR }), { settings: KEYED }),
+      { mayInvestigate: true, interim: [listed] },
+    ],
+    [
+      'not investigated, with the reader’s own key',
+      known(status({ kind: 'not_investigated', prior: null }), { settings: { ...DEFAULTS, openaiApiKey: 'sk' } }),
+      { mayInvestigate: true },
+    ],
+    [
+      'too old by its last answer',
+      known(status({ kind: 'unanswered', problem: { kind: 'upgrade_required', minimumVersion: '2' } })),
+      { kind: 'upgrade', minimumVersion: '2' },
+    ],
+  ])('%s', (_, what, expected) => expect(viewOf(what)).toMatchObject(expected));
+
+  it('counts candidates and shows only what is confirmed', () => {
+    const state = {
+      kind: 'investigating',
+      investigationId: 'i',
+      pendingCount: 1,
+      confirmed: [PAYLOAD],
+      prior: null,
+      trouble: null,
+    } as const;
+    expect(viewOf(known(status(state)))).toEqual({
+      kind: 'investigating',
+      found: 2,
+      confirmed: [PAYLOAD.summary],
+      interim: [],
+      trouble: null,
+    });
+  });
+
+  it('says before all else that the extension is too old', () => {
+    const cached = { status: status({ ...done, claims: [] }), upgrade: { minimumVersion: null } };
+    expect(viewOf(known(null, { cached }))).toEqual({ kind: 'upgrade', minimumVersion: null });
+  });
+
+  it('says that the site is off', () => {
+    const settings = { ...DEFAULTS, sitesOff: ['x.com'] };
+    expect(viewOf(known(status({ kind: 'checking' }), { settings }))).toEqual({ kind: 'off', site: 'x.com' });
+  });
+});
+
+describe('the popup over a page without a status', () => {
+  const letters = 'https://letters.example/p/one';
+  it.each<[string, Partial<Known>, object]>([
+    ['a post that is not read yet', {}, { kind: 'checking' }],
+    ['a site’s other pages', { url: 'https://x.com/home' }, { kind: 'unsupported' }],
+    ['some other site', { url: 'https://other.example/' }, { kind: 'unsupported' }],
+    ['a page of the browser', { url: 'chrome://extensions' }, { kind: 'unsupported' }],
+    ['a page nobody tells of', { url: null }, { kind: 'unsupported' }],
+    [
+      'a publication’s own domain',
+      { url: letters, looksLikeSubstack: true },
+      { kind: 'addable', host: 'letters.example' },
+    ],
+    ['one that is not Substack’s', { url: letters }, { kind: 'unsupported' }],
+    [
+      'one that was added',
+      { url: letters, settings: { ...DEFAULTS, sitesAdded: ['letters.example'] } },
+      { kind: 'checking' },
+    ],
+  ])('%s', (_, more, expected) => expect(viewOf(known(null, more))).toEqual(expected));
+});

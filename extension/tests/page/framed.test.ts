@@ -1,0 +1,102 @@
+// @vitest-environment happy-dom
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { PORT_NAME, RESTING, type FromFrame, type ToFrame } from '../../src/page/frame_messages';
+import { Framed, type FramePort } from '../../src/page/framed';
+
+const view: ToFrame = { kind: 'view', view: RESTING, focus: false, room: { width: 1, height: 1 } };
+
+/** The frame's end of a port. */
+class Frame implements FramePort {
+  readonly heard: ToFrame[] = [];
+  #say: (message: unknown) => void = () => undefined;
+  #end: () => void = () => undefined;
+  readonly onMessage = { addListener: (listener: (message: unknown) => void) => void (this.#say = listener) };
+  readonly onDisconnect = { addListener: (listener: () => void) => void (this.#end = listener) };
+
+  constructor(readonly name: string) {}
+
+  postMessage(message: ToFrame): void {
+    this.heard.push(message);
+  }
+
+  say(message: FromFrame): void {
+    this.#say(message);
+  }
+
+  end(): void {
+    this.#end();
+  }
+}
+
+/** What was made, with the frame's address, which the closed root hides from everybody else. */
+function stage() {
+  const heard: string[] = [];
+  let address = '';
+  const doc = Object.create(document, {
+    createElement: {
+      value: (name: string) => {
+        const made = document.createElement(name === 'iframe' ? 'p' : name);
+        if (name === 'iframe') Object.defineProperty(made, 'src', { set: (to: string) => void (address = to) });
+        return made;
+      },
+    },
+    documentElement: { value: document.documentElement },
+  }) as Document;
+  const framed = new Framed(doc, 'https://frame.test/f.html', 'title', (message) => heard.push(message.kind));
+  return { framed, heard, secret: () => address.split('#')[1]! };
+}
+
+beforeEach(() => {
+  for (const left of document.querySelectorAll('html > div')) left.remove();
+});
+
+describe('the in-page frame', () => {
+  it('adds nothing until it is needed, and then one element without a word in it', () => {
+    const { framed } = stage();
+    expect(document.querySelectorAll('html > div')).toHaveLength(0);
+    framed.ensure();
+    framed.ensure();
+    const [host] = document.querySelectorAll('html > div');
+    expect(document.querySelectorAll('html > div')).toHaveLength(1);
+    expect([host!.shadowRoot, host!.textContent, host!.childNodes.length]).toEqual([null, '', 0]);
+    expect(framed.is(host)).toBe(true);
+  });
+
+  it('believes only the frame that knows the secret', () => {
+    const { framed, secret, heard } = stage();
+    framed.ensure();
+    const other = new Frame(`${PORT_NAME}:guess`);
+    expect(framed.accept(other)).toBe(false);
+    other.say({ kind: 'ready' });
+    expect(heard).toEqual([]);
+    expect(framed.accept(new Frame(`${PORT_NAME}:${secret()}`))).toBe(true);
+  });
+
+  it('says what waited once the frame is ready, the newest of each kind', () => {
+    const { framed, secret } = stage();
+    framed.ensure();
+    framed.tell({ kind: 'speak', claimId: 'a' });
+    framed.tell(view);
+    framed.tell({ kind: 'speak', claimId: 'b' });
+    const frame = new Frame(`${PORT_NAME}:${secret()}`);
+    framed.accept(frame);
+    expect(frame.heard).toEqual([]);
+    frame.say({ kind: 'ready' });
+    expect(frame.heard).toEqual([view, { kind: 'speak', claimId: 'b' }]);
+  });
+
+  it('is made anew when the page removed it, or when it hears nothing any more', () => {
+    const { framed, secret } = stage();
+    framed.ensure();
+    const frame = new Frame(`${PORT_NAME}:${secret()}`);
+    framed.accept(frame);
+    frame.say({ kind: 'ready' });
+    document.querySelector('html > div')!.remove();
+    framed.ensure();
+    expect([document.querySelectorAll('html > div').length, framed.ready]).toEqual([1, false]);
+    framed.accept(frame);
+    frame.end();
+    expect(document.querySelectorAll('html > div')).toHaveLength(0);
+  });
+});

@@ -1,0 +1,175 @@
+/** The runner of recorded cases: what passes, what fails, and which differences our rules explain. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { correction, permission, refusal, type RecordedClaim, type RecordedPage } from '../../vectors/differences';
+import { main } from '../../vectors/main';
+import { LESSWRONG, lesswrong } from './pages';
+
+const WITHIN_MS = 120_000;
+let folder = '';
+let printed: string[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cases-'));
+  printed = [];
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function write(name: string, cases: unknown): void {
+  writeFileSync(join(folder, `${name}.json`), JSON.stringify({ name, what: 'own cases', cases }));
+}
+
+function run(...args: string[]): Promise<number> {
+  return main(args, (line) => printed.push(line));
+}
+
+const style = { html: '<style>s{}</style><p>a</p>' };
+const post = (contentText: string): object => ({
+  adapter: 'LESSWRONG',
+  private_or_gated: null,
+  result: {
+    kind: 'ready',
+    content: {
+      platform: 'LESSWRONG',
+      externalId: 'Ab12',
+      url: LESSWRONG,
+      contentText,
+      mediaState: 'text_only',
+      imageUrls: [],
+      imageOccurrences: [],
+      metadata: { slug: 'a-slug', htmlContent: style.html, authorSlug: null, tags: [], title: 'On bread' },
+    },
+  },
+});
+const mapped = (matched: boolean, claim: object, place: object = {}): object => ({
+  id: 'm',
+  input: { html: '<p>Bread is old. Bread is new.</p>', claims: [claim], allowFuzzy: true, exclude: false },
+  output: {
+    raw_text: 'Bread is old. Bread is new.',
+    normalized_text: 'Bread is old. Bread is new.',
+    claims: [{ id: 'c', matched, ...place }],
+  },
+});
+
+describe('the runner', { timeout: WITHIN_MS }, () => {
+  test('passes what is as recorded, or as our rules decide', async () => {
+    write('html_text', [
+      { id: 'plain', input: { html: '<p>a</p><p>b</p>' }, output: { text: 'a b' } },
+      { id: 'policy', input: style, output: { text: 's{}a' }, dom_output: 'a' },
+    ]);
+    write('adapters', [
+      { id: 'kept', input: { url: LESSWRONG, html: lesswrong({ body: style.html }), mw: null }, output: post('a') },
+      { id: 'counted', input: { url: LESSWRONG, html: lesswrong({ body: style.html }), mw: null }, output: post('s{} a') },
+      { id: 'none', input: { url: 'https://a.example/', html: '', mw: null }, output: { adapter: null } },
+    ]);
+    write('dom_mapper', [
+      mapped(true, { id: 'c', text: 'is old', context: '' }, { start: 6, end: 12, range_text: 'is old' }),
+      mapped(true, { id: 'c', text: 'Bread', context: '' }, { start: 0, end: 5, range_text: 'Bread' }),
+    ]);
+    write('somebody_elses', [{ id: 'x', input: 1, output: 2 }]);
+    expect(await run(folder)).toBe(0);
+    expect(printed.map((line) => line.replace(/ +/g, ' '))).toEqual([
+      'adapters 3/3 (1 decided by: never_text)',
+      'dom_mapper 2/2 (1 decided by: ambiguous)',
+      'html_text 2/2',
+      'somebody_elses not run here (1 cases)',
+      expect.stringContaining('never_text: '),
+      expect.stringContaining('ambiguous: '),
+    ]);
+  });
+
+  test('fails what is otherwise, and names it', async () => {
+    write('normalize', [
+      { id: 'right', input: '“\ud83d”', output: { normalized: '"\ud83d"', length_utf16: 3 } },
+      { id: 'text', input: 'a', output: { normalized: 'b' } },
+      { id: 'hash', input: 'a', output: { normalized: 'a', sha256: '0' } },
+      { id: 'length', input: 'a', output: { normalized: 'a', length_utf16: 2 } },
+    ]);
+    write('adapters', [
+      { id: 'text', input: { url: LESSWRONG, html: lesswrong({ body: style.html }), mw: null }, output: post('s{}') },
+    ]);
+    write('dom_mapper', [
+      mapped(false, { id: 'c', text: 'is old', context: '' }),
+      mapped(true, { id: 'c', text: 'is old', context: '' }, { start: 0, end: 5, range_text: 'Bread' }),
+      mapped(true, { id: 'c', text: 'old', context: '' }, { start: 9, end: 12, range_text: 'old' }),
+    ]);
+    expect(await run(folder)).toBe(1);
+    expect(printed.map((line) => line.trim().replace(/ +/g, ' ')).slice(0, 6)).toEqual([
+      'adapters 0/1',
+      'first failing: text',
+      'dom_mapper 1/3',
+      'first failing: m, m',
+      'normalize 1/4',
+      'first failing: text, hash, length',
+    ]);
+  });
+
+  test.each([
+    ['no argument', () => [], 'usage'],
+    ['two arguments', () => [folder, folder], 'usage'],
+    ['no folder', () => [join(folder, 'absent')], 'is no folder'],
+    ['an empty folder', () => [folder], 'holds no file of cases'],
+  ])('refuses %s', async (_, args, said) => {
+    expect(await run(...args())).toBe(2);
+    expect(printed.join()).toContain(said);
+  });
+
+  test.each([['{', 'is not JSON'], ['{"name":"adapters","cases":[1]}', 'is no file of cases'], ['null', 'is no file of cases']])(
+    'refuses a file of %s',
+    async (text, said) => {
+      writeFileSync(join(folder, 'a.json'), text);
+      expect(await run(folder)).toBe(2);
+      expect(printed.join()).toContain(said);
+    },
+  );
+});
+
+describe('the rules of differences', () => {
+  const page = (raw: string, checked = raw, holdsScripts = false): RecordedPage => ({ raw, checked, holdsScripts });
+  const at = (raw: string, range: string): RecordedClaim => {
+    const start = raw.indexOf(range);
+    return { id: 'c', matched: true, start, end: start + range.length, range_text: range };
+  };
+
+  test.each([
+    ['other_words', page('a quick fox'), 'quick fox', 'quick fix', ''],
+    ['never_text', page('abxcd', 'ab cd', true), 'bx', 'bx', ''],
+    ['across_blocks', page('onetwo', 'one two'), 'onetwo', 'onetwo', ''],
+    ['cut_word', page('breadcrumb'), 'bread', 'bread', ''],
+    ['ambiguous', page('a b. a c.'), 'a', 'a', ''],
+    ['ambiguous', page('a b. a b.'), 'a', 'a', 'a b.'],
+    ['other_sentence', page('it is old now'), 'is old', 'is old', 'it is old then'],
+    [null, page('it is old now'), 'is old', 'is old', ''],
+    [null, page('it is old now'), 'is old', 'is old', 'is old now'],
+    [null, page('a b. a c.'), 'a', 'a', 'a b.'],
+    [null, page('“a” — b', '"a" - b'), '“a” —', '"a" -', ''],
+  ])('refused for %s', (rule, recorded, range, text, context) => {
+    expect(refusal(recorded, at(recorded.raw, range), { text, context })).toBe(rule);
+  });
+
+  test.each([
+    ['block_edge', page('onetwo', 'one two'), 'onetwo', 'one two'],
+    ['typography', page('co\u00adop is'), 'co\u00adop', 'coop'],
+    ['typography', page('100 °C[1] at sea'), '°C[1] at', '°C at'],
+    [null, page('a b'), 'a b', 'a c'],
+    [null, page('coop. co\u00adop.'), 'co\u00adop', 'coop'],
+    [null, page('it is old'), 'is old', 'is old'],
+    [null, page('one two one two'), 'one two', 'one two'],
+  ])('permitted for %s', (rule, recorded, range, text) => {
+    expect(permission(recorded, range, { text, context: '' })).toBe(rule);
+  });
+
+  test.each([
+    ['other_words', page('the quick fox'), 'e quick fo', 'quick fox', 'quick fox'],
+    ['bare_edge', page('quick\u200b fox'), 'quick\u200b', 'quick', 'quick'],
+    [null, page('fox fox'), 'fox', 'fox', 'fox'],
+    [null, page('quick fox'), 'quick', 'fox', 'quick'],
+    [null, page('the quick fox'), 'the', 'quick fox', 'quick fox'],
+  ])('placed anew for %s', (rule, recorded, before, range, text) => {
+    const start = recorded.raw.indexOf(range);
+    const own = { start, end: start + range.length, range };
+    expect(correction(recorded, at(recorded.raw, before), own, { text, context: '' })).toBe(rule);
+  });
+});

@@ -1,0 +1,1 @@
+export const BUNDLE: { configFile: false; logLevel: 'error'; root: string; tsconfig: string };

@@ -1,0 +1,88 @@
+/**
+ * Runs every file of recorded cases in a folder and says what passed.
+ *
+ * Exit codes: 0 all passed, 1 some failed, 2 there was nothing to run.
+ */
+
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Chromium, NoChromium } from './chromium';
+import { RULES, type Rule } from './differences';
+import { KINDS, type Case, type Verdict } from './kinds';
+
+const SHOWN_FAILURES = 10;
+
+interface CaseFile {
+  name: string;
+  cases: Case[];
+}
+
+export class BadFolder extends Error {}
+
+export async function main(args: readonly string[], print: (line: string) => void = console.log): Promise<number> {
+  let files: CaseFile[];
+  let chromium: Chromium;
+  try {
+    files = readFolder(args);
+    chromium = await Chromium.start();
+  } catch (error) {
+    if (!(error instanceof BadFolder || error instanceof NoChromium)) throw error;
+    print(`vectors: ${error.message}`);
+    return 2;
+  }
+  let failed = false;
+  const used = new Set<Rule>();
+  try {
+    for (const { name, cases } of files) {
+      const run = KINDS[name];
+      if (run === undefined) {
+        print(`${name.padEnd(22)} not run here (${cases.length} cases)`);
+        continue;
+      }
+      const verdicts = await run(chromium, cases);
+      failed ||= verdicts.some((one) => !one.passed);
+      for (const rule of verdicts.flatMap((one) => one.rules)) used.add(rule);
+      for (const line of report(name, verdicts)) print(line);
+    }
+  } finally {
+    await chromium.close();
+  }
+  for (const rule of used) print(`  ${rule}: ${RULES[rule]}`);
+  return failed ? 1 : 0;
+}
+
+export function report(name: string, verdicts: readonly Verdict[]): string[] {
+  const failing = verdicts.filter((one) => !one.passed).map((one) => one.id);
+  const ruled = verdicts.filter((one) => one.rules.length > 0);
+  const rules = [...new Set(ruled.flatMap((one) => one.rules))].join(', ');
+  const note = ruled.length > 0 ? `  (${ruled.length} decided by: ${rules})` : '';
+  const lines = [`${name.padEnd(22)} ${verdicts.length - failing.length}/${verdicts.length}${note}`];
+  if (failing.length > 0) {
+    const more = failing.length > SHOWN_FAILURES ? ` and ${failing.length - SHOWN_FAILURES} more` : '';
+    lines.push(`  first failing: ${failing.slice(0, SHOWN_FAILURES).join(', ')}${more}`);
+  }
+  return lines;
+}
+
+function readFolder(args: readonly string[]): CaseFile[] {
+  const [folder] = args;
+  if (folder === undefined || args.length > 1) throw new BadFolder('usage: npm run vectors -- DIR');
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new BadFolder(`${folder} is no folder`);
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json')).sort();
+  const files = names.map((name) => readCases(join(folder, name)));
+  if (!files.some((file) => KINDS[file.name])) throw new BadFolder(`${folder} holds no file of cases we can run`);
+  return files;
+}
+
+function readCases(path: string): CaseFile {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new BadFolder(`${path} is not JSON: ${(error as Error).message}`);
+  }
+  const { name, cases } = (value ?? {}) as Partial<CaseFile>;
+  const isFile = typeof name === 'string' && Array.isArray(cases) && cases.every((one) => typeof one?.id === 'string');
+  if (!isFile) throw new BadFolder(`${path} is no file of cases: {"name", "cases": [{"id", "input", "output"}]}`);
+  return { name, cases };
+}

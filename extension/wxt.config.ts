@@ -1,0 +1,64 @@
+/**
+ * The manifest and the build of both packages.
+ *
+ * Least privilege is decided here: at installation only the four sites; every other address is asked for by
+ * `permissions.request` at the moment a reader wants it. A permission added here reaches every reader as a warning.
+ */
+import { defineConfig } from 'wxt';
+import { FRAME_HOSTS, INSTALL_HOSTS, OPTIONAL_HOSTS } from './src/hosts';
+
+// `frame-ancestors` must stay open to https, or the in-page interface would be refused inside the pages it is for.
+// `http:` is needed for self-hosted servers on a private network; src/background/address.ts decides which are allowed.
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  'connect-src https: http:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  'frame-ancestors https:',
+].join('; ');
+
+export default defineConfig({
+  srcDir: 'src',
+  modules: ['@wxt-dev/module-svelte'],
+  manifestVersion: 3,
+  imports: false,
+  webExt: { disabled: true },
+  zip: { excludeSources: ['.*/**', 'node_modules/**', 'test-results/**'] },
+  manifest: ({ browser }) => ({
+    name: '__MSG_extName__',
+    description: '__MSG_extDescription__',
+    default_locale: 'en',
+    icons: { 16: 'icons/16.png', 32: 'icons/32.png', 48: 'icons/48.png', 128: 'icons/128.png' },
+    action: { default_title: '__MSG_extName__', default_icon: { 16: 'icons/16.png', 32: 'icons/32.png' } },
+    permissions: ['storage', 'alarms', 'scripting', 'activeTab'],
+    host_permissions: [...INSTALL_HOSTS],
+    optional_host_permissions: [...OPTIONAL_HOSTS],
+    commands: {
+      'next-finding': {
+        suggested_key: { default: 'Alt+Shift+Period' },
+        description: '__MSG_commandNextFinding__',
+      },
+      'previous-finding': {
+        suggested_key: { default: 'Alt+Shift+Comma' },
+        description: '__MSG_commandPreviousFinding__',
+      },
+      'toggle-highlights': { description: '__MSG_commandToggleHighlights__' },
+    },
+    content_security_policy: { extension_pages: CONTENT_SECURITY_POLICY },
+    web_accessible_resources: [{ resources: ['frame.html'], matches: [...FRAME_HOSTS], use_dynamic_url: true }],
+    ...(browser === 'firefox'
+      ? {
+          browser_specific_settings: {
+            gecko: {
+              id: 'openerrata@openerrata.com',
+              strict_min_version: '146.0',
+              data_collection_permissions: { required: ['websiteContent', 'browsingActivity'] },
+            },
+          },
+        }
+      : { minimum_chrome_version: '130' }),
+  }),
+});
