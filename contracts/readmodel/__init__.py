@@ -7,22 +7,26 @@ fact states. Hot reads and what serves each of them:
 - one investigation: `investigation` by id, with `investigation_input`, `claim_candidate` and `investigation_doc`
 - many posts at once: ids derive from platform, external id and version hash (`contracts.v1.ids`), so this is the first
   read with an array of version ids
-- what to investigate next: `candidate` by its index
+- what to investigate next: `candidate` by its indexes; what a day has cost: `investigation_round` and `expense` by
+  their moments
 - whom to believe: `corroboration_credit` by investigation, `verification_failure` by version
 """
 
 from contracts.readmodel.attempts import (
+    TRANSCRIPT_STATE,
     annotation,
     attempt,
     error,
     output_item,
     reasoning_summary,
     requested_tool,
+    review,
     text_part,
     tool_call,
     usage,
 )
 from contracts.readmodel.columns import LEDGER, OPERATOR, READMODEL, SEARCH_PATH
+from contracts.readmodel.evidence import SOURCE_STATUS, source_check
 from contracts.readmodel.investigations import (
     CANDIDATE_STATE,
     CHECK_STATUS,
@@ -41,6 +45,7 @@ from contracts.readmodel.investigations import (
 )
 from contracts.readmodel.ledger import fact, instance_api_key, parked, position
 from contracts.readmodel.posts import author, candidate, integrity_anomaly, post, post_prior, post_view_credit
+from contracts.readmodel.spending import STAGE, expense, investigation_round
 from contracts.readmodel.versions import (
     content_blob,
     html_blob,
@@ -62,6 +67,9 @@ __all__ = [
     "OPERATOR",
     "READMODEL",
     "SEARCH_PATH",
+    "SOURCE_STATUS",
+    "STAGE",
+    "TRANSCRIPT_STATE",
     "annotation",
     "attempt",
     "author",
@@ -71,6 +79,7 @@ __all__ = [
     "content_blob",
     "corroboration_credit",
     "error",
+    "expense",
     "fact",
     "html_blob",
     "image_blob",
@@ -84,6 +93,7 @@ __all__ = [
     "investigation_input",
     "investigation_lease",
     "investigation_picture",
+    "investigation_round",
     "lesswrong_version_meta",
     "output_item",
     "parked",
@@ -95,7 +105,9 @@ __all__ = [
     "prompt",
     "reasoning_summary",
     "requested_tool",
+    "review",
     "source",
+    "source_check",
     "substack_version_meta",
     "text_part",
     "tool_call",

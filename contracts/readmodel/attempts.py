@@ -1,16 +1,20 @@
 """The audit of every attempt: what was asked, what came back, what it cost, how it failed.
 
 A row per attempt is filled as the attempt goes; its parts (tools, items, citations, summaries, calls) come from the
-stored transcript, which stays the record they can be read from again.
+stored transcript, which stays the record they can be read from again. A review is one question and one answer, so what
+was said in it stays together in its row.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import CheckConstraint, Column, Index, Table, UniqueConstraint
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Table, UniqueConstraint
 
 from contracts.readmodel.columns import READMODEL, at, document, key, number, one_of, ref, text
+from contracts.readmodel.investigations import CANDIDATE_STATE
+
+TRANSCRIPT_STATE: Final = ("read", "missing", "unreadable", "too_large")
 
 attempt: Final = Table(
     "investigation_attempt",
@@ -18,10 +22,13 @@ attempt: Final = Table(
     key(),
     ref("investigation_id", "investigation.id", cascade=True),
     number("attempt_number"),
+    number("round"),
     text("outcome", null=True),
+    text("prompt_hash"),
+    text("content_hash"),
     text("request_model"),
-    text("request_instructions"),
-    text("request_input"),
+    text("request_instructions", null=True),
+    text("request_input", null=True),
     text("request_reasoning_effort", null=True),
     text("request_reasoning_summary", null=True),
     text("response_id", null=True),
@@ -29,14 +36,21 @@ attempt: Final = Table(
     text("response_model_version", null=True),
     text("response_output_text", null=True),
     text("transcript_hash", null=True),
+    text("transcript_state", null=True),
     at("started_at"),
     at("completed_at", null=True),
     UniqueConstraint("investigation_id", "attempt_number"),
     one_of("outcome", ("SUCCEEDED", "FAILED")),
     CheckConstraint("(outcome IS NULL) = (completed_at IS NULL)", name="completed"),
     Index(None, "investigation_id", "started_at"),
-    comment="`request_instructions` is the hash of the prompt and `request_input` that of the content: both texts are "
-    "stored once, in prompt and content_blob",
+    one_of("transcript_state", TRANSCRIPT_STATE),
+    CheckConstraint("(transcript_state IS NULL) = (transcript_hash IS NULL)", name="transcript"),
+    CheckConstraint(
+        "num_nonnulls(request_instructions, request_input) = CASE transcript_state WHEN 'read' THEN 2 ELSE 0 END",
+        name="request",
+    ),
+    comment="What was sent and what came back; the exact texts are there once the transcript was read, which lies in "
+    "the blob store under sha256/<transcript_hash>. A transcript that is not `read` left no further rows",
     postgresql_with={"fillfactor": 80},
 )
 
@@ -120,6 +134,7 @@ tool_call: Final = Table(
     at("provider_completed_at", null=True),
     UniqueConstraint("attempt_id", "output_index"),
     UniqueConstraint("output_item_id"),
+    comment="A call of the provider's tools or of ours; of ours it is known when they were carried out",
 )
 
 usage: Final = Table(
@@ -131,6 +146,7 @@ usage: Final = Table(
     number("total_tokens"),
     number("cached_input_tokens", null=True),
     number("reasoning_output_tokens", null=True),
+    Column("cost_micro_usd", BigInteger, nullable=True),
     at("created_at"),
 )
 
@@ -142,4 +158,44 @@ error: Final = Table(
     text("error_message"),
     number("status_code", null=True),
     at("created_at"),
+)
+
+review: Final = Table(
+    "claim_review",
+    READMODEL,
+    key(),
+    ref("claim_id", "claim_candidate.claim_id", cascade=True),
+    number("round"),
+    text("outcome"),
+    text("gate", null=True),
+    text("reason", null=True),
+    number("status_code", null=True),
+    text("request_model", null=True),
+    text("request_instructions", null=True),
+    text("request_input", null=True),
+    text("request_reasoning_effort", null=True),
+    text("request_reasoning_summary", null=True),
+    document("requested_tools", null=True),
+    document("output_items", null=True),
+    text("response_id", null=True),
+    text("response_status", null=True),
+    text("response_model_version", null=True),
+    text("response_output_text", null=True),
+    number("input_tokens"),
+    number("output_tokens"),
+    number("total_tokens"),
+    number("cached_input_tokens", null=True),
+    number("reasoning_output_tokens", null=True),
+    Column("cost_micro_usd", BigInteger, nullable=True),
+    text("transcript_hash", null=True),
+    text("transcript_state", null=True),
+    at("started_at", null=True),
+    at("completed_at", null=True),
+    at("decided_at"),
+    UniqueConstraint("claim_id", "round"),
+    one_of("outcome", tuple(state for state in CANDIDATE_STATE if state != "PENDING")),
+    one_of("transcript_state", TRANSCRIPT_STATE),
+    CheckConstraint("(transcript_state IS NULL) = (transcript_hash IS NULL)", name="transcript"),
+    comment="The verdict on a candidate in one round, and the exchange with the model that was asked for it, if one "
+    "was. `output_items`: as the parts of an attempt, with text_parts, annotations, reasoning_summaries and tool_call",
 )

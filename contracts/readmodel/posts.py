@@ -70,11 +70,21 @@ candidate: Final = Table(
         "analysis",
         sql("score DESC"),
         "post_id",
-        postgresql_include=["post_version_id", "status", "eligible_at"],
-        postgresql_where=sql("word_ok AND eligible_at IS NOT NULL"),
+        postgresql_include=["post_version_id"],
+        postgresql_where=sql(
+            "word_ok AND score > 0 AND eligible_at IS NOT NULL AND (status IS NULL OR status = 'FAILED')"
+        ),
     ),
-    comment="What the selector may take: the newest version of each post. `status` NULL: not investigated; "
-    "`eligible_at` NULL: over (COMPLETE, FAILED)",
+    Index(
+        "candidate_open_idx",
+        "analysis",
+        "eligible_at",
+        postgresql_include=["post_version_id"],
+        postgresql_where=sql("status IN ('PENDING', 'PROCESSING')"),
+    ),
+    comment="The newest version of each post. `status` NULL: not investigated; `eligible_at`: since when the selector "
+    "may take it or, while it is under way, from when on it may be lost; NULL: over. FAILED may be taken only if "
+    "nothing but readers' keys ever failed",
     postgresql_with={"fillfactor": 80},
 )
 

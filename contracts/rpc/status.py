@@ -62,6 +62,12 @@ class NotInvestigated(Wire):
     prior_investigation_result: PriorResult | None
 
 
+class NotInvestigatedSeen(NotInvestigated):
+    """The same for clients that read more. `view_count`: distinct readers, counted as for selection."""
+
+    view_count: Count
+
+
 class Investigating(Wire):
     investigation_state: Literal["INVESTIGATING"] = "INVESTIGATING"
     status: Literal["PENDING", "PROCESSING"]
@@ -77,6 +83,14 @@ class Investigated(Wire):
     claims: tuple[ClaimOut, ...]
 
 
+class InvestigatedSeen(Investigated):
+    """The same for clients that read more: where its public page is, who saw it, who else vouches for the text."""
+
+    investigation_id: NonEmpty
+    view_count: Count
+    corroboration_count: Count
+
+
 class InvestigatedAt(Investigated):
     """The same with its date, which only `getInvestigation` sends and always must."""
 
@@ -88,7 +102,7 @@ class Failed(Wire):
     provenance: Provenance
 
 
-ViewStatus = NotInvestigated | Investigated
+ViewStatus = NotInvestigatedSeen | NotInvestigated | InvestigatedSeen | Investigated
 InvestigationStatus = NotInvestigated | Investigating | InvestigatedAt | Failed
 
 

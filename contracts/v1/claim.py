@@ -12,8 +12,8 @@ from uuid import UUID
 from pydantic import Field
 
 from contracts.v1.event import Event
-from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import ClaimPayload, TextRef, Usage
+from contracts.v1.investigation import FailureClass, Fault
+from contracts.v1.parts import CheckedSource, ClaimPayload, TextRef, Usage
 
 
 class ClaimEvent(Event):
@@ -53,32 +53,45 @@ class ClaimRetained(ClaimEvent):
 
 
 class ClaimApproved(ClaimEvent):
-    """The candidate withstood validation."""
+    """The candidate withstood validation.
+
+    Shapes: `payload` is what is published: of the candidate's sources only those that count. `sources` are all of the
+    candidate's, in its order.
+    """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.approved"
 
     version_id: UUID
     payload: ClaimPayload
+    sources: tuple[CheckedSource, ...] = ()
     usage: Usage = Usage()
     transcript: TextRef | None = None
 
 
 class ClaimRejected(ClaimEvent):
-    """The candidate did not withstand validation; `gate` says whether rule or model refused it."""
+    """The candidate did not withstand validation; `gate` says what refused it: rule, sources or model."""
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.rejected"
 
     gate: str
     reason: str
+    sources: tuple[CheckedSource, ...] = ()
     usage: Usage = Usage()
     transcript: TextRef | None = None
 
 
 class ClaimValidationFailed(ClaimEvent):
-    """No verdict could be had, which is never an approval: the investigation fails."""
+    """No verdict could be had, which is never an approval: the investigation fails.
+
+    `fault` USER_KEY: a reader's own key could not be used. `usage` and `transcript` are what was spent and said before.
+    """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.validation_failed"
 
     failure: FailureClass
+    fault: Fault = "RUN"
     reason: str
     status_code: int | None = None
+    sources: tuple[CheckedSource, ...] = ()
+    usage: Usage = Usage()
+    transcript: TextRef | None = None

@@ -14,6 +14,7 @@ from contracts.v1.parts import InvestigationInput, ModelName, Prompt, PublishedC
 FailureClass = Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
 RequestedBy = Literal["READER", "SELECTOR"]
 KeySource = Literal["INSTANCE", "USER"]
+Fault = Literal["RUN", "USER_KEY"]
 
 
 class InvestigationRequested(OnceEvent):
@@ -63,7 +64,11 @@ class InvestigationStarted(OnceEvent):
 
 
 class InvestigationDrafted(OnceEvent):
-    """The model has finished looking; the result is whatever of `claim_ids` passes validation, plus `retained_ids`."""
+    """The model has finished looking; the result is whatever of `claim_ids` passes validation or was kept.
+
+    Shapes: `claim_ids` is everything the model named, in its order; those among them in `retained_ids` are findings of
+    the earlier version that it kept, and need no verdict. Older facts list kept ones in `retained_ids` alone.
+    """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.drafted"
 
@@ -83,7 +88,10 @@ class InvestigationDrafted(OnceEvent):
 
 
 class InvestigationRetryScheduled(Event):
-    """An attempt failed in a way that may pass; the next one starts at `retry_at`."""
+    """An attempt failed in a way that may pass; the next one starts at `retry_at`.
+
+    `error_name` is the kind of error; `usage` and `transcript` are what the attempt spent and said before it failed.
+    """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.retry_scheduled"
 
@@ -92,6 +100,9 @@ class InvestigationRetryScheduled(Event):
     failure: FailureClass
     reason: str
     status_code: int | None = None
+    error_name: str | None = None
+    usage: Usage | None = None
+    transcript: TextRef | None = None
     retry_at: datetime
 
     def key(self) -> str:
@@ -119,7 +130,11 @@ class InvestigationCompleted(OnceEvent):
 
 
 class InvestigationFailed(OnceEvent):
-    """The investigation ended without a result; what was found so far is not shown to anybody."""
+    """The investigation ended without a result; what was found so far is not shown to anybody.
+
+    `fault` USER_KEY: a reader's own key could not be used, which says nothing about the post and counts against nobody
+    else. `error_name`, `usage` and `transcript` are those of the attempt that failed, if one did.
+    """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.failed"
 
@@ -128,8 +143,12 @@ class InvestigationFailed(OnceEvent):
     attempt: int = Field(ge=0)
     round: int = Field(default=1, ge=1)
     failure: FailureClass
+    fault: Fault = "RUN"
     reason: str
     status_code: int | None = None
+    error_name: str | None = None
+    usage: Usage | None = None
+    transcript: TextRef | None = None
 
     def key(self) -> str:
         return str(self.investigation_id)

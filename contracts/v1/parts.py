@@ -16,6 +16,7 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Provenance = Literal["SERVER_VERIFIED", "CLIENT_FALLBACK"]
 MarkdownSource = Literal["SERVER_HTML", "CLIENT_HTML", "NONE"]
 PictureStatus = Literal["used", "duplicate", "omitted", "unavailable"]
+SourceStatus = Literal["found", "missing", "unavailable", "unchecked"]
 
 INLINE_BYTES = 16_384
 """Texts up to this many UTF-8 bytes travel inside an event; longer ones lie in the blob store under their hash."""
@@ -130,6 +131,22 @@ class Source(Value):
     snippet: str
 
 
+class CheckedSource(Value):
+    """What became of one source when a validator went to look; in the order of the claim's sources.
+
+    Shapes: `found`: every quoted snippet is in the page's text; `missing`: the page was had and a snippet is not in it;
+    `unavailable`: the page could not be had, `reason` says why; `unchecked`: nobody looked. `page` holds the bytes as
+    they were fetched from `final_url` at `fetched_at`, exactly if the page was had.
+    """
+
+    url: str
+    status: SourceStatus
+    reason: str | None = None
+    final_url: str | None = None
+    page: BlobRef | None = None
+    fetched_at: datetime | None = None
+
+
 class ClaimPayload(Value):
     """A sentence found wrong. `text` is verbatim in the post's normalised text and `context` contains `text`."""
 
@@ -164,13 +181,17 @@ class ModelName(Value):
 
 
 class Usage(Value):
-    """Tokens spent by one attempt, all calls together."""
+    """Tokens and money spent by one attempt, all calls together.
+
+    Units: `cost_micro_usd` is millionths of a US dollar, None if the model's price is not known.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     total_tokens: int = 0
     cached_input_tokens: int | None = None
     reasoning_output_tokens: int | None = None
+    cost_micro_usd: int | None = None
 
 
 class InvestigationInput(Value):
@@ -178,6 +199,7 @@ class InvestigationInput(Value):
 
     `content` is the normalised text, its hash the content hash. `markdown` is None exactly if its source is NONE.
     In it `[<image_marker>:<n>]` stands for the picture with original index n. `pictures` are all of the version's.
+    An update run has a parent, a diff from the parent's text, and `old_claims`, the parent's findings.
     """
 
     provenance: Provenance
@@ -185,6 +207,7 @@ class InvestigationInput(Value):
     url: str
     author_name: str | None = None
     published_at: datetime | None = None
+    has_video: bool = False
     content: TextRef
     markdown_source: MarkdownSource = "NONE"
     markdown: TextRef | None = None
@@ -193,3 +216,4 @@ class InvestigationInput(Value):
     pictures: tuple[Picture, ...] = ()
     parent_investigation_id: UUID | None = None
     content_diff: TextRef | None = None
+    old_claims: tuple[PublishedClaim, ...] = ()

@@ -40,7 +40,7 @@ REFERENCE: Final = ROOT / "docs" / "events.md"
 PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     ObservationReceived: ("gateway",),
     PostViewed: ("gateway",),
-    InvestigationRequested: ("gateway", "selector"),
+    InvestigationRequested: ("commands", "gateway", "selector"),
     CanonicalFetched: ("verifier",),
     CanonicalUnavailable: ("verifier",),
     VersionRegistered: ("ingest",),
@@ -51,7 +51,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     InvestigationDrafted: ("investigator",),
     InvestigationRetryScheduled: ("investigator",),
     InvestigationCompleted: ("investigator",),
-    InvestigationFailed: ("investigator",),
+    InvestigationFailed: ("commands", "investigator"),
     ClaimProposed: ("investigator",),
     ClaimRetained: ("investigator",),
     ClaimApproved: ("validator",),

@@ -12,13 +12,21 @@ from contracts.v1 import EVENTS, ClaimProposed, Event, InvestigationRequested, O
 from kit.delivery import Handler
 from services.ingest.handlers import Ingest
 from services.investigator.conclude import Open
-from services.investigator.handlers import Investigator
 from services.validator.handlers import Validator
 from services.verifier.domain import Unavailable
 from services.verifier.handlers import Verifier
 from tests.contract.schemas import examples, name_of
 from tests.support.factories import page, snapshot, started, text_ref
-from tests.support.fakes import FixedPages, MemoryKeys, MemoryLog, MemoryTexts, ScriptedModel, StillClock, handled
+from tests.support.fakes import (
+    FixedPages,
+    ListedSources,
+    MemoryKeys,
+    MemoryLog,
+    MemoryTexts,
+    ScriptedModel,
+    handled,
+    investigator_over,
+)
 
 ARTICLE: Final = "Mount Everest stands on the border of Nepal and China. It is high."
 
@@ -43,14 +51,14 @@ def investigator(event: Event) -> Handler:
     log = MemoryLog(versions={event.version_id: snapshot(ARTICLE)})
     log.publish(event.model_copy(update={"follows": 0}))
     keys = MemoryKeys(**{event.key(): "sk-of-a-reader"})
-    return Investigator(log, MemoryTexts(), keys, ScriptedModel(), StillClock(), "w").on_investigation_requested
+    return investigator_over(log, MemoryTexts(), ScriptedModel(), keys).on_investigation_requested
 
 
 def validator(event: Event) -> Handler:
     assert isinstance(event, ClaimProposed)
     text = f"Before. {event.payload.context} After."
     begun = started(investigation_id=event.investigation_id, input=snapshot(text, content=text_ref(text)))
-    return Validator(MemoryLog(begun), MemoryTexts(), MemoryKeys(), ScriptedModel()).on_claim_proposed
+    return Validator(MemoryLog(begun), MemoryTexts(), MemoryKeys(), ScriptedModel(), ListedSources()).on_claim_proposed
 
 
 def verifier(event: Event) -> Handler:

@@ -1,0 +1,37 @@
+"""The archive of sources: which page was looked at for a claim, when, and whether it says what it is quoted for.
+
+The bytes lie in the blob store under their hash, so a finding can be held against the page as it was, long after the
+page has changed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import CheckConstraint, Index, PrimaryKeyConstraint, Table
+
+from contracts.readmodel.columns import READMODEL, at, number, one_of, ref, text
+
+SOURCE_STATUS: Final = ("found", "missing", "unavailable", "unchecked")
+
+source_check: Final = Table(
+    "source_check",
+    READMODEL,
+    ref("claim_id", "claim_candidate.claim_id", cascade=True),
+    number("round"),
+    number("ordinal"),
+    text("url"),
+    text("status"),
+    text("reason", null=True),
+    text("final_url", null=True),
+    text("page_hash", null=True),
+    number("size_bytes", null=True),
+    text("media_type", null=True),
+    at("fetched_at", null=True),
+    PrimaryKeyConstraint("claim_id", "round", "ordinal"),
+    one_of("status", SOURCE_STATUS),
+    CheckConstraint("num_nonnulls(final_url, page_hash, size_bytes, media_type, fetched_at) IN (0, 5)", name="page"),
+    Index(None, "page_hash"),
+    comment="What became of each source of a candidate, one set a round, in the order of its payload; the page's bytes "
+    "as they came lie in the blob store under sha256/<page_hash>",
+)

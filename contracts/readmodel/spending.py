@@ -1,0 +1,47 @@
+"""Who asked for a run, who pays for it, and what it has cost so far.
+
+A round is counted for the day it was requested on and money for the day it was spent on, so that a budget of a day is
+one range of an index. Both are facts about the past: nothing here says what a run may cost.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, PrimaryKeyConstraint, Table
+
+from contracts.readmodel.columns import READMODEL, at, key, number, one_of, ref, text
+
+STAGE: Final = ("INVESTIGATION", "VALIDATION")
+
+investigation_round: Final = Table(
+    "investigation_round",
+    READMODEL,
+    ref("investigation_id", "investigation.id", cascade=True),
+    number("round"),
+    text("requested_by", null=True),
+    text("key_source", null=True),
+    at("requested_at", null=True),
+    text("fault", null=True),
+    PrimaryKeyConstraint("investigation_id", "round"),
+    CheckConstraint("num_nonnulls(requested_by, key_source, requested_at) IN (0, 3)", name="requested"),
+    Index(None, "requested_at"),
+    comment="One request for a run. `fault`: why it failed, if it did; USER_KEY says nothing about the post. "
+    "Nothing but a fault: the end was told before the request",
+)
+
+expense: Final = Table(
+    "expense",
+    READMODEL,
+    key(),
+    ref("investigation_id", "investigation.id", cascade=True, index=True),
+    number("round"),
+    text("stage"),
+    number("total_tokens"),
+    Column("cost_micro_usd", BigInteger, nullable=True),
+    at("spent_at"),
+    one_of("stage", STAGE),
+    Index(None, "spent_at"),
+    comment="What an attempt or a review used; `id` is the attempt's, or derives from claim and round. "
+    "`cost_micro_usd` NULL: nobody knows the model's price",
+)

@@ -1,0 +1,15 @@
+"""What was said to a model and what it said, word for word: of every attempt and of every review."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0006"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    """Run the script beside this file."""
+    op.get_bind().connection.cursor().execute(Path(__file__).with_suffix(".sql").read_text())
