@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-ModelChoice = Literal["auto", "demo", "openai_responses"]
+from contracts.transcript import Price
+
+_CHOICE = r"demo|(openai_responses|anthropic|chat_completions)(:\S+)?"
+ModelChoice = Annotated[str, Field(pattern=rf"^({_CHOICE})$")]
+ModelOrAuto = Annotated[str, Field(pattern=rf"^(auto|{_CHOICE})$")]
 
 
 class SettingsError(Exception):
@@ -34,7 +40,7 @@ class Infrastructure(BaseSettings):
     s3_bucket: str = "openerrata"
     s3_region: str = "us-east-1"
     encryption_keys: SecretStr | None = None
-    model: ModelChoice = "auto"
+    model: ModelOrAuto = "auto"
     demo_pace_s: float = Field(default=0.0, ge=0)
     ops_port: int | None = Field(default=None, ge=0, le=65_535)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -49,6 +55,85 @@ class OpenAISettings(BaseSettings):
     base_url: str | None = None
     model_id: str = "gpt-5.4"
     max_response_tool_rounds: int = Field(default=150, ge=1)
+
+
+class PriceSetting(BaseModel):
+    """A model's price as price lists give it. Units: US dollars per million tokens, `search_usd` per search."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    input_usd: Decimal = Field(ge=0)
+    output_usd: Decimal = Field(ge=0)
+    cached_usd: Decimal | None = Field(default=None, ge=0)
+    cache_write_usd: Decimal | None = Field(default=None, ge=0)
+    search_usd: Decimal = Field(default=Decimal(0), ge=0)
+
+    def price(self) -> Price:
+        """The same in millionths; what is left out costs as much as any input."""
+        return Price(
+            input=_micro(self.input_usd),
+            output=_micro(self.output_usd),
+            cached=_micro(self.input_usd if self.cached_usd is None else self.cached_usd),
+            cache_write=_micro(self.input_usd if self.cache_write_usd is None else self.cache_write_usd),
+            search=_micro(self.search_usd),
+        )
+
+
+def _micro(usd: Decimal) -> int:
+    return int(usd * 1_000_000)
+
+
+class ModelSettings(BaseSettings):
+    """Where the stages differ, who stands in, and what models cost here."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="OPENERRATA_", frozen=True, extra="ignore", protected_namespaces=("settings_customise_sources",)
+    )
+
+    investigator_model: ModelChoice | None = None
+    validator_model: ModelChoice | None = None
+    model_failover: ModelChoice | None = None
+    model_prices: Mapping[str, PriceSetting] = Field(default_factory=dict)
+
+    def prices(self) -> dict[str, Price]:
+        """The instance's own prices by model."""
+        return {name: price.price() for name, price in self.model_prices.items()}
+
+
+class AnthropicSettings(BaseSettings):
+    """The provider's own variables."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="ANTHROPIC_", frozen=True, extra="ignore", protected_namespaces=("settings_customise_sources",)
+    )
+
+    api_key: SecretStr | None = None
+    base_url: str | None = None
+    model_id: str = "claude-sonnet-5-5"
+    max_tokens: int = Field(default=64_000, ge=1_024)
+
+
+class ChatSettings(BaseSettings):
+    """A server that speaks chat completions."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="OPENERRATA_CHAT_", frozen=True, extra="ignore", protected_namespaces=("settings_customise_sources",)
+    )
+
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    model_id: str = ""
+    effort: str | None = None
+    sees_pictures: bool = False
+
+
+class SearchSettings(BaseSettings):
+    """The web search of models that have none of their own."""
+
+    model_config = SettingsConfigDict(env_prefix="OPENERRATA_SEARCH_", frozen=True, extra="ignore")
+
+    engine: Literal["duckduckgo", "brave", "tavily"] = "duckduckgo"
+    api_key: SecretStr | None = None
 
 
 S = TypeVar("S", bound=BaseSettings)

@@ -6,9 +6,10 @@ No text that leaves here (error, transcript, status) may hold an API key.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
+from uuid import UUID
 
 from pydantic import JsonValue, SecretStr
 
@@ -39,24 +40,46 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a run is cut off, whatever the model would still like to do. None: no such limit.
+
+    Units: `rounds` provider calls, `tokens` in and out together, `cost_micro_usd` millionths of a US dollar.
+    """
+
+    rounds: int = 150
+    tokens: int | None = None
+    cost_micro_usd: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class InvestigationBrief:
     """One stage-1 run.
 
-    Shapes: `text` is the normalised text for models that read no prose; `parts` already hold the article, in words and
-    pictures. `parse` reads the arguments of a call to any of `tools`, or raises ValueError whose text is the answer the
-    model gets.
+    Shapes: `text` is the normalised text and `old_claims` the quotes of the earlier version's claims, for models that
+    read no prose; `parts` already hold the article and those claims, in words and pictures. `tools` are offered; a call
+    to a name in `research` is answered by awaiting it with the call's arguments, and it never raises; every other call
+    is an outcome: `decide(name, arguments)` reads it as a new claim or as the id of an old one that is kept, or raises
+    ValueError whose text is the answer the model gets.
     """
 
     instructions: str
     parts: tuple[str | Image, ...]
     text: str
     tools: tuple[Tool, ...]
-    parse: Callable[[str], ClaimPayload]
+    decide: Callable[[str, str], ClaimPayload | UUID]
+    research: Mapping[str, Callable[[str], Awaitable[str]]] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    old_claims: Mapping[UUID, str] = field(default_factory=dict)
 
     @property
     def message(self) -> str:
         """The words alone."""
         return "".join(part for part in self.parts if isinstance(part, str))
+
+    @property
+    def has_pictures(self) -> bool:
+        """Whether there is anything but words."""
+        return any(isinstance(part, Image) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +102,16 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """A claim of the earlier version that the model keeps, at the moment it says so."""
+
+    call_id: str
+    claim_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
-    """The end of a run that succeeded. Shapes: `transcript` is UTF-8 JSON of all that was asked and answered."""
+    """The end of a run that succeeded. Shapes: `transcript` is a `contracts.transcript.Transcript` as UTF-8 JSON."""
 
     usage: Usage
     model: ModelName
@@ -116,11 +147,17 @@ class KeyRefused:
 KeyStatus = KeyAccepted | KeyRefused
 
 
+KEY_UNUSABLE = "UserKeyUnusable"
+"""Name of the error of a reader's key that expired or cannot be opened."""
+_ABOUT_THE_KEY = frozenset({KEY_UNUSABLE, "MissingKey", "KeyOfNoUse"})
+
+
 class ModelError(Exception):
     """A run or review that failed, classed for the caller's retry policy. Source: specification 3.7.
 
     TRANSIENT may be tried again, NON_RETRYABLE may not, PARTIAL was cut short and is kept for reading. `name` is the
-    error's kind for audit, `transcript` what was exchanged before it.
+    error's kind for audit, `transcript` what was exchanged before it. Units: `retry_after_s` is how long the provider
+    asked to be left alone, None if it did not say.
     """
 
     def __init__(
@@ -132,6 +169,7 @@ class ModelError(Exception):
         status_code: int | None = None,
         usage: Usage | None = None,
         transcript: bytes | None = None,
+        retry_after_s: float | None = None,
     ) -> None:
         super().__init__(reason)
         self.failure = failure
@@ -140,6 +178,12 @@ class ModelError(Exception):
         self.status_code = status_code
         self.usage = usage
         self.transcript = transcript
+        self.retry_after_s = retry_after_s
+
+    @property
+    def about_the_key(self) -> bool:
+        """Whether the key was at fault, which says nothing about the post."""
+        return self.name in _ABOUT_THE_KEY or self.status_code in (401, 403)
 
 
 class Model(Protocol):
@@ -159,8 +203,8 @@ class Model(Protocol):
 
     def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Finished, None]:
-        """Run stage 1. Shapes: any number of Submission, each call id once, then one Finished. Raises: ModelError."""
+    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
+        """Run stage 1. Shapes: any number of outcomes, each call id once, then one Finished. Raises: ModelError."""
 
     async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
         """Ask stage 2 about one claim. Raises: ModelError."""

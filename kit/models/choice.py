@@ -1,32 +1,123 @@
-"""Which model answers, decided once at start: never a demo in earnest, never a silent fallback."""
+"""Which model answers, decided once at start: never a demo in earnest, never a silent fallback.
+
+A choice is written `provider` or `provider:model`. Only the settings of providers that are chosen are read.
+"""
 
 from __future__ import annotations
 
-from kit.models.base import Model
-from kit.settings import Infrastructure, OpenAISettings, SettingsError
+from functools import partial
+
+from kit.models.failover import Failover, Keyed
+from kit.models.prices import price_of
+from kit.models.provider import Outfit
+from kit.models.staged import Staged
+from kit.models.websearch.engines import Brave, DuckDuckGo, Tavily
+from kit.models.websearch.tool import Engine, WebSearch
+from kit.settings import (
+    AnthropicSettings,
+    ChatSettings,
+    Infrastructure,
+    ModelSettings,
+    OpenAISettings,
+    SearchSettings,
+    SettingsError,
+    load,
+)
+from kit.web import CONTACT_URL, Door, Policy
 
 
-def choose(infrastructure: Infrastructure, openai: OpenAISettings, *, embedded: bool) -> Model:
+def choose(
+    infrastructure: Infrastructure, openai: OpenAISettings, *, embedded: bool, models: ModelSettings | None = None
+) -> Keyed:
     """The model the settings ask for; without a key the demo, but only where everything else is embedded too.
 
-    Raises: SettingsError: a key is missing.
+    Raises: SettingsError: a key is missing, or the demo is asked for in one stage only.
     """
-    wanted = infrastructure.model
-    if wanted == "auto":
-        wanted = "openai_responses" if openai.api_key or not embedded else "demo"
-    if wanted == "demo":
-        from kit.models.demo import DemoModel
+    models = models or load(ModelSettings)
+    both = infrastructure.model
+    if both == "auto":
+        both = "openai_responses" if openai.api_key or not embedded else "demo"
+    wanted = (models.investigator_model or both, models.validator_model or both)
+    if "demo" in (*wanted, models.model_failover) and (*wanted, models.model_failover) != ("demo", "demo", None):
+        raise SettingsError("the demo catalogue stands in for both stages and for no other model, or not at all")
+    outfit = Outfit(price=partial(price_of, own=models.prices()))
+    build = partial(_built, infrastructure=infrastructure, openai=openai, outfit=outfit)
+    first = build(wanted[0])
+    second = first if wanted[0] == wanted[1] else build(wanted[1])
+    if models.model_failover:
+        spare = build(models.model_failover)
+        first, second = Failover(first, spare), Failover(second, spare)
+    return first if wanted[0] == wanted[1] else Staged(first, second)
 
-        return DemoModel(pace_s=infrastructure.demo_pace_s)
-    if openai.api_key is None:
+
+def _built(choice: str, *, infrastructure: Infrastructure, openai: OpenAISettings, outfit: Outfit) -> Keyed:
+    provider, _, model = choice.partition(":")
+    match provider:  # each client library takes a second to import, so only the one that is used
+        case "demo":
+            from kit.models.demo import DemoModel
+
+            return DemoModel(pace_s=infrastructure.demo_pace_s)
+        case "openai_responses":
+            return _openai(openai, model, outfit)
+        case "anthropic":
+            return _anthropic(load(AnthropicSettings), model, outfit)
+        case _:
+            return _chat(load(ChatSettings), model, outfit)
+
+
+def _openai(settings: OpenAISettings, model: str, outfit: Outfit) -> Keyed:
+    if settings.api_key is None:
         raise SettingsError(
             "OPENAI_API_KEY is not set: set it, or set OPENERRATA_MODEL=demo to run the offline demo catalogue"
         )
-    from kit.models.openai_responses import OpenAIResponses  # takes a second to import, so only when it is used
+    from kit.models.openai_responses import OpenAIResponses
 
     return OpenAIResponses(
-        key=openai.api_key,
-        model=openai.model_id,
-        base_url=openai.base_url or "https://api.openai.com/v1",
-        max_rounds=openai.max_response_tool_rounds,
+        key=settings.api_key,
+        model=model or settings.model_id,
+        base_url=settings.base_url or "https://api.openai.com/v1",
+        max_rounds=settings.max_response_tool_rounds,
+        outfit=outfit,
     )
+
+
+def _anthropic(settings: AnthropicSettings, model: str, outfit: Outfit) -> Keyed:
+    if settings.api_key is None:
+        raise SettingsError("ANTHROPIC_API_KEY is not set, but the provider anthropic is chosen")
+    from kit.models.anthropic import AnthropicMessages
+
+    return AnthropicMessages(
+        key=settings.api_key,
+        model=model or settings.model_id,
+        base_url=settings.base_url or "https://api.anthropic.com",
+        max_tokens=settings.max_tokens,
+        outfit=outfit,
+    )
+
+
+def _chat(settings: ChatSettings, model: str, outfit: Outfit) -> Keyed:
+    if settings.base_url is None or not (model or settings.model_id):
+        raise SettingsError(
+            "the provider chat_completions is chosen: set OPENERRATA_CHAT_BASE_URL and OPENERRATA_CHAT_MODEL_ID"
+        )
+    from kit.models.chat_completions import ChatCompletions
+
+    return ChatCompletions(
+        key=settings.api_key,
+        model=model or settings.model_id,
+        base_url=settings.base_url,
+        search=_search(load(SearchSettings)),
+        effort=settings.effort,
+        sees_pictures=settings.sees_pictures,
+        outfit=outfit,
+    )
+
+
+def _search(settings: SearchSettings) -> WebSearch:
+    door = Door(Policy(contact_url=CONTACT_URL))
+    engine: Engine = DuckDuckGo(door)
+    if settings.engine != "duckduckgo":
+        if settings.api_key is None:
+            raise SettingsError(f"OPENERRATA_SEARCH_API_KEY is not set, but {settings.engine} needs one")
+        engine = (Brave if settings.engine == "brave" else Tavily)(door, settings.api_key)
+    return WebSearch(engine)

@@ -10,73 +10,172 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator
+from typing import Final, Literal
+from uuid import UUID
 
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
+from contracts.transcript import Call, Transcript
 from contracts.v1.parts import ClaimPayload, ModelName, Usage
-from kit.models.base import Finished, InvestigationBrief, KeyRefused, KeyStatus, ReviewBrief, Submission, Verdict
+from kit.models.base import (
+    Finished,
+    Image,
+    InvestigationBrief,
+    KeyAccepted,
+    KeyRefused,
+    KeyStatus,
+    Retention,
+    ReviewBrief,
+    Submission,
+    Tool,
+    Verdict,
+)
 from kit.models.demo_catalogue import Catalogue, Entry, catalogue
 from kit.models.demo_doubt import about_errors, doubted
 from kit.models.demo_reading import Sentence, between_single_quotes, fold, plain_sentences, quotations
+from kit.models.recording import recorded_parts
 
+SUBMIT: Final = "submit_correction"
+RETAIN: Final = "retain_correction"
+FREE: Final = Usage(cost_micro_usd=0)
 CONTEXT_WORDS = 10
 _REVIEW_REACH = 3
 
 
+class _Call(BaseModel):
+    id: str
+    name: str
+    arguments: str
+
+
+class _Calls(BaseModel):
+    calls: list[_Call]
+
+
+class _Review(BaseModel):
+    approved: bool
+    reason: str | None
+
+
 class DemoModel:
-    """Model over the catalogue. Units: `pace_s` is the pause before each answer, so that progress can be watched."""
+    """Model over the catalogue. Units: `pace_s` is the pause before each answer, so that progress can be watched.
+
+    With a `record` its answers are those on record, not the catalogue's of today.
+    """
 
     labelled_demo = True
     sees_pictures = False
+    takes_readers_keys = False
 
-    def __init__(self, *, pace_s: float = 0.0, known: Catalogue | None = None) -> None:
+    def __init__(
+        self, *, pace_s: float = 0.0, known: Catalogue | None = None, record: Transcript | None = None
+    ) -> None:
         self._known = known or catalogue()
         self._pace_s = pace_s
-        self.name = ModelName(provider="demo", model="demo-catalogue", version=self._known.version)
+        self._record = record
+        version = self._known.version if record is None else str(record.calls[0].request["catalogue"])
+        self.name = ModelName(provider="demo", model="demo-catalogue", version=version)
 
     async def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Finished, None]:
-        """Submit each catalogued error in order of appearance, once, where it can be anchored."""
-        findings: list[dict[str, str]] = []
-        for entry, claim in _findings(brief.text, self._known):
+    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
+        """Each catalogued error in order, once: kept if it is an old claim that can be kept, else submitted."""
+        made: list[_Call] = []
+        outcomes = 0
+        for wish in self._wishes(brief):
             if self._pace_s:
                 await asyncio.sleep(self._pace_s)
-            try:
-                parsed = brief.parse(claim.model_dump_json())
-            except ValueError as error:
-                findings.append({"entry": entry.id, "text": claim.text, "error": str(error)})
-                continue
-            findings.append({"entry": entry.id, "text": claim.text})
-            yield Submission(call_id=f"demo-{entry.id}", claim=parsed)
+            for call in wish:
+                made.append(call)
+                try:
+                    decided = brief.decide(call.name, call.arguments)
+                except ValueError:
+                    continue
+                outcomes += 1
+                if isinstance(decided, UUID):
+                    yield Retention(call.id, decided)
+                else:
+                    yield Submission(call.id, decided)
+                break
+        body = _Calls(calls=made).model_dump_json()
         yield Finished(
-            usage=Usage(),
+            usage=FREE,
             model=self.name,
-            transcript=self._transcript("investigation", findings=findings),
+            transcript=self._transcript("investigation", brief.instructions, brief.parts, brief.tools, body),
             response_id=None,
-            output_text=f"Demonstration, no model was asked: {len(findings)} of the catalogue's sentences found.",
+            output_text=f"Demonstration, no model was asked: {outcomes} of the catalogue's sentences found.",
         )
 
     async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
         """Look the claim up again by a stricter rule; what serious sources dispute is rejected here."""
         if self._pace_s:
             await asyncio.sleep(self._pace_s)
-        reason = _objection(brief.claim, brief.text, self._known)
+        objection = _objection(brief.claim, brief.text, self._known)
+        answer = _Review(approved=objection is None, reason=objection)
+        body = answer.model_dump_json() if self._record is None else self._record.calls[0].body
+        answer = _Review.model_validate_json(body)
         return Verdict(
-            approved=reason is None,
-            reason=reason,
-            usage=Usage(),
+            approved=answer.approved,
+            reason=answer.reason,
+            usage=FREE,
             model=self.name,
-            transcript=self._transcript("review", text=brief.claim.text, approved=reason is None, reason=reason),
+            transcript=self._transcript("review", brief.instructions, (brief.message,), (), body),
         )
 
     async def probe(self, key: SecretStr) -> KeyStatus:
         """There is no provider to ask about the key."""
         return KeyRefused("error", "This instance runs the demonstration catalogue, which uses no API key.")
 
-    def _transcript(self, stage: str, **said: object) -> bytes:
-        head = {"demo": True, "model": self.name.model, "catalogue": self._known.version, "stage": stage}
-        return json.dumps({**head, **said}, ensure_ascii=False).encode()
+    async def probe_own(self) -> KeyStatus:
+        """It always answers."""
+        return KeyAccepted()
+
+    def _wishes(self, brief: InvestigationBrief) -> Iterator[tuple[_Call, ...]]:
+        """Per finding the calls to try in turn until one is taken."""
+        if self._record is None:
+            yield from _wishes(brief, self._known)
+        else:
+            yield from ((call,) for call in _Calls.model_validate_json(self._record.calls[0].body).calls)
+
+    def _transcript(
+        self,
+        stage: Literal["investigation", "review"],
+        instructions: str,
+        parts: tuple[str | Image, ...],
+        tools: tuple[Tool, ...],
+        body: str,
+    ) -> bytes:
+        said = Transcript(
+            stage=stage,
+            protocol="demo",
+            provider=self.name.provider,
+            model=self.name.model,
+            instructions=instructions,
+            input=recorded_parts(parts),
+            tools=tuple(
+                {
+                    "type": "function",
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": dict(tool.parameters),
+                }
+                for tool in tools
+            ),
+            calls=(Call(request={"demo": True, "catalogue": self.name.version}, body=body),),
+        )
+        return said.model_dump_json().encode()
+
+
+def _wishes(brief: InvestigationBrief, known: Catalogue) -> Iterator[tuple[_Call, ...]]:
+    offered = any(tool.name == RETAIN for tool in brief.tools)
+    kept = {text: str(claim_id) for claim_id, text in brief.old_claims.items()} if offered else {}
+    for entry, claim in _findings(brief.text, known):
+        submit = _Call(id=f"demo-{entry.id}", name=SUBMIT, arguments=claim.model_dump_json())
+        if claim.text in kept:
+            retain = json.dumps({"id": kept[claim.text]})
+            yield _Call(id=f"demo-keep-{entry.id}", name=RETAIN, arguments=retain), submit
+        else:
+            yield (submit,)
 
 
 def _findings(text: str, known: Catalogue) -> Iterator[tuple[Entry, ClaimPayload]]:

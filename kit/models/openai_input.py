@@ -7,25 +7,21 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from openai.types.responses.response_input_item_param import FunctionCallOutput, Message
-from openai.types.responses.response_input_message_content_list_param import ResponseInputMessageContentListParam
+from pydantic import JsonValue
 
 from kit.models.base import Image
 
-Input = str | list[Message] | list[FunctionCallOutput]
-WITHOUT_PICTURES = "The pictures could not be shown. Judge by the words alone."
 
-
-async def as_input(parts: Sequence[str | Image]) -> Input:
+async def as_input(parts: Sequence[str | Image]) -> JsonValue:
     """The message to send."""
     if not has_pictures(parts):
         return words(parts)
     return await asyncio.to_thread(lambda: _message(parts, [_data_uri(part) for part in parts]))
 
 
-def as_record(parts: Sequence[str | Image]) -> Input:
+def as_record(parts: Sequence[str | Image]) -> JsonValue:
     """The same message for the transcript, where a picture is named by its hash."""
     if not has_pictures(parts):
         return words(parts)
@@ -42,8 +38,15 @@ def words(parts: Sequence[str | Image]) -> str:
     return "".join(part for part in parts if isinstance(part, str))
 
 
-def _message(parts: Sequence[str | Image], addresses: Sequence[str]) -> list[Message]:
-    content: ResponseInputMessageContentListParam = [
+def outputs(answers: Mapping[str, str]) -> JsonValue:
+    """The answers to function calls."""
+    return [
+        {"type": "function_call_output", "call_id": call_id, "output": output} for call_id, output in answers.items()
+    ]
+
+
+def _message(parts: Sequence[str | Image], addresses: Sequence[str]) -> JsonValue:
+    content: list[JsonValue] = [
         {"type": "input_text", "text": part}
         if isinstance(part, str)
         else {"type": "input_image", "detail": "auto", "image_url": address}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from analyses import analysis
-from contracts.v1.parts import ClaimPayload
+from contracts.v1.parts import ClaimPayload, PublishedClaim
 from kit.models.base import Finished, InvestigationBrief, ReviewBrief, Submission, Verdict
 from kit.models.demo import DemoModel
 
@@ -11,9 +14,16 @@ FACT_CHECK = analysis("FACT_CHECK")
 MODEL = DemoModel()
 
 
-def brief(text: str) -> InvestigationBrief:
-    """A stage-1 brief whose article is this text."""
-    return InvestigationBrief("instructions", ("message",), text, FACT_CHECK.tools, FACT_CHECK.parse_submission)
+def brief(text: str, old_claims: Sequence[PublishedClaim] = ()) -> InvestigationBrief:
+    """A stage-1 brief whose article is this text, an update if there are old claims."""
+    return InvestigationBrief(
+        "instructions",
+        ("message",),
+        text,
+        FACT_CHECK.update_tools(old_claims),
+        partial(FACT_CHECK.decide, text=text, old_claims=old_claims),
+        old_claims={claim.claim_id: claim.payload.text for claim in old_claims},
+    )
 
 
 async def investigate(text: str, model: DemoModel = MODEL) -> tuple[list[Submission], Finished]:

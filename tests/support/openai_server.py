@@ -1,4 +1,4 @@
-"""A real HTTP server on the loopback that speaks the OpenAI Responses protocol and misbehaves on request.
+"""A real HTTP server on the loopback that speaks a model provider's protocol and misbehaves on request.
 
 A test scripts one turn per expected request; a request without a turn is answered 500, so no call goes unnoticed.
 """
@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
+
+from tests.support.speeches import Responses, Speech
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A response with these output items. `gate` holds back everything after the first item until it is set."""
+    """A response with these output items, written as the Responses API writes them.
+
+    `gate` holds back everything after the item numbered `gate_at` until it is set; `paused` answers want to go on.
+    """
 
     items: tuple[Json, ...]
     status: str = "completed"
@@ -26,6 +31,8 @@ class Answer:
     usage: Json | None = None
     gate: asyncio.Event | None = None
     announced: bool = True
+    paused: bool = False
+    gate_at: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,7 @@ class HttpError:
 
     status: int
     body: Json = field(default_factory=lambda: {"error": {"message": "scripted", "type": "test", "code": None}})
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,8 @@ class Request:
 class OpenAIServer:
     """Plays its script, one turn per request, and keeps the requests."""
 
-    def __init__(self) -> None:
+    def __init__(self, speech: Speech | None = None) -> None:
+        self.speech = speech or Responses()
         self.url = ""
         self.turns: list[Turn] = []
         self.requests: list[Request] = []
@@ -117,9 +126,9 @@ class OpenAIServer:
 
     async def _play(self, turn: Turn, response_id: str, request: Request, writer: asyncio.StreamWriter) -> None:
         if isinstance(turn, HttpError):
-            await _respond(writer, turn.status, turn.body)
+            await _respond(writer, turn.status, turn.body, turn.headers)
         elif isinstance(turn, Answer) and not request.body.get("stream"):
-            await _respond(writer, 200, _response(response_id, request, turn))
+            await _respond(writer, 200, self.speech.whole(turn, response_id, request.body))
         elif isinstance(turn, Broken) and not request.body.get("stream"):
             if turn.how == "silence":
                 await self.closing.wait()
@@ -132,20 +141,16 @@ class OpenAIServer:
         self, turn: Answer | Broken, response_id: str, request: Request, writer: asyncio.StreamWriter
     ) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
-        started = _response(response_id, request, Answer((), status="in_progress"))
-        await _event(writer, {"type": "response.created", "sequence_number": 0, "response": started})
+        await _say(writer, self.speech.begin(response_id, request.body))
         for index, item in enumerate(turn.items):
             if isinstance(turn, Broken) or turn.announced:
-                done = {"type": "response.output_item.done", "sequence_number": index + 1, "output_index": index}
-                await _event(writer, done | {"item": item})
-            if isinstance(turn, Answer) and turn.gate is not None and index == 0:
+                await _say(writer, self.speech.item(index, item, response_id))
+            if isinstance(turn, Answer) and turn.gate is not None and index == turn.gate_at:
                 await turn.gate.wait()
         if isinstance(turn, Answer):
-            kind = turn.status if turn.status in ("failed", "incomplete") else "completed"
-            final = _response(response_id, request, turn)
-            await _event(writer, {"type": f"response.{kind}", "sequence_number": 99, "response": final})
+            await _say(writer, self.speech.end(turn, response_id, request.body))
         elif turn.how == "error":
-            await _event(writer, {"type": "error", "sequence_number": 99, "code": turn.code, "message": "scripted"})
+            await _say(writer, self.speech.error(turn.code))
         elif turn.how == "garbage":
             await _chunk(writer, b"event: response.completed\ndata: {not json\n\n")
         elif turn.how == "silence":
@@ -178,33 +183,19 @@ async def _read(reader: asyncio.StreamReader) -> Request:
     return Request(head[0].split(" ")[1], headers, json.loads(body or b"{}"))
 
 
-def _response(response_id: str, request: Request, turn: Answer) -> Json:
-    return {
-        "id": response_id,
-        "object": "response",
-        "created_at": 0,
-        "model": f"{request.body['model']}-2026-01-01",
-        "status": turn.status,
-        "error": turn.error,
-        "incomplete_details": {"reason": turn.incomplete_reason} if turn.incomplete_reason else None,
-        "instructions": request.body.get("instructions"),
-        "tools": request.body.get("tools", []),
-        "output": list(turn.items),
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "usage": turn.usage,
-    }
-
-
-async def _respond(writer: asyncio.StreamWriter, status: int, body: Json) -> None:
+async def _respond(
+    writer: asyncio.StreamWriter, status: int, body: Json, headers: dict[str, str] | None = None
+) -> None:
     payload = json.dumps(body).encode()
     head = f"HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {len(payload)}\r\n"
+    head += "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
     writer.write(f"{head}connection: close\r\n\r\n".encode() + payload)
     await writer.drain()
 
 
-async def _event(writer: asyncio.StreamWriter, event: Json) -> None:
-    await _chunk(writer, f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+async def _say(writer: asyncio.StreamWriter, events: Iterable[bytes]) -> None:
+    for event in events:
+        await _chunk(writer, event)
 
 
 async def _chunk(writer: asyncio.StreamWriter, data: bytes) -> None:

@@ -6,13 +6,18 @@ import asyncio
 import json
 import time
 from contextlib import aclosing
+from dataclasses import replace
+from uuid import UUID
 
 import pytest
 from pydantic import SecretStr
 
-from contracts.v1.parts import ClaimPayload, Source
-from kit.models.base import Finished, InvestigationBrief, KeyRefused, Submission
+from contracts.transcript import Transcript
+from contracts.v1.parts import ClaimPayload, PublishedClaim, Source
+from kit.models.base import Finished, KeyRefused, Retention, ReviewBrief, Submission
 from kit.models.demo import DemoModel
+from kit.models.demo_catalogue import Catalogue
+from kit.models.replay import ReplayModel
 from tests.support.demo_runs import FACT_CHECK, MODEL, brief, flagged, investigate, review
 
 TEXT = "We talked for an hour. Bats are blind. The tea was good. Spiders are insects. We went home."
@@ -30,8 +35,10 @@ async def test_it_says_everywhere_that_it_is_a_demonstration() -> None:
     assert MODEL.sees_pictures is False, "it needs no internet"
     assert (MODEL.name.provider, MODEL.name.model) == ("demo", "demo-catalogue")
     assert finished.model == verdict.model == MODEL.name
-    assert json.loads(finished.transcript)["demo"] is True
-    assert json.loads(verdict.transcript)["demo"] is True
+    for record in (finished.transcript, verdict.transcript):
+        transcript = Transcript.model_validate_json(record)
+        assert transcript.protocol == "demo"
+        assert transcript.calls[0].request["demo"] is True
     assert "Demonstration" in finished.output_text
     assert finished.usage.total_tokens == 0
 
@@ -41,16 +48,64 @@ async def test_the_same_text_gives_the_same_run() -> None:
 
 
 async def test_a_submission_is_refused_by_the_reader_and_the_run_goes_on() -> None:
-    def refuse_bats(arguments: str) -> ClaimPayload:
+    def refuse_bats(name: str, arguments: str) -> ClaimPayload | UUID:
         if "Bats are blind" in json.loads(arguments)["text"]:
             raise ValueError("not this one")
-        return FACT_CHECK.parse_submission(arguments)
+        return FACT_CHECK.decide(name, arguments, TEXT)
 
-    asked = InvestigationBrief("i", ("m",), TEXT, FACT_CHECK.tools, refuse_bats)
+    asked = replace(brief(TEXT), decide=refuse_bats)
     steps = [step async for step in MODEL.investigate(asked)]
     assert [step.claim.text for step in steps if isinstance(step, Submission)] == ["Spiders are insects."]
     assert isinstance(steps[-1], Finished)
-    assert "not this one" in steps[-1].transcript.decode()
+    assert "Bats are blind." in steps[-1].transcript.decode()
+
+
+@pytest.mark.requirement("2.4.3-05", "2.4.3-06")
+async def test_what_was_found_before_and_still_stands_is_kept_and_the_rest_is_new_or_gone() -> None:
+    first = [PublishedClaim(claim_id=UUID(int=1), payload=await claim(TEXT))]
+    gone = PublishedClaim(claim_id=UUID(int=2), payload=first[0].payload.model_copy(update={"text": "It is gone."}))
+    edited = f"{TEXT} We came back."
+    steps = [step async for step in MODEL.investigate(brief(edited, [*first, gone]))]
+    kept, new, end = steps
+    assert isinstance(kept, Retention)
+    assert kept.claim_id == UUID(int=1)
+    assert isinstance(new, Submission)
+    assert new.claim.text == "Spiders are insects."
+    assert isinstance(end, Finished)
+
+
+async def test_what_may_not_be_kept_is_handed_in_as_new() -> None:
+    def keep_nothing(name: str, arguments: str) -> ClaimPayload | UUID:
+        if name == "retain_correction":
+            raise ValueError("not that one")
+        return FACT_CHECK.decide(name, arguments, TEXT)
+
+    old = [PublishedClaim(claim_id=UUID(int=1), payload=await claim(TEXT))]
+    asked = replace(brief(TEXT, old), decide=keep_nothing)
+    steps = [step async for step in MODEL.investigate(asked)]
+    assert [step.claim.text for step in steps if isinstance(step, Submission)] == [
+        "Bats are blind.",
+        "Spiders are insects.",
+    ]
+
+
+async def test_without_the_tool_nothing_is_kept() -> None:
+    asked = replace(brief(TEXT), old_claims={UUID(int=1): "Bats are blind."})
+    steps = [step async for step in MODEL.investigate(asked)]
+    assert [type(step) for step in steps] == [Submission, Submission, Finished]
+
+
+async def test_a_recorded_demonstration_is_told_again_by_another_catalogue() -> None:
+    old = [PublishedClaim(claim_id=UUID(int=1), payload=await claim(TEXT))]
+    steps = [step async for step in MODEL.investigate(brief(TEXT, old))]
+    assert isinstance(steps[-1], Finished)
+    verdict = await review(await claim(TEXT), TEXT)
+    another = DemoModel(known=Catalogue("0", (), {}))
+    assert [type(step) async for step in another.investigate(brief(TEXT, old))] == [Finished]
+    record = Transcript.model_validate_json(steps[-1].transcript)
+    assert [step async for step in ReplayModel(record).investigate(brief(TEXT, old))] == steps
+    asked = ReviewBrief("instructions", "message", TEXT, await claim(TEXT), FACT_CHECK.review_schema)
+    assert await ReplayModel(Transcript.model_validate_json(verdict.transcript)).review(asked) == verdict
 
 
 @pytest.mark.requirement("2.4-06")

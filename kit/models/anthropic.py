@@ -1,0 +1,174 @@
+"""The Anthropic Messages API as a Model, with the provider's own web search.
+
+The API remembers nothing: each question carries the whole conversation, the answers' blocks exactly as they came. A
+mark for its cache is moved along, so that what was sent before is paid for at a tenth.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any, ClassVar, Final, Literal, cast
+
+import anthropic
+from pydantic import JsonValue, SecretStr
+
+from contracts.transcript import Protocol
+from contracts.v1.parts import ModelName
+from kit.models import failures
+from kit.models.anthropic_assembly import Assembly, Json, spent
+from kit.models.base import Image
+from kit.models.conversation import Asked, Conversation, Turn
+from kit.models.provider import LIVE, Line, Opening, Outfit, Provider
+
+Effort = Literal["low", "medium", "high"]
+CACHED: Final[dict[str, JsonValue]] = {"type": "ephemeral"}
+
+
+class AnthropicMessages(Provider):
+    """Model over the Messages API. Readers' keys are OpenAI's and are refused here."""
+
+    protocol: ClassVar[Protocol] = "anthropic"
+    sdk_errors = (anthropic.AnthropicError,)
+
+    def __init__(
+        self,
+        *,
+        key: SecretStr | None,
+        model: str = "claude-sonnet-5-5",
+        base_url: str = "https://api.anthropic.com",
+        effort: Effort = "medium",
+        max_tokens: int = 64_000,
+        silence_s: float = 300.0,
+        outfit: Outfit = LIVE,
+    ) -> None:
+        super().__init__(ModelName(provider="anthropic", model=model), key=key, silence_s=silence_s, outfit=outfit)
+        self._base_url = base_url
+        self._effort = effort
+        self._max_tokens = max_tokens
+
+    def _tools(self, opening: Opening) -> list[dict[str, JsonValue]]:
+        if opening.schema is not None or not opening.parts:
+            return []
+        functions: list[dict[str, JsonValue]] = [
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+            for tool in opening.tools
+        ]
+        return [{"type": "web_search_20250305", "name": "web_search"}, *functions]
+
+    def _reasoning(self) -> dict[str, JsonValue]:
+        return {"thinking": {"type": "adaptive", "display": "summarized"}, "effort": self._effort}
+
+    def _converse(self, opening: Opening, line: Line) -> Conversation:
+        output: dict[str, JsonValue] = {"effort": self._effort}
+        if opening.schema is not None:
+            output["format"] = {"type": "json_schema", "schema": dict(opening.schema)}
+        body: dict[str, JsonValue] = {
+            "model": self.name.model,
+            "max_tokens": self._max_tokens,
+            "system": opening.instructions,
+            "thinking": self._reasoning()["thinking"],
+            "output_config": output,
+            "stream": True,
+        }
+        tools = self._tools(opening)
+        if tools:
+            body |= {"tools": cast(JsonValue, tools), "cache_control": CACHED}
+        return _Messages(self._client(line), body, opening, line)
+
+    async def _try(self, line: Line) -> None:
+        body: dict[str, Any] = {
+            "model": self.name.model,
+            "max_tokens": 16,
+            "messages": [{"role": "user", "content": "Answer with OK."}],
+        }
+        line.recorder.ask(body)
+        await self._client(line).messages.create(**body)
+
+    def _client(self, line: Line) -> anthropic.AsyncAnthropic:
+        return anthropic.AsyncAnthropic(
+            api_key=line.secret,
+            base_url=self._base_url,
+            max_retries=0,
+            timeout=self._timeout,
+            http_client=line.http,
+        )
+
+
+class _Messages:
+    def __init__(
+        self, client: anthropic.AsyncAnthropic, body: dict[str, JsonValue], opening: Opening, line: Line
+    ) -> None:
+        self._client = client
+        self._body = body
+        self._opening = opening
+        self._line = line
+        self._said: list[JsonValue] = []
+
+    async def ask(self, answers: Mapping[str, str]) -> AsyncGenerator[Asked | Turn, None]:
+        if answers:
+            self._said.append({"role": "user", "content": [_result(id_, text) for id_, text in answers.items()]})
+        parts = self._opening.parts
+        self._line.recorder.ask(self._body | {"messages": [_message(parts, _hash), *self._said]})
+        first = await asyncio.to_thread(_message, parts, _data)
+        sent: Any = self._body | {"messages": [first, *self._said]}
+        answer = Assembly()
+        stream = await self._client.messages.create(**sent)
+        try:
+            async with stream:
+                async for event in stream:
+                    block = answer.feed(event.to_dict(mode="json"))
+                    if block is not None and block["type"] == "tool_use":
+                        yield Asked(block["id"], block["name"], arguments(block))
+                    if answer.ended:
+                        break
+        finally:
+            if (cost := spent(answer.message)) is not None:
+                self._line.recorder.spend(cost)
+        if not answer.ended:
+            raise failures.truncated()
+        why = answer.message.get("stop_reason")
+        if why == "refusal":
+            raise failures.refusal()
+        if why in ("max_tokens", "model_context_window_exceeded", None):
+            raise failures.incomplete(why or "no stop reason", self._line.secret)
+        if answer.blocks:
+            self._said.append({"role": "assistant", "content": cast(JsonValue, answer.blocks)})
+        yield Turn(answer.message.get("id"), answer.message.get("model"), answer.text, goes_on=why == "pause_turn")
+
+
+def arguments(block: Json) -> str:
+    """The arguments of a call as the text that other providers send."""
+    given = block.get("input")
+    if isinstance(given, dict) and set(given) == {"unreadable"}:
+        return str(given["unreadable"])
+    return json.dumps(given, ensure_ascii=False)
+
+
+def _result(call_id: str, output: str) -> JsonValue:
+    return {"type": "tool_result", "tool_use_id": call_id, "content": output}
+
+
+def _message(parts: tuple[str | Image, ...], source: Callable[[Image], str]) -> JsonValue:
+    if not any(isinstance(part, Image) for part in parts):
+        return {"role": "user", "content": "".join(part for part in parts if isinstance(part, str))}
+    content: list[JsonValue] = [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {
+            "type": "image",
+            "source": {"type": "base64", "media_type": part.blob.media_type, "data": source(part)},
+        }
+        for part in parts
+    ]
+    return {"role": "user", "content": content}
+
+
+def _hash(picture: Image) -> str:
+    return f"sha256:{picture.blob.sha256}"
+
+
+def _data(picture: Image) -> str:
+    return b64encode(picture.data).decode()

@@ -1,0 +1,92 @@
+"""A streamed answer of a chat completion put together again, chunk by chunk, as plain JSON.
+
+Servers differ: some send a call in one piece, some number their calls anew in every answer, some give them no id. What
+leaves here has an id per call; the audit reads the record with the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kit.models.audit_rows import count
+from kit.models.events import SHAPE_ERRORS, BadEvent
+from kit.models.prices import Spent
+
+Json = dict[str, Any]
+
+
+class Assembly:
+    """Takes chunks in order. Shapes: `calls` are whole ones, in order, as `{id, type, function: {name, arguments}}`."""
+
+    def __init__(self, number: int) -> None:
+        self.id: str | None = None
+        self.version: str | None = None
+        self.text = ""
+        self.refusal = ""
+        self.reasoning = ""
+        self.calls: list[Json] = []
+        self.finish: str | None = None
+        self.usage: Json | None = None
+        self._number = number
+        self._open: dict[int, Json] = {}
+
+    def feed(self, chunk: Mapping[str, Any]) -> Iterator[Json]:
+        """Take a chunk; the calls that it completes. Raises: BadEvent."""
+        try:
+            yield from self._feed(chunk)
+        except SHAPE_ERRORS as error:
+            raise BadEvent(type(error).__name__) from None
+
+    def _feed(self, chunk: Mapping[str, Any]) -> Iterator[Json]:
+        self.id = chunk.get("id") or self.id
+        self.version = chunk.get("model") or self.version
+        self.usage = chunk.get("usage") or self.usage
+        for choice in (chunk.get("choices") or ())[:1]:
+            delta = choice.get("delta") or {}
+            self.text += delta.get("content") or ""
+            self.refusal += delta.get("refusal") or ""
+            self.reasoning += delta.get("reasoning_content") or delta.get("reasoning") or ""
+            for piece in delta.get("tool_calls") or ():
+                yield from self._grow(piece)
+            if choice.get("finish_reason"):
+                self.finish = choice["finish_reason"]
+                yield from self._close_all()
+
+    @property
+    def message(self) -> Json:
+        """The answer as it goes back to the server."""
+        said: Json = {"role": "assistant", "content": self.text or None}
+        return said | ({"tool_calls": self.calls} if self.calls else {})
+
+    def _grow(self, piece: Json) -> Iterator[Json]:
+        index = piece.get("index")
+        index = len(self._open) + len(self.calls) if index is None else index
+        before = self._open.get(index)
+        if before is None or (piece.get("id") and before["id"] and piece["id"] != before["id"]):
+            yield from self._close_all()
+            before = self._open[index] = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+        before["id"] = before["id"] or piece.get("id") or ""
+        given = piece.get("function") or {}
+        before["function"]["name"] += given.get("name") or ""
+        before["function"]["arguments"] += given.get("arguments") or ""
+
+    def _close_all(self) -> Iterator[Json]:
+        for index in sorted(self._open):
+            call = self._open.pop(index)
+            call["id"] = call["id"] or f"call-{self._number}-{len(self.calls)}"
+            self.calls.append(call)
+            yield call
+
+
+def spent(usage: Mapping[str, Any] | None) -> Spent | None:
+    """The usage of an answer."""
+    if not usage:
+        return None
+    return Spent(
+        input=count(usage.get("prompt_tokens")) or 0,
+        output=count(usage.get("completion_tokens")) or 0,
+        total=count(usage.get("total_tokens")),
+        cached=count((usage.get("prompt_tokens_details") or {}).get("cached_tokens")),
+        reasoning=count((usage.get("completion_tokens_details") or {}).get("reasoning_tokens")),
+    )

@@ -1,0 +1,202 @@
+"""Any server that speaks OpenAI's chat completions as a Model: on one's own machine, or a router to many models.
+
+Such servers have no web search, so we offer our own as one more tool; it is answered, recorded and repeated like all
+research. Each question carries the whole conversation, because the server remembers nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+import openai
+from pydantic import JsonValue, SecretStr
+
+from contracts.transcript import Protocol
+from contracts.v1.parts import ModelName
+from kit.models import failures
+from kit.models.base import Image, InvestigationBrief
+from kit.models.chat_assembly import Assembly, Json, spent
+from kit.models.conversation import Asked, Conversation, Turn
+from kit.models.provider import LIVE, Line, Opening, Outfit, Provider
+from kit.models.websearch.tool import WEB_SEARCH
+
+_CUT_SHORT = frozenset({"length", "max_tokens"})
+
+
+class ChatCompletions(Provider):
+    """Model over chat completions. Readers' keys are OpenAI's and are not sent to another's server.
+
+    Shapes: `search` answers calls of `web_search`, None offers none.
+    """
+
+    protocol: ClassVar[Protocol] = "chat_completions"
+    sdk_errors = (openai.OpenAIError,)
+
+    def __init__(
+        self,
+        *,
+        key: SecretStr | None,
+        model: str,
+        base_url: str,
+        search: Callable[[str], Awaitable[str]] | None = None,
+        effort: str | None = None,
+        sees_pictures: bool = False,
+        silence_s: float = 300.0,
+        outfit: Outfit = LIVE,
+    ) -> None:
+        super().__init__(
+            ModelName(provider="chat_completions", model=model),
+            key=key or SecretStr("none"),
+            silence_s=silence_s,
+            sees_pictures=sees_pictures,
+            outfit=outfit,
+        )
+        self._base_url = base_url
+        self._search = search
+        self._effort = effort
+
+    def _equipped(self, brief: InvestigationBrief) -> InvestigationBrief:
+        brief = super()._equipped(brief)
+        if self._search is None:
+            return brief
+        return replace(
+            brief,
+            tools=(WEB_SEARCH, *brief.tools),
+            research={**brief.research, WEB_SEARCH.name: self._search},
+        )
+
+    def _tools(self, opening: Opening) -> list[dict[str, JsonValue]]:
+        return [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": dict(tool.parameters),
+                },
+            }
+            for tool in opening.tools
+        ]
+
+    def _reasoning(self) -> dict[str, JsonValue] | None:
+        return {"effort": self._effort} if self._effort else None
+
+    def _converse(self, opening: Opening, line: Line) -> Conversation:
+        body: dict[str, JsonValue] = {
+            "model": self.name.model,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        tools = self._tools(opening)
+        if tools:
+            body["tools"] = cast(JsonValue, tools)
+        if self._effort:
+            body["reasoning_effort"] = self._effort
+        if opening.schema is not None:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {
+                    "name": "claim_validation_result",
+                    "schema": dict(opening.schema),
+                    "strict": True,
+                },
+            }
+        return _Chat(self._client(line), body, opening, line)
+
+    async def _try(self, line: Line) -> None:
+        body: dict[str, Any] = {
+            "model": self.name.model,
+            "max_tokens": 16,
+            "messages": [{"role": "user", "content": "Answer with OK."}],
+        }
+        line.recorder.ask(body)
+        await self._client(line).chat.completions.create(**body)
+
+    def _client(self, line: Line) -> openai.AsyncOpenAI:
+        client = openai.AsyncOpenAI(
+            api_key=line.secret,
+            base_url=self._base_url,
+            max_retries=0,
+            timeout=self._timeout,
+            http_client=line.http,
+        )
+        client.organization = client.project = None
+        return client
+
+
+class _Chat:
+    def __init__(self, client: openai.AsyncOpenAI, body: dict[str, JsonValue], opening: Opening, line: Line) -> None:
+        self._client = client
+        self._body = body
+        self._opening = opening
+        self._line = line
+        self._said: list[JsonValue] = []
+        self._known: dict[str, Asked] = {}
+        self._turns = 0
+
+    async def ask(self, answers: Mapping[str, str]) -> AsyncGenerator[Asked | Turn, None]:
+        self._said += [{"role": "tool", "tool_call_id": id_, "content": text} for id_, text in answers.items()]
+        parts = self._opening.parts
+        system: JsonValue = {"role": "system", "content": self._opening.instructions}
+        self._line.recorder.ask(self._body | {"messages": [system, _message(parts, _hash), *self._said]})
+        first = await asyncio.to_thread(_message, parts, _data)
+        sent: Any = self._body | {"messages": [system, first, *self._said]}
+        answer = Assembly(self._turns)
+        self._turns += 1
+        try:
+            async with await self._client.chat.completions.create(**sent) as stream:
+                async for chunk in stream:
+                    for call in answer.feed(chunk.to_dict(mode="json", warnings=False)):
+                        yield self._named(call)
+        finally:
+            if (cost := spent(answer.usage)) is not None:
+                self._line.recorder.spend(cost)
+        if answer.refusal or answer.finish == "content_filter":
+            raise failures.refusal()
+        if answer.finish is None:
+            raise failures.truncated()
+        if answer.finish in _CUT_SHORT:
+            raise failures.incomplete(answer.finish, self._line.secret)
+        self._said.append(cast(JsonValue, _once(answer.message)))
+        yield Turn(answer.id, answer.version, answer.text)
+
+    def _named(self, call: Json) -> Asked:
+        """The call, under an id of its own if the server gave another call the same one."""
+        asked = Asked(call["id"], call["function"]["name"], call["function"]["arguments"])
+        number = 1
+        while self._known.setdefault(asked.id, asked) != asked:
+            number += 1
+            asked = replace(asked, id=f"{call['id']}-{number}")
+        call["id"] = asked.id
+        return asked
+
+
+def _once(message: Json) -> Json:
+    if "tool_calls" not in message:
+        return message
+    calls = {call["id"]: call for call in message["tool_calls"]}
+    return message | {"tool_calls": list(calls.values())}
+
+
+def _message(parts: tuple[str | Image, ...], address: Callable[[Image], str]) -> JsonValue:
+    if not any(isinstance(part, Image) for part in parts):
+        return {"role": "user", "content": "".join(part for part in parts if isinstance(part, str))}
+    content: list[JsonValue] = [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {"type": "image_url", "image_url": {"url": address(part)}}
+        for part in parts
+    ]
+    return {"role": "user", "content": content}
+
+
+def _hash(picture: Image) -> str:
+    return f"sha256:{picture.blob.sha256}"
+
+
+def _data(picture: Image) -> str:
+    return f"data:{picture.blob.media_type};base64,{b64encode(picture.data).decode()}"

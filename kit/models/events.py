@@ -1,0 +1,61 @@
+"""The events of a recorded answer: server-sent events if it was streamed, else the one document it was.
+
+Reads what is there and stops at what is cut off; a record of a broken stream is still a record.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from contracts.transcript import Call
+
+SHAPE_ERRORS = (AttributeError, LookupError, TypeError)
+"""What reading an object of another shape than documented raises."""
+
+
+_UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class BadEvent(Exception):
+    """A provider sent something that its protocol does not know."""
+
+
+def events(call: Call) -> Iterator[dict[str, Any]]:
+    """The JSON objects of an answer, in order. Source: HTML Living Standard, server-sent events."""
+    if call.encoding != "utf-8":
+        return
+    if not call.headers.get("content-type", "").startswith("text/event-stream"):
+        yield from _object(call.body)
+        return
+    lines: list[str] = []
+    for line in call.body.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        if line.startswith("data:"):
+            lines.append(line[5:].removeprefix(" "))
+        elif not line and lines:
+            yield from _object("\n".join(lines))
+            lines = []
+
+
+def _object(text: str) -> Iterator[dict[str, Any]]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return
+    if isinstance(found, dict):
+        yield {name: _writable(value) for name, value in found.items()}
+
+
+def _writable(value: Any) -> Any:
+    """The same without NUL and lone surrogates, which JSON can spell and neither UTF-8 nor a database can hold."""
+    match value:
+        case str():
+            return _UNWRITABLE.sub("\ufffd", value)
+        case list():
+            return [_writable(each) for each in value]
+        case dict():
+            return {_writable(name): _writable(each) for name, each in value.items()}
+        case _:
+            return value

@@ -1,0 +1,152 @@
+"""Which provider failures may be tried again: named final ones may not, what was cut short is partial, all others may.
+
+A failure is read from what came over the wire, not from the client library's exceptions, so all providers share one
+policy. Provider texts reach a reason only after keys are struck out, and never for 401 and 403, whose texts quote the
+key they refuse.
+Source: CONTRACT section 5.3, specification 3.7.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from math import isfinite
+from typing import Final
+
+from contracts.transcript import Call
+from kit.models.base import Failure, ModelError
+
+PICTURE_REFUSED: Final = "PictureRefused"
+"""The name of every error that is about a picture of ours."""
+
+_FINAL_STATUSES: Final = frozenset({400, 401, 403, 404, 422})
+_PICTURE_STATUSES: Final = frozenset({400, 413, 422})
+_KEY_REFUSALS: Final = {
+    401: "The provider refused the API key.",
+    403: "The API key lacks permission for this model.",
+}
+_FINAL_CODES: Final = frozenset(
+    {
+        "authentication_error",
+        "bio_policy",
+        "content_filter",
+        "content_policy_violation",
+        "data_residency_mismatch",
+        "insufficient_permissions",
+        "invalid_api_key",
+        "invalid_prompt",
+        "invalid_request_error",
+        "misalignment_policy_violation",
+        "model_not_found",
+        "not_found_error",
+        "permission_error",
+    }
+)
+SHORTEST_KEY: Final = 12
+"""Units: characters. Shorter ones are placeholders for servers on one's own machine; no provider gives them."""
+
+_KEY_LIKE: Final = re.compile(r"\b(?:sk|sess|org|proj)-[\w*.-]+")
+_REASON_CHARACTERS: Final = 300
+_LONGEST_WAIT_S: Final = 86_400.0
+
+
+def from_wire(call: Call, body: bytes, secret: str) -> ModelError:
+    """Class a call that the client library gave up on, by its status or by how it ended."""
+    status = call.status
+    if status is not None and not 200 <= status < 300:
+        code, message = said(body)
+        reason = _KEY_REFUSALS.get(status) or f"The provider answered {status}: {struck(message, secret)}"
+        about_picture = status in _PICTURE_STATUSES and "image" in f"{code} {message}".lower()
+        failure: Failure = "NON_RETRYABLE" if status in _FINAL_STATUSES else "TRANSIENT"
+        name = PICTURE_REFUSED if about_picture else f"Http{status}"
+        return ModelError(failure, reason, name=name, status_code=status, retry_after_s=retry_after_s(call.headers))
+    match call.ending:
+        case "timeout":
+            return ModelError("TRANSIENT", "The provider did not answer in time.", name="Timeout")
+        case "unreached":
+            return ModelError("TRANSIENT", "The provider could not be reached.", name="Unreached")
+        case "lost":
+            return ModelError("TRANSIENT", "The connection to the provider failed.", name="Disconnected")
+        case _:
+            return ModelError("NON_RETRYABLE", "The provider's answer could not be read.", name="Unreadable")
+
+
+def from_code(code: str | None, message: str | None, secret: str) -> ModelError:
+    """Class an error that came inside a stream or a response, where there is no HTTP status."""
+    about_picture = code is not None and "image" in code
+    final = about_picture or code in _FINAL_CODES
+    reason = f"The provider reported {struck(code or 'an error', secret)}: {struck(message or 'no message', secret)}"
+    name = PICTURE_REFUSED if about_picture else struck(code or "error", secret)
+    return ModelError("NON_RETRYABLE" if final else "TRANSIENT", reason, name=name)
+
+
+def truncated() -> ModelError:
+    """The stream ended before the provider said that it was done."""
+    return ModelError("PARTIAL", "The answer ended before it was complete.", name="Truncated")
+
+
+def incomplete(why: str, secret: str) -> ModelError:
+    """The provider cut its own answer short."""
+    return ModelError("PARTIAL", f"The answer was cut short ({struck(why, secret)}).", name="Incomplete")
+
+
+def refusal() -> ModelError:
+    """The model declined. Silence would read as `no issues found`, so it is a failure."""
+    return ModelError("NON_RETRYABLE", "The model refused to work on this content.", name="Refusal")
+
+
+def reported(error: Exception) -> tuple[str | None, str] | None:
+    """Code and message of an error event inside a stream, which the client libraries raise; None if it was none."""
+    body = getattr(error, "body", None)
+    return _said(body) if isinstance(body, dict) else None
+
+
+def said(body: bytes) -> tuple[str | None, str]:
+    """Code and message of a provider's error body, whichever form it has."""
+    try:
+        return _said(json.loads(body))
+    except ValueError:
+        return None, "no message"
+
+
+def _said(document: object) -> tuple[str | None, str]:
+    error = document.get("error", document) if isinstance(document, dict) else document
+    if not isinstance(error, dict):
+        return None, error if isinstance(error, str) else "no message"
+    code, message = error.get("code") or error.get("type"), error.get("message")
+    return (
+        code if isinstance(code, str) else None,
+        message if isinstance(message, str) else "no message",
+    )
+
+
+def struck(text: str, secret: str) -> str:
+    """The text without the key or anything that looks like one, on one line and of bounded length."""
+    plain = text.replace(secret, "[key]") if len(secret) >= SHORTEST_KEY else text
+    return " ".join(_KEY_LIKE.sub("[key]", plain).split())[:_REASON_CHARACTERS]
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """How long the provider asks to be left alone, at most a day. Source: RFC 9110 section 10.2.3."""
+    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            wait_s = float(headers.get(name, "")) * unit_s
+        except ValueError:
+            continue
+        if isfinite(wait_s):
+            return min(max(wait_s, 0.0), _LONGEST_WAIT_S)
+    until, now = _date(headers.get("retry-after")), _date(headers.get("date"))
+    if until is None or now is None:
+        return None
+    return min(max((until - now).total_seconds(), 0.0), _LONGEST_WAIT_S)
+
+
+def _date(value: str | None) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(value) if value else None
+    except ValueError:
+        return None
+    return found if found is None or found.tzinfo else None

@@ -1,0 +1,137 @@
+"""Three engines behind one call. Keys travel in a header and appear in no address, answer or error.
+
+An engine's answer is read leniently where a field is missing and strictly where the whole is not what it should be: an
+unreadable answer must not look like a search that found nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from pydantic import SecretStr
+from selectolax.lexbor import LexborHTMLParser
+
+from kit.models.websearch.tool import MAX_RESULTS, Hit, SearchFailed
+from kit.web import Door, Request
+
+_TIMEOUT_S: Final = 15.0
+_MAX_BYTES: Final = 2_000_000
+
+
+class DuckDuckGo:
+    """The page for browsers without scripts; needs no key, and gives no promise."""
+
+    def __init__(self, door: Door, address: str = "https://html.duckduckgo.com/html/") -> None:
+        self._door = door
+        self._address = address
+
+    async def search(self, query: str) -> Sequence[Hit]:
+        """Pages about this, best first. Raises: SearchFailed, WebError."""
+        body = await _fetch(self._door, Request(f"{self._address}?{urlencode({'q': query})}"))
+        page = LexborHTMLParser(body.decode("utf-8", "replace"))
+        hits = [hit for node in page.css(".result") if (hit := _duckduckgo_hit(node)) is not None]
+        if not hits and page.css_first(".no-results, #links, .results") is None:
+            raise SearchFailed("the search engine's answer could not be read")
+        return hits
+
+
+class Brave:
+    """Brave's search API."""
+
+    def __init__(
+        self, door: Door, key: SecretStr, address: str = "https://api.search.brave.com/res/v1/web/search"
+    ) -> None:
+        self._door = door
+        self._key = key
+        self._address = address
+
+    async def search(self, query: str) -> Sequence[Hit]:
+        """Pages about this, best first. Raises: SearchFailed, WebError."""
+        address = f"{self._address}?{urlencode({'q': query, 'count': MAX_RESULTS})}"
+        headers = {"accept": "application/json", "x-subscription-token": self._key.get_secret_value()}
+        answer = _object(await _fetch(self._door, Request(address, headers=headers)))
+        web = answer.get("web") or {}
+        return _hits(web.get("results", []) if isinstance(web, dict) else None, "description")
+
+
+class Tavily:
+    """Tavily's search API."""
+
+    def __init__(self, door: Door, key: SecretStr, address: str = "https://api.tavily.com/search") -> None:
+        self._door = door
+        self._key = key
+        self._address = address
+
+    async def search(self, query: str) -> Sequence[Hit]:
+        """Pages about this, best first. Raises: SearchFailed, WebError."""
+        body = json.dumps({"query": query, "max_results": MAX_RESULTS}).encode()
+        headers = {
+            "authorization": f"Bearer {self._key.get_secret_value()}",
+            "content-type": "application/json",
+            "content-length": str(len(body)),
+        }
+        request = Request(self._address, method="POST", headers=headers, body=body)
+        return _hits(_object(await _fetch(self._door, request)).get("results"), "content")
+
+
+async def _fetch(door: Door, request: Request) -> bytes:
+    limited = Request(request.url, request.method, request.headers, request.body, _TIMEOUT_S, _MAX_BYTES)
+    answer = await door.fetch(limited)
+    if answer.status != 200:
+        raise SearchFailed(f"the search engine answered {answer.status}")
+    return answer.body
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise SearchFailed("the search engine's answer could not be read")
+    return answer
+
+
+def _hits(results: object, snippet: str) -> list[Hit]:
+    if not isinstance(results, list):
+        raise SearchFailed("the search engine's answer could not be read")
+    return [
+        Hit(_words(each.get("title")), each["url"], _words(each.get(snippet)))
+        for each in results
+        if isinstance(each, dict) and _is_web(each.get("url"))
+    ]
+
+
+def _duckduckgo_hit(node: Any) -> Hit | None:
+    link = node.css_first("a.result__a")
+    if link is None:
+        return None
+    url = _behind(link.attributes.get("href") or "")
+    if not _is_web(url):
+        return None
+    extract = node.css_first(".result__snippet")
+    return Hit(_plain(link.text()), url, _plain(extract.text()) if extract is not None else "")
+
+
+def _behind(href: str) -> str:
+    """The page a link of the engine leads to; advertisements lead elsewhere and are dropped as no web address."""
+    parts = urlsplit(href)
+    if parts.path == "/l/" and parts.hostname in (None, "duckduckgo.com", "html.duckduckgo.com"):
+        return parse_qs(parts.query).get("uddg", [""])[0]
+    return "" if parts.hostname and parts.hostname.endswith("duckduckgo.com") else href
+
+
+def _is_web(url: object) -> bool:
+    return isinstance(url, str) and url.startswith(("http://", "https://"))
+
+
+def _words(value: object) -> str:
+    """A field's words; engines mark the matches with tags."""
+    return _plain(LexborHTMLParser(value).text() or "") if isinstance(value, str) else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,104 @@
+"""Under the provider's client library: a transport that writes down what passes, and one that plays it back.
+
+Both sit at the same place, so a repeated run goes through all of our code and all of the library's. What is recorded is
+unpacked text, therefore the playing side never says that it is packed.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import AsyncIterator, Iterator
+from typing import Final
+
+import httpx2
+
+from contracts.transcript import Call, Ending, Transcript
+from kit.models.recording import Recorder
+
+_PACKING: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_CONNECTING: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+
+
+class Tap(httpx2.AsyncBaseTransport):
+    """Passes requests to a client that is shared by all runs and notes the answers of this one."""
+
+    def __init__(self, http: httpx2.AsyncClient, recorder: Recorder) -> None:
+        self._http = http
+        self._recorder = recorder
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send it, and note what comes."""
+        try:
+            response = await self._http.send(request, stream=True)
+        except httpx2.TransportError as error:
+            self._recorder.ended(_ending(error))
+            raise
+        self._recorder.status(response.status_code, response.headers)
+        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _PACKING]
+        return httpx2.Response(response.status_code, headers=headers, stream=_Noted(response, self._recorder))
+
+
+class _Noted(httpx2.AsyncByteStream):
+    def __init__(self, response: httpx2.Response, recorder: Recorder) -> None:
+        self._response = response
+        self._recorder = recorder
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for data in self._response.aiter_bytes():
+                self._recorder.chunk(data)
+                yield data
+        except httpx2.TransportError as error:
+            self._recorder.ended(_ending(error))
+            raise
+        except httpx2.DecodingError:
+            self._recorder.ended("lost")
+            raise httpx2.ReadError("the answer could not be unpacked") from None
+        self._recorder.ended("complete")
+
+    async def aclose(self) -> None:
+        self._recorder.ended("closed")
+        await self._response.aclose()
+
+
+class Playback(httpx2.AsyncBaseTransport):
+    """Answers each request with what is on record for it, the first with the first."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._calls: Iterator[Call] = iter(transcript.calls)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The next recorded answer."""
+        call = next(self._calls, None)
+        if call is None:
+            raise httpx2.ConnectError("the record holds no further call")
+        if call.status is None:
+            raise _error(call.ending)
+        return httpx2.Response(call.status, headers=call.headers, stream=_Played(call))
+
+
+class _Played(httpx2.AsyncByteStream):
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        body = self._call.body
+        yield body.encode() if self._call.encoding == "utf-8" else b64decode(body)
+        if self._call.ending in ("timeout", "lost"):
+            raise _error(self._call.ending)
+
+
+def _ending(error: Exception) -> Ending:
+    if isinstance(error, _CONNECTING):
+        return "unreached"
+    return "timeout" if isinstance(error, httpx2.TimeoutException) else "lost"
+
+
+def _error(ending: Ending | None) -> httpx2.TransportError:
+    match ending:
+        case "timeout":
+            return httpx2.ReadTimeout("as recorded")
+        case "unreached":
+            return httpx2.ConnectError("as recorded")
+        case _:
+            return httpx2.ReadError("as recorded")

@@ -1,0 +1,74 @@
+"""Failures are read from the wire; what a provider says of its own accord shows no key."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.transcript import Call
+from kit.models.failures import from_wire, retry_after_s, said, struck
+
+NOW = "Fri, 20 Nov 2026 12:00:00 GMT"
+KEY = "key-of-some-server"
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait_s"),
+    [
+        ({}, None),
+        ({"retry-after": "30"}, 30.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "1e12"}, 86_400.0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "Fri, 20 Nov 2026 12:01:30 GMT", "date": NOW}, 90.0),
+        ({"retry-after": "Fri, 20 Nov 2026 11:00:00 GMT", "date": NOW}, 0.0),
+        ({"retry-after": "Fri, 20 Nov 2026 12:01:30 GMT"}, None),
+        ({"retry-after": "Fri, 20 Nov 2026 12:01:30 -0000", "date": NOW}, None),
+    ],
+)
+def test_how_long_to_wait(headers: dict[str, str], wait_s: float | None) -> None:
+    assert retry_after_s(headers) == wait_s
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"", (None, "no message")),
+        (b"<html>", (None, "no message")),
+        (b"[]", (None, "no message")),
+        (b"{}", (None, "no message")),
+        (b'{"error": "busy"}', (None, "busy")),
+        (b'{"error": {"message": "m", "code": "c"}}', ("c", "m")),
+        (b'{"error": {"message": "m", "type": "t", "code": null}}', ("t", "m")),
+        (b'{"type": "error", "error": {"type": "overloaded_error", "message": "m"}}', ("overloaded_error", "m")),
+        (b'{"error": {"message": 1, "code": 2}}', (None, "no message")),
+        (b'{"message": "m"}', (None, "m")),
+    ],
+)
+def test_error_bodies_of_all_forms_are_read(body: bytes, expected: tuple[str | None, str]) -> None:
+    assert said(body) == expected
+
+
+@given(st.binary(max_size=60), st.integers(300, 599))
+def test_any_error_status_has_a_class_and_a_reason(body: bytes, status: int) -> None:
+    failed = from_wire(Call(request={}, status=status, ending="complete"), body, KEY)
+    assert failed.status_code == status
+    assert failed.reason
+    assert (failed.failure == "NON_RETRYABLE") == (status in (400, 401, 403, 404, 422))
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_a_key_is_struck_wherever_it_stands(before: str, after: str) -> None:
+    body = json.dumps({"error": {"message": f"{before}{KEY}{after}", "code": KEY}}).encode()
+    failed = from_wire(Call(request={}, status=400, ending="complete"), body, KEY)
+    assert KEY not in failed.reason + failed.name
+
+
+def test_a_placeholder_is_no_key() -> None:
+    assert struck("ollama has no model one", "one") == "ollama has no model one"
