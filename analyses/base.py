@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+from uuid import UUID
 
 from pydantic import JsonValue
 
+from analyses.evidence import Evidence
 from analyses.placing import Part
-from contracts.v1.parts import ClaimPayload, Picture, Prompt
+from contracts.v1.parts import ClaimPayload, Picture, Prompt, PublishedClaim
 
 
 class InvalidSubmission(ValueError):
@@ -38,11 +40,20 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """What was found in an earlier version of the article, and how the text has changed since."""
+
+    claims: tuple[PublishedClaim, ...]
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
 class Material:
     """One article as the model sees it.
 
     Shapes: `text` is the normalised text, the only thing quotes are held against; `markdown` is the same article with
-    its structure, None if there was no HTML; `image_marker` is that of its placeholders.
+    its structure, None if there was no HTML; `image_marker` is that of its placeholders; `earlier` makes this an update
+    run, also where nothing had been found.
     """
 
     platform: str
@@ -54,6 +65,7 @@ class Material:
     has_video: bool = False
     image_marker: str | None = None
     pictures: Sequence[Picture] = ()
+    earlier: Earlier | None = None
 
 
 class Analysis(Protocol):
@@ -68,12 +80,19 @@ class Analysis(Protocol):
         """Stage-1 instructions; the text never changes under the same version."""
 
     @property
+    def update_prompt(self) -> Prompt:
+        """Stage-1 instructions where an earlier version was investigated."""
+
+    @property
     def review_prompt(self) -> Prompt:
         """Stage-2 instructions; the text never changes under the same version."""
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """Functions offered in stage 1; the arguments of each are read by `parse_submission`."""
+        """Functions offered in stage 1, those that research and those that decide."""
+
+    def update_tools(self, old_claims: Sequence[PublishedClaim]) -> tuple[Tool, ...]:
+        """Functions offered where an earlier version had these findings; with none, the same as `tools`."""
 
     @property
     def review_schema(self) -> Mapping[str, JsonValue]:
@@ -83,7 +102,15 @@ class Analysis(Protocol):
         """The stage-1 user message: words, and pictures where they are shown."""
 
     def parse_submission(self, arguments: str) -> ClaimPayload:
-        """Read the arguments of a tool call. Raises: InvalidSubmission."""
+        """Read the arguments of the call that hands in a claim. Raises: InvalidSubmission."""
+
+    def decide(
+        self, name: str, arguments: str, text: str, old_claims: Sequence[PublishedClaim] = ()
+    ) -> ClaimPayload | UUID:
+        """Read a call that decides: a new claim, or the id of an old one that is kept. Raises: InvalidSubmission."""
+
+    def kept(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
+        """An old claim at its place in another text, or why it has none."""
 
     def anchor(self, claim: ClaimPayload, text: str) -> ClaimPayload:
         """Drop Markdown and typography from quote and context where the result is verbatim in `text`."""
@@ -91,5 +118,7 @@ class Analysis(Protocol):
     def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
         """The mechanical gate before any model is asked; None means the claim may go on to review."""
 
-    def review_brief(self, claim: ClaimPayload, text: str, pictures: Sequence[Picture] = ()) -> str:
-        """The stage-2 user message: one claim, the normalised text and a list of its pictures, nothing of stage 1."""
+    def review_brief(
+        self, claim: ClaimPayload, text: str, pictures: Sequence[Picture] = (), evidence: Sequence[Evidence] = ()
+    ) -> str:
+        """The stage-2 user message: one claim, the normalised text, a list of its pictures, what its sources say."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from uuid import UUID
 
 from pydantic import JsonValue
 
-from analyses import anchoring, placing
-from analyses.base import Material, Rejection, Tool
+from analyses import anchoring, placing, retaining
+from analyses.base import InvalidSubmission, Material, Rejection, Tool
 from analyses.blocks import raw_block, raw_marks
+from analyses.evidence import Evidence, listed
 from analyses.fact_check_prompts import (
     HANDLING,
     INVESTIGATE,
@@ -21,9 +23,12 @@ from analyses.fact_check_prompts import (
     REVIEW,
     REVIEW_CLOSING,
     REVIEW_VERSION,
+    UPDATE,
+    UPDATE_VERSION,
 )
+from analyses.research import AUTHOR_HISTORY, FETCH_URL
 from analyses.submission import SUBMIT_CORRECTION, parse_correction
-from contracts.v1.parts import ClaimPayload, Picture, Prompt
+from contracts.v1.parts import ClaimPayload, Picture, Prompt, PublishedClaim
 
 
 def _prompt(version: str, text: str) -> Prompt:
@@ -35,8 +40,9 @@ class FactCheck:
 
     kind = "FACT_CHECK"
     prompt = _prompt(INVESTIGATE_VERSION, INVESTIGATE)
+    update_prompt = _prompt(UPDATE_VERSION, UPDATE)
     review_prompt = _prompt(REVIEW_VERSION, REVIEW)
-    tools: tuple[Tool, ...] = (SUBMIT_CORRECTION,)
+    tools: tuple[Tool, ...] = (FETCH_URL, AUTHOR_HISTORY, SUBMIT_CORRECTION)
     review_schema: Mapping[str, JsonValue] = {
         "type": "object",
         "properties": {
@@ -47,8 +53,12 @@ class FactCheck:
         "additionalProperties": False,
     }
 
+    def update_tools(self, old_claims: Sequence[PublishedClaim]) -> tuple[Tool, ...]:
+        """The same, and a way to keep one of the old claims if there are any."""
+        return (*self.tools, retaining.retain_correction(old_claims)) if old_claims else self.tools
+
     def brief(self, material: Material) -> tuple[placing.Part, ...]:
-        """Handling note, metadata as JSON, the article between markers; Markdown where there is some."""
+        """Handling note, metadata as JSON, the article between markers, and what was found in an earlier version."""
         metadata = _json(
             {
                 "platform": material.platform,
@@ -56,7 +66,7 @@ class FactCheck:
                 **({"authorName": material.author_name} if material.author_name else {}),
                 **({"postPublishedAt": material.published_at.isoformat()} if material.published_at else {}),
                 "hasVideo": material.has_video,
-                "isUpdate": False,
+                "isUpdate": material.earlier is not None,
             }
         )
         if material.markdown is None:
@@ -64,14 +74,38 @@ class FactCheck:
         else:
             form = "Markdown"
             article = placing.in_markdown(material.markdown, material.image_marker, material.pictures)
-        begin, end = raw_marks("ARTICLE", metadata, *(part for part in article if isinstance(part, str)))
+        old_claims = diff = ""
+        if material.earlier is not None:
+            old_claims = _json({"oldClaims": [_old(claim) for claim in material.earlier.claims]})
+            diff = material.earlier.diff
+        said = (metadata, *(part for part in article if isinstance(part, str)), old_claims, diff)
+        begin, end = raw_marks("ARTICLE", *said)
         head = "\n\n".join((HANDLING, f"Post metadata (JSON):\n{metadata}", f"Article ({form}):\n{begin}\n"))
-        note = placing.note(material.pictures)
-        return placing.joined((head, *article, f"\n{end}", f"\n\n{note}" if note else ""))
+        tail = [f"\n{end}"]
+        if note := placing.note(material.pictures):
+            tail.append(note)
+        if material.earlier is not None:
+            tail.append(f"Corrections of the earlier version (JSON):\n{raw_block('OLD CLAIMS', old_claims, *said)}")
+            tail.append(f"What has changed since the earlier version:\n{raw_block('DIFF', diff, *said)}")
+        return placing.joined((head, *article, "\n\n".join(tail)))
 
     def parse_submission(self, arguments: str) -> ClaimPayload:
         """Read the arguments of `submit_correction`. Raises: InvalidSubmission."""
         return parse_correction(arguments)
+
+    def decide(
+        self, name: str, arguments: str, text: str, old_claims: Sequence[PublishedClaim] = ()
+    ) -> ClaimPayload | UUID:
+        """Read a call to `submit_correction` or `retain_correction`. Raises: InvalidSubmission."""
+        if name == SUBMIT_CORRECTION.name:
+            return parse_correction(arguments)
+        if name == retaining.NAME and old_claims:
+            return retaining.parse_retained(arguments, text, old_claims)
+        raise InvalidSubmission("There is no function of this name.")
+
+    def kept(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
+        """The finding at its place in this text; it passes the mechanical gate again."""
+        return retaining.kept(claim, text)
 
     def anchor(self, claim: ClaimPayload, text: str) -> ClaimPayload:
         """Bring quote and context to the text's own plain words where possible."""
@@ -81,14 +115,24 @@ class FactCheck:
         """The mechanical gate; needs no model."""
         return anchoring.check(claim, text)
 
-    def review_brief(self, claim: ClaimPayload, text: str, pictures: Sequence[Picture] = ()) -> str:
-        """Handling note, the whole plain text and a list of its pictures between markers, the claim, the question."""
+    def review_brief(
+        self, claim: ClaimPayload, text: str, pictures: Sequence[Picture] = (), evidence: Sequence[Evidence] = ()
+    ) -> str:
+        """Handling note, the plain text, its pictures, the claim and what its sources say, and the question."""
         candidate = _json(claim.model_dump(mode="json"))
-        rows = placing.listed(pictures)
-        blocks = [HANDLING, f"Post (plain text):\n{raw_block('POST', text, candidate, rows)}"]
-        if rows:
-            blocks.append(f"Its pictures, not shown to you:\n{raw_block('PICTURES', rows, candidate, text)}")
-        return "\n\n".join((*blocks, f"Candidate correction (JSON):\n{candidate}", REVIEW_CLOSING))
+        shown = placing.listed(pictures)
+        sources = listed(evidence)
+        blocks = [HANDLING, f"Post (plain text):\n{raw_block('POST', text, candidate, shown, sources)}"]
+        if shown:
+            blocks.append(f"Its pictures, not shown to you:\n{raw_block('PICTURES', shown, candidate, text, sources)}")
+        blocks.append(f"Candidate correction (JSON):\n{candidate}")
+        if sources:
+            blocks.append(f"Its sources as we found them:\n{raw_block('SOURCES', sources, candidate, text, shown)}")
+        return "\n\n".join((*blocks, REVIEW_CLOSING))
+
+
+def _old(claim: PublishedClaim) -> Mapping[str, object]:
+    return {"id": str(claim.claim_id), **claim.payload.model_dump(mode="json")}
 
 
 def _json(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The one way a claim comes in: the tool `submit_correction`, read strictly, answered with what is wrong about it.
+"""The one way a new claim comes in: the tool `submit_correction`, read strictly, answered with what is wrong about it.
 
 What passes here goes into events and the database, so text that PostgreSQL cannot hold (NUL) is refused at this door.
 """
@@ -40,7 +40,8 @@ def _strings(**descriptions: str) -> dict[str, JsonValue]:
     return {name: {"type": "string", "description": text} for name, text in descriptions.items()}
 
 
-def _closed(properties: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def closed(properties: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """A strict object: every property is needed and no other allowed."""
     return {
         "type": "object",
         "properties": properties,
@@ -52,7 +53,7 @@ def _closed(properties: dict[str, JsonValue]) -> dict[str, JsonValue]:
 SUBMIT_CORRECTION = Tool(
     name="submit_correction",
     description="Hand in one statement of the post that is demonstrably wrong, as soon as its evidence is complete.",
-    parameters=_closed(
+    parameters=closed(
         {
             **_strings(
                 text="The wrong statement, copied word for word from the post, as plain text without Markdown.",
@@ -63,7 +64,7 @@ SUBMIT_CORRECTION = Tool(
             "sources": {
                 "type": "array",
                 "description": "At least one public page that contradicts the statement.",
-                "items": _closed(
+                "items": closed(
                     _strings(
                         url="Address of the page, http or https.",
                         title="Title of the page.",
@@ -81,8 +82,7 @@ def parse_correction(arguments: str) -> ClaimPayload:
     try:
         given = _Correction.model_validate_json(arguments)
     except ValidationError as error:
-        problems = error.errors(include_url=False, include_input=False, include_context=False)
-        reason = "; ".join(f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in problems)
+        reason = problems(error)
     else:
         return ClaimPayload(
             text=given.text,
@@ -92,3 +92,9 @@ def parse_correction(arguments: str) -> ClaimPayload:
             sources=tuple(Source(url=each.url, title=each.title, snippet=each.snippet) for each in given.sources),
         )
     raise InvalidSubmission(reason)
+
+
+def problems(error: ValidationError) -> str:
+    """What is wrong with arguments, for the model, without what it handed in."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in found)

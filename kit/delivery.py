@@ -1,7 +1,8 @@
 """The whole failure policy: what happens between a message's arrival and its acknowledgement.
 
 A message is acknowledged only after every fact its handler yielded is stored. So a crash at any line repeats work and
-loses none, and because facts have derived ids, repeated work changes nothing.
+loses none, and because facts have derived ids, repeated work changes nothing. A worker that the broker has not heard
+from for as long as its deadline stops, because by then another one does the same work.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import nats.errors
@@ -114,16 +116,20 @@ class Delivery:
         began = time.perf_counter()
         outcome = "ok"
         said = {"consumer": consumer.name, "sequence": sequence, "attempt": attempt}
-        heartbeat = _Heartbeat(message, (self._ack_wait_s or consumer.ack_wait_s) / 3)
+        lease = _Lease(self._bus, message, self._ack_wait_s or consumer.ack_wait_s)
         try:
             if attempt > consumer.attempts:
                 raise Reject(f"gave up after {consumer.attempts} attempts")
             envelope = decode(message.subject, message.data)
             said["correlation"] = str(envelope.correlation)
-            last = await self._run(handler, envelope, attempt, reply_to)
-            if consumer.answers and reply_to is not None and last is not None:
-                await self._bus.answer(reply_to, *last)
-            await message.ack()
+            async with lease.held():
+                last = await self._run(handler, envelope, attempt, reply_to)
+                if consumer.answers and reply_to is not None and last is not None:
+                    await self._bus.answer(reply_to, *last)
+                await message.ack()
+        except LeaseLost:
+            outcome = "lost"
+            log.warning("the broker has not heard from this worker, leaving the work to another", **said)
         except (Reject, Undecodable) as error:
             outcome = "dead"
             log.warning("message rejected", reason=str(error), **said)
@@ -149,7 +155,7 @@ class Delivery:
             else:
                 await _nak(message, delay_s)
         finally:
-            heartbeat.stop()
+            lease.let_go()
             self._telemetry.handled(consumer.name, outcome, time.perf_counter() - began)
         if outcome == "ok":
             log.info("handled", ms=round((time.perf_counter() - began) * 1e3, 2), **said)
@@ -215,29 +221,65 @@ class Delivery:
                 await self._bus.publish(event, correlation=envelope.correlation, cause=envelope.id)
 
 
-class _Heartbeat:
-    """Extends the acknowledgement deadline until stopped; costs nothing for handlers that finish early."""
+class LeaseLost(Exception):
+    """The broker has given the message to somebody else by now."""
 
-    def __init__(self, message: Msg, every_s: float) -> None:
+
+class _Lease:
+    """The right to work on a message: lasts as long as the broker confirms heartbeats, three to a deadline.
+
+    A deadline counts from when the heartbeat was sent, so it is never later than the broker's own. Costs nothing for
+    handlers that finish before their first heartbeat.
+    """
+
+    def __init__(self, bus: Bus, message: Msg, ack_wait_s: float) -> None:
+        self._bus = bus
         self._message = message
-        self._every_s = every_s
+        self._ack_wait_s = ack_wait_s
         self._loop = asyncio.get_running_loop()
+        self._until = self._loop.time() + ack_wait_s
+        self._held: asyncio.Timeout | None = None
         self._task: asyncio.Task[None] | None = None
-        self._timer = self._loop.call_later(every_s, self._begin)
+        self._timer = self._loop.call_later(ack_wait_s / 3, self._begin)
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Do the work inside; it is cancelled when the lease is lost. Raises: LeaseLost."""
+        held = asyncio.timeout_at(self._until)
+        try:
+            async with held:
+                self._held = held
+                yield
+        except Exception:
+            if held.expired():  # whatever the cancelled work made of it
+                raise LeaseLost from None
+            raise
+        finally:
+            self._held = None
+
+    def let_go(self) -> None:
+        """Send no more heartbeats."""
+        self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
 
     def _begin(self) -> None:
         self._task = self._loop.create_task(self._beat())
 
     async def _beat(self) -> None:
         while True:
+            address, answer = self._bus.inbox.expect(self._ack_wait_s)
+            answer.add_done_callback(partial(self._confirmed, self._loop.time()))
             with suppress(nats.errors.Error):
-                await self._message.in_progress()
-            await asyncio.sleep(self._every_s)
+                await self._bus.client.publish(self._message.reply, b"+WPI", reply=address)
+            await asyncio.sleep(self._ack_wait_s / 3)
 
-    def stop(self) -> None:
-        self._timer.cancel()
-        if self._task is not None:
-            self._task.cancel()
+    def _confirmed(self, sent_at: float, answer: asyncio.Future[Msg]) -> None:
+        if answer.cancelled() or answer.exception() is not None:
+            return
+        self._until = max(self._until, sent_at + self._ack_wait_s)
+        if self._held is not None and not self._held.expired():
+            self._held.reschedule(self._until)
 
 
 async def _nak(message: Msg, delay_s: float) -> None:

@@ -4,12 +4,13 @@ It reaches public addresses only, reads no more than it was told to, and never w
 all three.
 """
 
-from kit.web.door import Door, Fetched, Policy, Request
+from kit.web.door import CONTACT_URL, Door, Fetched, Policy, Request
 from kit.web.errors import ErrorKind, WebError
 from kit.web.resolve import Resolver, system_resolver
 from kit.web.url import Url, parse_url
 
 __all__ = [
+    "CONTACT_URL",
     "Door",
     "ErrorKind",
     "Fetched",

@@ -21,6 +21,9 @@ from kit.web.errors import WebError
 from kit.web.resolve import Resolver, system_resolver
 from kit.web.url import Url, parse_url
 
+CONTACT_URL: Final = "https://openerrata.com/"
+"""The project's own page, for operators who name none of their own; a host that is bothered finds the project there."""
+
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _KEEP_METHOD: Final = frozenset({307, 308})
 _STAY_WITH_ORIGIN: Final = frozenset({"authorization", "cookie"})

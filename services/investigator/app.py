@@ -6,27 +6,46 @@ from contracts.topology import INVESTIGATOR_INVESTIGATION_REQUESTED
 from kit.host import Host
 from kit.settings import load
 from kit.web import Door, Policy
+from kit.web.reading import Reader
 from services.investigator.adapters import Concluder, EventLog
 from services.investigator.handlers import Investigator
 from services.investigator.pictures import Pictures
+from services.investigator.reads import SqlReads
+from services.investigator.research import Lookups
 from services.investigator.settings import InvestigatorSettings
 
 
 async def build(host: Host) -> None:
     """Subscribe the handler and start the fold that concludes."""
     settings = load(InvestigatorSettings)
-    origins = [settings.picture_origin] if settings.picture_origin else []
-    door = Door(Policy(contact_url=settings.contact_url, exempt_origins=frozenset(origins)))
-    host.on_close(door.close)
+
+    def door(origin: str | None) -> Door:
+        exempt = frozenset([origin] if origin else [])
+        opened = Door(Policy(contact_url=settings.contact_url, exempt_origins=exempt))
+        host.on_close(opened.close)
+        return opened
+
     pictures = Pictures(
-        door,
+        door(settings.picture_origin),
         host.blobs,
         host.telemetry.registry,
         wanted=host.model.sees_pictures,
         within_s=settings.pictures_s,
     )
-    log = EventLog(host.bus, host.blobs, pictures)
-    investigator = Investigator(log, host.blobs, host.user_keys, host.model, host.clock, host.worker)
+    reads = SqlReads(host.database("reader"))
+    # A door of its own: an origin opened for pictures is none that a model may read.
+    lookups = Lookups(door(settings.page_origin), Reader(), reads, host.clock)
+    investigator = Investigator(
+        EventLog(host.bus, host.blobs, pictures),
+        host.blobs,
+        host.user_keys,
+        host.model,
+        host.clock,
+        host.worker,
+        priors=reads,
+        research=lookups,
+        limits=settings.limits,
+    )
     host.delivery.subscribe(
         INVESTIGATOR_INVESTIGATION_REQUESTED,
         investigator.on_investigation_requested,

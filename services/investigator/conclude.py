@@ -70,29 +70,24 @@ class Open:
         """The fact that ends this investigation, once everything it needs is there."""
         if self.over or self.drafted is None or self.started is None or self.request is None:
             return None
-        verdicts = [self.verdicts.get(claim_id) for claim_id in self.drafted.claim_ids]
-        for verdict in verdicts:
-            if isinstance(verdict, ClaimValidationFailed):
-                return InvestigationFailed(
-                    follows=self.last_failure,
-                    investigation_id=self.started.investigation_id,
-                    version_id=self.started.version_id,
-                    attempt=self.drafted.attempt,
-                    round=self.request.round,
-                    failure=verdict.failure,
-                    reason=f"validation: {verdict.reason}",
-                    status_code=verdict.status_code,
-                )
-        if any(verdict is None for verdict in verdicts):
+        kept = set(self.drafted.retained_ids)
+        before = [each for each in self.drafted.retained_ids if each not in self.drafted.claim_ids]
+        claims: list[PublishedClaim] = []
+        missing = False
+        for claim_id in (*before, *self.drafted.claim_ids):
+            verdict = self.verdicts.get(claim_id)
+            if claim_id in kept:
+                payload = self.retained.get(claim_id)
+                missing |= payload is None
+            elif isinstance(verdict, ClaimValidationFailed):
+                return self._failed(self.request, self.drafted, verdict)
+            else:
+                payload = verdict.payload if isinstance(verdict, ClaimApproved) else None
+                missing |= verdict is None
+            if payload is not None:
+                claims.append(PublishedClaim(claim_id=claim_id, payload=payload))
+        if missing:
             return None
-        if any(claim_id not in self.retained for claim_id in self.drafted.retained_ids):
-            return None
-        kept = [
-            PublishedClaim(claim_id=claim_id, payload=self.retained[claim_id]) for claim_id in self.drafted.retained_ids
-        ]
-        approved = [
-            PublishedClaim(claim_id=v.claim_id, payload=v.payload) for v in verdicts if isinstance(v, ClaimApproved)
-        ]
         return InvestigationCompleted(
             investigation_id=self.started.investigation_id,
             version_id=self.started.version_id,
@@ -100,5 +95,20 @@ class Open:
             analysis=self.started.analysis,
             attempt=self.drafted.attempt,
             model=self.drafted.model,
-            claims=(*kept, *approved),
+            claims=tuple(claims),
+        )
+
+    def _failed(
+        self, request: InvestigationRequested, drafted: InvestigationDrafted, verdict: ClaimValidationFailed
+    ) -> InvestigationFailed:
+        return InvestigationFailed(
+            follows=self.last_failure,
+            investigation_id=request.investigation_id,
+            version_id=request.version_id,
+            attempt=drafted.attempt,
+            round=request.round,
+            failure=verdict.failure,
+            fault=verdict.fault,
+            reason=f"validation: {verdict.reason}",
+            status_code=verdict.status_code,
         )

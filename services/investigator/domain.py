@@ -7,11 +7,14 @@ already in the log is never bought again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from contracts.v1 import (
     ClaimProposed,
+    ClaimRetained,
     Event,
     InvestigationCompleted,
     InvestigationDrafted,
@@ -20,10 +23,12 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import InvestigationInput, Prompt
+from contracts.v1.parts import InvestigationInput, Prompt, PublishedClaim
 
-MAX_ATTEMPTS = 4
-RETRY_BASE_S = 10.0
+MAX_ATTEMPTS: Final = 4
+RETRY_BASE_S: Final = 10.0
+RETRY_MAX_S: Final = 900.0
+"""However long a provider asks to be left alone; a reader waits, and a reader's key lives for half an hour."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,35 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Prior:
+    """The newest complete investigation of another version of the post whose text its site vouched for."""
+
+    investigation_id: UUID
+    text: str
+    claims: tuple[PublishedClaim, ...]
+
+
+@dataclass(frozen=True)
+class AuthorPost:
+    """Another post by the same author, as it was last seen here.
+
+    Shapes: `claims` is None where that version was not investigated; `verified`: its site vouched for the text.
+    """
+
+    author: str
+    url: str
+    first_seen_at: datetime
+    verified: bool
+    beginning: str
+    claims: tuple[PublishedClaim, ...] | None
+
+
+@dataclass(frozen=True)
 class Run:
-    """Start attempt number `attempt`; `input` and `prompt` are those of earlier attempts, if there were any."""
+    """Start attempt number `attempt`; `input` and `prompt` are those of earlier attempts, if there were any.
+
+    Shapes: `proposed` and `retained` are this round's claims that earlier attempts told of, with their place.
+    """
 
     attempt: int
     attempt_of_round: int
@@ -46,6 +78,7 @@ class Run:
     input: InvestigationInput | None
     prompt: Prompt | None
     proposed: dict[UUID, int]
+    retained: dict[UUID, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,18 +119,21 @@ def plan(request: InvestigationRequested, history: Sequence[Entry]) -> Step:
     taken: InvestigationInput | None = None
     prompt: Prompt | None = None
     proposed: dict[UUID, int] = {}
+    retained: dict[UUID, int] = {}
     for entry in history:
         event = entry.event
         last[type(event)] = entry.sequence
         if isinstance(event, InvestigationRequested):
             if event.round > round_:
-                round_, over, attempts_before, proposed = event.round, False, attempts, {}
+                round_, over, attempts_before, proposed, retained = event.round, False, attempts, {}, {}
         elif isinstance(event, InvestigationStarted):
             attempts, taken, prompt = max(attempts, event.attempt), event.input, event.prompt
         elif isinstance(event, InvestigationDrafted):
             drafted_attempt = max(drafted_attempt, event.attempt)
         elif isinstance(event, ClaimProposed) and event.round == round_:
             proposed.setdefault(event.claim_id, event.ordinal)
+        elif isinstance(event, ClaimRetained) and event.round == round_:
+            retained.setdefault(event.claim_id, event.ordinal)
         elif isinstance(event, InvestigationCompleted | InvestigationFailed):
             over = True
     if round_ < request.round:
@@ -116,14 +152,15 @@ def plan(request: InvestigationRequested, history: Sequence[Entry]) -> Step:
         input=taken,
         prompt=prompt,
         proposed=proposed,
+        retained=retained,
     )
 
 
-def next_step(run: Run, failure: FailureClass) -> float | None:
+def next_step(run: Run, failure: FailureClass, retry_after_s: float | None = None) -> float | None:
     """Seconds until the next attempt after this failure, None if the investigation ends with it.
 
-    Units: 10, 20, 40 seconds. Source: specification 3.7.
+    Units: 10, 20, 40 seconds, or as long as the provider asked for if that is longer. Source: specification 3.7.
     """
     if failure != "TRANSIENT" or run.attempt_of_round >= MAX_ATTEMPTS:
         return None
-    return RETRY_BASE_S * 2.0 ** (run.attempt_of_round - 1)
+    return max(RETRY_BASE_S * 2.0 ** (run.attempt_of_round - 1), min(retry_after_s or 0.0, RETRY_MAX_S))

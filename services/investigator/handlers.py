@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from pydantic import SecretStr
 
 from analyses import analysis
-from analyses.base import Analysis, Material
+from analyses.base import Analysis, Earlier, Material, Rejection
 from contracts.v1 import (
     ClaimProposed,
+    ClaimRetained,
     Event,
     InvestigationDrafted,
     InvestigationFailed,
@@ -22,19 +25,25 @@ from contracts.v1 import (
 )
 from contracts.v1.ids import claim_id
 from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import InvestigationInput, Picture
+from contracts.v1.parts import InvestigationInput, Picture, TextRef
 from kit.clock import Clock
 from kit.errors import Reject, Retry
 from services.investigator.domain import GiveUp, NotYet, Run, Step, first, next_step, plan
+from services.investigator.earlier import with_earlier
 from services.investigator.ports import (
+    KEY_UNUSABLE,
     Blobs,
     Finished,
     Image,
     InvestigationBrief,
     Keys,
+    Limits,
     Log,
     Model,
     ModelError,
+    Priors,
+    Research,
+    Retention,
     Submission,
 )
 
@@ -44,13 +53,28 @@ LOG_LAG_S = 0.2
 class Investigator:
     """Runs the model over versions."""
 
-    def __init__(self, log: Log, blobs: Blobs, keys: Keys, model: Model, clock: Clock, worker: str) -> None:
+    def __init__(
+        self,
+        log: Log,
+        blobs: Blobs,
+        keys: Keys,
+        model: Model,
+        clock: Clock,
+        worker: str,
+        *,
+        priors: Priors,
+        research: Research,
+        limits: Limits,
+    ) -> None:
         self._log = log
         self._blobs = blobs
         self._keys = keys
         self._model = model
         self._clock = clock
         self._worker = worker
+        self._priors = priors
+        self._research = research
+        self._limits = limits
 
     async def on_investigation_requested(self, event: InvestigationRequested, attempt: int) -> AsyncIterator[Event]:
         """Do what the history says is left to do."""
@@ -59,13 +83,11 @@ class Investigator:
         if isinstance(step, NotYet):
             raise Retry(LOG_LAG_S, "the log does not show the request yet")
         if isinstance(step, GiveUp):
-            yield self._failed(event, step.attempt, step.follows_failure, "TRANSIENT", "every attempt was cut short")
+            yield self._ended(event, step.attempt, step.follows_failure, "TRANSIENT", "every attempt was cut short")
         if not isinstance(step, Run):
             return
-        taken = step.input or await self._log.snapshot(event.version_id)
-        if taken is None:
-            raise Reject(f"version {event.version_id} is not in the log")
         kind = analysis(event.analysis)
+        taken = step.input or await self._look(event)
         yield InvestigationStarted(
             follows=step.follows_start,
             investigation_id=event.investigation_id,
@@ -75,7 +97,7 @@ class Investigator:
             attempt=step.attempt,
             worker=self._worker,
             input=taken,
-            prompt=kind.prompt,
+            prompt=kind.prompt if taken.parent_investigation_id is None else kind.update_prompt,
             model=self._model.name,
             key_source=event.key_source,
         )
@@ -83,11 +105,10 @@ class Investigator:
             async for fact in self._investigate(event, step, kind, taken):
                 yield fact
         except ModelError as error:
-            delay_s = next_step(step, error.failure)
+            delay_s = next_step(step, error.failure, error.retry_after_s)
+            transcript = await self._kept(error)
             if delay_s is None:
-                yield self._failed(
-                    event, step.attempt, step.follows_failure, error.failure, error.reason, error.status_code
-                )
+                yield self._failed(event, step, error, transcript)
                 return
             yield InvestigationRetryScheduled(
                 investigation_id=event.investigation_id,
@@ -95,6 +116,9 @@ class Investigator:
                 failure=error.failure,
                 reason=error.reason,
                 status_code=error.status_code,
+                error_name=error.name,
+                usage=error.usage,
+                transcript=transcript,
                 retry_at=self._clock.now() + timedelta(seconds=delay_s),
             )
             raise Retry(delay_s, error.reason) from error
@@ -104,15 +128,79 @@ class Investigator:
         history = await self._log.history(event.investigation_id)
         last = max((entry.sequence for entry in history if isinstance(entry.event, InvestigationFailed)), default=0)
         attempts = sum(isinstance(entry.event, InvestigationStarted) for entry in history)
-        yield self._failed(event, attempts, last, "NON_RETRYABLE", reason)
+        yield self._ended(event, attempts, last, "NON_RETRYABLE", reason)
+
+    async def _look(self, event: InvestigationRequested) -> InvestigationInput:
+        """What this run and its later attempts look at, and what was found in an earlier version of it."""
+        taken, prior = await asyncio.gather(
+            self._log.snapshot(event.version_id),
+            self._priors.prior(event.post_id, event.version_id, event.analysis),
+        )
+        if taken is None:
+            raise Reject(f"version {event.version_id} is not in the log")
+        return await with_earlier(taken, prior, self._blobs)
 
     async def _investigate(
         self, event: InvestigationRequested, run: Run, kind: Analysis, taken: InvestigationInput
     ) -> AsyncIterator[Event]:
-        text, markdown = await asyncio.gather(
-            self._blobs.get_text(taken.content),
-            self._blobs.get_text(taken.markdown) if taken.markdown else _nothing(),
+        brief = await self._brief(event, kind, taken)
+        old = {claim.claim_id: claim.payload for claim in taken.old_claims}
+        named: dict[UUID, None] = {}
+        retained: list[UUID] = []
+        async with aclosing(self._model.investigate(brief, key=await self._key(event))) as outcomes:
+            async for item in outcomes:
+                match item:
+                    case Submission():
+                        payload = kind.anchor(item.claim, brief.text)
+                        claim = claim_id(event.investigation_id, payload.text, payload.context)
+                        if claim not in named and claim not in run.proposed:
+                            yield ClaimProposed(
+                                investigation_id=event.investigation_id,
+                                claim_id=claim,
+                                round=event.round,
+                                version_id=event.version_id,
+                                analysis=event.analysis,
+                                attempt=run.attempt,
+                                ordinal=len(named),
+                                payload=payload,
+                            )
+                        named[claim] = None
+                    case Retention():
+                        here = kind.kept(old[item.claim_id], brief.text)
+                        assert not isinstance(here, Rejection), "decide refuses what cannot be kept"
+                        claim = claim_id(event.investigation_id, here.text, here.context)
+                        # What was handed in as new in this round is judged as new, whatever is said about it later.
+                        if claim not in named and claim not in run.proposed:
+                            if claim not in run.retained:
+                                yield ClaimRetained(
+                                    investigation_id=event.investigation_id,
+                                    claim_id=claim,
+                                    round=event.round,
+                                    retained_from=item.claim_id,
+                                    ordinal=len(named),
+                                    payload=here,
+                                )
+                            retained.append(claim)
+                        named[claim] = None
+                    case Finished():
+                        yield InvestigationDrafted(
+                            follows=run.follows_draft,
+                            investigation_id=event.investigation_id,
+                            attempt=run.attempt,
+                            claim_ids=tuple(named),
+                            retained_ids=tuple(retained),
+                            model=item.model,
+                            usage=item.usage,
+                            transcript=await self._blobs.put_text(item.transcript.decode()),
+                        )
+
+    async def _brief(
+        self, event: InvestigationRequested, kind: Analysis, taken: InvestigationInput
+    ) -> InvestigationBrief:
+        text, markdown, diff = await asyncio.gather(
+            self._blobs.get_text(taken.content), self._text(taken.markdown), self._text(taken.content_diff)
         )
+        is_update = taken.parent_investigation_id is not None
         material = Material(
             platform=taken.platform,
             url=taken.url,
@@ -120,44 +208,24 @@ class Investigator:
             markdown=markdown,
             author_name=taken.author_name,
             published_at=taken.published_at,
+            has_video=taken.has_video,
             image_marker=taken.image_marker,
             pictures=taken.pictures,
+            earlier=Earlier(taken.old_claims, diff or "") if is_update else None,
         )
-        brief = InvestigationBrief(
-            instructions=kind.prompt.text,
+        return InvestigationBrief(
+            instructions=(kind.update_prompt if is_update else kind.prompt).text,
             parts=tuple(await asyncio.gather(*map(self._part, kind.brief(material)))),
             text=text,
-            tools=kind.tools,
-            parse=kind.parse_submission,
+            tools=kind.update_tools(taken.old_claims),
+            decide=partial(kind.decide, text=text, old_claims=taken.old_claims),
+            research=self._research.calls(event.post_id, event.analysis),
+            old_claims={claim.claim_id: claim.payload.text for claim in taken.old_claims},
+            limits=self._limits,
         )
-        submitted: dict[UUID, None] = {}
-        async for item in self._model.investigate(brief, key=await self._key(event)):
-            match item:
-                case Submission():
-                    payload = kind.anchor(item.claim, text)
-                    claim = claim_id(event.investigation_id, payload.text, payload.context)
-                    if claim not in submitted and claim not in run.proposed:
-                        yield ClaimProposed(
-                            investigation_id=event.investigation_id,
-                            claim_id=claim,
-                            round=event.round,
-                            version_id=event.version_id,
-                            analysis=event.analysis,
-                            attempt=run.attempt,
-                            ordinal=len(submitted),
-                            payload=payload,
-                        )
-                    submitted[claim] = None
-                case Finished():
-                    yield InvestigationDrafted(
-                        follows=run.follows_draft,
-                        investigation_id=event.investigation_id,
-                        attempt=run.attempt,
-                        claim_ids=tuple(submitted),
-                        model=item.model,
-                        usage=item.usage,
-                        transcript=await self._blobs.put_text(item.transcript.decode()),
-                    )
+
+    async def _text(self, ref: TextRef | None) -> str | None:
+        return None if ref is None else await self._blobs.get_text(ref)
 
     async def _part(self, part: str | Picture) -> str | Image:
         if isinstance(part, str):
@@ -171,16 +239,27 @@ class Investigator:
         try:
             return SecretStr(await self._keys.open(event.investigation_id))
         except LookupError as error:
-            raise ModelError("NON_RETRYABLE", str(error), name="UserKeyUnusable") from error
+            raise ModelError("NON_RETRYABLE", str(error), name=KEY_UNUSABLE) from error
+
+    async def _kept(self, error: ModelError) -> TextRef | None:
+        """What was exchanged before the failure, which has been paid for and may be looked at."""
+        return None if error.transcript is None else await self._blobs.put_text(error.transcript.decode())
 
     def _failed(
-        self,
-        event: InvestigationRequested,
-        attempt: int,
-        follows: int,
-        failure: FailureClass,
-        reason: str,
-        status_code: int | None = None,
+        self, event: InvestigationRequested, run: Run, error: ModelError, transcript: TextRef | None
+    ) -> InvestigationFailed:
+        return self._ended(event, run.attempt, run.follows_failure, error.failure, error.reason).model_copy(
+            update={
+                "fault": "USER_KEY" if event.key_source == "USER" and error.about_the_key else "RUN",
+                "status_code": error.status_code,
+                "error_name": error.name,
+                "usage": error.usage,
+                "transcript": transcript,
+            }
+        )
+
+    def _ended(
+        self, event: InvestigationRequested, attempt: int, follows: int, failure: FailureClass, reason: str
     ) -> InvestigationFailed:
         return InvestigationFailed(
             follows=follows,
@@ -190,9 +269,4 @@ class Investigator:
             round=event.round,
             failure=failure,
             reason=reason,
-            status_code=status_code,
         )
-
-
-async def _nothing() -> None:
-    return None

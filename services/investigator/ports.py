@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
 from contracts.v1.parts import InvestigationInput, TextRef
-from kit.models.base import Finished, Image, InvestigationBrief, Model, ModelError, Submission
-from services.investigator.domain import Entry
+from kit.models.base import (
+    KEY_UNUSABLE,
+    Finished,
+    Image,
+    InvestigationBrief,
+    Limits,
+    Model,
+    ModelError,
+    Retention,
+    Submission,
+)
+from services.investigator.domain import Entry, Prior
 
 
 class Log(Protocol):
@@ -20,6 +30,22 @@ class Log(Protocol):
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
         """What is to be investigated, as the log knows the version now; None if it does not know it."""
+        ...
+
+
+class Priors(Protocol):
+    """What was found before."""
+
+    async def prior(self, post_id: UUID, version_id: UUID, analysis: str) -> Prior | None:
+        """The newest complete result on another version, if its text was verified. Raises: Retry."""
+        ...
+
+
+class Research(Protocol):
+    """What a model may look up."""
+
+    def calls(self, post_id: UUID, analysis: str) -> Mapping[str, Callable[[str], Awaitable[str]]]:
+        """The answer to each research tool's arguments, by the tool's name; answering never raises."""
         ...
 
 
@@ -47,4 +73,19 @@ class Keys(Protocol):
         ...
 
 
-__all__ = ["Blobs", "Finished", "Image", "InvestigationBrief", "Keys", "Log", "Model", "ModelError", "Submission"]
+__all__ = [
+    "KEY_UNUSABLE",
+    "Blobs",
+    "Finished",
+    "Image",
+    "InvestigationBrief",
+    "Keys",
+    "Limits",
+    "Log",
+    "Model",
+    "ModelError",
+    "Priors",
+    "Research",
+    "Retention",
+    "Submission",
+]

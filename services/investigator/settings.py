@@ -1,9 +1,15 @@
-"""How many investigations one process runs at once, and how it fetches pictures."""
+"""How many investigations one process runs at once, where each is cut off, and how it goes out to the web."""
 
 from __future__ import annotations
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from kit.models.base import Limits
+from kit.web import CONTACT_URL
+
+MICRO_PER_USD = 1_000_000
+_ORIGIN = "^https?://[^/@]+$"
 
 
 class InvestigatorSettings(BaseSettings):
@@ -12,13 +18,27 @@ class InvestigatorSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_INVESTIGATOR_", frozen=True, extra="ignore")
 
     slots: int = Field(default=8, ge=1, description="investigations at once in this process")
+    max_rounds: int = Field(default=150, ge=1, description="answers of the model in one run")
+    max_tokens: int | None = Field(default=None, ge=1, description="tokens of one run, in and out together")
+    max_cost_usd: float | None = Field(default=None, gt=0, description="money one run may cost")
     contact_url: str = Field(
-        default="",
-        description="where picture hosts can reach the operator, part of the User-Agent; Wikimedia asks for one",
+        default=CONTACT_URL,
+        description="where hosts of pages and pictures can reach the operator, part of the User-Agent",
     )
     pictures_s: float = Field(default=20.0, gt=0, description="longest wait for all pictures of a post together")
     picture_origin: str | None = Field(
         default=None,
-        pattern="^https?://[^/@]+$",
+        pattern=_ORIGIN,
         description="one origin whose pictures are fetched though it may be private",
     )
+    page_origin: str | None = Field(
+        default=None,
+        pattern=_ORIGIN,
+        description="one origin whose pages the model may read though it may be private",
+    )
+
+    @property
+    def limits(self) -> Limits:
+        """Where a run is cut off."""
+        cost = None if self.max_cost_usd is None else round(self.max_cost_usd * MICRO_PER_USD)
+        return Limits(rounds=self.max_rounds, tokens=self.max_tokens, cost_micro_usd=cost)

@@ -71,6 +71,7 @@ def look(facts: Sequence[VersionEvent]) -> Seen | None:
             url=newest.url,
             author_name=newest.author.display_name if newest.author else None,
             published_at=_moment_or_none(published),
+            has_video=newest.metadata.get("media_state") == "has_video" or newest.metadata.get("has_video") is True,
             content=registered.content,
         ),
         base_url=registered.sighting.url,

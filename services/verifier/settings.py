@@ -5,6 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from kit.web import CONTACT_URL
+
 _WEB = "^https?://[^/@]+(/|$)"
 
 
@@ -27,7 +29,8 @@ class VerifierSettings(BaseSettings):
         description="origin to ask for Substack posts instead of https://{publication}.substack.com; may be private",
     )
     contact_url: str = Field(
-        default="", description="where sites can reach the operator, part of the User-Agent; Wikimedia asks for one"
+        default=CONTACT_URL,
+        description="where sites can reach the operator, part of the User-Agent; Wikimedia asks for one",
     )
     slots: int = Field(default=16, ge=1, description="observations handled at once in this process")
     timeout_s: float = Field(default=5.0, gt=0, description="longest wait for one answer of a site")

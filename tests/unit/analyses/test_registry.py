@@ -18,7 +18,11 @@ RELEASED = json.loads((Path(__file__).parent / "released_prompts.json").read_tex
 
 
 def prompts() -> list[tuple[str, str, str]]:
-    return [(p.version, p.text, p.sha256) for each in ANALYSES for p in (each.prompt, each.review_prompt)]
+    return [
+        (p.version, p.text, p.sha256)
+        for each in ANALYSES
+        for p in (each.prompt, each.update_prompt, each.review_prompt)
+    ]
 
 
 @pytest.mark.requirement("2.12-02")

@@ -108,7 +108,24 @@ def test_the_first_verdict_on_a_claim_counts() -> None:
 
 
 @pytest.mark.requirement("2.4.3-06")
-def test_retained_findings_come_first_and_others_of_the_earlier_version_are_gone() -> None:
+def test_kept_and_new_findings_stand_in_the_order_in_which_the_model_named_them() -> None:
+    kept = (CLAIMS[0], CLAIMS[2])
+    draft = drafted(1, (CLAIMS[3], CLAIMS[2], CLAIMS[1], CLAIMS[0]), retained_ids=kept)
+    facts = [requested(), started(), retained(QUOTES[2]), approved(QUOTES[3]), approved(QUOTES[1]), draft]
+    assert decided(*facts) is None, "a kept finding is not known yet"
+    assert texts_of(decided(*facts, retained(QUOTES[0]))) == [QUOTES[3], QUOTES[2], QUOTES[1], QUOTES[0]]
+
+
+@pytest.mark.requirement("3.7-07")
+def test_a_readers_key_that_fails_in_review_is_the_readers_fault() -> None:
+    refused = validation_failed(QUOTES[0], failure="NON_RETRYABLE", status_code=401, fault="USER_KEY")
+    end = decided(requested(key_source="USER"), started(), drafted(1, CLAIMS[:1]), refused)
+    assert isinstance(end, InvestigationFailed)
+    assert end.fault == "USER_KEY"
+
+
+@pytest.mark.requirement("2.4.3-06")
+def test_in_older_drafts_retained_findings_come_first_and_others_of_the_earlier_version_are_gone() -> None:
     draft = drafted(1, CLAIMS[:1], retained_ids=(CLAIMS[1],))
     end = decided(requested(), started(), retained(QUOTES[1]), retained(QUOTES[2]), approved(QUOTES[0]), draft)
     assert texts_of(end) == [QUOTES[1], QUOTES[0]]

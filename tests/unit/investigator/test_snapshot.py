@@ -11,10 +11,9 @@ from contracts.v1.parts import ImageOccurrence, InvestigationInput, PostRef, Tex
 from contracts.v1.version import VersionEvent
 from kit.blobs import BlobMissing
 from platforms.markdown import RENDERER_VERSION
-from services.investigator.handlers import Investigator
 from services.investigator.snapshot import THREAD_FROM, look, with_markdown
 from tests.support.factories import QUOTE, TEXT, VERSION_ID, requested, text_ref
-from tests.support.fakes import MemoryKeys, MemoryLog, MemoryTexts, ScriptedModel, StillClock, handled, transient
+from tests.support.fakes import MemoryLog, MemoryTexts, ScriptedModel, handled, investigator_over, transient
 from tests.support.versions import later, registered, sighting
 
 SITE_HTML = f"<h2>Some history.</h2><p>{TEXT.removeprefix('Some history. ')}</p>"
@@ -126,7 +125,7 @@ async def test_the_first_attempt_freezes_markdown_and_later_ones_use_it() -> Non
     texts = MemoryTexts(inline_bytes=20)
     log = VersionLog(texts, registered(sighting(site=SITE_HTML), "SERVER_VERIFIED"))
     model = ScriptedModel(([transient()], []))
-    investigator = Investigator(log, texts, MemoryKeys(), model, StillClock(), "worker-1")
+    investigator = investigator_over(log, texts, model)
     await handled(investigator.on_investigation_requested(requested(), 1), log)
     log.facts.append(later(VersionSeen, sighting(2, site=f"<p>{TEXT}</p>"), "SERVER_VERIFIED"))
     await handled(investigator.on_investigation_requested(requested(), 2), log)
@@ -144,7 +143,7 @@ async def test_the_model_reads_plain_text_where_there_is_no_html() -> None:
     texts = MemoryTexts()
     log = VersionLog(texts, registered(sighting(), post=PostRef(platform="X", external_id="1")))
     model = ScriptedModel(([],))
-    investigator = Investigator(log, texts, MemoryKeys(), model, StillClock(), "worker-1")
+    investigator = investigator_over(log, texts, model)
     await handled(investigator.on_investigation_requested(requested(), 1), log)
     said = "".join(part for part in model.briefs[0].parts if isinstance(part, str))
     assert TEXT in said

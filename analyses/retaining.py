@@ -1,0 +1,65 @@
+"""The one way a finding of an earlier version is kept: by its id, and only if its words still stand in the text.
+
+A finding was validated with the words it quotes. Kept although its author has changed them, it would underline what
+was never judged; so it passes the same mechanical gate again, and a changed sentence needs a new correction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+from analyses.anchoring import anchor, check
+from analyses.base import InvalidSubmission, Rejection, Tool
+from analyses.submission import closed, problems
+from contracts.v1.parts import ClaimPayload, PublishedClaim
+
+NAME: Final = "retain_correction"
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    id: UUID
+
+
+def retain_correction(old_claims: Sequence[PublishedClaim]) -> Tool:
+    """The tool that keeps one of these."""
+    ids: list[JsonValue] = [str(claim.claim_id) for claim in old_claims]
+    return Tool(
+        name=NAME,
+        description="Keep one correction of the earlier version, unchanged: it is still right and its words still "
+        "stand in the post. Call it once for each that is kept.",
+        parameters=closed(
+            {"id": {"type": "string", "enum": ids, "description": "The id of the correction in oldClaims."}}
+        ),
+    )
+
+
+def parse_retained(arguments: str, text: str, old_claims: Sequence[PublishedClaim]) -> UUID:
+    """Read the arguments of `retain_correction`. Raises: InvalidSubmission: unknown, or no longer in the text."""
+    try:
+        wanted = _Arguments.model_validate_json(arguments).id
+    except ValidationError as error:
+        reason = problems(error)
+    else:
+        old = next((claim for claim in old_claims if claim.claim_id == wanted), None)
+        if old is None:
+            reason = "id: there is no correction with this id in oldClaims."
+        elif isinstance(kept(old.payload, text), Rejection):
+            reason = (
+                "The words of this correction are not in the post any more, or not at one place alone. If what the "
+                "post says now is still wrong, hand it in with submit_correction; if not, leave it out."
+            )
+        else:
+            return wanted
+    raise InvalidSubmission(reason)
+
+
+def kept(claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
+    """The finding at its place in this text, or why it has none."""
+    here = anchor(claim, text)
+    return check(here, text) or here

@@ -1,0 +1,119 @@
+"""What the investigator reads of the past: an earlier version's result, and the author's other posts.
+
+The read model may lag by a moment or be away for minutes. A run that took its absence for "there was nothing before"
+would drop findings that readers have been shown, so a run waits for it; a model's question does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import structlog
+from sqlalchemy import text
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from contracts.v1.parts import ClaimPayload, PublishedClaim
+from kit.database import Database
+from kit.errors import Retry
+from services.investigator.domain import AuthorPost, Prior
+
+PATIENCE_S: Final = 60.0
+TRY_AGAIN_S: Final = 1.0
+BEGINNING_CHARACTERS: Final = 400
+UNAVAILABLE: Final = (OperationalError, InterfaceError, PoolTimeout)
+
+_PRIOR: Final = text("""
+    SELECT p.investigation_id, d.claims, b.content_text
+    FROM post_prior p
+    JOIN investigation_doc d ON d.investigation_id = p.investigation_id
+    JOIN post_version v ON v.id = p.post_version_id
+    JOIN content_blob b ON b.content_hash = v.content_hash
+    WHERE p.post_id = :post AND p.analysis = :analysis AND p.post_version_id <> :version
+""")
+
+_BY_AUTHOR: Final = text("""
+    WITH other AS MATERIALIZED (
+        SELECT p.id, p.url, p.created_at, a.display_name
+        FROM post me
+        JOIN author a ON a.id = me.author_id
+        JOIN post p ON p.author_id = me.author_id AND p.id <> me.id
+        WHERE me.id = :post
+        ORDER BY p.created_at DESC, p.id
+        LIMIT :most
+    )
+    SELECT o.display_name AS author, o.url, o.created_at AS first_seen_at, v.server_verified_at IS NOT NULL AS verified,
+           left(b.content_text, :characters) AS beginning, d.claims
+    FROM other o
+    JOIN LATERAL (
+        SELECT id, content_hash, server_verified_at FROM post_version
+        WHERE post_id = o.id ORDER BY last_seen_at DESC, id DESC LIMIT 1
+    ) v ON true
+    JOIN content_blob b ON b.content_hash = v.content_hash
+    LEFT JOIN investigation_doc d ON d.post_version_id = v.id AND d.analysis = :analysis
+    ORDER BY o.created_at DESC, o.id
+""")
+
+log = structlog.get_logger(__name__)
+
+
+class Unavailable(Exception):
+    """The read model does not answer now."""
+
+
+class SqlReads:
+    """The read model, in the role that cannot write."""
+
+    def __init__(self, database: Database, *, patience_s: float = PATIENCE_S) -> None:
+        self._database = database
+        self._patience_s = patience_s
+
+    async def prior(self, post_id: UUID, version_id: UUID, analysis: str) -> Prior | None:
+        """The newest complete result on another version, if its text was verified. Raises: Retry."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._patience_s
+        while True:
+            try:
+                found = await self._rows(_PRIOR, post=post_id, version=version_id, analysis=analysis)
+            except Unavailable as error:
+                if loop.time() >= deadline:
+                    raise Retry(self._patience_s, str(error)) from error
+                log.warning("read model does not answer, trying again", error=str(error))
+                await asyncio.sleep(TRY_AGAIN_S)
+            else:
+                row = next(iter(found), None)
+                return None if row is None else Prior(row["investigation_id"], row["content_text"], _claims(row))
+
+    async def by_same_author(self, post_id: UUID, analysis: str, most: int) -> Sequence[AuthorPost]:
+        """Other posts by the author, newest first; empty where the author is not known. Raises: Unavailable."""
+        found = await self._rows(
+            _BY_AUTHOR, post=post_id, analysis=analysis, most=most, characters=BEGINNING_CHARACTERS
+        )
+        return [
+            AuthorPost(
+                author=row["author"],
+                url=row["url"],
+                first_seen_at=row["first_seen_at"],
+                verified=row["verified"],
+                beginning=row["beginning"],
+                claims=None if row["claims"] is None else _claims(row),
+            )
+            for row in found
+        ]
+
+    async def _rows(self, query: Any, **values: Any) -> Sequence[Mapping[str, Any]]:
+        try:
+            async with self._database.connect() as connection:
+                return [dict(row) for row in (await connection.execute(query, values)).mappings()]
+        except UNAVAILABLE as error:
+            raise Unavailable(f"database: {type(error).__name__}") from error
+
+
+def _claims(row: Mapping[str, Any]) -> tuple[PublishedClaim, ...]:
+    return tuple(
+        PublishedClaim(claim_id=UUID(claim["id"]), payload=ClaimPayload.model_validate(claim))
+        for claim in row["claims"]
+    )

@@ -1,0 +1,148 @@
+"""A worker that is not heard from for a while keeps its runs; one that is not heard from for too long loses them.
+
+A run that is taken over is paid for twice, so the first is worth as much as the second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+
+from contracts.topology import ERRATA, INVESTIGATOR_INVESTIGATION_REQUESTED, Consumer
+from contracts.v1 import Event, InvestigationRequested, InvestigationRetryScheduled
+from kit import topology
+from kit.bus import Bus, connect
+from kit.delivery import Delivery
+from kit.embedded import EmbeddedStack
+from kit.telemetry import Telemetry
+from tests.support.factories import NOW, requested
+from tests.support.line import Fault, Line
+from tests.support.servers import nats_server
+from tests.support.system import until
+
+RUNS = 10
+WITHIN_S = 60.0
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmbeddedStack]:
+    with nats_server(tmp_path) as running:
+        yield running
+
+
+@dataclass
+class Runs:
+    """Long runs of one worker: each lasts until it is told to end. Money is spent when one begins."""
+
+    begun: list[UUID] = field(default_factory=list)
+    ended: list[UUID] = field(default_factory=list)
+    aborted: list[UUID] = field(default_factory=list)
+    finish: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def handle(self, event: InvestigationRequested, attempt: int) -> AsyncIterator[Event]:
+        self.begun.append(event.investigation_id)
+        try:
+            await self.finish.wait()
+        except asyncio.CancelledError:
+            self.aborted.append(event.investigation_id)
+            raise
+        self.ended.append(event.investigation_id)
+        yield InvestigationRetryScheduled(
+            investigation_id=event.investigation_id, attempt=attempt, failure="TRANSIENT", reason="done", retry_at=NOW
+        )
+
+
+@asynccontextmanager
+async def worker(url: str, consumer: Consumer) -> AsyncIterator[Runs]:
+    """A process with room for all runs."""
+    async with connect(url, name="worker", graceful_timeout_s=1.0) as bus:
+        runs = Runs()
+        delivery = Delivery(bus, Telemetry())
+        delivery.subscribe(consumer, runs.handle)
+        await delivery.start()
+        yield runs
+
+
+async def asked(bus: Bus, consumer: Consumer) -> set[UUID]:
+    """Ask for ten runs."""
+    await topology.apply(bus)
+    await bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(consumer))
+    wanted = [uuid4() for _ in range(RUNS)]
+    for investigation in wanted:
+        await bus.publish(requested(investigation_id=investigation), correlation=uuid4())
+    return set(wanted)
+
+
+async def holds(condition: Callable[[], bool], what: str, *, within_s: float = WITHIN_S) -> None:
+    """Wait until it does."""
+
+    async def asked() -> bool:
+        return condition()
+
+    await until(asked, what, within_s=within_s)
+
+
+async def passed(seconds: float) -> None:
+    """Let time pass: the silence itself is what is tested."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    await holds(lambda: loop.time() >= end, "time passes", within_s=seconds + WITHIN_S)
+
+
+@pytest.mark.requirement("2.6-15")
+@pytest.mark.parametrize("fault", ["silent", "cut"])
+async def test_ten_long_runs_whose_heartbeats_are_lost_for_five_seconds_run_once(
+    server: EmbeddedStack, fault: Fault
+) -> None:
+    """Heartbeats are sent every 3 s; the runs last beyond the deadline that they would have had without them."""
+    consumer = replace(INVESTIGATOR_INVESTIGATION_REQUESTED, slots=RUNS, ack_wait_s=9.0)
+    async with connect(server.endpoints.nats_url, name="test") as bus, Line(server.endpoints.nats_url) as line:
+        wanted = await asked(bus, consumer)
+        async with worker(line.url, consumer) as far:
+            await holds(lambda: len(far.begun) == RUNS, "all runs begin")
+            async with worker(server.endpoints.nats_url, consumer) as idle:
+                await passed(1.0)
+                line.fail(fault)
+                await passed(5.0)
+                line.heal()
+                await passed(9.0)
+                far.finish.set()
+                await holds(lambda: len(far.ended) == RUNS, "all runs end")
+                await until(lambda: settled(bus, consumer), "all are acknowledged", within_s=WITHIN_S)
+                assert (set(far.ended), far.aborted, len(far.begun)) == (wanted, [], RUNS)
+                assert idle.begun == [], "a run was paid for twice"
+
+
+@pytest.mark.requirement("3.6-03")
+@pytest.mark.parametrize("fault", ["silent", "cut"])
+async def test_runs_of_a_lost_worker_go_on_elsewhere_and_stop_where_they_were(
+    server: EmbeddedStack, fault: Fault
+) -> None:
+    consumer = replace(INVESTIGATOR_INVESTIGATION_REQUESTED, slots=RUNS, ack_wait_s=3.0)
+    async with connect(server.endpoints.nats_url, name="test") as bus, Line(server.endpoints.nats_url) as line:
+        wanted = await asked(bus, consumer)
+        async with worker(line.url, consumer) as lost:
+            await holds(lambda: len(lost.begun) == RUNS, "all runs begin")
+            line.fail(fault)
+            silent_since = asyncio.get_running_loop().time()
+            async with worker(server.endpoints.nats_url, consumer) as other:
+                other.finish.set()
+                await holds(lambda: set(other.ended) == wanted, "the other worker takes over")
+                taken_s = asyncio.get_running_loop().time() - silent_since
+                assert taken_s < 3.0 + 10.0, "seconds after the deadline, on a busy machine"
+                await holds(lambda: set(lost.aborted) == wanted, "the lost worker stops")
+                await until(lambda: settled(bus, consumer), "all are acknowledged", within_s=WITHIN_S)
+                line.heal()
+            assert (len(other.begun), lost.ended) == (RUNS, [])
+
+
+async def settled(bus: Bus, consumer: Consumer) -> bool:
+    """Whether nothing waits and nothing is unacknowledged."""
+    info = await bus.jetstream.consumer_info(ERRATA.name, consumer.name)
+    return (info.num_pending, info.num_ack_pending) == (0, 0)

@@ -1,0 +1,95 @@
+"""An old finding is kept by its id, and only where its words still stand."""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID
+
+import pytest
+
+from analyses import analysis
+from analyses.base import InvalidSubmission, Rejection
+from contracts.v1.parts import ClaimPayload, PublishedClaim, Source
+
+FACT_CHECK = analysis("FACT_CHECK")
+QUOTE = "Bats are blind."
+TEXT = f"A word on animals. {QUOTE} So it is said."
+
+
+def claim(number: int, quote: str = QUOTE, context: str | None = None) -> PublishedClaim:
+    return PublishedClaim(
+        claim_id=UUID(int=number),
+        payload=ClaimPayload(
+            text=quote,
+            context=quote if context is None else context,
+            summary="They see.",
+            reasoning="All see.",
+            sources=(Source(url="https://example.org", title="Bats", snippet="They see."),),
+        ),
+    )
+
+
+OLD = (claim(1, context=f"On animals: {QUOTE} Is that so?"), claim(2, "Cats bark."))
+
+
+def decide(arguments: object, text: str = TEXT) -> ClaimPayload | UUID:
+    said = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return FACT_CHECK.decide("retain_correction", said, text, OLD)
+
+
+@pytest.mark.requirement("2.4.3-05")
+def test_the_tool_offers_the_old_ids_and_only_where_there_are_some() -> None:
+    *fresh, retain = FACT_CHECK.update_tools(OLD)
+    assert tuple(fresh) == FACT_CHECK.update_tools(()) == FACT_CHECK.tools
+    properties = retain.parameters["properties"]
+    assert isinstance(properties, dict)
+    assert properties["id"] == properties["id"] | {"type": "string", "enum": [str(old.claim_id) for old in OLD]}  # type: ignore[operator]  # an object
+    assert (retain.parameters["required"], retain.parameters["additionalProperties"]) == (["id"], False)
+
+
+def test_an_old_finding_is_kept_by_its_id() -> None:
+    assert decide({"id": str(OLD[0].claim_id)}) == OLD[0].claim_id
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("", "arguments"),
+        ({}, "id"),
+        ({"id": "first"}, "id"),
+        ({"id": None}, "id"),
+        ({"id": str(OLD[0].claim_id), "why": "x"}, "why"),
+        ({"id": str(UUID(int=9))}, "no correction"),
+        ({"id": str(OLD[1].claim_id)}, "not in the post any more"),
+    ],
+)
+def test_what_cannot_be_kept_is_answered_with_the_reason(arguments: object, said: str) -> None:
+    with pytest.raises(InvalidSubmission, match=said):
+        decide(arguments)
+
+
+def test_words_that_now_stand_at_two_places_are_not_kept() -> None:
+    with pytest.raises(InvalidSubmission, match="not at one place alone"):
+        decide({"id": str(OLD[0].claim_id)}, f"{TEXT} Once more: {QUOTE} Yes.")
+
+
+@pytest.mark.requirement("2.4.4-05")
+def test_a_kept_finding_stands_in_the_words_around_it_now() -> None:
+    here = FACT_CHECK.kept(OLD[0].payload, TEXT)
+    assert isinstance(here, ClaimPayload)
+    assert here.context in TEXT
+    assert here.model_copy(update={"context": OLD[0].payload.context}) == OLD[0].payload
+    assert FACT_CHECK.check(here, TEXT) is None
+    assert isinstance(FACT_CHECK.kept(OLD[1].payload, TEXT), Rejection)
+
+
+def test_without_old_findings_there_is_no_such_function() -> None:
+    with pytest.raises(InvalidSubmission, match="no function"):
+        FACT_CHECK.decide("retain_correction", json.dumps({"id": str(OLD[0].claim_id)}), TEXT)
+
+
+def test_the_answer_does_not_repeat_what_was_handed_in() -> None:
+    with pytest.raises(InvalidSubmission) as raised:
+        decide({"id": "secret-words"})
+    assert "secret-words" not in str(raised.value)
+    assert raised.value.__context__ is None

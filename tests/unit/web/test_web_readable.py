@@ -1,0 +1,157 @@
+"""The words of a document: all that is visible, nothing that is not, and a clear no where there are none."""
+
+from __future__ import annotations
+
+import json
+import sys
+from time import monotonic
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit.web.readable import MAX_CHARACTERS, Readable, Unreadable, kind, readable
+from kit.web.reading import Reader
+from tests.support.pdf_files import pdf
+
+PAGE = b"""<!doctype html><html><head><title> A  page </title><style>p {color: red}</style></head>
+<body><nav>Home</nav><h1>On   bats</h1><p>Bats <b>can</b>&nbsp;see &amp; hear.</p>And<br>more<!-- no -->
+<ul><li>one<li>two</ul><script>alert(1)</script><table><tr><td>a</td><td>b</td></tr></table><noscript>off</noscript>
+<div><div><p>deep</p></div>tail</div></body></html>"""
+
+
+def test_a_page_is_its_visible_words_in_order_a_line_for_each_block() -> None:
+    found = readable(PAGE, "text/html; charset=utf-8")
+    assert found == Readable("A page", "Home\nOn bats\nBats can see & hear.\nAnd\nmore\none\ntwo\na\nb\ndeep\ntail")
+
+
+@pytest.mark.parametrize(
+    ("data", "content_type", "text"),
+    [
+        ("caf\u00e9".encode(), "text/plain", "caf\u00e9"),
+        ("caf\u00e9".encode("latin-1"), "text/plain", "caf\u00e9"),
+        ("caf\u00e9".encode("latin-1"), "text/plain; charset=ISO-8859-1", "caf\u00e9"),
+        ("\u65e5\u672c".encode("shift_jis"), 'text/plain; charset="Shift_JIS"', "\u65e5\u672c"),
+        ("\u65e5\u672c".encode("utf-16"), "text/plain", "\u65e5\u672c"),
+        ("\ufeffhello".encode(), "text/plain", "hello"),
+        (b"caf\xc3\xa9", "text/plain; charset=no-such", "caf\u00e9"),
+        (b"caf\xc3\xa9", "text/plain; charset=base64", "caf\u00e9"),
+        (b"a-b", "text/plain; charset=punycode", "a-b"),
+        (b"<meta charset='windows-1251'><p>\xcf\xf0\xe8", "text/html", "\u041f\u0440\u0438"),
+        (b"a\0b \t c\r\n\r\n d", "text/plain", "ab c\nd"),
+        (b"<rss><title>News</title></rss>", "application/rss+xml", "<rss><title>News</title></rss>"),
+        (b"", "text/html", ""),
+    ],
+)
+def test_letters_are_read_as_their_sender_wrote_them(data: bytes, content_type: str, text: str) -> None:
+    assert readable(data, content_type).text == text
+
+
+def test_json_is_written_out() -> None:
+    assert readable(b'{"b":[1,"\\u00e9"]}', "application/json").text == '{\n  "b": [\n    1,\n    "\u00e9"\n  ]\n}'
+    assert readable(b'{"b":', "application/ld+json").text == '{"b":'
+    assert readable(b"[" * 100_000, "application/json").text == "[" * 100_000
+    assert readable(b"9" * 10_000, "application/json").text == "9" * 10_000
+    assert readable(b'"\\ud800"', "application/json").text == '"\ufffd"'
+
+
+def test_a_pdf_is_the_words_on_its_pages() -> None:
+    assert readable(pdf("Bats can see.", "They hear too.", title="On bats"), "application/pdf") == Readable(
+        "On bats", "Bats can see.\nThey hear too."
+    )
+    assert readable(pdf("Bats."), "text/html").text == "Bats.", "whatever it is called"
+
+
+@pytest.mark.parametrize(
+    ("data", "content_type", "said"),
+    [
+        (pdf(""), "application/pdf", "no text"),
+        (pdf("Bats.")[:200], "application/pdf", "cannot be read"),
+        (b"\x89PNG\r\n", "image/png", "image/png"),
+        (b"PK\x03\x04\0\0", None, "octet-stream"),
+        (b"<svg><text>x</text></svg>", "image/svg+xml", "svg"),
+    ],
+)
+def test_what_has_no_words_is_unreadable(data: bytes, content_type: str | None, said: str) -> None:
+    with pytest.raises(Unreadable, match=said):
+        readable(data, content_type)
+
+
+@pytest.mark.parametrize(
+    ("data", "content_type", "expected"),
+    [
+        (b"  <!-- x --> <!DOCTYPE html>", None, "html"),
+        (b"<html>", "application/octet-stream", "html"),
+        (b"just words", "", "plain"),
+        (b"x", "TEXT/HTML ; charset=x", "html"),
+        (b"x", "application/xhtml+xml", "html"),
+        (b"x", "application/problem+json", "json"),
+        (b"junk\n%PDF-1.7", "application/octet-stream", "pdf"),
+        (b"x", "video/mp4", "video/mp4"),
+    ],
+)
+def test_kinds(data: bytes, content_type: str | None, expected: str) -> None:
+    assert kind(data, content_type) == expected
+
+
+def test_long_documents_are_cut() -> None:
+    deep = b"[" * 500 + b"[]," * 100_000 + b"[]" + b"]" * 500
+    assert len(readable(deep, "application/json").text) == MAX_CHARACTERS
+    assert len(readable(b"a " * MAX_CHARACTERS, "text/plain").text) <= MAX_CHARACTERS
+
+
+pieces = st.lists(
+    st.sampled_from(
+        [b"<p>", b"</p>", b"<table>", b"<td", b">", b"<script>", b"</script>", b"text ", b"<!--", b"-->", b"\0",
+         b"\xff", b"<title>", b"</body>", b"<svg>", b"&#xD800;", b"<br/>", b"<template>", b"%PDF-", b"{", b'"']
+    )
+).map(b"".join)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(pieces, st.sampled_from(["text/html", "text/plain", "application/json", "application/pdf", None]))
+def test_any_bytes_are_read_or_refused(data: bytes, content_type: str | None) -> None:
+    try:
+        found = readable(data, content_type)
+    except Unreadable:
+        return
+    found.text.encode()
+    assert "\0" not in found.text
+    assert "\0" not in (found.title or "")
+
+
+@pytest.mark.parametrize(
+    ("data", "content_type"),
+    [
+        (PAGE, "text/html"),
+        (pdf("Bats."), "application/pdf"),
+        (b"words", "text/plain"),
+        (b"x" * 2_000_000, "text/plain"),
+    ],
+)
+async def test_apart_and_here_read_the_same(data: bytes, content_type: str) -> None:
+    assert await Reader(within_s=60).read(data, content_type) == readable(data, content_type)
+
+
+async def test_what_is_unreadable_is_so_apart() -> None:
+    with pytest.raises(Unreadable, match="no text"):
+        await Reader(within_s=60).read(pdf(""), "application/pdf")
+
+
+async def test_reading_ends_when_its_time_is_over() -> None:
+    began = monotonic()
+    with pytest.raises(Unreadable, match="longer than"):
+        await Reader(within_s=0.3, command=(sys.executable, "-c", "while True: pass")).read(b"<p>x", "text/html")
+    assert monotonic() - began < 20
+
+
+async def test_a_child_that_dies_is_no_answer() -> None:
+    with pytest.raises(Unreadable, match="time or memory"):
+        await Reader(within_s=60, command=(sys.executable, "-c", "raise MemoryError")).read(b"<p>x", "text/html")
+
+
+async def test_the_child_is_told_nothing_of_us() -> None:
+    say = "print(json.dumps({'title': None, 'text': json.dumps(dict(os.environ))}))"
+    tell = f"import json, os, sys; sys.stdin.read(); {say}"
+    found = await Reader(within_s=60, command=(sys.executable, "-I", "-c", tell)).read(b"<p>x", "text/html")
+    assert set(json.loads(found.text)) <= {"LC_CTYPE"}
