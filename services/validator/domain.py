@@ -1,18 +1,65 @@
-"""How often a judgement is tried, and what is said when it cannot be had."""
+"""Which sources count, how often a judgement is tried, and what is said when it cannot be had."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 from contracts.v1.investigation import FailureClass
+from contracts.v1.parts import CheckedSource, ClaimPayload
 
 MAX_ATTEMPTS = 4
 RETRY_BASE_S = 10.0
+LONGEST_WAIT_S: Final = 600.0
+MAX_PAGES: Final = 8
+"""Different pages looked up for one claim; what is cited beyond them is unchecked."""
+
+_MAY_PASS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+_MAY_PASS_KINDS: Final = frozenset({"connection_failed", "bad_response", "bad_encoding"})
 
 
-def next_step(attempt: int, failure: FailureClass) -> float | None:
+def next_step(attempt: int, failure: FailureClass, asked_s: float | None = None) -> float | None:
     """Seconds until the next try after this failure, None if there is none: the investigation fails then.
 
-    Units: 10, 20, 40 seconds. Source: specification 3.7.
+    Units: 10, 20, 40 seconds, or `asked_s` where the provider asked for longer. Source: specification 3.7.
     """
     if failure != "TRANSIENT" or attempt >= MAX_ATTEMPTS:
         return None
-    return RETRY_BASE_S * 2.0 ** (attempt - 1)
+    return max(RETRY_BASE_S * 2.0 ** (attempt - 1), min(asked_s or 0.0, LONGEST_WAIT_S))
+
+
+def may_pass(status: int | None = None, kind: str | None = None) -> bool:
+    """Whether asking a site once more at once could help, by its status or by why nothing came."""
+    return status in _MAY_PASS or kind in _MAY_PASS_KINDS
+
+
+def counts(source: CheckedSource, *, unchecked_allowed: bool) -> bool:
+    """Whether a source is evidence. One whose page was had and lacks the quotation never is."""
+    return source.status == "found" or (unchecked_allowed and source.status in ("unavailable", "unchecked"))
+
+
+def unsupported(sources: Sequence[CheckedSource], *, unchecked_allowed: bool) -> str | None:
+    """Why a claim with these sources is refused; None if one of them counts."""
+    if any(counts(source, unchecked_allowed=unchecked_allowed) for source in sources):
+        return None
+    return f"No source shows what it is quoted for: {'; '.join(map(_said, sources))}."
+
+
+def published(claim: ClaimPayload, sources: Sequence[CheckedSource], *, unchecked_allowed: bool) -> ClaimPayload:
+    """The claim with those of its sources that count: readers are not shown a quotation that is not there."""
+    kept = tuple(
+        source
+        for source, checked in zip(claim.sources, sources, strict=True)
+        if counts(checked, unchecked_allowed=unchecked_allowed)
+    )
+    return claim.model_copy(update={"sources": kept})
+
+
+def _said(source: CheckedSource) -> str:
+    match source.status:
+        case "missing":
+            return f"{source.url} does not contain the quoted words"
+        case "unavailable":
+            return f"{source.url} could not be had ({source.reason})"
+        case _:
+            return f"{source.url} was not looked up ({source.reason})"

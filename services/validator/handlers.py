@@ -1,8 +1,9 @@
-"""One candidate: through the mechanical gate, then before the model."""
+"""One candidate: through the rules, then held against the pages it cites, then before the model."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -15,25 +16,34 @@ from contracts.v1 import (
     Event,
     InvestigationStarted,
 )
+from contracts.v1.parts import CheckedSource, TextRef, Usage
 from kit.errors import Retry
-from services.validator.domain import next_step
-from services.validator.ports import Blobs, Keys, Model, ModelError, ReviewBrief, Runs
+from services.validator.domain import next_step, published, unsupported
+from services.validator.ports import KEY_UNUSABLE, Blobs, Keys, Model, ModelError, ReviewBrief, Runs, Sources
 
 LOG_LAG_S = 0.2
 
 
 class Validator:
-    """Judges candidates."""
+    """Judges candidates. `unchecked_allowed`: a source that could not be looked up may count."""
 
-    def __init__(self, runs: Runs, blobs: Blobs, keys: Keys, model: Model) -> None:
+    def __init__(
+        self, runs: Runs, blobs: Blobs, keys: Keys, model: Model, sources: Sources, *, unchecked_allowed: bool = False
+    ) -> None:
         self._runs = runs
         self._blobs = blobs
         self._keys = keys
         self._model = model
+        self._sources = sources
+        self._unchecked_allowed = unchecked_allowed
 
     async def on_claim_proposed(self, event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
-        """Approve, reject, or say that no verdict could be had; a claim judged before is not judged again."""
-        if attempt > 1 and await self._runs.judged(event):
+        """Approve, reject, or say that no verdict could be had; a claim judged before is not judged again.
+
+        The log is asked whether it was wherever a delivery or the run itself is a repetition: the verdict's own fact is
+        what a paid review is stored as.
+        """
+        if (attempt > 1 or event.attempt > 1) and await self._runs.judged(event):
             return
         run = await self._runs.started(event.investigation_id)
         if run is None:
@@ -42,17 +52,17 @@ class Validator:
         kind = analysis(event.analysis)
         refusal = kind.check(event.payload, text)
         if refusal is not None:
-            yield ClaimRejected(
-                investigation_id=event.investigation_id,
-                claim_id=event.claim_id,
-                round=event.round,
-                gate="rule",
-                reason=refusal.reason,
-            )
+            yield ClaimRejected(**_of(event), gate="rule", reason=refusal.reason)
+            return
+        evidence = await self._sources.check(event.payload.sources)
+        sources = tuple(each.source for each in evidence)
+        lacking = unsupported(sources, unchecked_allowed=self._unchecked_allowed)
+        if lacking is not None:
+            yield ClaimRejected(**_of(event), gate="sources", reason=lacking, sources=sources)
             return
         brief = ReviewBrief(
             instructions=kind.review_prompt.text,
-            message=kind.review_brief(event.payload, text, run.input.pictures),
+            message=kind.review_brief(event.payload, text, run.input.pictures, evidence),
             text=text,
             claim=event.payload,
             schema=kind.review_schema,
@@ -60,49 +70,55 @@ class Validator:
         try:
             verdict = await self._model.review(brief, key=await self._key(run))
         except ModelError as error:
-            delay_s = next_step(attempt, error.failure)
+            delay_s = next_step(attempt, error.failure, error.retry_after_s)
             if delay_s is not None:
                 raise Retry(delay_s, error.reason) from error
-            yield ClaimValidationFailed(
-                investigation_id=event.investigation_id,
-                claim_id=event.claim_id,
-                round=event.round,
-                failure=error.failure,
-                reason=error.reason,
-                status_code=error.status_code,
-            )
+            yield await self._failed(event, run, error, sources)
             return
-        transcript = await self._blobs.put_text(verdict.transcript.decode()) if verdict.transcript else None
+        transcript = await self._kept(verdict.transcript)
         if verdict.approved:
             yield ClaimApproved(
-                investigation_id=event.investigation_id,
-                claim_id=event.claim_id,
-                round=event.round,
+                **_of(event),
                 version_id=event.version_id,
-                payload=event.payload,
+                payload=published(event.payload, sources, unchecked_allowed=self._unchecked_allowed),
+                sources=sources,
                 usage=verdict.usage,
                 transcript=transcript,
             )
         else:
             yield ClaimRejected(
-                investigation_id=event.investigation_id,
-                claim_id=event.claim_id,
-                round=event.round,
+                **_of(event),
                 gate="model",
                 reason=verdict.reason or "the reviewer gave no reason",
+                sources=sources,
                 usage=verdict.usage,
                 transcript=transcript,
             )
 
     async def on_given_up(self, event: ClaimProposed, reason: str) -> AsyncIterator[Event]:
         """A claim that cannot be judged fails its investigation, which would wait for the verdict for ever."""
-        yield ClaimValidationFailed(
-            investigation_id=event.investigation_id,
-            claim_id=event.claim_id,
-            round=event.round,
-            failure="NON_RETRYABLE",
-            reason=reason,
+        yield ClaimValidationFailed(**_of(event), failure="NON_RETRYABLE", reason=reason)
+
+    async def _failed(
+        self,
+        event: ClaimProposed,
+        run: InvestigationStarted,
+        error: ModelError,
+        sources: tuple[CheckedSource, ...],
+    ) -> ClaimValidationFailed:
+        return ClaimValidationFailed(
+            **_of(event),
+            failure=error.failure,
+            fault="USER_KEY" if run.key_source == "USER" and error.about_the_key else "RUN",
+            reason=error.reason,
+            status_code=error.status_code,
+            sources=sources,
+            usage=error.usage or Usage(),
+            transcript=await self._kept(error.transcript),
         )
+
+    async def _kept(self, transcript: bytes | None) -> TextRef | None:
+        return await self._blobs.put_text(transcript.decode()) if transcript else None
 
     async def _key(self, run: InvestigationStarted) -> SecretStr | None:
         if run.key_source == "INSTANCE":
@@ -110,4 +126,9 @@ class Validator:
         try:
             return SecretStr(await self._keys.open(run.investigation_id))
         except LookupError as error:
-            raise ModelError("NON_RETRYABLE", str(error), name="UserKeyUnusable") from error
+            raise ModelError("NON_RETRYABLE", str(error), name=KEY_UNUSABLE) from error
+
+
+def _of(event: ClaimProposed) -> dict[str, Any]:
+    """What every verdict on a candidate says of it."""
+    return {"investigation_id": event.investigation_id, "claim_id": event.claim_id, "round": event.round}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
+from analyses.evidence import Evidence
 from contracts.v1 import ClaimProposed, InvestigationStarted
-from contracts.v1.parts import TextRef
-from kit.models.base import Model, ModelError, ReviewBrief, Verdict
+from contracts.v1.parts import Source, TextRef
+from kit.models.base import KEY_UNUSABLE, Model, ModelError, ReviewBrief, Verdict
 
 
 class Runs(Protocol):
@@ -34,6 +36,14 @@ class Blobs(Protocol):
         ...
 
 
+class Sources(Protocol):
+    """The public pages that a claim names."""
+
+    async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
+        """What became of each source when somebody went to look, in their order; trouble with a page is an answer."""
+        ...
+
+
 class Keys(Protocol):
     """Readers' own keys."""
 
@@ -42,4 +52,4 @@ class Keys(Protocol):
         ...
 
 
-__all__ = ["Blobs", "Keys", "Model", "ModelError", "ReviewBrief", "Runs", "Verdict"]
+__all__ = ["KEY_UNUSABLE", "Blobs", "Keys", "Model", "ModelError", "ReviewBrief", "Runs", "Sources", "Verdict"]

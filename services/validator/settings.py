@@ -1,9 +1,13 @@
-"""How many claims one process judges at once."""
+"""How many claims one process judges at once, and what their sources must bear."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from kit.web import CONTACT_URL
 
 
 class ValidatorSettings(BaseSettings):
@@ -12,3 +16,16 @@ class ValidatorSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_VALIDATOR_", frozen=True, extra="ignore")
 
     slots: int = Field(default=4, ge=1, description="claims judged at once in this process")
+    unchecked_sources: Literal["refuse", "allow"] = Field(
+        default="refuse", description="whether a claim may rest on sources that could not be looked up"
+    )
+    contact_url: str = Field(
+        default=CONTACT_URL, description="where cited sites can reach the operator, part of the User-Agent"
+    )
+    page_s: float = Field(default=20.0, gt=0, description="longest wait for one cited page")
+    page_bytes: int = Field(default=5_000_000, ge=1, description="longest cited page read")
+    page_origin: str | None = Field(
+        default=None,
+        pattern="^https?://[^/@]+$",
+        description="one origin whose pages are fetched though it may be private",
+    )

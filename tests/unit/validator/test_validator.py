@@ -1,6 +1,10 @@
-"""A rule first, then a strict model; no answer is never an approval."""
+"""A rule first, then the pages it cites, then a strict model; no answer is never an approval."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import get_args
 
 import pytest
 
@@ -11,11 +15,12 @@ from contracts.v1 import (
     ClaimValidationFailed,
     Event,
 )
-from contracts.v1.parts import Picture, Source, Usage
+from contracts.v1.parts import Picture, Source, SourceStatus, Usage
 from kit.errors import Retry
 from kit.models.base import ModelError, Verdict
-from services.validator.domain import next_step
+from services.validator.domain import may_pass, next_step
 from services.validator.handlers import Validator
+from services.validator.sources import UnaskedSources
 from tests.support.factories import (
     INVESTIGATION_ID,
     QUOTE,
@@ -32,10 +37,12 @@ from tests.support.factories import (
 )
 from tests.support.fakes import (
     Handled,
+    ListedSources,
     MemoryKeys,
     MemoryLog,
     MemoryTexts,
     ScriptedModel,
+    checked,
     final,
     handled,
     partial,
@@ -47,10 +54,25 @@ from tests.support.fakes import (
 class World:
     """A run under way, and a validator."""
 
-    def __init__(self, *verdicts: Verdict | ModelError, log: MemoryLog | None = None, **keys: str) -> None:
+    def __init__(
+        self,
+        *verdicts: Verdict | ModelError,
+        log: MemoryLog | None = None,
+        sources: ListedSources | None = None,
+        unchecked_allowed: bool = False,
+        keys: Mapping[str, str] | None = None,
+    ) -> None:
         self.log = log or MemoryLog(started())
         self.model = ScriptedModel(verdicts=verdicts)
-        self.validator = Validator(self.log, MemoryTexts(), MemoryKeys(**keys), self.model)
+        self.sources = sources or ListedSources()
+        self.validator = Validator(
+            self.log,
+            MemoryTexts(),
+            MemoryKeys(**(keys or {})),
+            self.model,
+            self.sources,
+            unchecked_allowed=unchecked_allowed,
+        )
 
     async def judge(self, claim: ClaimProposed | None = None, attempt: int = 1) -> Handled:
         """One delivery."""
@@ -69,8 +91,10 @@ async def only_fact(world: World, claim: ClaimProposed | None = None, attempt: i
 async def test_an_approval() -> None:
     world = World(verdict(approved=True))
     fact = await only_fact(world)
-    assert fact == approved(transcript=text_ref("{}"), usage=Usage(total_tokens=1))
+    (source,) = payload().sources
+    assert fact == approved(transcript=text_ref("{}"), usage=Usage(total_tokens=1), sources=(checked(source).source,))
     (brief,) = world.model.reviews
+    assert '"status": "found", "wordsOnPage": "So: It is otherwise."' in brief.message
     assert brief.text == TEXT
     assert QUOTE in brief.message
     assert brief.claim == payload()
@@ -118,6 +142,7 @@ async def test_what_cannot_be_shown_is_rejected_before_a_model_is_asked(wrong: o
     fact = await only_fact(world, proposed(payload=wrong))
     assert isinstance(fact, ClaimRejected)
     assert fact.gate == "rule"
+    assert world.sources.asked == []
     assert world.model.reviews == []
 
 
@@ -139,6 +164,25 @@ async def test_a_failure_that_will_not_pass_is_told_at_once(error: ModelError) -
     fact = await only_fact(World(error))
     assert isinstance(fact, ClaimValidationFailed)
     assert (fact.failure, fact.reason, fact.status_code) == (error.failure, error.reason, error.status_code)
+    assert fact.fault == "RUN"
+    assert [source.status for source in fact.sources] == ["found"]
+
+
+@pytest.mark.requirement("2.12-04")
+async def test_what_a_failed_review_cost_and_said_is_kept() -> None:
+    error = ModelError(
+        "PARTIAL", "cut short", name="Incomplete", usage=Usage(total_tokens=7), transcript=b'{"calls":[]}'
+    )
+    fact = await only_fact(World(error))
+    assert isinstance(fact, ClaimValidationFailed)
+    assert (fact.usage.total_tokens, fact.transcript) == (7, text_ref('{"calls":[]}'))
+
+
+async def test_a_provider_that_asks_for_patience_gets_it() -> None:
+    busy = ModelError("TRANSIENT", "busy", name="Http429", status_code=429, retry_after_s=90.0)
+    outcome = await World(busy).judge()
+    assert isinstance(outcome.gave_up, Retry)
+    assert outcome.gave_up.after_s == 90.0
 
 
 async def test_after_a_passing_failure_the_verdict_counts() -> None:
@@ -153,6 +197,13 @@ async def test_a_claim_judged_before_is_not_judged_again(judged: Event) -> None:
     outcome = await world.judge(attempt=2)
     assert (outcome.facts, outcome.gave_up) == ([], None)
     assert world.model.reviews == []
+
+
+async def test_a_run_that_is_repeated_does_not_buy_a_verdict_again() -> None:
+    world = World(log=MemoryLog(started(), approved()))
+    outcome = await world.judge(proposed(attempt=2, payload=payload(summary="Said again.")))
+    assert (outcome.facts, outcome.gave_up) == ([], None)
+    assert (world.model.reviews, world.sources.asked) == ([], [])
 
 
 async def test_a_delivery_repeated_before_its_verdict_was_stored_gives_the_same_fact() -> None:
@@ -179,7 +230,7 @@ async def test_a_log_that_lags_is_waited_for() -> None:
 
 @pytest.mark.requirement("2.1-08")
 async def test_a_readers_run_is_judged_with_the_readers_key() -> None:
-    world = World(log=MemoryLog(started(key_source="USER")), **{str(INVESTIGATION_ID): "sk-of-a-reader"})
+    world = World(log=MemoryLog(started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"})
     await world.judge()
     assert world.model.keys == ["sk-of-a-reader"]
 
@@ -189,8 +240,16 @@ async def test_a_readers_key_that_is_gone_is_a_failure_and_not_an_approval() -> 
     world = World(log=MemoryLog(started(key_source="USER")))
     fact = await only_fact(world)
     assert isinstance(fact, ClaimValidationFailed)
-    assert fact.failure == "NON_RETRYABLE"
+    assert (fact.failure, fact.fault) == ("NON_RETRYABLE", "USER_KEY")
     assert world.model.reviews == []
+
+
+@pytest.mark.requirement("3.7-03")
+async def test_a_readers_key_that_is_refused_is_the_keys_fault() -> None:
+    world = World(final(401), log=MemoryLog(started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"})
+    fact = await only_fact(world)
+    assert isinstance(fact, ClaimValidationFailed)
+    assert fact.fault == "USER_KEY"
 
 
 async def test_a_claim_that_is_given_up_fails_its_investigation() -> None:
@@ -202,6 +261,67 @@ async def test_a_claim_that_is_given_up_fails_its_investigation() -> None:
     assert (fact.failure, fact.reason) == ("NON_RETRYABLE", "gave up after 8 attempts")
 
 
+def cited(*titles: str) -> ClaimProposed:
+    """A candidate with these sources."""
+    sources = tuple(
+        Source(url=f"https://{title}.example/", title=title, snippet=f"words of {title}") for title in titles
+    )
+    return proposed(payload=payload(sources=sources))
+
+
+@pytest.mark.requirement("2.4.3-10", "2.12-06")
+@pytest.mark.parametrize("allowed", [False, True])
+@pytest.mark.parametrize("statuses", list(product(get_args(SourceStatus), repeat=2)), ids="-".join)
+async def test_a_claim_needs_a_source_that_counts(statuses: tuple[SourceStatus, ...], allowed: bool) -> None:
+    titles = ("one", "two")
+    sources = ListedSources(**dict(zip(titles, statuses, strict=True)))
+    world = World(sources=sources, unchecked_allowed=allowed)
+    claim = cited(*titles)
+    fact = await only_fact(world, claim)
+    good = {"found", "unavailable", "unchecked"} if allowed else {"found"}
+    counting = [title for title, status in zip(titles, statuses, strict=True) if status in good]
+    if counting:
+        assert isinstance(fact, ClaimApproved)
+        assert [source.title for source in fact.payload.sources] == counting
+        assert world.model.reviews[0].claim == claim.payload
+    else:
+        assert isinstance(fact, ClaimRejected)
+        assert fact.gate == "sources"
+        assert all(source.url in fact.reason for source in claim.payload.sources)
+        assert world.model.reviews == []
+    assert [source.status for source in fact.sources] == list(statuses)
+
+
+async def test_a_rejection_by_the_model_keeps_the_sources_too() -> None:
+    fact = await only_fact(World(verdict(approved=False, reason="It is a joke.")))
+    assert isinstance(fact, ClaimRejected)
+    assert [source.status for source in fact.sources] == ["found"]
+
+
+async def test_a_demonstration_goes_nowhere_and_says_so() -> None:
+    evidence = await UnaskedSources().check(payload().sources)
+    assert [(each.source.status, each.source.reason, each.words) for each in evidence] == [("unchecked", "demo", None)]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "expected"),
+    [
+        (503, None, True),
+        (429, None, True),
+        (404, None, False),
+        (403, None, False),
+        (None, "connection_failed", True),
+        (None, "bad_response", True),
+        (None, "timeout", False),
+        (None, "blocked_address", False),
+        (None, "too_large", False),
+    ],
+)
+def test_what_may_pass_in_a_moment(status: int | None, kind: str | None, expected: bool) -> None:
+    assert may_pass(status, kind) is expected
+
+
 def test_delays() -> None:
     assert [next_step(number, "TRANSIENT") for number in range(1, 6)] == [10.0, 20.0, 40.0, None, None]
     assert next_step(1, "NON_RETRYABLE") is next_step(1, "PARTIAL") is None
+    assert [next_step(1, "TRANSIENT", asked) for asked in (3.0, 90.0, 86_400.0)] == [10.0, 90.0, 600.0]

@@ -1,0 +1,171 @@
+"""The validator as it is put together: real broker, real blob store, cited pages on the loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, ClaimValidationFailed
+from contracts.v1.parts import Source
+from kit import topology
+from kit.blobs import Blobs, BlobSettings
+from kit.bus import Bus, connect
+from kit.clock import SystemClock
+from kit.delivery import Delivery
+from kit.history import history
+from kit.host import Host
+from kit.telemetry import Telemetry
+from kit.vault import UserKeys
+from services.validator.adapters import LogRuns
+from services.validator.app import build
+from services.validator.handlers import Validator
+from tests.support.factories import INVESTIGATION_ID, OTHER_QUOTE, QUOTE, payload, proposed, started
+from tests.support.fakes import ListedSources, MemoryKeys, ScriptedModel, handled
+from tests.support.servers import Servers, nats_server
+from tests.support.sites import Answer, Sites
+
+pytest_plugins = ["tests.support.servers"]
+
+PAGE = "<title>A record</title><p>The first ascent was in 1953, by two climbers.</p>"
+SAID = "The first ascent was in 1953"
+
+Verdict = ClaimApproved | ClaimRejected | ClaimValidationFailed
+
+
+@dataclass
+class World:
+    """A running validator, and the site that claims cite."""
+
+    bus: Bus
+    blobs: Blobs
+    sites: Sites
+    model: ScriptedModel
+
+    def cites(self, quote: str, path: str, snippet: str = SAID) -> ClaimProposed:
+        """A candidate about a quote, with one source."""
+        source = Source(url=f"{self.sites.url}{path}", title="A record", snippet=snippet)
+        return proposed(quote, payload=payload(quote, sources=(source,)))
+
+    async def judged(self, *claims: ClaimProposed) -> Sequence[Verdict]:
+        """Propose candidates, and wait for a verdict on each."""
+        await self.bus.publish(started(), correlation=uuid4())
+        for claim in claims:
+            await self.bus.publish(claim, correlation=uuid4())
+        async with asyncio.timeout(60):
+            while True:
+                facts = [past.envelope.event for past in await history(self.bus, str(INVESTIGATION_ID))]
+                found = {fact.claim_id: fact for fact in facts if isinstance(fact, Verdict)}
+                if len(found) == len(claims):
+                    return [found[claim.claim_id] for claim in claims]
+                await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def world(
+    folder: Path, stack: Servers, environment: pytest.MonkeyPatch, model: ScriptedModel
+) -> AsyncIterator[World]:
+    at = stack.bucket()
+    async with Sites() as sites:
+        environment.setenv("OPENERRATA_VALIDATOR_PAGE_ORIGIN", sites.url)
+        sites.pages["/record"] = Answer(200, {"content-type": "text/html"}, PAGE.encode())
+        with nats_server(folder) as server:
+            async with connect(server.endpoints.nats_url, name="test") as bus:
+                await topology.apply(bus)
+                telemetry = Telemetry()
+                blobs = Blobs(
+                    BlobSettings(at.endpoint.removeprefix("http://"), at.access_key, at.secret_key, at.bucket)
+                )
+                host = Host(
+                    bus=bus,
+                    delivery=Delivery(bus, telemetry),
+                    blobs=blobs,
+                    clock=SystemClock(),
+                    telemetry=telemetry,
+                    database_url="",
+                    model=model,
+                    user_keys=UserKeys(bus, ()),
+                )
+                await build(host)
+                stop = asyncio.Event()
+                running = asyncio.create_task(host.run(stop))
+                try:
+                    yield World(bus, blobs, sites, model)
+                finally:
+                    stop.set()
+                    await asyncio.wait_for(running, 30)
+                    await host.close()
+
+
+@pytest.mark.requirement("2.4-06", "2.12-06")
+async def test_claims_are_held_against_the_pages_they_cite(
+    tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world(tmp_path, stack, monkeypatch, ScriptedModel()) as at:
+        good, bad = await at.judged(
+            at.cites(QUOTE, "/record"), at.cites(OTHER_QUOTE, "/record", "The mountain lies in Nepal")
+        )
+        assert isinstance(good, ClaimApproved)
+        assert isinstance(bad, ClaimRejected)
+        assert bad.gate == "sources"
+        assert "does not contain the quoted words" in bad.reason
+        (kept,), (lacking,) = good.sources, bad.sources
+        assert (kept.status, lacking.status) == ("found", "missing")
+        assert kept.page == lacking.page
+        assert kept.page is not None
+        assert kept.page.sha256 == sha256(PAGE.encode()).hexdigest()
+        assert await at.blobs.get(kept.page.sha256) == PAGE.encode()
+        (brief,) = at.model.reviews
+        assert '"wordsOnPage": "A record The first ascent was in 1953, by two climbers."' in brief.message
+        assert len(at.sites.requests) == 1, "judged at the same time, or remembered"
+
+
+@pytest.mark.parametrize(("setting", "gate"), [("refuse", "sources"), ("allow", None)])
+async def test_the_operator_decides_about_pages_that_cannot_be_had(
+    tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch, setting: str, gate: str | None
+) -> None:
+    monkeypatch.setenv("OPENERRATA_VALIDATOR_UNCHECKED_SOURCES", setting)
+    async with world(tmp_path, stack, monkeypatch, ScriptedModel()) as at:
+        at.sites.fail("not_found")
+        (fact,) = await at.judged(at.cites(QUOTE, "/record"))
+        assert isinstance(fact, ClaimApproved | ClaimRejected)
+        assert [(source.status, source.reason) for source in fact.sources] == [("unavailable", "http_404")]
+        assert getattr(fact, "gate", None) == gate
+        assert len(at.model.reviews) == (setting == "allow")
+
+
+class DemoModel(ScriptedModel):
+    labelled_demo = True
+
+
+@pytest.mark.requirement("2.12-06")
+async def test_a_demonstration_fetches_nothing(tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with world(tmp_path, stack, monkeypatch, DemoModel()) as at:
+        (fact,) = await at.judged(at.cites(QUOTE, "/record"))
+        assert isinstance(fact, ClaimApproved)
+        assert [(source.status, source.reason, source.page) for source in fact.sources] == [("unchecked", "demo", None)]
+        assert len(fact.payload.sources) == 1
+        assert at.sites.requests == []
+
+
+async def test_a_review_that_is_in_the_log_is_not_bought_again(
+    tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a crash between the verdict's receipt and the acknowledgement, and as when the run is repeated."""
+    async with world(tmp_path, stack, monkeypatch, ScriptedModel()) as at:
+        claim = at.cites(QUOTE, "/record")
+        await at.judged(claim)
+        paid = len(at.model.reviews)
+        validator = Validator(LogRuns(at.bus), at.blobs, MemoryKeys(), at.model, ListedSources())
+        for repeated, delivery in ((claim, 2), (claim.model_copy(update={"attempt": 2}), 1)):
+            assert (await handled(validator.on_claim_proposed(repeated, delivery))).facts == []
+        assert len(at.model.reviews) == paid == 1
+        (anew,) = (await handled(validator.on_claim_proposed(claim.model_copy(update={"round": 2}), 2))).facts
+        assert isinstance(anew, ClaimApproved)
+        assert len(at.model.reviews) == 2
