@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import nats.errors
 import nats.js.errors
 from nats.js.kv import KeyValue
 
 from contracts import topology
-from kit.bus import Bus, BusError
+from kit.bus import WRONG_LAST_SEQUENCE, Bus, BusError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A value and its revision."""
+
+    value: bytes
+    revision: int
 
 
 class Bucket:
@@ -45,6 +54,35 @@ class Bucket:
             try:
                 await self._store.create(key, value)
             except nats.js.errors.KeyWrongLastSequenceError:
+                return False
+            return True
+
+    async def entry(self, key: str) -> Entry | None:
+        """The value with its revision, or None."""
+        with _bus_errors():
+            try:
+                entry = await self._store.get(key)
+            except nats.js.errors.KeyNotFoundError:
+                return None
+            return Entry(entry.value or b"", entry.revision or 0)
+
+    async def update(self, key: str, value: bytes, revision: int) -> bool:
+        """Replace the value of this revision; False if there is another by now."""
+        with _bus_errors():
+            try:
+                await self._store.update(key, value, last=revision)
+            except nats.js.errors.KeyWrongLastSequenceError:
+                return False
+            return True
+
+    async def remove(self, key: str, revision: int) -> bool:
+        """Remove the value of this revision; False if there is another by now."""
+        with _bus_errors():
+            try:
+                await self._store.delete(key, last=revision)
+            except nats.js.errors.APIError as error:
+                if error.err_code != WRONG_LAST_SEQUENCE:
+                    raise
                 return False
             return True
 

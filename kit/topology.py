@@ -133,6 +133,12 @@ async def differences(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None =
             yield Difference(f"bucket {bucket.name}", f"ttl={bucket.ttl_s}s", f"ttl={ttl_s:g}s")
 
 
+async def settled(bus: Bus, consumer: Consumer) -> int:
+    """The sequence up to which a consumer's messages are all settled: none of them is in hand, or will come again."""
+    found = await bus.jetstream.consumer_info(stream_of(consumer.event).name, consumer.name)
+    return found.ack_floor.stream_seq if found.ack_floor is not None else 0
+
+
 async def require(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = None) -> None:
     """Refuse to work on a broker that is not as declared.
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from contracts.topology import ERRATA
-from contracts.v1 import Event
+from contracts.v1 import Event, OnceEvent
 from contracts.v1.parts import TextRef
 from kit.blobs import Blobs, BlobsUnavailable
 from kit.bus import AlreadyThere, Bus, BusError, Rejected
@@ -22,6 +22,7 @@ from services.gateway.reads import SqlReads
 
 VITAL_TIMEOUT_S = 2.0
 BLOB_TIMEOUT_S = 10.0
+PROBE_TIMEOUT_S = 8.0
 
 
 class BusFacts:
@@ -34,17 +35,26 @@ class BusFacts:
         self._catch_up_timeout_s = catch_up_timeout_s
 
     async def tell(self, event: Event, correlation: UUID) -> int:
-        """Store a fact, or find the one that took its place first."""
+        """Store a fact."""
         try:
             return (await self._bus.publish(event, correlation=correlation)).sequence
+        except BusError as error:
+            raise Unavailable(f"broker: {error}") from error
+
+    async def tell_once(self, event: OnceEvent, correlation: UUID) -> Answered:
+        """Store a fact, or find the one that took its place first."""
+        try:
+            receipt = await self._bus.publish(event, correlation=correlation)
         except AlreadyThere:
             return await self._standing_at(event.subject())
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
+        return await self._standing_at(event.subject()) if receipt.duplicate else Answered(event, receipt.sequence)
 
-    async def _standing_at(self, subject: str) -> int:
+    async def _standing_at(self, subject: str) -> Answered:
         try:
-            return (await latest(self._bus, subject))[-1].sequence
+            standing = (await latest(self._bus, subject))[-1]
+            return Answered(standing.envelope.event, standing.sequence)
         except (Retry, Reject, IndexError) as error:
             raise Unavailable(f"broker: {error}") from error
 
@@ -92,6 +102,13 @@ class SealedKeys:
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
 
+    async def discard(self, investigation_id: UUID) -> None:
+        """Forget a key."""
+        try:
+            await self._keys.discard(investigation_id)
+        except BusError as error:
+            raise Unavailable(f"broker: {error}") from error
+
 
 class ModelProbe:
     """Tries a key on the provider this instance uses."""
@@ -101,7 +118,11 @@ class ModelProbe:
 
     async def probe(self, api_key: str) -> KeyVerdict:
         """Make one tiny call."""
-        status = await self._model.probe(SecretStr(api_key))
+        try:
+            async with asyncio.timeout(PROBE_TIMEOUT_S):
+                status = await self._model.probe(SecretStr(api_key))
+        except TimeoutError:
+            return KeyVerdict("error", f"The provider did not answer within {PROBE_TIMEOUT_S:g} seconds.")
         return KeyVerdict("valid") if isinstance(status, KeyAccepted) else KeyVerdict(status.status, status.message)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from prometheus_client import CollectorRegistry
 
@@ -13,6 +14,7 @@ from kit.positions import Positions
 from kit.settings import load
 from services.gateway.adapters import BlobTexts, BusFacts, ModelProbe, SealedKeys, ServerVitals
 from services.gateway.callers import Callers
+from services.gateway.domain import RetryRules
 from services.gateway.investigate import Requests
 from services.gateway.keys import InstanceKeys, KeyChecks
 from services.gateway.metrics import Metrics
@@ -56,7 +58,14 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
         registration,
         Viewing(world.reads, world.facts, clock, remember_bytes=settings.remember_results_bytes),
         Statuses(world.reads),
-        Requests(world.reads, world.facts, world.user_keys, clock, analysis=settings.analysis),
+        Requests(
+            world.reads,
+            world.facts,
+            world.user_keys,
+            clock,
+            analysis=settings.analysis,
+            retries=RetryRules(timedelta(seconds=settings.retry_cooldown_s), settings.retries_per_day),
+        ),
         KeyChecks(world.key_probe, clock, burst=settings.key_checks_burst, every_s=settings.key_checks_every_s),
     )
     keys = InstanceKeys(

@@ -18,8 +18,6 @@ from contracts.rpc.observation import ObservedImage
 
 MINIMUM_EXTENSION_VERSION: Final = "0.2.0"
 WORD_LIMIT: Final = 10_000
-FAILED_COOL_DOWN: Final = timedelta(minutes=10)
-FAILED_ROUNDS: Final = 3
 
 _SEGMENT: Final = re.compile(r"[0-9]+")
 _USER_KEY: Final = re.compile(r"sk-[A-Za-z0-9_-]{20,}")
@@ -39,6 +37,8 @@ def parse_version(text: str) -> Version | None:
 
 
 _MINIMUM: Final = parse_version(MINIMUM_EXTENSION_VERSION)
+_READS_MORE: Final = (1, 0, 0, 0)
+"""Earlier extensions refuse an answer that has a field they do not know."""
 
 
 @lru_cache(maxsize=256)
@@ -48,6 +48,12 @@ def gate(version_header: str) -> GateVerdict:
     if version_header and version is None:
         return "malformed"
     return "ok" if version is not None and _MINIMUM is not None and version >= _MINIMUM else "outdated"
+
+
+@lru_cache(maxsize=256)
+def reads_more(version_header: str) -> bool:
+    """Whether this extension understands the optional fields of answers."""
+    return (parse_version(version_header) or (0, 0, 0, 0)) >= _READS_MORE
 
 
 def parse_id(text: str) -> UUID | None:
@@ -114,11 +120,25 @@ def occurrence_fault(occurrences: Sequence[ObservedImage], text_length: int | No
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """How a run ended without a result. `requested_sequence` is where its last request stands in the log, if known."""
+    """How a run ended without a result.
+
+    Shapes: `requested_sequence` is where its last request stands in the log, if known. `retries` are those of the last
+    24 hours. `of_a_key`: a reader's key could not be used, which is neither the post's fault nor counted as a retry.
+    """
 
     failed_at: datetime | None
     round: int
     requested_sequence: int | None
+    retries: int = 0
+    of_a_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRules:
+    """How soon after a failure, and how often within 24 hours, a version may be asked for again."""
+
+    cool_down: timedelta = timedelta(minutes=10)
+    per_day: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +152,15 @@ class Round:
 FIRST_ROUND: Final = Round(1, 0)
 
 
-def next_round(failure: Failure, now: datetime) -> Round | None:
-    """The round that may follow a failed one; None if it is too early or enough, or every view would cost a run."""
+def next_round(failure: Failure, now: datetime, rules: RetryRules, *, own_key: bool) -> Round | None:
+    """The round that may follow a failed one; None if it is too early or enough, or every view would cost a run.
+
+    `own_key`: the reader would pay. A bad key of one reader holds up only those who come with a key of their own, or
+    anybody could keep a post from being checked.
+    """
     if failure.failed_at is None or failure.requested_sequence is None:
         return None
-    if failure.round >= FAILED_ROUNDS or now - failure.failed_at < FAILED_COOL_DOWN:
+    held_up = now - failure.failed_at < rules.cool_down and (own_key or not failure.of_a_key)
+    if held_up or failure.retries >= rules.per_day:
         return None
     return Round(failure.round + 1, failure.requested_sequence)

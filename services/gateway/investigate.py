@@ -1,8 +1,8 @@
 """`post.investigateNow`: who may start a run, and that it starts once.
 
-A reader's own key is kept before the run is asked for and only for a run that does not exist yet: nobody can slip a
-key, good or bad, under a run that somebody else pays for. The run goes by the id of the observation that led to it, so
-one id leads through all logs from the page view to the published claim.
+A reader's own key is kept before the run is asked for, and only for a run that was asked for on a reader's key and has
+not begun: nobody can slip a key, good or bad, under a run that somebody else pays for. The run goes by the id of the
+observation that led to it, so one id leads through all logs from the page view to the published claim.
 """
 
 from __future__ import annotations
@@ -12,19 +12,22 @@ from typing import Literal
 from contracts.rpc.status import AlreadyComplete, InvestigateNowAnswer, Queued, VersionId, claim_out
 from contracts.v1.ids import investigation_id
 from contracts.v1.investigation import InvestigationRequested
-from services.gateway.domain import FIRST_ROUND, WORD_LIMIT, next_round, parse_id, well_formed_user_key
+from services.gateway.domain import FIRST_ROUND, WORD_LIMIT, RetryRules, next_round, parse_id, well_formed_user_key
 from services.gateway.ports import Broken, Call, Clock, Complete, Facts, Reads, Refused, Running, UserKeys
 
 
 class Requests:
     """Takes requests for investigations of one kind."""
 
-    def __init__(self, reads: Reads, facts: Facts, user_keys: UserKeys, clock: Clock, *, analysis: str) -> None:
+    def __init__(
+        self, reads: Reads, facts: Facts, user_keys: UserKeys, clock: Clock, *, analysis: str, retries: RetryRules
+    ) -> None:
         self._reads = reads
         self._facts = facts
         self._user_keys = user_keys
         self._clock = clock
         self._analysis = analysis
+        self._retries = retries
 
     async def investigate(self, question: VersionId, call: Call) -> InvestigateNowAnswer:
         """Ask for an investigation, or say how the one that exists stands.
@@ -46,10 +49,12 @@ class Requests:
                 investigation_id=str(known.investigation_id), provenance=known.provenance, claims=claims
             )
         if isinstance(known, Running):
+            if user_key is not None and known.takes_key:
+                await self._attach_late(known, user_key)
             return _queued(known, known.status)
         following, provenance = FIRST_ROUND, standing.provenance
         if known is not None:
-            again = next_round(known.failure, self._clock.now())
+            again = next_round(known.failure, self._clock.now(), self._retries, own_key=user_key is not None)
             if again is None:
                 return _queued(known, "FAILED")
             following, provenance = again, known.provenance
@@ -65,11 +70,19 @@ class Requests:
             round=following.number,
             follows=following.follows,
         )
-        if user_key is not None:
-            await self._user_keys.attach(request.investigation_id, user_key)
-        correlation = standing.correlation or call.correlation
-        await self._facts.caught_up(await self._facts.tell(request, correlation))
+        attached = user_key is not None and await self._user_keys.attach(request.investigation_id, user_key)
+        told = await self._facts.tell_once(request, standing.correlation or call.correlation)
+        if attached and isinstance(told.event, InvestigationRequested) and told.event.key_source == "INSTANCE":
+            await self._user_keys.discard(request.investigation_id)  # somebody was faster, and pays
+        await self._facts.caught_up(told.sequence)
         return Queued(investigation_id=str(request.investigation_id), status="PENDING", provenance=provenance)
+
+    async def _attach_late(self, known: Running, user_key: str) -> None:
+        """Give a waiting run a key if it has lost its own; the first one stays."""
+        if await self._user_keys.attach(known.investigation_id, user_key):
+            now = await self._reads.investigation(known.investigation_id)
+            if not isinstance(now, Running):  # it ended meanwhile, and whoever cleans up after it may have been here
+                await self._user_keys.discard(known.investigation_id)
 
 
 def _queued(known: Running | Broken, status: Literal["PENDING", "PROCESSING", "FAILED"]) -> Queued:

@@ -11,7 +11,7 @@ from uuid import UUID
 from contracts.rpc.errors import ErrorName
 from contracts.rpc.public import PublicResult
 from contracts.rpc.status import VersionKey
-from contracts.v1 import Event
+from contracts.v1 import Event, OnceEvent
 from contracts.v1.parts import ClaimPayload, Provenance, PublishedClaim, TextRef
 from kit.clock import Clock
 from services.gateway.domain import Failure
@@ -50,11 +50,15 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: who asks, the id that follows it through all services, and its signature (None: unsigned)."""
+    """One request: who asks, the id that follows it through all services, and its signature (None: unsigned).
+
+    `reads_more`: the client understands optional fields.
+    """
 
     caller: Caller
     correlation: UUID
     attested: bool | None = None
+    reads_more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,10 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """An investigation that is queued or under way, with its candidates so far."""
+    """An investigation that is queued or under way, with its candidates so far.
+
+    `takes_key`: it waits for its first attempt and was asked for on a reader's own key.
+    """
 
     investigation_id: UUID
     status: Literal["PENDING", "PROCESSING"]
@@ -85,6 +92,7 @@ class Running:
     pending: tuple[ClaimPayload, ...] = ()
     confirmed: tuple[ClaimPayload, ...] = ()
     prior: Prior | None = None
+    takes_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +109,17 @@ InvestigationState = Complete | Running | Broken
 
 @dataclass(frozen=True, slots=True)
 class VersionView:
-    """What a reader of a version is shown. `correlation` is the id under which the version came to be known."""
+    """What a reader of a version is shown. `correlation` is the id under which the version came to be known.
+
+    `views` are the post's distinct readers, `corroborations` those who vouch for the text of the result.
+    """
 
     post_id: UUID
     complete: Complete | None
     prior: Prior | None
     correlation: UUID | None = None
+    views: int = 0
+    corroborations: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +161,11 @@ class Facts(Protocol):
     """The log. Raises: Unavailable."""
 
     async def tell(self, event: Event, correlation: UUID) -> int:
-        """Store a fact; its sequence, or that of the fact which already stands in its place."""
+        """Store a fact; its sequence."""
+        ...
+
+    async def tell_once(self, event: OnceEvent, correlation: UUID) -> Answered:
+        """Store a fact that has one place in the log; it, or the one that stands there already."""
         ...
 
     async def ask(self, event: Event, correlation: UUID) -> Answered:
@@ -171,6 +188,10 @@ class UserKeys(Protocol):
 
     async def attach(self, investigation_id: UUID, api_key: str) -> bool:
         """Keep a key for a run; False if the run has one already, which stays."""
+        ...
+
+    async def discard(self, investigation_id: UUID) -> None:
+        """Forget the key of a run that does not use it."""
         ...
 
 

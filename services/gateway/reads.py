@@ -34,17 +34,21 @@ from services.gateway.ports import (
 
 _VIEW: Final = text("""
     SELECT v.post_id, v.correlation, d.investigation_id, d.provenance, d.checked_at, d.claims,
-           e.investigation_id AS prior_id, e.claims AS prior_claims
+           e.investigation_id AS prior_id, e.claims AS prior_claims, o.unique_view_score AS views,
+           (SELECT count(*) FROM corroboration_credit c WHERE c.investigation_id = d.investigation_id) AS corroborations
     FROM post_version v
+    JOIN post o ON o.id = v.post_id
     LEFT JOIN investigation_doc d ON d.post_version_id = v.id AND d.analysis = :analysis
     LEFT JOIN post_prior p
-        ON d.investigation_id IS NULL AND p.post_id = v.post_id AND p.analysis = :analysis AND p.post_version_id <>
-        v.id LEFT JOIN investigation_doc e ON e.investigation_id = p.investigation_id WHERE v.id = :id """)
+        ON d.investigation_id IS NULL AND p.post_id = v.post_id AND p.analysis = :analysis AND p.post_version_id <> v.id
+    LEFT JOIN investigation_doc e ON e.investigation_id = p.investigation_id
+    WHERE v.id = :id
+""")
 
 _INVESTIGATION: Final = text("""
-    SELECT i.id, i.status, i.checked_at, i.failed_at, i.round, i.requested_sequence,
+    SELECT i.id, i.status, i.checked_at, i.failed_at, i.round, i.requested_sequence, i.key_source, i.retry_after,
            n.provenance, v.server_verified_at, d.claims,
-           e.investigation_id AS prior_id, e.claims AS prior_claims, c.candidates
+           e.investigation_id AS prior_id, e.claims AS prior_claims, c.candidates, r.retries, r.fault
     FROM investigation i
     JOIN post_version v ON v.id = i.post_version_id
     LEFT JOIN investigation_input n ON n.investigation_id = i.id
@@ -58,6 +62,13 @@ _INVESTIGATION: Final = text("""
         FROM claim_candidate k
         WHERE k.investigation_id = i.id AND i.status IN ('PENDING', 'PROCESSING') AND k.state IN ('PENDING', 'APPROVED')
     ) c ON true
+    LEFT JOIN LATERAL (
+        SELECT max(q.fault) FILTER (WHERE q.round = i.round) AS fault,
+            count(*) FILTER (WHERE q.fault IS DISTINCT FROM 'USER_KEY' AND q.requested_at > now() - interval '24 hours'
+                AND q.round > (SELECT min(o.round) FROM investigation_round o
+                    WHERE o.investigation_id = i.id AND o.fault IS DISTINCT FROM 'USER_KEY')) AS retries
+        FROM investigation_round q WHERE q.investigation_id = i.id AND i.status = 'FAILED'
+    ) r ON true
     WHERE i.id = :id
 """)
 
@@ -119,7 +130,9 @@ class SqlReads:
         complete = None
         if row["investigation_id"] is not None:
             complete = Complete(row["investigation_id"], row["provenance"], _claims(row["claims"]), row["checked_at"])
-        return VersionView(row["post_id"], complete, _prior(row), row["correlation"])
+        return VersionView(
+            row["post_id"], complete, _prior(row), row["correlation"], row["views"], row["corroborations"]
+        )
 
     async def investigation(self, investigation_id: UUID) -> InvestigationState | None:
         """One investigation with its progress."""
@@ -204,12 +217,16 @@ def _state(row: Row) -> InvestigationState:
     if row["status"] == "COMPLETE":
         return Complete(row["id"], provenance, _claims(row["claims"]), row["checked_at"])
     if row["status"] == "FAILED":
-        return Broken(row["id"], provenance, Failure(row["failed_at"], row["round"], row["requested_sequence"]))
+        of_a_key = row["fault"] == "USER_KEY"
+        sequence = row["requested_sequence"]
+        failure = Failure(row["failed_at"], row["round"], sequence, row["retries"], of_a_key)
+        return Broken(row["id"], provenance, failure)
     by_state: dict[str, list[ClaimPayload]] = {"PENDING": [], "APPROVED": []}
     for candidate in row["candidates"] or ():
         by_state[candidate["state"]].append(ClaimPayload.model_validate(candidate["payload"]))
     pending, confirmed = tuple(by_state["PENDING"]), tuple(by_state["APPROVED"])
-    return Running(row["id"], row["status"], provenance, pending, confirmed, _prior(row))
+    takes_key = row["status"] == "PENDING" and row["retry_after"] is None and row["key_source"] == "USER"
+    return Running(row["id"], row["status"], provenance, pending, confirmed, _prior(row), takes_key)
 
 
 def _prior(row: Row) -> Prior | None:

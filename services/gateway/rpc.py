@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from contracts.rpc.errors import ErrorName, RpcError
 from contracts.rpc.values import read
 from services.gateway.callers import Callers, Headers, header
-from services.gateway.domain import MINIMUM_EXTENSION_VERSION, gate
+from services.gateway.domain import MINIMUM_EXTENSION_VERSION, gate, reads_more
 from services.gateway.http import BodyTooLarge, ClientGone, Receive, Reply, Scope, Send, read_body, respond
 from services.gateway.metrics import Metrics
 from services.gateway.ports import Call, Clock, Refused, Unavailable
@@ -114,7 +114,8 @@ class Rpc:
         if method not in procedure.methods:
             message = f"{method} is not supported by this {procedure.kind}"
             raise RpcFailure(RpcError("METHOD_NOT_SUPPORTED", message, path))
-        _check_version(header(headers, b"x-openerrata-extension-version"), path)
+        version = header(headers, b"x-openerrata-extension-version")
+        _check_version(version, path)
         question = None
         if procedure.question is not None:
             try:
@@ -124,7 +125,7 @@ class Rpc:
         attested = self._callers.attests(headers, sent) if procedure.kind == "mutation" else None
         self._metrics.attested(attested)
         caller = await self._callers.identify(scope, headers)
-        answer = await procedure.handle(question, Call(caller, correlation, attested))
+        answer = await procedure.handle(question, Call(caller, correlation, attested, reads_more(version)))
         durable = procedure.durable is not None and isinstance(answer, procedure.durable)
         written = answer if isinstance(answer, bytes) else procedure.answer.dump_json(answer, by_alias=True)
         return b'{"result":{"data":' + written + b"}}", _DURABLE if durable else _VOLATILE

@@ -24,5 +24,7 @@ class GatewaySettings(BaseSettings):
     remember_results_bytes: int = Field(default=32 * 1024 * 1024, ge=0)
     instance_keys_fresh_s: float = Field(default=3.0, ge=0, le=5)
     instance_keys_denied_s: float = Field(default=1.0, ge=0, le=60)
+    retry_cooldown_s: float = Field(default=600.0, ge=0, description="between a failure and a new request")
+    retries_per_day: int = Field(default=3, ge=0, description="per version, within 24 hours")
     key_checks_burst: int = Field(default=5, ge=1)
     key_checks_every_s: float = Field(default=10.0, gt=0)

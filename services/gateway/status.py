@@ -18,11 +18,13 @@ from contracts.rpc.status import (
     Failed,
     Investigated,
     InvestigatedAt,
+    InvestigatedSeen,
     Investigating,
     InvestigationId,
     InvestigationStatus,
     ListedStatus,
     NotInvestigated,
+    NotInvestigatedSeen,
     PriorResult,
     VersionId,
     claim_out,
@@ -35,6 +37,9 @@ from services.gateway.memory import Memory
 from services.gateway.ports import Call, Clock, Complete, Facts, Prior, Reads, Running, VersionView
 
 _INVESTIGATED: Final = TypeAdapter(Investigated)
+_INVESTIGATED_SEEN: Final = TypeAdapter(InvestigatedSeen)
+COUNTS_FOR_S: Final = 60.0
+"""How old the numbers beside a result may be; the result itself never changes."""
 _UNKNOWN: Final = NotInvestigated(prior_investigation_result=None)
 
 Remembered = tuple[UUID, UUID | None, bytes]
@@ -48,13 +53,16 @@ class Viewing:
         self._facts = facts
         self._clock = clock
         self._finished: Memory[UUID, Remembered] = Memory(clock, capacity=remember_bytes, weigh=_weight)
+        self._counted: Memory[UUID, Remembered] = Memory(
+            clock, capacity=remember_bytes, ttl_s=COUNTS_FOR_S, weigh=_weight
+        )
 
     async def record(self, question: VersionId, call: Call) -> NotInvestigated | bytes:
         """Count the view of a known version and answer with its result, if it has one. Raises: Unavailable."""
         version_id = parse_id(question.post_version_id)
         if version_id is None:
             return _UNKNOWN
-        finished = self._finished.get(version_id)
+        finished = (self._counted if call.reads_more else self._finished).get(version_id)
         if finished is not None:
             post_id, correlation, answer = finished
             await self._viewed(post_id, version_id, correlation, call)
@@ -63,7 +71,7 @@ class Viewing:
         if view is None:
             return _UNKNOWN
         await self._viewed(view.post_id, version_id, view.correlation, call)
-        return self._answer(version_id, view)
+        return self._seen(version_id, view) if call.reads_more else self._answer(version_id, view)
 
     def _answer(self, version_id: UUID, view: VersionView) -> NotInvestigated | bytes:
         if view.complete is None:
@@ -71,6 +79,20 @@ class Viewing:
         result = Investigated(provenance=view.complete.provenance, claims=_claims(view.complete))
         answer = _INVESTIGATED.dump_json(result, by_alias=True)
         self._finished.put(version_id, (view.post_id, view.correlation, answer))
+        return answer
+
+    def _seen(self, version_id: UUID, view: VersionView) -> NotInvestigated | bytes:
+        if view.complete is None:
+            return NotInvestigatedSeen(prior_investigation_result=_prior(view.prior), view_count=view.views)
+        result = InvestigatedSeen(
+            provenance=view.complete.provenance,
+            claims=_claims(view.complete),
+            investigation_id=str(view.complete.investigation_id),
+            view_count=view.views,
+            corroboration_count=view.corroborations,
+        )
+        answer = _INVESTIGATED_SEEN.dump_json(result, by_alias=True)
+        self._counted.put(version_id, (view.post_id, view.correlation, answer))
         return answer
 
     async def _viewed(self, post_id: UUID, version_id: UUID, correlation: UUID | None, call: Call) -> None:

@@ -1,92 +1,210 @@
-"""The selector's reads, its way to the log, and its leadership by a lease in the broker."""
+"""The selector's reads and its way to the log."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select, text
+from sqlalchemy.sql.elements import Label
 
-from contracts.readmodel import candidate, investigation, post_version
-from contracts.topology import LEADERS
+from contracts.readmodel import candidate, content_blob, investigation, post, post_version
+from contracts.topology import INVESTIGATOR_INVESTIGATION_REQUESTED, VALIDATOR_CLAIM_PROPOSED
 from contracts.v1 import InvestigationRequested
 from kit.bus import AlreadyThere, Bus
 from kit.database import Database
-from kit.kv import Bucket
-from services.selector.domain import Candidate
+from kit.history import history
+from kit.topology import settled
+from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect
 
-LEASE = "selector"
+TYPICAL_OF: Final = timedelta(days=2)
+
+# The predicates of the two indexes, in words that hold no parameter: a plan made for any value could not use them.
+_NEXT: Final = text(
+    "candidate.word_ok AND candidate.score > 0 AND candidate.eligible_at IS NOT NULL "
+    "AND (candidate.status IS NULL OR candidate.status = 'FAILED')"
+)
+_OPEN: Final = text("candidate.word_ok AND candidate.status IN ('PENDING', 'PROCESSING')")
+
+# One row for each (requested_by, key_source): runs are counted for the day of their request, money for the day it was
+# spent on, so a run may be in one day's runs and in the next one's money.
+_SPENDING: Final = text("""
+    WITH asked AS (
+        SELECT r.requested_by, r.key_source, count(*) AS runs,
+            count(*) FILTER (WHERE i.round = r.round AND i.status IN ('PENDING', 'PROCESSING')) AS under_way
+        FROM investigation_round r JOIN investigation i ON i.id = r.investigation_id
+        WHERE r.requested_at >= :since AND i.analysis = :analysis
+        GROUP BY r.requested_by, r.key_source
+    ), paid AS (
+        SELECT r.requested_by, r.key_source, sum(e.total_tokens) AS tokens, sum(e.cost_micro_usd) AS micro_usd,
+            count(*) FILTER (WHERE e.cost_micro_usd IS NULL) AS unpriced
+        FROM expense e
+        JOIN investigation_round r ON (r.investigation_id, r.round) = (e.investigation_id, e.round)
+        JOIN investigation i ON i.id = e.investigation_id
+        WHERE e.spent_at >= :since AND i.analysis = :analysis
+        GROUP BY r.requested_by, r.key_source
+    )
+    SELECT requested_by, key_source, coalesce(runs, 0) AS runs, coalesce(under_way, 0) AS under_way,
+        coalesce(tokens, 0)::bigint AS tokens, coalesce(micro_usd, 0)::bigint AS micro_usd,
+        coalesce(unpriced, 0) AS unpriced
+    FROM asked FULL JOIN paid USING (requested_by, key_source)
+    WHERE requested_by IS NOT NULL ORDER BY requested_by DESC, key_source
+""")
+
+_TYPICAL: Final = text("""
+    SELECT avg(cost)::bigint FROM (
+        SELECT sum(e.cost_micro_usd) AS cost
+        FROM expense e JOIN investigation i ON i.id = e.investigation_id
+        WHERE e.spent_at >= :since AND i.analysis = :analysis AND i.status IN ('COMPLETE', 'FAILED')
+        GROUP BY e.investigation_id, e.round HAVING count(*) = count(e.cost_micro_usd)
+    ) runs
+""")
+
+# What an operator asks once in a while; it looks at every post.
+_SURVEY: Final = text("""
+    SELECT reason, count(*) AS posts FROM (SELECT CASE
+        WHEN NOT word_ok THEN 'too long'
+        WHEN status = 'COMPLETE' THEN 'investigated'
+        WHEN status IN ('PENDING', 'PROCESSING') THEN 'under way'
+        WHEN eligible_at IS NULL THEN 'failed'
+        WHEN score = 0 THEN 'not viewed'
+        ELSE 'waiting' END AS reason
+    FROM candidate WHERE analysis = :analysis) c GROUP BY reason ORDER BY posts DESC, reason
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What one kind of request has cost since some moment."""
+
+    requested_by: str
+    key_source: str
+    runs: int
+    under_way: int
+    tokens: int
+    micro_usd: int
+    unpriced: int
 
 
 class SqlReads:
-    """Candidates and what was spent, both by index."""
+    """Candidates and what was spent, by index."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def taken_since(self, since: datetime, analysis: str) -> int:
-        """Investigations that a selector has requested since then."""
-        query = select(func.count()).where(
-            investigation.c.requested_by == "SELECTOR",
-            investigation.c.queued_at >= since,
-            investigation.c.analysis == analysis,
+    async def spending(self, since: datetime, analysis: str) -> Sequence[Spending]:
+        """What every kind of request has cost since then."""
+        found = await self._rows(_SPENDING, since=since, analysis=analysis)
+        return [Spending(**row) for row in found]
+
+    async def spent(self, since: datetime, analysis: str) -> Spent:
+        """What the selector has requested and spent since then."""
+        mine = [each for each in await self.spending(since, analysis) if each.requested_by == "SELECTOR"]
+        (typical,) = await self._rows(_TYPICAL, since=since - TYPICAL_OF, analysis=analysis)
+        return Spent(
+            runs=sum(each.runs for each in mine),
+            under_way=sum(each.under_way for each in mine),
+            micro_usd=sum(each.micro_usd for each in mine),
+            unpriced=sum(each.unpriced for each in mine),
+            typical_micro_usd=typical["avg"],
         )
-        async with self._database.connect() as connection:
-            return (await connection.execute(query)).scalar_one()
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         """The next posts, most wanted first; those under way or over are not among them."""
+        again = candidate.c.status.is_not(None)
         query = (
-            select(
-                candidate.c.post_id,
-                candidate.c.post_version_id.label("version_id"),
-                candidate.c.score,
-                post_version.c.correlation,
+            _described(
+                func.coalesce(investigation.c.round + 1, 1).label("round"),
+                func.coalesce(investigation.c.requested_sequence, 0).label("follows"),
             )
-            .join(post_version, post_version.c.id == candidate.c.post_version_id)
-            .where(
-                candidate.c.analysis == analysis,
-                candidate.c.word_ok,
-                candidate.c.eligible_at.is_not(None),
-                candidate.c.status.is_(None),
-                candidate.c.score > 0,
+            .join(
+                investigation,
+                again
+                & (investigation.c.post_version_id == candidate.c.post_version_id)
+                & (investigation.c.analysis == candidate.c.analysis),
+                isouter=True,
             )
+            .where(candidate.c.analysis == analysis, _NEXT)
             .order_by(candidate.c.score.desc(), candidate.c.post_id)
             .limit(limit)
         )
+        return [Candidate(**row) for row in await self._rows(query)]
+
+    async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
+        """Open investigations that should have moved on before then, longest first."""
+        query = (
+            _described(investigation.c.id.label("investigation_id"))
+            .join(
+                investigation,
+                (investigation.c.post_version_id == candidate.c.post_version_id)
+                & (investigation.c.analysis == candidate.c.analysis),
+            )
+            .where(
+                candidate.c.analysis == analysis,
+                _OPEN,
+                candidate.c.eligible_at < before,
+                investigation.c.requested_sequence <= settled,
+            )
+            .order_by(candidate.c.eligible_at)
+            .limit(limit)
+        )
+        return [
+            Suspect(row["investigation_id"], Candidate(**{k: v for k, v in row.items() if k != "investigation_id"}))
+            for row in await self._rows(query)
+        ]
+
+    async def survey(self, analysis: str) -> Mapping[str, int]:
+        """How many posts there are by what may be done with them."""
+        return {row["reason"]: row["posts"] for row in await self._rows(_SURVEY, analysis=analysis)}
+
+    async def _rows(self, query: Any, **values: Any) -> list[dict[str, Any]]:
         async with self._database.connect() as connection:
-            return [Candidate(**row) for row in (await connection.execute(query)).mappings()]
+            return [dict(row) for row in (await connection.execute(query, values)).mappings()]
 
 
-class BusRequests:
-    """Requests, published as facts."""
+def _described(*more: Label[Any]) -> Select[Any]:
+    return (
+        select(
+            candidate.c.post_id,
+            candidate.c.post_version_id.label("version_id"),
+            candidate.c.score,
+            post_version.c.correlation,
+            post.c.platform,
+            post.c.url,
+            content_blob.c.word_count.label("words"),
+            *more,
+        )
+        .join(post, post.c.id == candidate.c.post_id)
+        .join(post_version, post_version.c.id == candidate.c.post_version_id)
+        .join(content_blob, content_blob.c.content_hash == post_version.c.content_hash)
+    )
+
+
+class BusLog:
+    """The log on the broker."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
+    async def settled(self) -> Settled:
+        """How far investigator and validator are."""
+        return Settled(
+            *await asyncio.gather(
+                settled(self._bus, INVESTIGATOR_INVESTIGATION_REQUESTED), settled(self._bus, VALIDATOR_CLAIM_PROPOSED)
+            )
+        )
+
+    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
+        """One investigation's own facts in order."""
+        return [Entry(past.sequence, past.envelope.event) for past in await history(self._bus, str(investigation_id))]
+
     async def publish(self, request: InvestigationRequested, correlation: UUID) -> bool:
         """Ask for an investigation; False if somebody else did before."""
         try:
-            await self._bus.publish(request, correlation=correlation)
+            return not (await self._bus.publish(request, correlation=correlation)).duplicate
         except AlreadyThere:
             return False
-        return True
-
-
-class KvLeadership:
-    """The leader's name lies in a bucket whose entries expire, so a dead leader is followed within its time to live."""
-
-    def __init__(self, bus: Bus, name: str) -> None:
-        self._bus = bus
-        self._name = name.encode()
-
-    async def hold(self) -> bool:
-        """Become or stay the leader; False while another one is."""
-        bucket = await Bucket.open(self._bus, LEADERS)
-        if await bucket.create(LEASE, self._name):
-            return True
-        if await bucket.get(LEASE) != self._name:
-            return False
-        await bucket.put(LEASE, self._name)
-        return True

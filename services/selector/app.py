@@ -5,29 +5,39 @@ from __future__ import annotations
 import asyncio
 
 from kit.host import Host
+from kit.leader import Leadership
 from kit.settings import load
-from services.selector.adapters import BusRequests, KvLeadership, SqlReads
+from services.selector.adapters import BusLog, SqlReads
 from services.selector.handlers import Selector
 from services.selector.settings import SelectorSettings
 
+JOB = "selector"
+LOOK_EVERY_S = 0.5
+
 
 async def build(host: Host) -> None:
-    """Select every so often."""
+    """Select every so often, as long as this process leads."""
     settings = load(SelectorSettings)
+    leadership = Leadership(host.bus, JOB, host.worker)
     selector = Selector(
         SqlReads(host.database("reader")),
-        BusRequests(host.bus),
-        KvLeadership(host.bus, host.worker),
+        BusLog(host.bus),
+        leadership,
         host.clock,
         analysis=settings.analysis,
-        budget_per_day=settings.budget_per_day,
+        budget=settings.budget,
         batch=settings.batch,
+        patience_s=settings.patience_s,
     )
 
     async def run() -> None:
         while True:
-            await asyncio.sleep(settings.interval_s)
+            while not leadership.leading:  # noqa: ASYNC110 (the lease is another process's to lose)
+                await asyncio.sleep(LOOK_EVERY_S)
             await selector.select()
+            await asyncio.sleep(settings.interval_s)
 
-    if settings.budget_per_day:
+    if settings.runs_per_day:
+        host.keep_running("selector-leader", leadership.run)
         host.keep_running("selector", run)
+        host.on_stop(leadership.release)

@@ -1,35 +1,193 @@
-"""How many posts may be taken now."""
+"""How many runs may be taken now, and which runs are lost. Values in, values out.
+
+A budget in money is kept although a run's price is known only afterwards: what is under way is counted as if it cost
+what runs usually cost, and unknown prices stop the selection, because a limit that counts them as nothing is none.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
 from uuid import UUID
 
-from contracts.v1 import InvestigationRequested
+from contracts.v1 import (
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    ClaimRetained,
+    ClaimValidationFailed,
+    Event,
+    InvestigationCompleted,
+    InvestigationDrafted,
+    InvestigationFailed,
+    InvestigationRequested,
+)
 from contracts.v1.ids import investigation_id
 
+MAX_RESCUES: Final = 3
+"""A run that was lost this often is lost for a reason, and somebody should look at it."""
 
-@dataclass(frozen=True)
+Why = Literal["most viewed", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
-    """The newest version of a post that nobody has investigated, with its capped view score."""
+    """The newest version of a post that the instance has not tried, with its capped view score.
+
+    `round` and `follows` are 1 and 0, except after nothing but failures of readers' keys.
+    """
 
     post_id: UUID
     version_id: UUID
     score: int
     correlation: UUID
+    platform: str = ""
+    url: str = ""
+    words: int = 0
+    round: int = 1
+    follows: int = 0
 
 
-def allowance(budget_per_day: int, taken_today: int, batch: int) -> int:
-    """Posts that may be taken in this round."""
-    return max(0, min(batch, budget_per_day - taken_today))
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """An investigation that should have ended or moved on by now."""
+
+    investigation_id: UUID
+    candidate: Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """What is to be asked for, and why."""
+
+    candidate: Candidate
+    request: InvestigationRequested
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the selector may spend in one UTC day. Units: millionths of a US dollar; None: no such limit."""
+
+    runs: int
+    micro_usd: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What it has spent today. `typical_micro_usd` is a run's usual cost, None if none is known; `unpriced` steps have
+    used a model whose price nobody knows; `under_way` runs of today have not ended."""
+
+    runs: int = 0
+    under_way: int = 0
+    micro_usd: int = 0
+    unpriced: int = 0
+    typical_micro_usd: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How many runs may be taken now; `limit` says what keeps it from being more."""
+
+    runs: int
+    limit: str
+
+
+def allowance(budget: Budget, spent: Spent, batch: int) -> Allowance:
+    """Runs that may be taken in this round."""
+    by_runs = Allowance(max(0, budget.runs - spent.runs), f"{budget.runs} run{'' if budget.runs == 1 else 's'} a day")
+    by_money = _affordable(budget.micro_usd, spent, batch) if budget.micro_usd is not None else by_runs
+    return min(Allowance(batch, f"{batch} in one round"), by_money, by_runs, key=lambda each: each.runs)
+
+
+def _affordable(budget_micro_usd: int, spent: Spent, batch: int) -> Allowance:
+    said = f"{dollars(budget_micro_usd)} a day"
+    if spent.unpriced:
+        return Allowance(0, f"{said}, but the model's price is not known; see OPENERRATA_MODEL_PRICES")
+    if spent.micro_usd >= budget_micro_usd:
+        return Allowance(0, said)
+    usual = spent.typical_micro_usd
+    if usual is None:
+        return Allowance(0 if spent.under_way else 1, f"{said}, and the cost of a first run is to be seen")
+    left = budget_micro_usd - spent.micro_usd - spent.under_way * usual
+    return Allowance(batch if usual == 0 else max(0, left // usual), f"{said}, at {dollars(usual)} a run")
+
+
+def dollars(micro_usd: int) -> str:
+    """An amount for people."""
+    return f"${micro_usd / 1_000_000:.2f}"
 
 
 def request(candidate: Candidate, analysis: str) -> InvestigationRequested:
     """The fact that asks for a candidate's investigation."""
     return InvestigationRequested(
+        follows=candidate.follows,
         investigation_id=investigation_id(candidate.version_id, analysis),
         version_id=candidate.version_id,
         post_id=candidate.post_id,
         analysis=analysis,
         requested_by="SELECTOR",
+        round=candidate.round,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One fact of an investigation. Units: `sequence` is its place in the log."""
+
+    sequence: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Up to which sequences workers have settled every message: nothing below is in hand, or waits to be."""
+
+    investigator: int
+    validator: int
+
+
+def rescue(history: Sequence[Entry], settled: Settled) -> InvestigationRequested | None:
+    """The request that starts a lost run again; None if it is over, or anybody still has it in hand.
+
+    Only the broker knows who has what in hand; a run that merely takes long must not be paid for twice.
+    Shapes: `history` is in the order of the log and was read after `settled`.
+    """
+    requests = [entry for entry in history if isinstance(entry.event, InvestigationRequested)]
+    if not requests or requests[-1].sequence > settled.investigator:
+        return None
+    asked, event = requests[-1].sequence, requests[-1].event
+    assert isinstance(event, InvestigationRequested)
+    if any(_ends(entry.event, event.round) for entry in history):
+        return None
+    since = [entry for entry in history if entry.sequence > asked]
+    judged = {entry.event.claim_id for entry in since if isinstance(entry.event, _VERDICTS)}
+    for entry in since:
+        if isinstance(entry.event, ClaimProposed) and entry.event.claim_id not in judged:
+            if entry.sequence > settled.validator:
+                return None
+        elif isinstance(entry.event, InvestigationDrafted) and judged.issuperset(entry.event.claim_ids):
+            return None  # its end is on its way
+    if sum(_is_rescue(entry.event) for entry in requests) >= MAX_RESCUES:
+        return None
+    return event.model_copy(update={"round": event.round + 1, "follows": asked, "requested_by": "SELECTOR"})
+
+
+_VERDICTS: Final = (ClaimApproved, ClaimRejected, ClaimValidationFailed, ClaimRetained)
+
+
+def _ends(event: Event, round_: int) -> bool:
+    return isinstance(event, InvestigationCompleted) or (
+        isinstance(event, InvestigationFailed) and event.round >= round_
+    )
+
+
+def _is_rescue(event: Event) -> bool:
+    return isinstance(event, InvestigationRequested) and event.requested_by == "SELECTOR" and event.round > 1
+
+
+def midnight(now: datetime) -> datetime:
+    """When the day began that `now` is in; budgets are those of UTC days."""
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,4 +1,4 @@
-"""What the selector needs from outside."""
+"""What the selector needs from outside. Whatever cannot be reached raises; the round goes on with the rest."""
 
 from __future__ import annotations
 
@@ -8,23 +8,38 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.v1 import InvestigationRequested
-from services.selector.domain import Candidate
+from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect
 
 
 class Reads(Protocol):
     """The read model."""
 
-    async def taken_since(self, since: datetime, analysis: str) -> int:
-        """Investigations that a selector has requested since then."""
+    async def spent(self, since: datetime, analysis: str) -> Spent:
+        """What the selector has requested and spent since then."""
         ...
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
-        """The next posts, most wanted first."""
+        """The next posts, most wanted first; those under way or over are not among them."""
+        ...
+
+    async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
+        """Open investigations that should have moved on before then, longest first.
+
+        Units: only those requested at or before the sequence `settled` in the log.
+        """
         ...
 
 
-class Requests(Protocol):
-    """The log."""
+class Log(Protocol):
+    """The log, and who has what of it in hand."""
+
+    async def settled(self) -> Settled:
+        """How far the workers are."""
+        ...
+
+    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
+        """One investigation's own facts in order."""
+        ...
 
     async def publish(self, request: InvestigationRequested, correlation: UUID) -> bool:
         """Ask for an investigation; False if somebody else did before."""
@@ -34,6 +49,7 @@ class Requests(Protocol):
 class Leadership(Protocol):
     """One selector works at a time."""
 
-    async def hold(self) -> bool:
-        """Become or stay the leader; False while another one is."""
+    @property
+    def leading(self) -> bool:
+        """Whether this one does."""
         ...

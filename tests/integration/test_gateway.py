@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
+from analyses import analysis
 from contracts.topology import VERIFIER_OBSERVATION_RECEIVED
 from contracts.v1 import (
     ClaimApproved,
@@ -46,6 +48,7 @@ from services.gateway import app as gateway
 from services.gateway.settings import GatewaySettings
 from services.projector import app as projector
 from services.projector.settings import ProjectorSettings
+from tests.support.fakes import StillClock
 from tests.support.servers import Prepare, nats_server
 from tests.unit.gateway.fakes import USER_KEY, data, error, payload, post_on_substack, post_on_x, registered
 
@@ -55,6 +58,7 @@ LOOK = "post.getInvestigation"
 INVESTIGATE = "post.investigateNow"
 BATCH = "post.batchStatus"
 PROMPT = Prompt(version="test-1", sha256=sha256(b"look").hexdigest(), text="look")
+FACT_CHECK = analysis("FACT_CHECK")
 MODEL = ModelName(provider="demo", model="demo-catalogue")
 
 
@@ -102,7 +106,7 @@ def _names(headers: dict[str, str]) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def serving(nats_url: str, database_url: str) -> AsyncIterator[Running]:
+async def serving(nats_url: str, database_url: str, **settings: Any) -> AsyncIterator[Running]:
     async with connect(nats_url, name="test") as bus:
         await topology.apply(bus)
         telemetry = Telemetry()
@@ -118,7 +122,7 @@ async def serving(nats_url: str, database_url: str) -> AsyncIterator[Running]:
         )
         host.delivery.subscribe(replace(VERIFIER_OBSERVATION_RECEIVED, answers=True), ingest, slots=1)
         await projector.build(host, ProjectorSettings())
-        server = await gateway.build(host, GatewaySettings(port=0, instance_keys_denied_s=0))
+        server = await gateway.build(host, GatewaySettings(port=0, instance_keys_denied_s=0, **settings))
         stop = asyncio.Event()
         running = asyncio.create_task(host.run(stop))
         address, port = server.address
@@ -202,6 +206,28 @@ def approved(candidate: ClaimProposed) -> ClaimApproved:
     )
 
 
+def ended(run: UUID, version: UUID, *claims: ClaimProposed) -> tuple[Event, ...]:
+    return (
+        InvestigationDrafted(
+            investigation_id=run,
+            attempt=1,
+            claim_ids=tuple(claim.claim_id for claim in claims),
+            model=MODEL,
+            usage=Usage(),
+            transcript=TextRef(sha256=sha256(b"{}").hexdigest(), size_bytes=2, inline="{}"),
+        ),
+        InvestigationCompleted(
+            investigation_id=run,
+            version_id=version,
+            post_id=post_id(PostRef(platform="X", external_id="1234567890")),
+            analysis="FACT_CHECK",
+            attempt=1,
+            model=MODEL,
+            claims=tuple(PublishedClaim(claim_id=claim.claim_id, payload=claim.payload) for claim in claims),
+        ),
+    )
+
+
 async def until(condition: Any, within_s: float = 15.0) -> Any:
     """Wait until an asynchronous condition holds; its value."""
     async with asyncio.timeout(within_s):
@@ -243,27 +269,7 @@ async def test_a_post_is_seen_investigated_and_published(running: Running, datab
     assert [claim["text"] for claim in progress["confirmedClaims"]] == [second.payload.text]
     assert (await running.http.get(f"/investigations/{run}.json")).status_code == 404
 
-    transcript = TextRef(sha256=sha256(b"{}").hexdigest(), size_bytes=2, inline="{}")
-    await running.tell(
-        approved(first),
-        InvestigationDrafted(
-            investigation_id=run,
-            attempt=1,
-            claim_ids=(first.claim_id, second.claim_id),
-            model=MODEL,
-            usage=Usage(),
-            transcript=transcript,
-        ),
-        InvestigationCompleted(
-            investigation_id=run,
-            version_id=version,
-            post_id=post_id(PostRef(platform="X", external_id="1234567890")),
-            analysis="FACT_CHECK",
-            attempt=1,
-            model=MODEL,
-            claims=tuple(PublishedClaim(claim_id=each.claim_id, payload=each.payload) for each in (first, second)),
-        ),
-    )
+    await running.tell(approved(first), *ended(run, version, first, second))
 
     async def finished() -> Any:
         state = data(LOOK, await running.query(LOOK, question))
@@ -292,6 +298,38 @@ async def test_a_post_is_seen_investigated_and_published(running: Running, datab
     assert public["investigation"]["promptVersion"] == "test-1"
     assert public["investigation"]["model"] == "demo-catalogue"
     assert len(public["claims"]) == 2
+
+
+@pytest.mark.requirement("2.6-07", "2.6-13", "2.8-06", "2.8-07")
+async def test_a_result_is_served_however_old_it_and_its_prompt_are(running: Running, nats_url: str) -> None:
+    assert PROMPT.version not in (FACT_CHECK.prompt.version, FACT_CHECK.update_prompt.version)
+    version = await running.version(post_on_x())
+    run = investigation_id(version, "FACT_CHECK")
+    claim = proposed(run, version, 0)
+    request = InvestigationRequested(
+        investigation_id=run,
+        version_id=version,
+        post_id=post_id(PostRef(platform="X", external_id="1234567890")),
+        analysis="FACT_CHECK",
+        requested_by="READER",
+    )
+    ten_years_ago = StillClock(datetime(2016, 1, 2, 3, 4, 5, tzinfo=UTC))
+    async with connect(nats_url, name="long-ago", clock=ten_years_ago) as then:
+        for fact in (request, started(run, version), claim, approved(claim), *ended(run, version, claim)):
+            await then.publish(fact, correlation=run)
+
+    async def found() -> Any:
+        state = data(VIEW, await running.mutate(VIEW, {"postVersionId": str(version)}))
+        return state if state["investigationState"] == "INVESTIGATED" else None
+
+    assert [each["text"] for each in (await until(found))["claims"]] == [claim.payload.text]
+    looked = data(LOOK, await running.query(LOOK, {"investigationId": str(run)}))
+    assert looked["checkedAt"] == "2016-01-02T03:04:05.000Z"
+    question = {"postVersionId": str(version)}
+    asked = data(INVESTIGATE, await running.mutate(INVESTIGATE, question, x_openai_api_key=USER_KEY))
+    assert (asked["status"], asked["investigationId"]) == ("COMPLETE", str(run))
+    requests = [past for past in await history(running.host.bus, str(run)) if past.envelope.event == request]
+    assert len(requests) == 1, "nothing is looked at again because it is old"
 
 
 @pytest.mark.requirement("2.6-12", "2.8-01", "2.6-16")

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from contracts.rpc.public import PublicResult
 from contracts.rpc.status import VersionKey
-from contracts.v1 import Event, ObservationReceived, VersionRegistered
+from contracts.v1 import Event, ObservationReceived, OnceEvent, VersionRegistered
 from contracts.v1.ids import post_id, version_id
 from contracts.v1.parts import ClaimPayload, Observation, PublishedClaim, Sighting, Source, TextRef
 from services.gateway.app import World, assemble
@@ -127,6 +127,7 @@ class Log:
     outage: bool = False
     behind: bool = False
     gate: asyncio.Event | None = None
+    standing: Event | None = None
     answer: Callable[[Observation], Event] = registered
 
     async def tell(self, event: Event, correlation: UUID) -> int:
@@ -134,6 +135,11 @@ class Log:
             raise Unavailable("broker")
         self.told.append(event)
         return len(self.told)
+
+    async def tell_once(self, event: OnceEvent, correlation: UUID) -> Answered:
+        if self.standing is not None:
+            return Answered(self.standing, 1)
+        return Answered(event, await self.tell(event, correlation))
 
     async def ask(self, event: Event, correlation: UUID) -> Answered:
         assert isinstance(event, ObservationReceived)
@@ -163,7 +169,13 @@ class KeptKeys:
     kept: dict[UUID, str] = field(default_factory=dict)
 
     async def attach(self, investigation_id: UUID, api_key: str) -> bool:
-        return self.kept.setdefault(investigation_id, api_key) == api_key
+        if investigation_id in self.kept:
+            return False
+        self.kept[investigation_id] = api_key
+        return True
+
+    async def discard(self, investigation_id: UUID) -> None:
+        self.kept.pop(investigation_id, None)
 
 
 @dataclass

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
 
 import pytest
 
 from contracts.v1 import InvestigationRequested
 from contracts.v1.ids import investigation_id
+from contracts.v1.investigation import KeySource
 from services.gateway.domain import Failure
 from services.gateway.ports import Broken, Complete, InvestigationState, Running, Standing
 from tests.unit.gateway.fakes import NOW, POST, USER_KEY, VERSION, Bench, claim, data, error
 
 INVESTIGATE = "post.investigateNow"
 RUN = investigation_id(VERSION, "FACT_CHECK")
+OTHER_KEY = "sk-zyxwvutsrqponmlkjihgfedcba"
 NEW = Standing(POST, 2, "CLIENT_FALLBACK", None)
 
 
-def bench_with(standing: Standing | None = NEW, *, known: InvestigationState | None = None) -> Bench:
-    bench = Bench()
+def bench_with(standing: Standing | None = NEW, *, known: InvestigationState | None = None, **settings: Any) -> Bench:
+    bench = Bench(**settings)
     bench.key_table.add("instance-key")
     if standing is not None:
         bench.reads.standings[VERSION] = replace(standing, investigation=known)
@@ -100,7 +105,7 @@ async def test_a_finished_investigation_is_answered_at_once() -> None:
 
 @pytest.mark.requirement("2.6-15", "2.6-17")
 @pytest.mark.parametrize("status", ["PENDING", "PROCESSING"])
-async def test_nobody_can_slip_a_key_under_a_run(status: str) -> None:
+async def test_nobody_can_slip_a_key_under_a_run_of_somebody_else(status: str) -> None:
     bench = bench_with(known=Running(RUN, status, "CLIENT_FALLBACK"))  # type: ignore[arg-type]
     answer = await ask(bench, x_openai_api_key=USER_KEY)
     assert (answer["investigationId"], answer["status"]) == (str(RUN), status)
@@ -108,17 +113,60 @@ async def test_nobody_can_slip_a_key_under_a_run(status: str) -> None:
     assert bench.log.told == []
 
 
-@pytest.mark.requirement("2.6-14")
+@pytest.mark.requirement("2.6-16")
+@pytest.mark.parametrize("first", [None, OTHER_KEY])
+async def test_a_waiting_run_of_a_reader_takes_a_key_only_if_it_has_none(first: str | None) -> None:
+    waiting = Running(RUN, "PENDING", "CLIENT_FALLBACK", takes_key=True)
+    bench = bench_with(known=waiting)
+    bench.reads.investigations[RUN] = waiting
+    if first is not None:
+        bench.user_keys.kept[RUN] = first
+    answer = await ask(bench, x_openai_api_key=USER_KEY)
+    assert answer["status"] == "PENDING"
+    assert bench.user_keys.kept == {RUN: first or USER_KEY}
+    assert bench.log.told == []
+
+
+async def test_a_key_does_not_outlive_a_run_that_ended_while_it_was_attached() -> None:
+    bench = bench_with(known=Running(RUN, "PENDING", "CLIENT_FALLBACK", takes_key=True))
+    bench.reads.investigations[RUN] = Complete(RUN, "CLIENT_FALLBACK", (), NOW)
+    await ask(bench, x_openai_api_key=USER_KEY)
+    assert bench.user_keys.kept == {}
+
+
+@pytest.mark.requirement("2.6-15", "2.6-16")
+@pytest.mark.parametrize(("paid_by", "kept"), [("INSTANCE", {}), ("USER", {RUN: USER_KEY})])
+async def test_a_key_stays_only_with_a_run_that_uses_it(paid_by: KeySource, kept: dict[UUID, str]) -> None:
+    bench = bench_with()
+    bench.log.standing = InvestigationRequested(
+        investigation_id=RUN,
+        version_id=VERSION,
+        post_id=POST,
+        analysis="FACT_CHECK",
+        requested_by="READER",
+        key_source=paid_by,
+    )
+    answer = await ask(bench, x_openai_api_key=USER_KEY)
+    assert (answer["status"], bench.log.told) == ("PENDING", [])
+    assert bench.user_keys.kept == kept
+
+
+LONG_AGO = NOW.replace(hour=4)
+
+
+@pytest.mark.requirement("2.6-14", "3.7-09")
 @pytest.mark.parametrize(
     ("failure", "again"),
     [
         (Failure(NOW, 1, 7), False),
-        (Failure(NOW.replace(minute=0), 1, 7), False),
-        (Failure(NOW.replace(hour=4), 1, 7), True),
-        (Failure(NOW.replace(hour=4), 2, 8), True),
-        (Failure(NOW.replace(hour=4), 3, 9), False),
-        (Failure(NOW.replace(hour=4), 1, None), False),
+        (Failure(NOW - timedelta(seconds=599), 1, 7), False),
+        (Failure(NOW - timedelta(seconds=600), 1, 7), True),
+        (Failure(LONG_AGO, 9, 8, retries=2), True),
+        (Failure(LONG_AGO, 4, 9, retries=3), False),
+        (Failure(LONG_AGO, 1, None), False),
         (Failure(None, 1, 7), False),
+        (Failure(NOW, 1, 7, of_a_key=True), True),
+        (Failure(NOW, 5, 7, retries=3, of_a_key=True), False),
     ],
 )
 async def test_a_failed_run_may_be_asked_for_again_but_not_endlessly(failure: Failure, again: bool) -> None:
@@ -130,6 +178,25 @@ async def test_a_failed_run_may_be_asked_for_again_but_not_endlessly(failure: Fa
         assert (requested(bench).round, requested(bench).follows) == (failure.round + 1, failure.requested_sequence)
     else:
         assert bench.log.told == []
+
+
+@pytest.mark.requirement("3.7-07")
+@pytest.mark.parametrize(("failed_at", "status"), [(NOW, "FAILED"), (LONG_AGO, "PENDING")])
+async def test_after_a_bad_key_the_next_key_of_a_reader_waits(failed_at: datetime, status: str) -> None:
+    bench = bench_with(known=Broken(RUN, "SERVER_VERIFIED", Failure(failed_at, 1, 7, of_a_key=True)))
+    answer = await ask(bench, x_openai_api_key=USER_KEY)
+    assert answer["status"] == status
+    assert bench.user_keys.kept == ({RUN: USER_KEY} if status == "PENDING" else {})
+
+
+async def test_how_soon_and_how_often_are_settings() -> None:
+    failed = Broken(RUN, "SERVER_VERIFIED", Failure(NOW, 2, 7, retries=1))
+    for settings, status in (
+        ({"retry_cooldown_s": 0}, "PENDING"),
+        ({"retry_cooldown_s": 0, "retries_per_day": 1}, "FAILED"),
+    ):
+        bench = bench_with(known=failed, **settings)
+        assert (await ask(bench, x_api_key="instance-key"))["status"] == status
 
 
 async def test_an_answer_is_given_only_once_the_next_poll_finds_the_run() -> None:

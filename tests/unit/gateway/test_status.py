@@ -113,6 +113,37 @@ async def test_a_finished_version_is_read_once() -> None:
     assert len(bench.log.told) == 5
 
 
+NEW = {"x_openerrata_extension_version": "1.0.0"}
+
+
+@pytest.mark.parametrize("version", ["0.3.3", "0.9.9.9"])
+async def test_an_extension_that_refuses_unknown_keys_gets_none(version: str) -> None:
+    bench = bench_with(VersionView(POST, COMPLETE, None, views=4, corroborations=2))
+    new = (await bench.mutate(VIEW, {"postVersionId": str(VERSION)}, **NEW)).json()["result"]["data"]
+    answer = await bench.mutate(VIEW, {"postVersionId": str(VERSION)}, x_openerrata_extension_version=version)
+    old = data(VIEW, answer)
+    more = {"investigationId": str(INVESTIGATION), "viewCount": 4, "corroborationCount": 2}
+    assert new == old | more
+    assert not more.keys() & old.keys()
+
+
+async def test_numbers_beside_a_result_are_a_minute_old_at_most() -> None:
+    bench = bench_with(VersionView(POST, COMPLETE, None, views=4))
+    await bench.mutate(VIEW, {"postVersionId": str(VERSION)}, **NEW)
+    bench.reads.views[VERSION] = VersionView(POST, COMPLETE, None, views=5)
+    seen = [await bench.mutate(VIEW, {"postVersionId": str(VERSION)}, **NEW)]
+    bench.clock.pass_by(61)
+    seen.append(await bench.mutate(VIEW, {"postVersionId": str(VERSION)}, **NEW))
+    assert [answer.json()["result"]["data"]["viewCount"] for answer in seen] == [4, 5]
+    assert bench.reads.asked == 2
+
+
+async def test_a_new_version_says_how_many_saw_its_post() -> None:
+    bench = bench_with(VersionView(POST, None, None, views=3))
+    answer = await bench.mutate(VIEW, {"postVersionId": str(VERSION)}, **NEW)
+    assert answer.json()["result"]["data"]["viewCount"] == 3
+
+
 async def test_an_unfinished_version_is_read_every_time() -> None:
     bench = bench_with(VersionView(POST, None, None))
     await bench.mutate(VIEW, {"postVersionId": str(VERSION)})

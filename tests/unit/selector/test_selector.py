@@ -1,21 +1,21 @@
-"""The most wanted posts within the day's budget, by one selector at a time, each once."""
+"""The most wanted posts within the day's budgets, by one selector at a time, each once, whatever happens to one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from contracts.v1 import InvestigationRequested
 from contracts.v1.ids import investigation_id
-from services.selector.domain import Candidate, allowance, request
+from services.selector.domain import Budget, Candidate, Entry, Settled, Spent, Suspect, request
 from services.selector.handlers import Selector
 from tests.support.fakes import MemoryLog, StillClock
+
+LATE = datetime(2026, 3, 4, 23, 59, 59, tzinfo=UTC)
 
 
 def candidate(number: int) -> Candidate:
@@ -23,37 +23,62 @@ def candidate(number: int) -> Candidate:
     return Candidate(UUID(int=number), UUID(int=1_000 + number), 1_000 - number, UUID(int=2_000 + number))
 
 
+def run(number: int) -> UUID:
+    """The investigation of a candidate."""
+    return investigation_id(candidate(number).version_id, "FACT_CHECK")
+
+
 @dataclass
 class Reads:
-    """The read model: what was taken today, and who is next."""
+    """The read model: what was spent today, who is next, and who is overdue."""
 
-    taken: int = 0
+    day: Spent = field(default_factory=Spent)
     waiting: Sequence[Candidate] = tuple(candidate(number) for number in range(1, 10))
+    overdue: Sequence[int] = ()
     asked_since: list[datetime] = field(default_factory=list)
     asked_limit: list[int] = field(default_factory=list)
+    asked_before: list[tuple[datetime, int]] = field(default_factory=list)
 
-    async def taken_since(self, since: datetime, analysis: str) -> int:
+    async def spent(self, since: datetime, analysis: str) -> Spent:
         self.asked_since.append(since)
-        return self.taken
+        return self.day
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         self.asked_limit.append(limit)
         return self.waiting[:limit]
 
+    async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
+        self.asked_before.append((before, settled))
+        return [Suspect(run(number), candidate(number)) for number in self.overdue][:limit]
+
 
 @dataclass
-class Requests:
-    """The log, which may know some of the requests already."""
+class Log:
+    """The log, in which somebody else may have been faster, and which may not answer about some."""
 
     others: frozenset[UUID] = frozenset()
+    broken: frozenset[UUID] = frozenset()
     log: MemoryLog = field(default_factory=MemoryLog)
     correlations: list[UUID] = field(default_factory=list)
+    before_publishing: list[Leadership] = field(default_factory=list)
+
+    async def settled(self) -> Settled:
+        return Settled(len(self.log.entries), len(self.log.entries))
+
+    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
+        if investigation_id in self.broken:
+            raise TimeoutError("the log does not answer")
+        return [Entry(past.sequence, past.event) for past in await self.log.history(investigation_id)]
 
     async def publish(self, request: InvestigationRequested, correlation: UUID) -> bool:
+        if request.investigation_id in self.broken:
+            raise TimeoutError("the log does not answer")
         if request.version_id in self.others:
             return False
         self.log.publish(request)
         self.correlations.append(correlation)
+        for leadership in self.before_publishing:
+            leadership.leading = False
         return True
 
 
@@ -63,77 +88,128 @@ class Leadership:
 
     leading: bool = True
 
-    async def hold(self) -> bool:
-        return self.leading
-
 
 def selector(
-    reads: Reads, requests: Requests, *, leading: bool = True, budget_per_day: int = 100, batch: int = 4
+    reads: Reads,
+    log: Log,
+    *,
+    leadership: Leadership | None = None,
+    budget: Budget = Budget(100),  # noqa: B008 (a value)
+    batch: int = 4,
 ) -> Selector:
     """A selector at a moment late on a day."""
-    clock = StillClock(datetime(2026, 3, 4, 23, 59, 59, tzinfo=UTC))
     return Selector(
         reads,
-        requests,
-        Leadership(leading),
-        clock,
+        log,
+        leadership or Leadership(),
+        StillClock(LATE),
         analysis="FACT_CHECK",
-        budget_per_day=budget_per_day,
+        budget=budget,
         batch=batch,
+        patience_s=60,
     )
 
 
-def taken(requests: Requests) -> list[UUID]:
+def taken(log: Log) -> list[UUID]:
     """Versions requested, in order."""
-    return [event.version_id for event in requests.log.events if isinstance(event, InvestigationRequested)]
+    return [event.version_id for event in log.log.events if isinstance(event, InvestigationRequested)]
+
+
+def versions(*numbers: int) -> list[UUID]:
+    return [candidate(number).version_id for number in numbers]
 
 
 @pytest.mark.requirement("2.1-09", "2.10-01")
 async def test_the_most_wanted_are_requested_first() -> None:
-    requests = Requests()
-    assert await selector(Reads(), requests).select() == 4
-    assert taken(requests) == [candidate(number).version_id for number in range(1, 5)]
-    assert requests.correlations == [candidate(number).correlation for number in range(1, 5)]
+    log = Log()
+    assert await selector(Reads(), log).select() == 4
+    assert taken(log) == versions(1, 2, 3, 4)
+    assert log.correlations == [candidate(number).correlation for number in range(1, 5)]
 
 
 @pytest.mark.requirement("2.10-02")
 async def test_the_budget_is_that_of_the_day() -> None:
-    reads, requests = Reads(taken=98), Requests()
-    assert await selector(reads, requests).select() == 2
+    reads, log = Reads(Spent(runs=98)), Log()
+    assert await selector(reads, log).select() == 2
     assert reads.asked_since == [datetime(2026, 3, 4, tzinfo=UTC)]
     assert reads.asked_limit == [2]
 
 
-async def test_a_spent_budget_asks_nobody() -> None:
-    reads, requests = Reads(taken=100), Requests()
-    assert await selector(reads, requests).select() == 0
+@pytest.mark.requirement("2.10-02")
+@pytest.mark.parametrize(
+    ("spent", "budget"),
+    [
+        (Spent(runs=100), Budget(100)),
+        (Spent(micro_usd=5_000_000, typical_micro_usd=1), Budget(100, 5_000_000)),
+        (Spent(micro_usd=1, unpriced=1), Budget(100, 5_000_000)),
+    ],
+)
+async def test_a_spent_budget_asks_nobody(spent: Spent, budget: Budget) -> None:
+    reads, log = Reads(spent), Log()
+    assert await selector(reads, log, budget=budget).select() == 0
     assert reads.asked_limit == []
-    assert taken(requests) == []
+    assert taken(log) == []
 
 
 async def test_only_the_leader_selects() -> None:
-    reads, requests = Reads(), Requests()
-    assert await selector(reads, requests, leading=False).select() == 0
+    reads, log = Reads(), Log()
+    assert await selector(reads, log, leadership=Leadership(False)).select() == 0
     assert reads.asked_since == []
-    assert taken(requests) == []
+    assert taken(log) == []
+
+
+async def test_who_does_not_lead_any_more_stops_at_once() -> None:
+    leadership, log = Leadership(), Log()
+    log.before_publishing.append(leadership)
+    assert await selector(Reads(), log, leadership=leadership).select() == 1
+    assert taken(log) == versions(1)
 
 
 @pytest.mark.requirement("2.8-01")
 async def test_a_request_that_somebody_else_made_is_theirs() -> None:
-    requests = Requests(others=frozenset({candidate(1).version_id}))
-    assert await selector(Reads(), requests).select() == 3
-    assert taken(requests) == [candidate(number).version_id for number in range(2, 5)]
+    log = Log(others=frozenset(versions(1)))
+    assert await selector(Reads(), log).select() == 3
+    assert taken(log) == versions(2, 3, 4)
+
+
+async def test_one_that_cannot_be_asked_for_does_not_stop_the_others() -> None:
+    log = Log(broken=frozenset({run(2)}))
+    assert await selector(Reads(), log).select() == 3
+    assert taken(log) == versions(1, 3, 4)
+
+
+@pytest.mark.requirement("3.6-03", "3.6-04")
+async def test_lost_ones_are_asked_for_again_and_starve_nobody() -> None:
+    log = Log()
+    for number in range(20, 26):
+        log.log.publish(request(candidate(number), "FACT_CHECK"))
+    reads = Reads(overdue=range(20, 26))
+    before = len(log.log.entries)
+    assert await selector(reads, log).select() == 4
+    assert taken(log)[before:] == versions(20, 21, 1, 2)
+    assert reads.asked_before == [(LATE - timedelta(seconds=60), before)]
+    again = [event for event in log.log.events[before:] if isinstance(event, InvestigationRequested)]
+    assert [(event.round, event.follows) for event in again[:2]] == [(2, 1), (2, 2)]
+
+
+async def test_a_history_that_cannot_be_read_hides_no_other() -> None:
+    log = Log(broken=frozenset({run(20)}))
+    for number in (20, 21):
+        log.log.publish(request(candidate(number), "FACT_CHECK"))
+    assert await selector(Reads(overdue=(20, 21), waiting=()), log).select() == 1
+    assert taken(log)[2:] == versions(21)
+
+
+async def test_looking_takes_nothing() -> None:
+    log = Log()
+    selection = await selector(Reads(Spent(runs=97)), log).look()
+    assert [pick.request.version_id for pick in selection.picks] == versions(1, 2, 3)
+    assert {pick.why for pick in selection.picks} == {"most viewed"}
+    assert (selection.allowance.runs, selection.allowance.limit) == (3, "100 runs a day")
+    assert log.log.entries == []
 
 
 def test_a_request_names_what_a_readers_request_would_name() -> None:
     made = request(candidate(1), "FACT_CHECK")
-    assert made.investigation_id == investigation_id(candidate(1).version_id, "FACT_CHECK")
+    assert made.investigation_id == run(1)
     assert (made.requested_by, made.key_source, made.round, made.follows) == ("SELECTOR", "INSTANCE", 1, 0)
-
-
-@given(st.integers(0, 200), st.integers(0, 400), st.integers(1, 50))
-def test_no_round_takes_more_than_batch_or_budget(budget: int, spent: int, batch: int) -> None:
-    allowed = allowance(budget, spent, batch)
-    assert 0 <= allowed <= batch
-    assert allowed == 0 or spent + allowed <= budget
-    assert allowed == batch or spent + allowed >= min(budget, spent)

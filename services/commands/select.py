@@ -1,0 +1,146 @@
+"""`openerrata select`: one round of selection by hand, or a look at what it would be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from kit.bus import connect
+from kit.clock import SystemClock
+from kit.database import Database, migrate
+from kit.leader import Leadership
+from kit.settings import load
+from kit.surroundings import Surroundings
+from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.commands.tables import table
+from services.selector.adapters import BusLog, SqlReads
+from services.selector.app import JOB
+from services.selector.domain import Pick, dollars
+from services.selector.handlers import Selection, Selector
+from services.selector.settings import SelectorSettings
+
+REASONS: Final = {
+    "waiting": "for a later round or day",
+    "not viewed": "viewed by nobody who counts",
+    "under way": "under way",
+    "investigated": "investigated in their newest version",
+    "failed": "failed; only a reader's request repeats that",
+    "too long": "longer than 10,000 words",
+}
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only show what would be taken, and why.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@data_dir_option
+@plain_errors
+def command(dry_run: bool, as_json: bool, data_dir: Path) -> None:
+    """Take the next posts now, within today's budget, or with --dry-run show which they would be and why.
+
+    Does nothing while a running selector leads, which will take them itself.
+    """
+    with servers(data_dir, log_level="error") as found:
+        selection, requested, left = run(_select(found, dry_run))
+    if as_json:
+        click.echo(json.dumps(_as_json(selection, requested, left), indent=2))
+    else:
+        _show(selection, requested, left)
+
+
+async def _select(found: Surroundings, dry_run: bool) -> tuple[Selection, int | None, Mapping[str, int]]:
+    await migrate(found.database_url)
+    settings, clock = load(SelectorSettings), SystemClock()
+    database = Database(found.database_url, role="reader")
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(database.close)
+        bus = await stack.enter_async_context(connect(found.nats_url, name="openerrata-select"))
+        leadership = Leadership(bus, JOB, f"command-{clock.new_id()}")
+        reads = SqlReads(database)
+        selector = Selector(
+            reads,
+            BusLog(bus),
+            leadership,
+            clock,
+            analysis=settings.analysis,
+            budget=settings.budget,
+            batch=settings.batch,
+            patience_s=settings.patience_s,
+        )
+        if dry_run:
+            selection, requested = await selector.look(), None
+        else:
+            stack.push_async_callback(leadership.release)
+            if not await leadership.hold():
+                raise click.ClickException("a running selector leads and will take them; see --dry-run")
+            selection = await selector.look()
+            requested = await selector.take(selection)
+        return selection, requested, _not_taken(await reads.survey(settings.analysis), selection, dry_run)
+
+
+def _not_taken(survey: Mapping[str, int], selection: Selection, dry_run: bool) -> Mapping[str, int]:
+    """Posts by the reason why they stay; what a dry run would take is still counted where it is now."""
+    left = dict(survey)
+    if dry_run:
+        for pick in selection.picks:
+            reason = "under way" if pick.why == "lost" else "waiting"
+            left[reason] = max(0, left.get(reason, 0) - 1)
+    return {reason: left[reason] for reason in REASONS if left.get(reason)}
+
+
+def _show(selection: Selection, requested: int | None, left: Mapping[str, int]) -> None:
+    spent, allowed = selection.spent, selection.allowance
+    money = f" and {dollars(spent.micro_usd)} spent" + (f", {spent.unpriced} steps unpriced" if spent.unpriced else "")
+    click.echo(f"today: {spent.runs} runs taken{money}, {spent.under_way} under way")
+    click.echo(f"now:   {allowed.runs} more may be taken (limit: {allowed.limit})")
+    if selection.picks:
+        verb = "would take" if requested is None else f"took {requested} of"
+        click.echo(f"\n{verb}, in this order:")
+        rows = [(str(n), *_row(pick)) for n, pick in enumerate(selection.picks, 1)]
+        click.echo(table(("", "score", "words", "site", "why", "post"), rows, right=(0, 1, 2)))
+    else:
+        click.echo("\nnothing to take" if allowed.runs else "\nthe budget is used up")
+    if left:
+        click.echo("\nnot taken:")
+        click.echo(table((), [(f"{posts:,}", REASONS[reason]) for reason, posts in left.items()], right=(0,)))
+
+
+def _row(pick: Pick) -> tuple[str, ...]:
+    candidate = pick.candidate
+    why = pick.why if pick.request.round == 1 else f"{pick.why}, round {pick.request.round}"
+    return f"{candidate.score:,}", f"{candidate.words:,}", candidate.platform, why, candidate.url
+
+
+def _as_json(selection: Selection, requested: int | None, left: Mapping[str, int]) -> dict[str, Any]:
+    spent, allowed = selection.spent, selection.allowance
+    return {
+        "dry_run": requested is None,
+        "requested": requested,
+        "today": {
+            "runs": spent.runs,
+            "under_way": spent.under_way,
+            "cost_micro_usd": spent.micro_usd,
+            "unpriced_steps": spent.unpriced,
+            "typical_run_micro_usd": spent.typical_micro_usd,
+        },
+        "allowed": {"runs": allowed.runs, "limit": allowed.limit},
+        "take": [
+            {
+                "investigation_id": str(pick.request.investigation_id),
+                "version_id": str(pick.request.version_id),
+                "post_id": str(pick.request.post_id),
+                "platform": pick.candidate.platform,
+                "url": pick.candidate.url,
+                "score": pick.candidate.score,
+                "words": pick.candidate.words,
+                "round": pick.request.round,
+                "why": pick.why,
+            }
+            for pick in selection.picks
+        ],
+        "others": dict(left),
+    }

@@ -1,0 +1,245 @@
+"""What the selector reads is what the specification's own query finds, by index; what a day has cost; what is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from contracts.topology import ERRATA, INVESTIGATOR_INVESTIGATION_REQUESTED
+from contracts.v1 import Event, InvestigationRequested
+from contracts.v1.parts import Usage
+from kit import topology
+from kit.bus import connect
+from kit.database import Database
+from services.selector.adapters import BusLog, Spending, SqlReads
+from services.selector.domain import Budget, Candidate, Settled, Spent, Suspect
+from services.selector.handlers import Selector
+from tests.integration.readmodel_tables import fill, owner, prepare, store_at
+from tests.support.fakes import StillClock
+from tests.support.servers import Prepare
+from tests.unit.projector.histories import FACT_CHECK, Page, Tape, mixed, uid
+
+pytest_plugins = ["tests.support.servers"]
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+FAR_ON = datetime(2027, 1, 1, tzinfo=UTC)
+EVERYTHING = 10**9
+
+# Specification 3.6, with the names of our tables; a failure of nothing but readers' keys counts as not investigated.
+AS_SPECIFIED = """
+    WITH latest AS (
+        SELECT DISTINCT ON (post_id) id, post_id, content_hash FROM post_version
+        ORDER BY post_id, last_seen_at DESC, id DESC
+    )
+    SELECT latest.id, i.id, p.unique_view_score
+    FROM latest JOIN post p ON p.id = latest.post_id JOIN content_blob b USING (content_hash)
+    LEFT JOIN investigation i ON i.post_version_id = latest.id
+    WHERE b.word_count <= 10000 AND p.unique_view_score > 0
+        AND (i.id IS NULL OR i.status IN ('PENDING', 'PROCESSING') OR (i.status = 'FAILED' AND NOT EXISTS (
+            SELECT FROM investigation_round r WHERE r.investigation_id = i.id AND r.fault <> 'USER_KEY')))
+    ORDER BY p.unique_view_score DESC, p.id
+"""
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return prepare
+
+
+@asynccontextmanager
+async def reading(url: str) -> AsyncIterator[SqlReads]:
+    database = Database(url, role="reader")
+    yield SqlReads(database)
+    await database.close()
+
+
+async def told(url: str, events: Sequence[Event], views: Sequence[Event] = ()) -> None:
+    """Bring facts into the tables."""
+    tape, seen = Tape(), Tape("VIEWS")
+    tape.add(*events)
+    seen.add(*views)
+    store = store_at(url)
+    await fill(store, tape.records)
+    await fill(store, seen.records)
+    await store.close()
+
+
+def of_a_key(page: Page, number: int = 1) -> Event:
+    return page.failed(number).model_copy(update={"fault": "USER_KEY"})
+
+
+@pytest.mark.requirement("2.10-01", "2.10-07", "3.6-01", "3.6-02", "3.6-05")
+@pytest.mark.parametrize("seed", range(3))
+async def test_the_list_is_what_the_specifications_query_finds(database_url: str, seed: int) -> None:
+    errata, views = mixed(60, seed)
+    waiting, broken = Page("waiting"), Page("broken")
+    errata.add(waiting.registered(), waiting.requested(), broken.registered(), broken.requested(), of_a_key(broken))
+    views.add(waiting.viewed("a"), broken.viewed("a"), broken.viewed("b"))
+    draw = random.Random(seed)
+    for number in range(30):
+        page = Page(f"more-{number}", words=draw.choice((9, 10_000, 10_001)))
+        errata.add(page.registered(), *draw.choice(((), (), (page.requested(),), (page.requested(), page.started()))))
+        views.add(*(page.viewed(f"v{viewer}") for viewer in range(draw.randrange(4))))
+    store = store_at(database_url)
+    await fill(store, errata.records)
+    await fill(store, views.records)
+    await store.close()
+    async with await owner(database_url) as db:
+        wanted = await (await db.execute(AS_SPECIFIED)).fetchall()
+    async with reading(database_url) as reads:
+        fresh = await reads.candidates(FACT_CHECK, 1_000)
+        open_ = await reads.suspects(FACT_CHECK, FAR_ON, EVERYTHING, 1_000)
+    viewed = [(each.candidate.version_id, each.candidate.score) for each in open_ if each.candidate.score]
+    listed = [(each.version_id, each.score) for each in fresh]
+    assert len(listed) > 5
+    assert waiting.version_id in dict(viewed)
+    assert broken.version_id in dict(listed)
+    assert [row for row in [(version, score) for version, _, score in wanted] if row not in viewed] == listed
+    assert sorted(viewed) == sorted(
+        (version, score) for version, run, score in wanted if (version, score) not in listed
+    )
+
+
+async def test_both_lists_are_read_in_the_order_of_their_index(database_url: str) -> None:
+    errata, views = mixed(40, 1)
+    store = store_at(database_url)
+    await fill(store, errata.records)
+    await fill(store, views.records)
+    await store.close()
+    plans: list[str] = []
+
+    class Explained(SqlReads):
+        async def _rows(self, query: Any, **values: Any) -> list[dict[str, Any]]:
+            compiled = query.compile(compile_kwargs={"literal_binds": True})
+            async with await owner(database_url) as db:
+                await db.execute("ANALYZE")
+                await db.execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
+                found = await db.execute(f"EXPLAIN {compiled}".encode())
+                plans.append("\n".join(line for (line,) in await found.fetchall()))
+            return []
+
+    database = Database(database_url, role="reader")
+    await Explained(database).candidates(FACT_CHECK, 20)
+    await Explained(database).suspects(FACT_CHECK, FAR_ON, EVERYTHING, 20)
+    await database.close()
+    for plan, index in zip(plans, ("candidate_next_idx", "candidate_open_idx"), strict=True):
+        assert f"using {index} on candidate" in plan
+        assert "Sort" not in plan
+        assert "Seq Scan" not in plan
+
+
+@pytest.mark.requirement("3.6-05", "3.7-07")
+async def test_a_failure_of_readers_keys_only_leaves_a_post_to_the_instance(database_url: str) -> None:
+    keys, ours, both = Page("keys"), Page("ours"), Page("both")
+    events: list[Event] = [page.registered() for page in (keys, ours, both)]
+    events += [keys.requested(), of_a_key(keys), keys.requested(2), of_a_key(keys, 2)]
+    events += [ours.requested(), ours.failed()]
+    events += [both.requested(), both.failed(), both.requested(2), of_a_key(both, 2)]
+    await told(database_url, events, [page.viewed("a") for page in (keys, ours, both)])
+    async with reading(database_url) as reads:
+        (found,) = await reads.candidates(FACT_CHECK, 10)
+    assert (found.version_id, found.round, found.follows) == (keys.version_id, 3, 6)
+
+
+def cost(event: Event, tokens: int, micro_usd: int | None) -> Event:
+    return event.model_copy(update={"usage": Usage(total_tokens=tokens, cost_micro_usd=micro_usd)})
+
+
+@pytest.mark.requirement("2.10-02", "2.12-04")
+@pytest.mark.parametrize("size", [1, 100])
+async def test_what_a_day_has_cost_and_whom(database_url: str, size: int) -> None:
+    ours, theirs, mine = Page("ours"), Page("theirs"), Page("mine")
+    chosen = ours.requested().model_copy(update={"requested_by": "SELECTOR"})
+    tape = Tape(start=START - timedelta(seconds=4))
+    tape.add(ours.registered(), chosen, ours.started(), cost(ours.retry(), 50, 1_000))  # the last at midnight
+    tape.add(ours.started(2), ours.proposed(0), ours.proposed(1), cost(ours.drafted(2, 2), 100, 30_000))
+    tape.add(cost(ours.approved(0), 10, 2_000), cost(ours.rejected(1), 0, None), ours.completed((0,), 2))
+    tape.add(theirs.registered(), theirs.requested(), theirs.started(), theirs.failed())
+    asked_again = theirs.requested(2).model_copy(update={"key_source": "USER"})
+    tape.add(asked_again, cost(theirs.drafted(0, 1), 9, 9), theirs.started(2), cost(theirs.drafted(0, 2), 70, None))
+    tape.add(mine.registered(), mine.requested().model_copy(update={"requested_by": "SELECTOR"}))
+    store = store_at(database_url)
+    await fill(store, tape.records, [size] * len(tape.records))
+    await store.close()
+    async with reading(database_url) as reads:
+        assert await reads.spending(START, FACT_CHECK) == [
+            Spending("SELECTOR", "INSTANCE", 1, 1, 160, 33_000, 0),
+            Spending("READER", "INSTANCE", 1, 0, 9, 9, 0),
+            Spending("READER", "USER", 1, 1, 70, 0, 1),
+        ]
+        assert await reads.spent(START, FACT_CHECK) == Spent(1, 1, 33_000, 0, 33_000)
+        assert await reads.spent(FAR_ON, FACT_CHECK) == Spent()
+    async with await owner(database_url) as db:
+        found = await db.execute("SELECT sum(cost_micro_usd)::int FROM investigation_attempt_usage")
+        assert await found.fetchall() == [(1_000 + 30_000 + 9,)]
+
+
+class Leader:
+    """Leads always."""
+
+    leading = True
+
+
+class Overdue:
+    """A read model in which one investigation is overdue and nothing else is to be done."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    async def spent(self, since: datetime, analysis: str) -> Spent:
+        return Spent()
+
+    async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
+        return ()
+
+    async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
+        candidate = Candidate(self.page.post_id, self.page.version_id, 1, uid("c"))
+        return [Suspect(self.page.investigation_id, candidate)]
+
+
+@pytest.mark.requirement("3.6-03", "3.6-04")
+async def test_a_request_whose_message_is_gone_is_made_again_and_one_in_hand_is_not(nats_url: str) -> None:
+    page = Page("a")
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        await bus.publish(page.requested(), correlation=uid("c"))
+        log = BusLog(bus)
+        selector = Selector(
+            Overdue(page), log, Leader(), StillClock(), analysis=FACT_CHECK, budget=Budget(9), batch=4, patience_s=0
+        )
+        assert await selector.select() == 0, "it waits to be taken"
+        pull = await bus.jetstream.pull_subscribe(
+            INVESTIGATOR_INVESTIGATION_REQUESTED.filter,
+            durable=INVESTIGATOR_INVESTIGATION_REQUESTED.name,
+            stream=ERRATA.name,
+        )
+        (message,) = await pull.fetch(1, timeout=5)
+        assert await selector.select() == 0, "somebody has it in hand"
+        await message.ack_sync()
+        assert await log.settled() == Settled(1, 0)
+        assert await selector.select() == 1
+        history = await log.history(page.investigation_id)
+        again = history[-1].event
+        assert isinstance(again, InvestigationRequested)
+        assert (len(history), again.round, again.follows, again.requested_by) == (2, 2, 1, "SELECTOR")
+        assert await selector.select() == 0, "the new request waits to be taken"
+
+
+@pytest.mark.requirement("2.6-12", "2.8-01")
+async def test_many_who_ask_at_once_are_one(nats_url: str) -> None:
+    page = Page("a")
+    by_selector = page.requested().model_copy(update={"requested_by": "SELECTOR"})
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        log = BusLog(bus)
+        made = await asyncio.gather(
+            *(log.publish(request, uid("c")) for request in [by_selector, page.requested()] * 20)
+        )
+        assert made.count(True) == 1
+        assert len(await log.history(page.investigation_id)) == 1

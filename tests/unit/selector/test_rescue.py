@@ -1,0 +1,95 @@
+"""A run is started again only if nobody has it in hand: what merely takes long must not be paid for twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.v1 import Event, InvestigationRequested
+from services.selector.domain import MAX_RESCUES, Entry, Settled, rescue
+from tests.unit.projector.histories import Page
+
+PAGE = Page("a")
+REQUESTED, STARTED, RETRY = PAGE.requested(), PAGE.started(), PAGE.retry()
+EVERYTHING = Settled(1_000, 1_000)
+
+
+def told(*events: Event) -> list[Entry]:
+    """Facts at 10, 20, 30 …"""
+    return [Entry(10 * number, event) for number, event in enumerate(events, 1)]
+
+
+def again(round_: int, follows: int) -> InvestigationRequested:
+    return REQUESTED.model_copy(update={"round": round_, "follows": follows, "requested_by": "SELECTOR"})
+
+
+@pytest.mark.requirement("3.6-03", "3.6-04")
+@pytest.mark.parametrize(
+    ("events", "settled"),
+    [
+        ((REQUESTED,), EVERYTHING),
+        ((REQUESTED,), Settled(10, 0)),
+        ((REQUESTED, STARTED), EVERYTHING),
+        ((REQUESTED, STARTED, RETRY), EVERYTHING),
+        ((REQUESTED, STARTED, PAGE.proposed(0)), EVERYTHING),
+        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1)), Settled(10, 30)),
+        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.approved(0)), Settled(10, 0)),
+    ],
+)
+def test_a_lost_run_is_asked_for_again(events: Sequence[Event], settled: Settled) -> None:
+    assert rescue(told(*events), settled) == again(2, 10)
+
+
+@pytest.mark.requirement("2.6-15", "3.6-05", "3.6-06")
+@pytest.mark.parametrize(
+    ("events", "settled"),
+    [
+        ((), EVERYTHING),
+        ((REQUESTED,), Settled(9, 1_000)),
+        ((REQUESTED, STARTED, RETRY), Settled(9, 1_000)),
+        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1)), Settled(10, 29)),
+        ((REQUESTED, STARTED, PAGE.drafted(0)), EVERYTHING),
+        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1), PAGE.approved(0)), EVERYTHING),
+        ((REQUESTED, STARTED, PAGE.completed()), EVERYTHING),
+        ((REQUESTED, STARTED, PAGE.failed()), EVERYTHING),
+        ((REQUESTED, PAGE.failed(), PAGE.requested(2)), Settled(29, 1_000)),
+    ],
+)
+def test_whatever_is_over_or_in_hand_is_left_alone(events: Sequence[Event], settled: Settled) -> None:
+    assert rescue(told(*events), settled) is None
+
+
+def test_a_later_round_is_judged_by_its_own_facts() -> None:
+    events = (REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1), PAGE.approved(0), PAGE.failed(), PAGE.requested(2))
+    assert rescue(told(*events), EVERYTHING) == again(3, 70)
+
+
+def test_what_was_asked_for_on_a_readers_key_stays_on_it() -> None:
+    users = REQUESTED.model_copy(update={"key_source": "USER"})
+    asked = rescue(told(users, STARTED), EVERYTHING)
+    assert asked is not None
+    assert asked.key_source == "USER"
+
+
+def test_a_run_that_is_lost_every_time_is_given_up() -> None:
+    rescued = [again(number, 10 * (number - 1)) for number in range(2, MAX_RESCUES + 2)]
+    assert rescue(told(REQUESTED, *rescued[:-1]), EVERYTHING) is not None
+    assert rescue(told(REQUESTED, *rescued), EVERYTHING) is None
+
+
+RUN: Sequence[Event] = (
+    REQUESTED, STARTED, PAGE.proposed(0), PAGE.proposed(1), PAGE.drafted(2), PAGE.approved(0), PAGE.rejected(1),
+)  # fmt: skip
+
+
+@given(st.integers(0, len(RUN)), st.integers(0, 80), st.integers(0, 80))
+def test_nothing_in_hand_is_ever_started_again(length: int, investigator: int, validator: int) -> None:
+    history = told(*RUN[:length])
+    asked = rescue(history, Settled(investigator, validator))
+    if asked is not None:
+        assert investigator >= 10
+        proposals, verdicts = history[2:4], history[5:]
+        assert all(entry.sequence <= validator for entry in proposals[len(verdicts) :])
