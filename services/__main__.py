@@ -12,6 +12,9 @@ COMMANDS = {
     "doctor": "Check broker, topology, lag, database, blobs and model; say what to do.",
     "topology": "Show or apply streams, consumers and buckets.",
     "keys": "Manage instance API keys.",
+    "select": "Take the next posts now, or show what would be taken and why.",
+    "budget": "Today's runs and money.",
+    "investigation": "Tell, replay, retry or cancel one investigation.",
     "projector": "Rebuild the read model from the log.",
     "ledger": "Verify the chain of facts.",
 }

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from pydantic import SecretStr
 from sqlalchemy import select
 
 from contracts.readmodel import position
@@ -189,7 +188,7 @@ async def _model(found: Surroundings, ask: bool) -> Finding:
     named = f"{model.name.provider} {model.name.model}"
     if not ask:
         return Finding(True, f"{named}, not asked (add --ask-model)")
-    status = await model.probe(openai.api_key or SecretStr(""))
+    status = await model.probe_own()
     if isinstance(status, KeyAccepted):
         return Finding(True, f"{named} answers")
-    return Finding(False, f"{named}: {status.message}", "check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL_ID")
+    return Finding(False, f"{named}: {status.message}", "check the provider's key, address and model id")

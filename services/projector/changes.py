@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from services.projector.expenses import Expense
 from services.projector.facts import Fact
 
 
@@ -159,6 +160,53 @@ class Verdict:
 
 
 @dataclass(slots=True)
+class SourceCheck:
+    """What became of one source of a candidate in one round."""
+
+    claim_id: UUID
+    round: int
+    ordinal: int
+    url: str
+    status: str
+    reason: str | None = None
+    final_url: str | None = None
+    page_hash: str | None = None
+    size_bytes: int | None = None
+    media_type: str | None = None
+    fetched_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class Review:
+    """One verdict on a candidate, or that none could be had; what was said to the model is in the transcript."""
+
+    id: UUID
+    claim_id: UUID
+    round: int
+    outcome: str
+    gate: str | None
+    reason: str | None
+    status_code: int | None
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    cached_input_tokens: int | None
+    reasoning_output_tokens: int | None
+    cost_micro_usd: int | None
+    transcript_hash: str | None
+    decided_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An attempt whose exchange with the model can be read now. Units: `at` is when its end was told."""
+
+    attempt_id: UUID
+    transcript_hash: str
+    at: datetime
+
+
+@dataclass(slots=True)
 class Parked:
     """A fact that waits, or has waited."""
 
@@ -187,4 +235,7 @@ class Changes:
     anomalies: tuple[Anomaly, ...]
     candidates: tuple[Candidate, ...]
     verdicts: tuple[Verdict, ...]
+    source_checks: tuple[SourceCheck, ...]
+    reviews: tuple[Review, ...]
+    review_expenses: tuple[Expense, ...]
     investigations: tuple[Fact, ...]

@@ -56,6 +56,14 @@ class Need:
 
 
 NOTHING: Final[tuple[Need, ...]] = ()
+_SPEAKING: Final = (
+    ClaimApproved,
+    ClaimRejected,
+    ClaimValidationFailed,
+    InvestigationDrafted,
+    InvestigationRetryScheduled,
+    InvestigationFailed,
+)
 
 
 def needs(event: Event) -> tuple[Need, ...]:
@@ -87,8 +95,13 @@ def makes(event: Event) -> tuple[Need, ...]:
 
 
 def has_texts(event: Event) -> bool:
-    """Whether the fact may refer to texts at all."""
+    """Whether the fact may refer to texts without which it means nothing."""
     return isinstance(event, VersionEvent | InvestigationStarted)
+
+
+def transcript(event: Event) -> TextRef | None:
+    """The exchange with a model that the fact names as its record."""
+    return event.transcript if isinstance(event, _SPEAKING) else None
 
 
 def pages(event: Event) -> Iterator[TextRef]:

@@ -21,7 +21,9 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from contracts.v1.ids import ID_NAMESPACE
-from contracts.v1.parts import ModelName, Picture
+from contracts.v1.parts import ModelName, Picture, TextRef, Usage
+from services.projector.changes import Heard
+from services.projector.expenses import Expense, cost_something
 from services.projector.facts import Fact
 
 
@@ -134,9 +136,10 @@ class Attempt:
     id: UUID
     investigation_id: UUID
     attempt_number: int
+    round: int
+    prompt_hash: str
+    content_hash: str
     request_model: str
-    request_instructions: str
-    request_input: str
     started_at: datetime
 
 
@@ -148,7 +151,6 @@ class AttemptEnd:
     outcome: str
     completed_at: datetime
     response_model_version: str | None = None
-    transcript_hash: str | None = None
 
 
 @dataclass(slots=True)
@@ -161,6 +163,7 @@ class UsageRow:
     total_tokens: int
     cached_input_tokens: int | None
     reasoning_output_tokens: int | None
+    cost_micro_usd: int | None
     created_at: datetime
 
 
@@ -214,6 +217,18 @@ class Result:
 
 
 @dataclass(slots=True)
+class Round:
+    """One request for a run, and whose fault it was if it failed; either may be known first."""
+
+    investigation_id: UUID
+    round: int
+    requested_by: str | None = None
+    key_source: str | None = None
+    requested_at: datetime | None = None
+    fault: str | None = None
+
+
+@dataclass(slots=True)
 class Lifecycles:
     """What the facts of a batch do to its investigations. `ended` lose their lease, if they have one."""
 
@@ -227,7 +242,10 @@ class Lifecycles:
     leases: dict[UUID, Lease] = field(default_factory=dict)
     attempts: dict[UUID, Attempt] = field(default_factory=dict)
     attempt_ends: dict[UUID, AttemptEnd] = field(default_factory=dict)
+    heard: dict[UUID, Heard] = field(default_factory=dict)
     usages: dict[UUID, UsageRow] = field(default_factory=dict)
+    attempt_expenses: dict[UUID, Expense] = field(default_factory=dict)
+    rounds: dict[tuple[UUID, int], Round] = field(default_factory=dict)
     errors: dict[UUID, ErrorRow] = field(default_factory=dict)
     claims: list[ClaimRow] = field(default_factory=list)
     sources: list[SourceRow] = field(default_factory=list)
@@ -277,8 +295,15 @@ def _touch(lives: Lifecycles, state: Investigation, at: datetime) -> None:
         lives.leases.pop(state.id, None)
 
 
+def _round(lives: Lifecycles, investigation: UUID, number: int) -> Round:
+    return lives.rounds.setdefault((investigation, number), Round(investigation, number))
+
+
 def _requested(lives: Lifecycles, fact: Fact, event: InvestigationRequested) -> None:
     state = _open(lives, event, fact.at)
+    asked = _round(lives, state.id, event.round)
+    if asked.requested_at is None:
+        asked.requested_by, asked.key_source, asked.requested_at = event.requested_by, event.key_source, fact.at
     if state.status == "COMPLETE":
         return
     if state.status == "FAILED" and event.round > state.round:
@@ -300,9 +325,10 @@ def _started(lives: Lifecycles, fact: Fact, event: InvestigationStarted, texts: 
             number,
             state.id,
             event.attempt,
-            event.model.model,
+            state.round,
             event.prompt.sha256,
             event.input.content.sha256,
+            event.model.model,
             fact.at,
         ),
     )
@@ -361,6 +387,22 @@ def _pictures(lives: Lifecycles, investigation: UUID, pictures: Iterable[Picture
         )
 
 
+def _spent(lives: Lifecycles, state: Investigation, attempt: UUID, usage: Usage, at: datetime) -> None:
+    lives.usages[attempt] = UsageRow(
+        attempt,
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.total_tokens,
+        usage.cached_input_tokens,
+        usage.reasoning_output_tokens,
+        usage.cost_micro_usd,
+        at,
+    )
+    if cost_something(usage):
+        expense = Expense(attempt, state.id, state.round, "INVESTIGATION", usage.total_tokens, usage.cost_micro_usd, at)
+        lives.attempt_expenses.setdefault(attempt, expense)
+
+
 def _asked(state: Investigation, model: ModelName) -> None:
     state.provider, state.model = model.provider, model.model
     state.model_version = model.version or state.model_version
@@ -371,17 +413,9 @@ def _drafted(lives: Lifecycles, fact: Fact, event: InvestigationDrafted) -> None
     if state is None or event.attempt > state.attempt_count:
         return
     number = attempt_id(event.investigation_id, event.attempt)
-    spent = event.usage
-    lives.usages[number] = UsageRow(
-        number,
-        spent.input_tokens,
-        spent.output_tokens,
-        spent.total_tokens,
-        spent.cached_input_tokens,
-        spent.reasoning_output_tokens,
-        fact.at,
-    )
-    _end(lives, AttemptEnd(number, "SUCCEEDED", fact.at, event.model.version, event.transcript.sha256))
+    _spent(lives, state, number, event.usage, fact.at)
+    _end(lives, AttemptEnd(number, "SUCCEEDED", fact.at, event.model.version))
+    _heard(lives, number, event.transcript, fact.at)
     if state.is_open:
         _asked(state, event.model)
         _touch(lives, state, fact.at)
@@ -429,6 +463,8 @@ def _failed(lives: Lifecycles, fact: Fact, event: InvestigationFailed) -> None:
         return
     if event.attempt > 0:
         _fail_attempt(lives, fact, event)
+    failed = _round(lives, state.id, event.round)
+    failed.fault = failed.fault or event.fault
     if state.is_open and event.round >= state.round:
         state.status, state.round, state.retry_after = "FAILED", event.round, None
         state.failed_at, state.failure, state.failure_reason = fact.at, event.failure, event.reason
@@ -440,13 +476,22 @@ def _fail_attempt(lives: Lifecycles, fact: Fact, event: InvestigationRetrySchedu
     if state is None or event.attempt > state.attempt_count:
         return
     number = attempt_id(event.investigation_id, event.attempt)
-    lives.errors.setdefault(number, ErrorRow(number, event.failure, event.reason, event.status_code, fact.at))
+    if event.usage is not None:
+        _spent(lives, state, number, event.usage, fact.at)
+    name = event.error_name or event.failure
+    lives.errors.setdefault(number, ErrorRow(number, name, event.reason, event.status_code, fact.at))
     _end(lives, AttemptEnd(number, "FAILED", fact.at))
+    _heard(lives, number, event.transcript, fact.at)
+
+
+def _heard(lives: Lifecycles, attempt: UUID, transcript: TextRef | None, at: datetime) -> None:
+    """The first transcript of an attempt is its record."""
+    if transcript is not None:
+        lives.heard.setdefault(attempt, Heard(attempt, transcript.sha256, at))
 
 
 def _end(lives: Lifecycles, end: AttemptEnd) -> None:
     earlier = lives.attempt_ends.get(end.id)
     if earlier is not None:
         end.response_model_version = end.response_model_version or earlier.response_model_version
-        end.transcript_hash = end.transcript_hash or earlier.transcript_hash
     lives.attempt_ends[end.id] = end

@@ -48,10 +48,13 @@ from services.projector.changes import (
     OccurrenceSet,
     Page,
     Post,
+    Review,
     Seen,
+    SourceCheck,
     Verdict,
     Version,
 )
+from services.projector.expenses import Expense, cost_something, of_review, review_id
 from services.projector.facts import Fact
 
 IGNORED: Final[dict[type[Event], str]] = {
@@ -91,6 +94,9 @@ class _Draft:
         self.anomalies: dict[tuple[UUID, str], Anomaly] = {}
         self.candidates: dict[UUID, Candidate] = {}
         self.verdicts: dict[UUID, Verdict] = {}
+        self.source_checks: dict[tuple[UUID, int, int], SourceCheck] = {}
+        self.reviews: dict[UUID, Review] = {}
+        self.review_expenses: dict[UUID, Expense] = {}
         self.investigations: list[Fact] = []
 
     def changes(self) -> Changes:
@@ -108,6 +114,9 @@ class _Draft:
             anomalies=tuple(self.anomalies.values()),
             candidates=tuple(self.candidates.values()),
             verdicts=tuple(self.verdicts.values()),
+            source_checks=tuple(self.source_checks.values()),
+            reviews=tuple(self.reviews.values()),
+            review_expenses=tuple(self.review_expenses.values()),
             investigations=tuple(self.investigations),
         )
 
@@ -282,15 +291,70 @@ def _retained(draft: _Draft, fact: Fact, event: ClaimRetained) -> None:
     _decide(draft, Verdict(event.claim_id, "APPROVED", "RETAINED", None, fact.at))
 
 
+def _looked_up(draft: _Draft, event: ClaimApproved | ClaimRejected | ClaimValidationFailed) -> None:
+    for ordinal, source in enumerate(event.sources):
+        row = SourceCheck(event.claim_id, event.round, ordinal, source.url, source.status, source.reason)
+        if source.page is not None and source.final_url is not None and source.fetched_at is not None:
+            row.final_url, row.fetched_at = source.final_url, source.fetched_at
+            row.page_hash, row.size_bytes = source.page.sha256, source.page.size_bytes
+            row.media_type = source.page.media_type
+        draft.source_checks.setdefault((row.claim_id, row.round, row.ordinal), row)
+
+
+def _reviewed(draft: _Draft, fact: Fact, event: ClaimApproved | ClaimRejected | ClaimValidationFailed) -> None:
+    used = event.usage
+    outcome, gate, reason, status = _said(event)
+    review = Review(
+        review_id(event),
+        event.claim_id,
+        event.round,
+        outcome,
+        gate,
+        reason,
+        status,
+        used.input_tokens,
+        used.output_tokens,
+        used.total_tokens,
+        used.cached_input_tokens,
+        used.reasoning_output_tokens,
+        used.cost_micro_usd,
+        event.transcript.sha256 if event.transcript else None,
+        fact.at,
+    )
+    draft.reviews.setdefault(review.id, review)
+    _paid(draft, fact, event)
+    _looked_up(draft, event)
+
+
+def _said(
+    event: ClaimApproved | ClaimRejected | ClaimValidationFailed,
+) -> tuple[str, str | None, str | None, int | None]:
+    match event:
+        case ClaimApproved():
+            return "APPROVED", None, None, None
+        case ClaimRejected():
+            return "REJECTED", event.gate, event.reason, None
+    return "FAILED", None, event.reason, event.status_code
+
+
+def _paid(draft: _Draft, fact: Fact, event: ClaimApproved | ClaimRejected | ClaimValidationFailed) -> None:
+    if cost_something(event.usage):
+        expense = of_review(event, event.usage, fact.at)
+        draft.review_expenses.setdefault(expense.id, expense)
+
+
 def _approved(draft: _Draft, fact: Fact, event: ClaimApproved) -> None:
+    _reviewed(draft, fact, event)
     _decide(draft, Verdict(event.claim_id, "APPROVED", None, None, fact.at))
 
 
 def _rejected(draft: _Draft, fact: Fact, event: ClaimRejected) -> None:
+    _reviewed(draft, fact, event)
     _decide(draft, Verdict(event.claim_id, "REJECTED", event.gate, event.reason, fact.at))
 
 
 def _undecided(draft: _Draft, fact: Fact, event: ClaimValidationFailed) -> None:
+    _reviewed(draft, fact, event)
     _decide(draft, Verdict(event.claim_id, "FAILED", None, event.reason, fact.at))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -19,11 +20,12 @@ import structlog
 from contracts.topology import VIEWS
 from contracts.v1 import PostViewed
 from contracts.v1.version import VersionEvent
-from services.projector import ledger, lookups, writes
+from services.projector import audits, ledger, lookups, transcripts, writes
 from services.projector.arrange import arrange
+from services.projector.audits import Exchange
 from services.projector.chain import Hole
 from services.projector.changes import Parked
-from services.projector.facts import Fact, has_texts
+from services.projector.facts import Fact, has_texts, transcript
 from services.projector.lifecycle import fold
 from services.projector.lookups import Connection
 from services.projector.ports import Texts
@@ -132,7 +134,13 @@ class Store:
 
         Raises: chain.LedgerBroken: one is missing, or is not what the ledger says it was.
         """
-        return await self._apply_or_split(batch)
+        outcomes: Counter[Outcome] = Counter()
+        position = 0
+        for part in transcripts.bounded(batch):
+            applied = await self._apply_or_split(part)
+            position = applied.position
+            outcomes += applied.outcomes
+        return Applied(position, outcomes)
 
     async def derive_candidates(self, posts: Sequence[UUID]) -> None:
         """Bring what the selector may take up to date for these posts."""
@@ -146,6 +154,10 @@ class Store:
             return await self._apply(batch)
         except (psycopg.IntegrityError, psycopg.DataError) as error:
             size = len(batch.records)
+            if size == 1 and any(transcript(fact.event) for fact in batch.facts):
+                log.error("transcript refused", stream=batch.stream, error=str(error))
+                with suppress(psycopg.IntegrityError, psycopg.DataError):
+                    return await self._apply(batch, deaf=True)
             if size == 1:
                 sequence = batch.records[0].sequence
                 log.error("fact refused", stream=batch.stream, sequence=sequence, error=str(error))
@@ -157,11 +169,13 @@ class Store:
             tail = await self._apply_or_split(batch.part(size // 2, size))
             return Applied(tail.position, head.outcomes + tail.outcomes)
 
-    async def _apply(self, batch: Batch) -> Applied:
+    async def _apply(self, batch: Batch, *, deaf: bool = False) -> Applied:
+        """`deaf`: whatever the transcripts say is left out."""
         db = await self.connection()
         telling = [fact for fact in batch.facts if has_texts(fact.event)]
         known = await lookups.known_texts(db, telling)
         texts = await load(telling, known, self._texts)
+        heard = transcripts.unread(batch.facts) if deaf else await transcripts.exchanges(batch.facts, self._texts)
         without_text = {fact.sequence for fact in lacking(telling, known, texts)}
         outcomes: Counter[Outcome] = Counter()
         async with db.transaction():
@@ -188,7 +202,7 @@ class Store:
             if batch.stream == VIEWS.name:
                 work = await self._views(db, facts, outcomes)
             else:
-                work = await self._errata(db, batch.stream, facts, texts, outcomes, parked=begun.parked)
+                work = await self._errata(db, batch.stream, facts, texts, heard, outcomes, parked=begun.parked)
             async with db.pipeline():
                 if fresh:
                     await ledger.append(db, fresh)
@@ -225,6 +239,7 @@ class Store:
         stream: str,
         facts: Sequence[Fact],
         texts: dict[str, str],
+        heard: dict[str, Exchange],
         outcomes: Counter[Outcome],
         *,
         parked: bool,
@@ -236,6 +251,7 @@ class Store:
         if arranged.released:
             early = await lookups.known_texts(db, arranged.released)
             texts |= await load(arranged.released, early, self._texts)
+            heard |= await transcripts.exchanges(arranged.released, self._texts)
         changes = plan(arranged.ordered, texts)
         lives = fold(states, changes.investigations, texts)
         outcomes["parked"] += len(arranged.parked)
@@ -245,6 +261,8 @@ class Store:
             **{name.name: getattr(changes, name.name) for name in fields(changes)},
             **{name.name: _values(getattr(lives, name.name)) for name in fields(lives)},
             **changes.metas,
+            **audits.attempt_rows(lives.heard.values(), heard),
+            "reviews": list(audits.review_rows(changes.reviews, heard)),
             "investigations": lives.changed.values(),
         }
         rows["released"] = [Parked(stream, fact.sequence) for fact in arranged.released]

@@ -22,8 +22,8 @@ from contracts.readmodel import (
 )
 
 MAX_WORDS: Final = 10_000
-STALE: Final = timedelta(hours=1)
-"""After this long without an end, somebody may look at a PROCESSING investigation again."""
+STALE: Final = timedelta(minutes=5)
+"""After this long without an end, somebody may ask whether a PROCESSING investigation is still in hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,18 @@ class Writer:
 def _first_wins(rows: str, table: str) -> Write:
     """Keep what is there."""
     return Write(rows, table, f"INSERT INTO {table} SELECT * FROM given ON CONFLICT DO NOTHING")  # noqa: S608 (our names)
+
+
+def _of_record(rows: str, table: str) -> Write:
+    """Parts of an attempt whose record is not kept yet."""
+    attempt = "JOIN investigation_attempt a ON a.id = r.attempt_id AND a.transcript_hash IS NULL"
+    return Write(rows, table, f"INSERT INTO {table} SELECT r.* FROM given r {attempt} ON CONFLICT DO NOTHING")  # noqa: S608 (our names)
+
+
+def _part_of(parent: str, rows: str, table: str) -> Write:
+    """Parts of what has a row."""
+    there = f"JOIN investigation_attempt_{parent} p ON p.id = r.{parent}_id"
+    return Write(rows, table, f"INSERT INTO {table} SELECT r.* FROM given r {there} ON CONFLICT DO NOTHING")  # noqa: S608 (our names)
 
 
 def _newest_wins(table: Table) -> Write:
@@ -191,9 +203,29 @@ _ERRATA: Final = (
         "attempt_ends",
         "investigation_attempt",
         """UPDATE investigation_attempt a SET outcome = r.outcome, completed_at = r.completed_at,
-            response_model_version = coalesce(r.response_model_version, a.response_model_version),
-            transcript_hash = coalesce(r.transcript_hash, a.transcript_hash)
+            response_model_version = coalesce(r.response_model_version, a.response_model_version)
         FROM given r WHERE a.id = r.id""",
+    ),
+    # An attempt's first transcript is its record. The parts of another one find an attempt that has its record
+    # already, and what is part of them finds no parent.
+    _of_record("requested_tools", "investigation_attempt_requested_tool"),
+    _of_record("output_items", "investigation_attempt_output_item"),
+    _part_of("output_item", "text_parts", "investigation_attempt_text_part"),
+    _part_of("text_part", "annotations", "investigation_attempt_annotation"),
+    _part_of("output_item", "reasoning_summaries", "investigation_attempt_reasoning_summary"),
+    _part_of("output_item", "tool_calls", "investigation_attempt_tool_call"),
+    Write(
+        "told",
+        "investigation_attempt",
+        """UPDATE investigation_attempt a SET transcript_hash = r.transcript_hash,
+            transcript_state = r.transcript_state, request_model = coalesce(r.request_model, a.request_model),
+            request_instructions = r.request_instructions, request_input = r.request_input,
+            request_reasoning_effort = r.request_reasoning_effort,
+            request_reasoning_summary = r.request_reasoning_summary,
+            response_id = r.response_id, response_status = r.response_status,
+            response_model_version = coalesce(a.response_model_version, r.response_model_version),
+            response_output_text = r.response_output_text
+        FROM given r WHERE a.id = r.id AND a.transcript_hash IS NULL""",
     ),
     Write(
         "usages",
@@ -201,9 +233,28 @@ _ERRATA: Final = (
         """INSERT INTO investigation_attempt_usage AS u
         SELECT r.* FROM given r JOIN investigation_attempt a ON a.id = r.attempt_id
         ON CONFLICT (attempt_id) DO UPDATE SET (input_tokens, output_tokens, total_tokens, cached_input_tokens,
-                reasoning_output_tokens, created_at)
+                reasoning_output_tokens, cost_micro_usd, created_at)
             = ROW (excluded.input_tokens, excluded.output_tokens, excluded.total_tokens, excluded.cached_input_tokens,
-                excluded.reasoning_output_tokens, excluded.created_at)""",
+                excluded.reasoning_output_tokens, excluded.cost_micro_usd, excluded.created_at)""",
+    ),
+    Write(
+        "rounds",
+        "investigation_round",
+        """INSERT INTO investigation_round AS r SELECT * FROM given
+        ON CONFLICT (investigation_id, round) DO UPDATE SET
+            requested_by = coalesce(r.requested_by, excluded.requested_by),
+            key_source = coalesce(r.key_source, excluded.key_source),
+            requested_at = coalesce(r.requested_at, excluded.requested_at),
+            fault = coalesce(r.fault, excluded.fault)""",
+    ),
+    Write(
+        # A draft that comes late, when the next round is requested already, was paid for by the round it started in.
+        "attempt_expenses",
+        "expense",
+        """INSERT INTO expense SELECT r.id, r.investigation_id, a.round, r.stage, r.total_tokens, r.cost_micro_usd,
+            r.spent_at
+        FROM given r JOIN investigation_attempt a ON a.id = r.id
+        ON CONFLICT DO NOTHING""",
     ),
     Write(
         "errors",
@@ -228,6 +279,9 @@ _ERRATA: Final = (
         FROM given r WHERE c.claim_id = r.claim_id
             AND (c.state = 'PENDING' OR (c.state = 'FAILED' AND r.state <> 'FAILED'))""",
     ),
+    _first_wins("source_checks", "source_check"),
+    _first_wins("reviews", "claim_review"),
+    _first_wins("review_expenses", "expense"),
     _first_wins("claims", "claim"),
     _first_wins("sources", "source"),
     Write(
@@ -294,7 +348,9 @@ CANDIDATES: Final = """
     SELECT p.id, kind, v.id, p.unique_view_score, b.word_count <= %(max_words)s, i.status,
         CASE WHEN i.id IS NULL THEN v.first_seen_at
              WHEN i.status = 'PENDING' THEN coalesce(i.retry_after, i.queued_at)
-             WHEN i.status = 'PROCESSING' THEN l.started_at + %(stale)s END
+             WHEN i.status = 'PROCESSING' THEN l.started_at + %(stale)s
+             WHEN i.status = 'FAILED' AND NOT EXISTS (SELECT FROM investigation_round
+                WHERE investigation_id = i.id AND fault IS DISTINCT FROM 'USER_KEY') THEN i.failed_at END
     FROM (SELECT unnest(%(posts)s::uuid[])
         UNION SELECT (SELECT post_id FROM post_version WHERE id = n.post_version_id) FROM investigation n
         WHERE n.id = ANY (%(investigations)s)) touched(id)
@@ -303,7 +359,7 @@ CANDIDATES: Final = """
     CROSS JOIN LATERAL (SELECT id, content_hash, first_seen_at FROM post_version WHERE post_id = p.id
         ORDER BY last_seen_at DESC, id DESC LIMIT 1) v
     CROSS JOIN LATERAL (SELECT word_count FROM content_blob WHERE content_hash = v.content_hash OFFSET 0) b
-    LEFT JOIN LATERAL (SELECT id, status, retry_after, queued_at FROM investigation
+    LEFT JOIN LATERAL (SELECT id, status, retry_after, queued_at, failed_at FROM investigation
         WHERE post_version_id = v.id AND analysis = kind OFFSET 0) i ON true
     LEFT JOIN LATERAL (SELECT started_at FROM investigation_lease WHERE investigation_id = i.id OFFSET 0) l ON true
     ON CONFLICT (post_id, analysis) DO UPDATE SET post_version_id = excluded.post_version_id,

@@ -20,10 +20,9 @@ from kit.blobs import Blobs, BlobSettings
 from kit.models.openai_responses import OpenAIResponses
 from kit.web import Door, Policy
 from services.investigator.fates import MAX_BYTES
-from services.investigator.handlers import Investigator
 from services.investigator.pictures import Pictures
 from tests.support.factories import TEXT, VERSION_ID, requested, snapshot
-from tests.support.fakes import Handled, MemoryKeys, MemoryLog, MemoryTexts, StillClock, handled
+from tests.support.fakes import Handled, MemoryLog, MemoryTexts, handled, investigator_over
 from tests.support.openai_server import Answer as Turn
 from tests.support.openai_server import HttpError, OpenAIServer, message, openai_server
 from tests.support.picture_files import gif, jpeg, png, webp
@@ -197,7 +196,7 @@ class Run:
         self.model = OpenAIResponses(key=SecretStr("sk-instance-key-0123456789abcdef"), base_url=server.url)
         self.texts = store
         self.log = MemoryLog(requested(), versions={VERSION_ID: snapshot(pictures=fates)})
-        self.investigator = Investigator(self.log, store, MemoryKeys(), self.model, StillClock(), "worker-1")
+        self.investigator = investigator_over(self.log, store, self.model)
 
     async def deliver(self, attempt: int = 1) -> Handled:
         return await handled(self.investigator.on_investigation_requested(requested(), attempt), self.log)

@@ -20,15 +20,6 @@ from tests.unit.projector.histories import Page, Tape, digest, mixed
 
 pytest_plugins = ["tests.support.servers"]
 
-FILLED_FROM_TRANSCRIPTS = {
-    "investigation_attempt_requested_tool",
-    "investigation_attempt_output_item",
-    "investigation_attempt_text_part",
-    "investigation_attempt_annotation",
-    "investigation_attempt_reasoning_summary",
-    "investigation_attempt_tool_call",
-}
-
 
 @pytest.fixture(scope="session")
 def prepare_database() -> Prepare:
@@ -49,7 +40,7 @@ async def test_batches_do_not_matter(database_url: str, stack: Servers, seed: in
     assert set(outcomes) <= {"applied", "duplicate", "parked", "released", "unknown"}
     expected = await everything(database_url)
     empty = {name for name, found in expected.items() if not found}
-    assert empty <= FILLED_FROM_TRANSCRIPTS | {"parked", "investigation_lease"}
+    assert empty <= {"parked", "investigation_lease"}
     draw = random.Random(seed)
     with stack.database(prepare) as other:
         cut = store_at(other, cap=2)

@@ -36,6 +36,7 @@ from contracts.v1 import ids as derived
 from contracts.v1.parts import (
     Author,
     BlobRef,
+    CheckedSource,
     ClaimPayload,
     ImageOccurrence,
     InvestigationInput,
@@ -48,10 +49,12 @@ from contracts.v1.parts import (
     PublishedClaim,
     Sighting,
     Source,
+    SourceStatus,
     TextRef,
     Usage,
 )
 from kit.ordered import Recorded
+from tests.support import transcripts
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 FACT_CHECK = "FACT_CHECK"
@@ -69,7 +72,8 @@ def inline(text: str) -> TextRef:
     return TextRef(sha256=digest(text), size_bytes=len(text.encode()), inline=text)
 
 
-TRANSCRIPT = inline("{}")
+TRANSCRIPT = inline(transcripts.run())
+OF_FAILURE = inline(transcripts.failure())
 
 
 def uid(name: str) -> UUID:
@@ -282,22 +286,33 @@ class Page:
     def approved(self, number: int) -> ClaimApproved:
         claim, payload = self.claim(number)
         return ClaimApproved(
-            investigation_id=self.investigation_id, claim_id=claim, version_id=self.version_id, payload=payload
+            investigation_id=self.investigation_id,
+            claim_id=claim,
+            version_id=self.version_id,
+            payload=payload,
+            sources=(_looked_up(number, "found"),),
+            usage=Usage(input_tokens=4, output_tokens=2, total_tokens=6),
+            transcript=inline(transcripts.review()),
         )
 
     def rejected(self, number: int) -> ClaimRejected:
         return ClaimRejected(
-            investigation_id=self.investigation_id, claim_id=self.claim(number)[0], gate="MODEL", reason="not so wrong"
+            investigation_id=self.investigation_id,
+            claim_id=self.claim(number)[0],
+            gate="MODEL",
+            reason="not so wrong",
+            sources=(_looked_up(number, "missing"), _looked_up(number, "unavailable")),
+            transcript=inline(transcripts.review(approved=False)),
         )
 
-    def drafted(self, claims: int = 0, attempt: int = 1) -> InvestigationDrafted:
+    def drafted(self, claims: int = 0, attempt: int = 1, transcript: TextRef = TRANSCRIPT) -> InvestigationDrafted:
         return InvestigationDrafted(
             investigation_id=self.investigation_id,
             attempt=attempt,
             claim_ids=tuple(self.claim(number)[0] for number in range(claims)),
             model=MODEL,
             usage=Usage(input_tokens=10, output_tokens=5, total_tokens=15),
-            transcript=TRANSCRIPT,
+            transcript=transcript,
         )
 
     def retry(self, attempt: int = 1) -> InvestigationRetryScheduled:
@@ -307,6 +322,8 @@ class Page:
             failure="TRANSIENT",
             reason="provider is busy",
             status_code=429,
+            error_name="Http429",
+            transcript=OF_FAILURE,
             retry_at=START + timedelta(hours=1),
         )
 
@@ -356,6 +373,14 @@ class Page:
             ip_range_key=digest(network),
             reporter_key=digest(reporter) if reporter else None,
         )
+
+
+def _looked_up(number: int, status: SourceStatus) -> CheckedSource:
+    url = f"https://source.example/{number}"
+    if status in ("unavailable", "unchecked"):
+        return CheckedSource(url=url, status=status, reason="http_404")
+    page = BlobRef(sha256=digest(url), size_bytes=len(url), media_type="text/html")
+    return CheckedSource(url=url, status=status, final_url=f"{url}/", page=page, fetched_at=START)
 
 
 def _fate(occurrence: ImageOccurrence) -> Picture:

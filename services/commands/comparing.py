@@ -1,0 +1,60 @@
+"""Where the facts of two runs differ: pure. Who ran it and when is no difference; everything else is, to the byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contracts.v1 import Event
+
+SHOWN_CHARACTERS: Final = 160
+_NOT_COMPARED: Final = {"worker", "retry_at"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One value that is another today. Shapes: `where` is a path inside a fact."""
+
+    where: str
+    recorded: str
+    replayed: str
+
+
+def differences(step: str, then: Sequence[Event], now: Sequence[Event]) -> Iterator[Difference]:
+    """What is another fact, or another value in a fact, than it was then."""
+    for place in range(max(len(then), len(now))):
+        if place >= len(now):
+            yield Difference(f"{step}, fact {place + 1}", _short(then[place].SUBJECT), "nothing")
+        elif place >= len(then):
+            yield Difference(f"{step}, fact {place + 1}", "nothing", _short(now[place].SUBJECT))
+        else:
+            name = then[place].SUBJECT.removeprefix("errata.v1.")
+            if _stored(then[place]) != _stored(now[place]):
+                yield from unlike(name, _dumped(then[place]), _dumped(now[place]))
+
+
+def _stored(event: Event) -> bytes:
+    return event.__class__.__name__.encode() + event.model_dump_json(exclude=_NOT_COMPARED, exclude_none=True).encode()
+
+
+def _dumped(event: Event) -> dict[str, Any]:
+    return {"fact": event.SUBJECT, **event.model_dump(mode="json", exclude=_NOT_COMPARED)}
+
+
+def unlike(where: str, then: Any, now: Any) -> Iterator[Difference]:
+    """Where two JSON values differ, by their paths."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for name in dict.fromkeys((*then, *now)):
+            yield from unlike(f"{where}.{name}", then.get(name), now.get(name))
+    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        for place, (one, other) in enumerate(zip(then, now, strict=True)):
+            yield from unlike(f"{where}[{place}]", one, other)
+    elif then != now:
+        yield Difference(where, _short(then), _short(now))
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}\u2026"

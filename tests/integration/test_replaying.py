@@ -1,0 +1,206 @@
+"""An investigation run again is the same to the byte, whichever provider answered; whatever changed since shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from uuid import uuid4
+
+import pytest
+
+from contracts.transcript import Transcript
+from contracts.v1 import ClaimProposed, ClaimRetained, Envelope, Event, InvestigationCompleted, InvestigationDrafted
+from contracts.v1.ids import claim_id
+from contracts.v1.parts import PublishedClaim, TextRef
+from kit.blobs import BlobMissing
+from kit.history import Past
+from kit.models.base import Model
+from services.commands.comparing import Difference
+from services.commands.replaying import Compared, replay
+from services.investigator.conclude import Open
+from services.investigator.domain import Prior
+from services.validator.handlers import Validator
+from tests.support.factories import INVESTIGATION_ID, NOW, OTHER_QUOTE, QUOTE, VERSION_ID, payload, requested, snapshot
+from tests.support.fakes import (
+    FixedPriors,
+    ListedSources,
+    MemoryKeys,
+    MemoryLog,
+    MemoryTexts,
+    handled,
+    investigator_over,
+)
+from tests.support.openai_server import Answer, HttpError, Turn, call, message
+from tests.support.providers import APIS, FETCH, OPENAI, RETAIN, SUBMIT, Api, provider
+
+USAGE = {"input_tokens": 1000, "output_tokens": 500, "total_tokens": 1500}
+SAYS_NO = Answer((message(json.dumps({"approved": False, "reason": "not airtight"})),), usage=USAGE)
+FOUND = Answer(
+    (
+        call(FETCH, {"url": "https://example.org"}, "a"),
+        call(SUBMIT, payload(QUOTE).model_dump(mode="json"), "b"),
+        call(SUBMIT, payload("Nobody wrote this.").model_dump(mode="json"), "c"),
+        call(SUBMIT, "{", "d"),
+    ),
+    usage=USAGE,
+)
+DONE = Answer((message("done"),), usage=USAGE)
+
+
+class World:
+    """A log and texts, and an investigation in them as the services tell it."""
+
+    def __init__(self, prior: Prior | None = None) -> None:
+        self.request = requested()
+        self.log = MemoryLog(self.request, versions={VERSION_ID: snapshot()})
+        self.texts = MemoryTexts()
+        self.prior = prior
+
+    async def lives(self, model: Model, deliveries: int = 1) -> None:
+        """All attempts, all verdicts and the end."""
+        investigator = investigator_over(self.log, self.texts, model, priors=FixedPriors(self.prior))
+        for delivery in range(1, deliveries + 1):
+            await handled(investigator.on_investigation_requested(self.request, delivery), self.log)
+        validator = Validator(self.log, self.texts, MemoryKeys(), model, ListedSources())
+        for event in self.log.events:
+            if isinstance(event, ClaimProposed):
+                await handled(validator.on_claim_proposed(event, 1), self.log)
+        state = Open(since=0)
+        for entry in self.log.entries:
+            state.add(entry.sequence, entry.event)
+        if (end := state.decide()) is not None:
+            self.log.publish(end)
+
+    def past(self, *changed: Event) -> Sequence[Past]:
+        """The log, with these facts in the place of those of their class."""
+        kinds = {type(event): event for event in changed}
+        return [
+            Past(
+                entry.sequence,
+                Envelope(
+                    id=uuid4(), occurred_at=NOW, correlation=uuid4(), event=kinds.get(type(entry.event), entry.event)
+                ),
+            )
+            for entry in self.log.entries
+        ]
+
+    def the(self, kind: type[Event]) -> Event:
+        """The one fact of a class."""
+        (event,) = (each for each in self.log.events if isinstance(each, kind))
+        return event
+
+    async def again(self, *changed: Event) -> list[Compared]:
+        """Every step run again."""
+        stored = dict(self.texts.stored)
+        compared = [each async for each in replay(self.past(*changed), self.texts)]
+        assert self.texts.stored == stored, "a replay stores nothing"
+        return compared
+
+    async def tampered(self, old: str, new: str) -> list[Compared]:
+        """The same, with other words in the transcript of the draft."""
+        draft = self.the(InvestigationDrafted)
+        assert isinstance(draft, InvestigationDrafted)
+        text = await self.texts.get_text(draft.transcript)
+        assert old in text
+        other = TextRef(sha256=draft.transcript.sha256, size_bytes=1, inline=text.replace(old, new))
+        return await self.again(draft.model_copy(update={"transcript": other}))
+
+
+def all_same(compared: Sequence[Compared]) -> bool:
+    return all(each.same for each in compared)
+
+
+@pytest.mark.requirement("2.12-04")
+@pytest.mark.parametrize("api", APIS, ids=repr)
+async def test_a_run_its_review_and_its_end_are_the_same(api: Api) -> None:
+    world = World()
+    async with provider(api, FOUND, DONE, SAYS_NO) as (model, server):
+        await world.lives(model)
+        assert len(server.requests) == 3
+    assert isinstance(world.log.events[-1], InvestigationCompleted)
+    compared = await world.again()
+    assert [each.step.split(" of claim")[0] for each in compared] == ["attempt 1", "review", "the end of round 1"]
+    assert [each.facts for each in compared] == [4, 1, 1]
+    assert all_same(compared), compared
+    assert compared == await world.again()
+
+
+@pytest.mark.requirement("2.12-05")
+async def test_an_update_run_is_the_same_without_what_was_found_before() -> None:
+    old = claim_id(INVESTIGATION_ID, QUOTE, QUOTE)
+    prior = Prior(uuid4(), "An older text.", (PublishedClaim(claim_id=old, payload=payload(QUOTE)),))
+    keeps = Answer(
+        (call(RETAIN, {"id": str(old)}, "a"), call(SUBMIT, payload(OTHER_QUOTE).model_dump(mode="json"), "b"))
+    )
+    world = World(prior)
+    async with provider(OPENAI, keeps, DONE, SAYS_NO) as (model, _):
+        await world.lives(model)
+    assert world.the(ClaimRetained)
+    compared = await world.again()
+    assert compared[0].facts == 4
+    assert all_same(compared), compared
+
+
+@pytest.mark.requirement("3.7-01")
+async def test_attempts_that_failed_fail_again_in_the_same_way() -> None:
+    world = World()
+    turns: tuple[Turn, ...] = (FOUND, HttpError(500), HttpError(429, headers={"retry-after": "30"}), HttpError(401))
+    async with provider(OPENAI, *turns) as (model, _):
+        await world.lives(model, deliveries=3)
+    compared = await world.again()
+    assert [each.step for each in compared[:3]] == ["attempt 1", "attempt 2", "attempt 3"]
+    assert all_same(compared), compared
+
+
+@pytest.mark.requirement("2.12-04")
+async def test_words_changed_in_a_transcript_show() -> None:
+    world = World()
+    async with provider(OPENAI, FOUND, DONE, SAYS_NO) as (model, _):
+        await world.lives(model)
+    compared = await world.tampered("It is otherwise.", "It is so.")
+    assert not compared[0].same
+    assert Difference("claim.proposed.payload.summary", "It is otherwise.", "It is so.") in compared[0].differences
+    assert all_same(compared[1:])
+    assert not (await world.tampered("Mount Everest was", "Mount Nothing was"))[0].same
+
+
+async def test_an_end_that_does_not_follow_shows() -> None:
+    world = World()
+    async with provider(OPENAI, FOUND, DONE, SAYS_NO) as (model, _):
+        await world.lives(model)
+    end = world.the(InvestigationCompleted)
+    claim = PublishedClaim(claim_id=uuid4(), payload=payload(QUOTE))
+    compared = await world.again(end.model_copy(update={"claims": (claim,)}))
+    assert [each.same for each in compared] == [True, True, False]
+
+
+async def test_a_transcript_that_is_gone_is_said_to_be() -> None:
+    world = World()
+    async with provider(OPENAI, DONE) as (model, _):
+        await world.lives(model)
+
+    class Emptied(MemoryTexts):
+        async def get_text(self, ref: TextRef) -> str:
+            raise BlobMissing("no object")
+
+    compared = [each async for each in replay(world.past(), Emptied())]
+    assert compared[0].problem == "its transcript cannot be read: no object"
+    assert not compared[0].same
+
+
+async def test_a_run_whose_worker_was_lost_has_nothing_to_replay() -> None:
+    world = World()
+    async with provider(OPENAI, DONE) as (model, _):
+        await world.lives(model)
+    del world.log.entries[2:]
+    (compared,) = await world.again()
+    assert (compared.same, compared.note) == (True, "no exchange with a model is on record")
+
+
+async def test_the_record_that_is_replayed_is_the_one_that_was_made() -> None:
+    world = World()
+    async with provider(OPENAI, DONE) as (model, _):
+        await world.lives(model)
+    draft = world.the(InvestigationDrafted)
+    assert isinstance(draft, InvestigationDrafted)
+    assert Transcript.model_validate_json(await world.texts.get_text(draft.transcript)).calls

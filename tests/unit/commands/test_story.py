@@ -1,0 +1,202 @@
+"""The story of an investigation, and what an operator may decide about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.transcript import Transcript
+from contracts.v1 import Event, decode
+from contracts.v1.ids import claim_id
+from kit.history import Past
+from services.commands.decisions import Refused, again, cancelled
+from services.commands.exchange import exchanged
+from services.commands.story import Story, fold
+from services.commands.telling import plain, told
+from tests.support import transcripts
+from tests.unit.projector.histories import Page, Tape
+
+PAGE = Page("a", pictures=2)
+RUN: list[Event] = [
+    *PAGE.investigated(),
+    PAGE.requested(2),
+    PAGE.started(2),
+    PAGE.retry(),
+    PAGE.failed(),
+    PAGE.failed(2, attempt=2),
+]
+
+
+def lived(*events: Event) -> tuple[Sequence[Past], Story]:
+    tape = Tape()
+    tape.add(*events)
+    past = [Past(record.sequence, decode(record.subject, record.data)) for record in tape.records]
+    story = fold([each.envelope for each in past])
+    assert story is not None
+    return past, story
+
+
+def text(story: Story) -> str:
+    return click.unstyle("\n".join(told(story)))
+
+
+@pytest.mark.requirement("2.12-04")
+def test_the_story_of_a_run_that_found_something() -> None:
+    _, story = lived(*PAGE.investigated())
+    assert text(story).splitlines() == [
+        f"investigation {PAGE.investigation_id}  COMPLETE",
+        "  post        WIKIPEDIA: https://site.example/a",
+        f"  version     {PAGE.version_id}, text sha256 {story.input.content.sha256[:16] if story.input else ''}\u2026",
+        "  provenance  SERVER_VERIFIED; Markdown from SERVER_HTML; 1 of 2 pictures shown",
+        f"  correlation {story.correlation}",
+        "",
+        "round 1  requested 2026-01-05 09:00:01 by reader, paid by the instance",
+        "  attempt 1  2026-01-05 09:00:02, took 4.0 s, by worker-1",
+        "    asked DEMO demo-catalogue (1), prompt v1",
+        "    used 15 tokens, money not known",
+        "  candidate 1  APPROVED  \u201cWrong sentence 0.\u201d",
+        "    It is not so.",
+        *_source(0, "found"),
+        "    the review used 6 tokens, money not known",
+        "  candidate 2  REJECTED by MODEL  \u201cWrong sentence 1.\u201d",
+        "    It is not so.",
+        "    because: not so wrong",
+        *_source(1, "missing"),
+        "    source unavailable (http_404): https://source.example/1",
+        "  candidate 3  APPROVED  \u201cWrong sentence 2.\u201d",
+        "    It is not so.",
+        *_source(2, "found"),
+        "    the review used 6 tokens, money not known",
+        "  COMPLETE 2026-01-05 09:00:10: 2 of 3 candidates published",
+        "",
+        "in all: 3 paid steps, 27 tokens, money not known",
+    ]
+
+
+def _source(number: int, status: str) -> list[str]:
+    url = f"https://source.example/{number}"
+    sha = next(
+        source.page.sha256
+        for event in (PAGE.approved(number), PAGE.rejected(number))
+        for source in event.sources
+        if source.page is not None and source.url == url
+    )
+    return [f"    source {status}: {url}, page sha256 {sha[:16]}\u2026"]
+
+
+def test_failures_are_told_with_what_comes_next() -> None:
+    _, story = lived(PAGE.requested(), PAGE.started(), PAGE.retry())
+    said = text(story)
+    assert story.status == "PENDING"
+    assert "failed with Http429 429: provider is busy" in said
+    assert "next attempt 2026-01-05 10:00:00" in said
+    assert "no end yet" in said
+    _, story = lived(PAGE.requested(), PAGE.started(), PAGE.failed(), PAGE.requested(2))
+    assert story.status == "PENDING"
+    assert "FAILED 2026-01-05 09:00:03: the key was refused (NON_RETRYABLE 401)" in text(story)
+    assert [asked.number for asked in story.rounds] == [1, 2]
+
+
+@given(st.lists(st.sampled_from(RUN), max_size=16))
+def test_any_facts_in_any_order_make_a_story(events: Sequence[Event]) -> None:
+    tape = Tape()
+    tape.add(PAGE.requested(), *events)
+    story = fold([decode(record.subject, record.data) for record in tape.records])
+    assert story is not None
+    assert story.status in {"PENDING", "PROCESSING", "COMPLETE", "FAILED"}
+    assert text(story)
+
+
+def test_what_was_never_asked_for_has_no_story() -> None:
+    tape = Tape()
+    tape.add(PAGE.started(), PAGE.drafted())
+    assert fold([decode(record.subject, record.data) for record in tape.records]) is None
+
+
+@pytest.mark.parametrize("strange", ["\x1b[2J", "a\nb", "\u202egnp", "\x9b1m", "\x07"])
+def test_nothing_a_stranger_wrote_moves_the_cursor(strange: str) -> None:
+    assert plain(strange).isprintable()
+    assert "\n" not in plain(strange)
+    story = lived(PAGE.requested(), PAGE.started())[1]
+    assert story.input is not None
+    story.input = story.input.model_copy(update={"author_name": strange, "url": strange})
+    for line in told(story):
+        assert click.unstyle(line).isprintable() or not line
+
+
+def test_asking_again() -> None:
+    past, story = lived(PAGE.requested(), PAGE.started(), PAGE.failed())
+    event = again(past, story)
+    assert (event.round, event.follows, event.key_source) == (2, 1, "INSTANCE")
+    assert (event.investigation_id, event.version_id, event.post_id) == (
+        PAGE.investigation_id,
+        PAGE.version_id,
+        PAGE.post_id,
+    )
+    assert lived(PAGE.requested(), PAGE.started(), PAGE.failed(), event)[1].status == "PENDING"
+
+
+@pytest.mark.parametrize("events", [RUN[:1], RUN[:2], RUN[:10]])
+def test_only_what_failed_can_be_asked_for_again(events: Sequence[Event]) -> None:
+    with pytest.raises(Refused, match="only a FAILED"):
+        again(*lived(*events))
+
+
+@pytest.mark.requirement("3.7-09")
+@pytest.mark.parametrize(
+    ("events", "attempt", "follows"),
+    [
+        ((PAGE.requested(),), 0, 0),
+        ((PAGE.requested(), PAGE.started()), 1, 0),
+        ((PAGE.requested(), PAGE.started(), PAGE.retry()), 0, 0),
+        ((PAGE.requested(), PAGE.started(), PAGE.failed(), PAGE.requested(2), PAGE.started(2)), 2, 3),
+    ],
+)
+def test_cancelling_ends_it_and_blames_nobody(events: Sequence[Event], attempt: int, follows: int) -> None:
+    past, story = lived(*events)
+    event = cancelled(past, story)
+    assert (event.attempt, event.follows, event.reason) == (attempt, follows, "cancelled by operator")
+    assert (event.failure, event.fault, event.round) == ("NON_RETRYABLE", "RUN", story.rounds[-1].number)
+    assert lived(*events, event)[1].status == "FAILED"
+
+
+@pytest.mark.parametrize("events", [RUN[:10], (PAGE.requested(), PAGE.started(), PAGE.failed())])
+def test_what_is_over_cannot_be_cancelled(events: Sequence[Event]) -> None:
+    with pytest.raises(Refused, match="nothing to cancel"):
+        cancelled(*lived(*events))
+
+
+@pytest.mark.requirement("2.12-04")
+def test_an_exchange_can_be_read() -> None:
+    said = click.unstyle("\n".join(exchanged(Transcript.model_validate_json(transcripts.run()))))
+    order = [
+        "be strict in the investigation",
+        "The moon is made of cheese.",
+        "web_search, fetch_url",
+        "Look it up.",
+        "called web_search_call",
+        "called fetch_url",
+        '{"contentText": "rock"}',
+        "It is rock.",
+        "cites E https://e.example",
+        "No more.",
+        "end: completed",
+    ]
+    places = [said.index(each) for each in order]
+    assert places == sorted(places)
+    broken = click.unstyle("\n".join(exchanged(Transcript.model_validate_json(transcripts.failure()))))
+    assert broken.endswith("failed: Http429\nbusy")
+
+
+def test_a_claim_is_one_claim_in_every_round() -> None:
+    claim, payload = PAGE.claim(0)
+    assert claim == claim_id(PAGE.investigation_id, payload.text, payload.context)
+    again_proposed = PAGE.proposed(0, 2).model_copy(update={"round": 2})
+    _, story = lived(
+        PAGE.requested(), PAGE.started(), PAGE.proposed(0), PAGE.failed(), PAGE.requested(2), again_proposed
+    )
+    assert [list(asked.candidates) for asked in story.rounds] == [[claim], [claim]]
