@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from tests.bench import bench_demo, bench_gateway, bench_pipeline, bench_projector, bench_text
+from tests.bench import bench_cases, bench_demo, bench_gateway, bench_pipeline, bench_projector, bench_text
 from tests.bench.report import Report
 
 BENCHES: dict[str, Callable[[Path, Report], None]] = {
@@ -18,6 +18,7 @@ BENCHES: dict[str, Callable[[Path, Report], None]] = {
     "projector": bench_projector.bench,
     "text": bench_text.bench,
     "demo": bench_demo.bench,
+    "cases": bench_cases.bench,
 }
 
 

@@ -63,7 +63,7 @@ def servers(folder: Path) -> Iterator[Surroundings]:
     """Embedded servers as in production: nothing is acknowledged before it is written."""
     os.environ["OPENERRATA_MODEL"] = "demo"
     os.environ["OPENERRATA_GATEWAY_PORT"] = "0"
-    os.environ["OPENERRATA_SELECTOR_BUDGET_PER_DAY"] = "0"
+    os.environ["OPENERRATA_SELECTOR_RUNS_PER_DAY"] = "0"
     configure_logging((folder / "services.log").open("a"))
     own = Infrastructure(nats_url=None, database_url=None, s3_endpoint=None)  # never what the environment names
     with surroundings(own, folder / "data") as found:

@@ -28,7 +28,7 @@ def disturbed(sites: Sites) -> dict[str, str]:
         "OPENERRATA_MODEL": "demo",
         "OPENERRATA_DEMO_PACE_S": PACE_S,
         "OPENERRATA_ACK_WAIT_S": ACK_WAIT_S,
-        "OPENERRATA_SELECTOR_BUDGET_PER_DAY": "0",
+        "OPENERRATA_SELECTOR_RUNS_PER_DAY": "0",
         "OPENERRATA_VERIFIER_WIKIPEDIA_URL": f"{sites.url}/w/api.php",
         "OPENERRATA_VERIFIER_SUBSTACK_URL": sites.url,
         "OPENERRATA_VERIFIER_LESSWRONG_URL": f"{sites.url}/graphql",

@@ -54,7 +54,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
             OPENERRATA_VERIFIER_SUBSTACK_URL=sites.url,
             OPENERRATA_GATEWAY_TRUSTED_PROXIES="1",
             OPENERRATA_PROJECTOR_IP_RANGE_CREDIT_CAP=str(CREDIT_CAP),
-            OPENERRATA_SELECTOR_BUDGET_PER_DAY="0",
+            OPENERRATA_SELECTOR_RUNS_PER_DAY="0",
         ) as running,
     ):
         await running.up()

@@ -16,6 +16,8 @@ from tests.e2e.posts import BRAIN, GOLDFISH, on_x
 from tests.support.extension_client import Extension, RpcFailed
 from tests.support.openai_server import Answer, HttpError, OpenAIServer, Request, Turn, call, message, openai_server
 from tests.support.oracle import Oracle, oracle
+from tests.support.sites import Answer as PageAnswer
+from tests.support.sites import Sites
 from tests.support.system import System, system, until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("e2e-provider")]
@@ -33,14 +35,14 @@ USAGE = {
 }
 
 
-def correction(text: str, context: str, number: int) -> dict[str, Any]:
+def correction(text: str, context: str, number: int, page: str) -> dict[str, Any]:
     """What the model submits."""
     claim = {
         "text": text,
         "context": context,
         "summary": "It is not so.",
         "reasoning": "The source says otherwise.",
-        "sources": [{"url": "https://source.example/a", "title": "A source", "snippet": "It is otherwise."}],
+        "sources": [{"url": page, "title": "A source", "snippet": "It is otherwise."}],
     }
     return call("submit_correction", claim, f"call_{number}")
 
@@ -51,8 +53,9 @@ class Provider(OpenAIServer):
     refuses: set[str]
     holds: asyncio.Event
 
-    def __init__(self) -> None:
+    def __init__(self, page: str) -> None:
         super().__init__()
+        self.page = page
         self.refuses = set()
         self.holds = asyncio.Event()
         self.holds.set()
@@ -60,15 +63,15 @@ class Provider(OpenAIServer):
     def turn(self, request: Request) -> Turn:
         if request.headers["authorization"].removeprefix("Bearer ") in self.refuses:
             return HttpError(401, {"error": {"message": "bad key", "type": "auth", "code": "invalid_api_key"}})
-        if not request.body.get("stream"):
+        if "tools" not in request.body:
             approved = f'"text": "{GOLDFISH}"' not in request.body["input"]
             return Answer((message(f'{{"approved":{str(approved).lower()},"reason":"looked"}}'),), usage=USAGE)
         if request.body.get("previous_response_id"):
             return Answer((message("Done."),), usage=USAGE)
         items = (
-            correction(BRAIN, BRAIN, 1),
-            correction(GOLDFISH, GOLDFISH, 2),
-            correction("Nobody wrote this.", "Nobody wrote this.", 3),
+            correction(BRAIN, BRAIN, 1, self.page),
+            correction(GOLDFISH, GOLDFISH, 2, self.page),
+            correction("Nobody wrote this.", "Nobody wrote this.", 3, self.page),
         )
         return Answer(items, usage=USAGE, gate=self.holds)
 
@@ -93,22 +96,25 @@ class World:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     """The running system."""
-    provider = Provider()
-    async with (
-        openai_server(provider),
-        system(
-            tmp_path_factory.mktemp("provider"),
-            OPENAI_API_KEY=INSTANCE_KEY,
-            OPENAI_BASE_URL=provider.url,
-            OPENAI_MODEL_ID="gpt-test",
-            OPENERRATA_SELECTOR_BUDGET_PER_DAY="0",
-            OPENERRATA_LOG_LEVEL="debug",
-        ) as running,
-    ):
-        await running.up()
-        assert (await running.run("keys", "add", "member", "--key", MEMBER_KEY)).code == 0
-        async with oracle(running.database_url, running.nats_url) as looking:
-            yield World(running, provider, looking)
+    async with Sites() as sites:
+        sites.pages["/a"] = PageAnswer(200, {"content-type": "text/html"}, b"<p>It is otherwise.</p>")
+        provider = Provider(f"{sites.url}/a")
+        async with (
+            openai_server(provider),
+            system(
+                tmp_path_factory.mktemp("provider"),
+                OPENAI_API_KEY=INSTANCE_KEY,
+                OPENAI_BASE_URL=provider.url,
+                OPENAI_MODEL_ID="gpt-test",
+                OPENERRATA_VALIDATOR_PAGE_ORIGIN=sites.url,
+                OPENERRATA_SELECTOR_RUNS_PER_DAY="0",
+                OPENERRATA_LOG_LEVEL="debug",
+            ) as running,
+        ):
+            await running.up()
+            assert (await running.run("keys", "add", "member", "--key", MEMBER_KEY)).code == 0
+            async with oracle(running.database_url, running.nats_url) as looking:
+                yield World(running, provider, looking)
 
 
 async def no_trace(world: World, *keys: str) -> None:

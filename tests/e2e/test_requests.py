@@ -107,7 +107,7 @@ async def test_selectors_and_readers_agree_on_one_run(world: World) -> None:
             await reader.view(version)
         await world.oracle.settled()
         observed = {fact.envelope["correlation"] for fact in await registered(world, *wanted)}
-        eager = {"OPENERRATA_SELECTOR_INTERVAL_S": "0.2", "OPENERRATA_SELECTOR_BUDGET_PER_DAY": "1000"}
+        eager = {"OPENERRATA_SELECTOR_INTERVAL_S": "0.2", "OPENERRATA_SELECTOR_RUNS_PER_DAY": "1000"}
         names = ("selector-one", "selector-two")
         selectors = [await world.system.up("selector", name=name, settings=eager) for name in names]
         runs = [str(investigation_id(UUID(version), "FACT_CHECK")) for version in wanted]

@@ -47,7 +47,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
             OPENERRATA_VERIFIER_MAX_BYTES="1000000",
             OPENERRATA_VERIFIER_FAILURE_TTL_S="0",
             OPENERRATA_VERIFIER_BREAKER_FAILURES="1000000",  # one host is all sites here
-            OPENERRATA_SELECTOR_BUDGET_PER_DAY="0",
+            OPENERRATA_SELECTOR_RUNS_PER_DAY="0",
         ) as running,
     ):
         process = await running.up()

@@ -5,7 +5,7 @@ Each fake goes in through the front door, as an argument; nothing is patched.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -13,6 +13,7 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
+from analyses.evidence import Evidence
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
@@ -22,7 +23,18 @@ from contracts.v1 import (
     InvestigationStarted,
     OnceEvent,
 )
-from contracts.v1.parts import BlobRef, CanonicalPage, InvestigationInput, ModelName, Observation, TextRef, Usage
+from contracts.v1.parts import (
+    BlobRef,
+    CanonicalPage,
+    CheckedSource,
+    InvestigationInput,
+    ModelName,
+    Observation,
+    Source,
+    SourceStatus,
+    TextRef,
+    Usage,
+)
 from contracts.v1.version import VersionEvent
 from kit.bus import AlreadyThere
 from kit.errors import Reject, Retry
@@ -31,14 +43,19 @@ from kit.models.base import (
     InvestigationBrief,
     KeyAccepted,
     KeyStatus,
+    Limits,
+    Model,
     ModelError,
+    Retention,
     ReviewBrief,
     Submission,
     Verdict,
 )
 from kit.vault import KeyUnusable
 from services.ingest.domain import Known, known_from
-from services.investigator.domain import Entry
+from services.investigator.domain import Entry, Prior
+from services.investigator.handlers import Investigator
+from services.investigator.ports import Blobs, Log
 from services.verifier.domain import Unavailable
 from tests.support.factories import MODEL, NOW
 
@@ -181,8 +198,74 @@ class FixedPages:
         return self.outcome
 
 
-Run = Sequence[Submission | ModelError]
-"""One run of the model: what it submits, ended by an error or, without one, by a finish."""
+class ListedSources:
+    """Says of each source what is listed for its title, else that its words were found; remembers what was asked."""
+
+    def __init__(self, **statuses: SourceStatus) -> None:
+        self.asked: list[str] = []
+        self._statuses = statuses
+
+    async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
+        self.asked += [source.url for source in sources]
+        return tuple(checked(source, self._statuses.get(source.title, "found")) for source in sources)
+
+
+def checked(source: Source, status: SourceStatus = "found") -> Evidence:
+    """What looking a source up brought."""
+    if status in ("unavailable", "unchecked"):
+        return Evidence(CheckedSource(url=source.url, status=status, reason="http_404"))
+    data = source.snippet.encode()
+    page = BlobRef(sha256=sha256(data).hexdigest(), size_bytes=len(data), media_type="text/html")
+    said = CheckedSource(url=source.url, status=status, final_url=source.url, page=page, fetched_at=NOW)
+    return Evidence(said, f"So: {source.snippet}" if status == "found" else None)
+
+
+class FixedPriors:
+    """The same earlier result for every version; remembers whose was asked for."""
+
+    def __init__(self, prior: Prior | None = None) -> None:
+        self.known = prior
+        self.asked: list[tuple[UUID, UUID, str]] = []
+
+    async def prior(self, post_id: UUID, version_id: UUID, analysis: str) -> Prior | None:
+        self.asked.append((post_id, version_id, analysis))
+        return self.known
+
+
+class NoResearch:
+    """Research tools that find nothing."""
+
+    def calls(self, post_id: UUID, analysis: str) -> Mapping[str, Callable[[str], Awaitable[str]]]:
+        async def nothing(arguments: str) -> str:
+            return '{"ok": false}'
+
+        return {"fetch_url": nothing, "author_history": nothing}
+
+
+def investigator_over(
+    log: Log,
+    texts: Blobs,
+    model: Model,
+    keys: MemoryKeys | None = None,
+    priors: FixedPriors | None = None,
+    limits: Limits | None = None,
+) -> Investigator:
+    """An investigator that finds what it needs in memory."""
+    return Investigator(
+        log,
+        texts,
+        keys or MemoryKeys(),
+        model,
+        StillClock(),
+        "worker-1",
+        priors=priors or FixedPriors(),
+        research=NoResearch(),
+        limits=limits or Limits(),
+    )
+
+
+Run = Sequence[Submission | Retention | ModelError]
+"""One run of the model: its outcomes, ended by an error or, without one, by a finish."""
 
 
 class ScriptedModel:
@@ -203,7 +286,7 @@ class ScriptedModel:
 
     async def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Finished, None]:
+    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
         run = self._runs[min(len(self.briefs), len(self._runs) - 1)]
         self.briefs.append(brief)
         self.keys.append(key.get_secret_value() if key else None)

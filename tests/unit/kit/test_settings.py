@@ -24,9 +24,9 @@ def test_defaults_need_nothing() -> None:
 
 def test_the_environment_is_read_when_asked_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENERRATA_NATS_URL", "nats://broker.example:4222")
-    monkeypatch.setenv("OPENERRATA_SELECTOR_BUDGET_PER_DAY", "7")
+    monkeypatch.setenv("OPENERRATA_SELECTOR_RUNS_PER_DAY", "7")
     assert load(Infrastructure).nats_url == "nats://broker.example:4222"
-    assert load(SelectorSettings).budget_per_day == 7
+    assert load(SelectorSettings).runs_per_day == 7
 
 
 @pytest.mark.requirement("2.13-10")
@@ -42,7 +42,7 @@ def test_every_wrong_variable_is_named_and_no_value_is_shown(monkeypatch: pytest
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize(("name", "value"), [("BUDGET_PER_DAY", "-1"), ("INTERVAL_S", "0"), ("BATCH", "many")])
+@pytest.mark.parametrize(("name", "value"), [("RUNS_PER_DAY", "-1"), ("INTERVAL_S", "0"), ("BATCH", "many")])
 def test_a_services_settings_have_limits(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(f"OPENERRATA_SELECTOR_{name}", value)
     with pytest.raises(SettingsError, match=f"OPENERRATA_SELECTOR_{name}"):

@@ -1,0 +1,111 @@
+"""A provider that counts what it is asked to do, and by whom: every call costs money, however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, InvestigationDrafted
+from kit.history import Past
+from tests.e2e.posts import BRAIN, GOLDFISH, WALL
+from tests.support.openai_server import Answer, Broken, OpenAIServer, Request, Turn, call, message
+
+INVENTED: Final = "Nobody wrote this."
+APPROVED: Final = (BRAIN, WALL)
+FIRST, SECOND = "round 1", "round 2"
+STEPS: Final = frozenset({FIRST, SECOND, *(f"review: {text}" for text in (BRAIN, GOLDFISH, WALL))})
+"""What an undisturbed run pays for, each once; the invented sentence costs nothing."""
+
+
+@dataclass(frozen=True)
+class Bill:
+    """One call that was begun."""
+
+    payer: str
+    step: str
+    at: datetime
+
+
+@dataclass
+class Till(OpenAIServer):
+    """Submits four sentences in two rounds, approves two on review; `hold` leaves the next call for a step hanging."""
+
+    page: str
+    bills: list[Bill] = field(default_factory=list)
+    holding: str | None = None
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def hold(self, step: str) -> None:
+        """Take the money for this step and say nothing."""
+        self.holding = step
+        self.held.clear()
+
+    def turn(self, request: Request) -> Turn:
+        """Write a bill and answer by what is asked."""
+        step = _step(request)
+        self.bills.append(Bill(request.headers["authorization"].removeprefix("Bearer "), step, datetime.now(UTC)))
+        if step == self.holding:
+            self.holding = None
+            self.held.set()
+            return Broken("silence")
+        if step == FIRST:
+            texts = (BRAIN, GOLDFISH, INVENTED, WALL)
+            return Answer(tuple(self._correction(number, text) for number, text in enumerate(texts)))
+        if step == SECOND:
+            return Answer((message("Done."),))
+        approved = step.removeprefix("review: ") in APPROVED
+        return Answer((message(json.dumps({"approved": approved, "reason": "looked"})),))
+
+    def _correction(self, number: int, text: str) -> dict[str, object]:
+        claim = {
+            "text": text,
+            "context": text,
+            "summary": "It is not so.",
+            "reasoning": "The source says otherwise.",
+            "sources": [{"url": self.page, "title": "A source", "snippet": "It is otherwise."}],
+        }
+        return call("submit_correction", claim, f"call_{number}")
+
+    def paid_twice(self) -> list[Bill]:
+        """What one and the same worker paid for more than once."""
+        count = Counter((bill.payer, bill.step) for bill in self.bills)
+        return [bill for bill in self.bills if count[bill.payer, bill.step] > 1]
+
+    def paid_though_stored(self, facts: Iterable[Past]) -> list[Bill]:
+        """What was paid for after its result was published and stored."""
+        stored = _results(facts)
+        return [bill for bill in self.bills if bill.step in stored and bill.at > stored[bill.step]]
+
+
+def _step(request: Request) -> str:
+    if "tools" in request.body:
+        return SECOND if request.body.get("previous_response_id") else FIRST
+    asked = json.dumps(request.body["input"])
+    return next(f"review: {text}" for text in (BRAIN, GOLDFISH, WALL) if json.dumps(f'"text": "{text}"')[1:-1] in asked)
+
+
+def _results(facts: Iterable[Past]) -> dict[str, datetime]:
+    """When the result of each paid step was published, of those in the log."""
+    quotes: dict[object, str] = {}
+    found: dict[str, datetime] = {}
+    for fact in facts:
+        event, at = fact.envelope.event, fact.envelope.occurred_at
+        match event:
+            case ClaimProposed():
+                quotes[event.claim_id] = event.payload.text
+            case ClaimApproved() | ClaimRejected():
+                found.setdefault(f"review: {quotes[event.claim_id]}", at)
+            case InvestigationDrafted():
+                found.setdefault(FIRST, at)
+                found.setdefault(SECOND, at)
+            case _:
+                pass
+    return found

@@ -1,0 +1,251 @@
+"""The investigator and the validator are killed at each of their steps; every call to their model costs money.
+
+Whatever the moment: the run ends, it finds each sentence once, and nothing is paid for again whose result is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Literal
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+
+from contracts.topology import INVESTIGATOR_INVESTIGATION_REQUESTED, VALIDATOR_CLAIM_PROPOSED
+from contracts.v1 import (
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    Event,
+    InvestigationCompleted,
+    InvestigationDrafted,
+    InvestigationStarted,
+)
+from kit.history import history
+from tests.chaos.bills import APPROVED, FIRST, SECOND, STEPS, Till
+from tests.chaos.conftest import KEY, disturbed
+from tests.e2e.posts import BRAIN, GOLDFISH, WALL, on_x
+from tests.support.extension_client import Extension
+from tests.support.openai_server import openai_server
+from tests.support.oracle import Oracle, oracle
+from tests.support.sites import Answer as PageAnswer
+from tests.support.sites import Sites
+from tests.support.system import GivenServers, System, system, until
+from tests.support.trap import Fate, Trap, acknowledgement, fact
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("chaos-billed")]
+
+Worker = Literal["investigator", "validator"]
+REST = ("verifier", "ingest", "projector", "gateway")
+ACK_WAIT_S = "4"
+WITHIN_S = 120.0
+
+
+@dataclass(frozen=True)
+class Published:
+    """Killed in the middle of publishing its nth fact of a kind: it is lost, or stored and never confirmed."""
+
+    kind: type[Event]
+    fate: Fate
+    nth: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.kind.__name__}-{self.nth}-{self.fate}"
+
+
+@dataclass(frozen=True)
+class Acknowledged:
+    """Killed with everything published, before its nth acknowledgement."""
+
+    nth: int = 1
+
+    def __str__(self) -> str:
+        return f"acknowledged-{self.nth}"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Killed as soon as its model has been asked for a step."""
+
+    step: str
+
+    def __str__(self) -> str:
+        return f"asked-{self.step}"
+
+
+Moment = Published | Acknowledged | Asked
+
+OF_THE_INVESTIGATOR: tuple[Moment, ...] = (
+    Published(InvestigationStarted, "lost"),
+    Published(InvestigationStarted, "stored"),
+    Asked(FIRST),
+    Published(ClaimProposed, "lost"),
+    Published(ClaimProposed, "stored"),
+    Published(ClaimProposed, "lost", 4),
+    Published(ClaimProposed, "stored", 4),
+    Asked(SECOND),
+    Published(InvestigationDrafted, "lost"),
+    Published(InvestigationDrafted, "stored"),
+    Acknowledged(),
+    Published(InvestigationCompleted, "lost"),
+    Published(InvestigationCompleted, "stored"),
+)
+OF_THE_VALIDATOR: tuple[Moment, ...] = (
+    Asked(f"review: {BRAIN}"),
+    Asked(f"review: {GOLDFISH}"),
+    Published(ClaimApproved, "lost"),
+    Published(ClaimApproved, "stored"),
+    Published(ClaimApproved, "stored", 2),
+    Published(ClaimRejected, "lost", 2),
+    Published(ClaimRejected, "stored", 2),
+    Acknowledged(1),
+    Acknowledged(4),
+)
+
+
+@dataclass
+class World:
+    """The system, with a trap in the line of each worker that is going to be killed."""
+
+    system: System
+    till: Till
+    oracle: Oracle
+    traps: dict[Worker, Trap]
+    _lives: count[int] = field(default_factory=lambda: count(1))
+
+    def spawn(self, worker: Worker) -> str:
+        """A new worker with a key of its own, so that its bills can be told from those of the dead; the key."""
+        key = f"sk-test-{worker}-{next(self._lives):020}"
+        self.system.spawn(worker, settings={"OPENERRATA_NATS_URL": self.traps[worker].url, "OPENAI_API_KEY": key})
+        return key
+
+    async def die(self, worker: Worker, moment: Moment, run: UUID) -> None:
+        """Wait for the moment, and kill."""
+        async with asyncio.timeout(WITHIN_S):
+            await (self.till.held if isinstance(moment, Asked) else self.traps[worker].sprung).wait()
+        if isinstance(moment, Published) and moment.fate == "stored":
+            await until(lambda: self.has(run, moment.kind, moment.nth), "it is stored", within_s=WITHIN_S)
+        await self.system.processes[worker].kill()
+        self.traps[worker].reset()
+
+    async def has(self, run: UUID, kind: type[Event], number: int) -> bool:
+        """Whether the log has so many facts of a kind about a run."""
+        facts = await history(self.oracle.bus, str(run))
+        return sum(isinstance(past.envelope.event, kind) for past in facts) >= number
+
+    def prepare(self, worker: Worker, moment: Moment) -> None:
+        """Set the trap."""
+        match moment:
+            case Asked():
+                self.till.hold(moment.step)
+            case Published():
+                self.traps[worker].set(fact(moment.kind, moment.fate, moment.nth))
+            case Acknowledged():
+                consumer = {
+                    "investigator": INVESTIGATOR_INVESTIGATION_REQUESTED,
+                    "validator": VALIDATOR_CLAIM_PROPOSED,
+                }[worker]
+                self.traps[worker].set(acknowledgement(consumer, moment.nth))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    """The running system."""
+    folder: Path = tmp_path_factory.mktemp("billed")
+    with GivenServers(folder / "servers") as servers:
+        nats_url = servers.settings["OPENERRATA_NATS_URL"]
+        async with Sites() as sites, Trap(nats_url) as investigators, Trap(nats_url) as validators:
+            sites.pages["/source"] = PageAnswer(200, {"content-type": "text/html"}, b"<p>It is otherwise.</p>")
+            till = Till(f"{sites.url}/source")
+            async with openai_server(till):
+                settings = disturbed(sites) | {
+                    "OPENERRATA_MODEL": "openai_responses:gpt-test",
+                    "OPENERRATA_ACK_WAIT_S": ACK_WAIT_S,
+                    "OPENERRATA_VALIDATOR_PAGE_ORIGIN": sites.url,
+                    "OPENAI_API_KEY": "sk-test-the-rest-00000000000000000",
+                    "OPENAI_BASE_URL": till.url,
+                }
+                async with system(folder / "system", **servers.settings, **settings) as running:
+                    applied = await running.run("topology", "apply")
+                    assert applied.code == 0, applied.err
+                    assert (await running.run("keys", "add", "tests", "--key", KEY)).code == 0
+                    running.spawn(*REST)
+                    async with oracle(running.database_url, nats_url) as looking:
+                        world = World(running, till, looking, {"investigator": investigators, "validator": validators})
+                        world.spawn("investigator")
+                        world.spawn("validator")
+                        await asyncio.gather(*(process.started() for process in running.processes.values()))
+                        yield world
+
+
+async def asked(world: World) -> UUID:
+    """A run of a new post has been asked for; nothing is paid yet."""
+    world.till.bills.clear()
+    async with Extension(world.system.url, api_key=KEY) as reader:
+        version = (await reader.register(on_x(BRAIN, GOLDFISH, WALL)))["postVersionId"]
+        return UUID((await reader.investigate(version))["investigationId"])
+
+
+async def ends_as_on_a_quiet_day(world: World, run: UUID) -> None:
+    """Assert that the run ends with each sentence once, and that no stored result was paid for again."""
+    async with Extension(world.system.url, api_key=KEY) as reader:
+        result = await reader.result(str(run), within_s=WITHIN_S)
+    assert [claim["text"] for claim in result["claims"]] == list(APPROVED)
+    await world.oracle.settled(within_s=WITHIN_S)
+    assert await world.oracle.once_each(run) == list(APPROVED)
+    assert await world.oracle.dead() == []
+    assert {bill.step for bill in world.till.bills} == STEPS
+    assert world.till.paid_twice() == []
+    assert world.till.paid_though_stored(await history(world.oracle.bus, str(run))) == []
+
+
+async def test_on_a_quiet_day_each_step_is_paid_for_once(world: World) -> None:
+    run = await asked(world)
+    await ends_as_on_a_quiet_day(world, run)
+    assert Counter(bill.step for bill in world.till.bills) == Counter(STEPS)
+
+
+@pytest.mark.requirement("3.6-03", "2.6-15")
+@pytest.mark.parametrize("moment", OF_THE_INVESTIGATOR, ids=str)
+async def test_the_investigator_is_killed(world: World, moment: Moment) -> None:
+    await survives(world, "investigator", moment)
+    reviews = Counter(bill.step for bill in world.till.bills if bill.step not in (FIRST, SECOND))
+    assert set(reviews.values()) == {1}, "the validator was well all the time"
+
+
+@pytest.mark.requirement("3.6-03", "2.6-15")
+@pytest.mark.parametrize("moment", OF_THE_VALIDATOR, ids=str)
+async def test_the_validator_is_killed(world: World, moment: Moment) -> None:
+    await survives(world, "validator", moment)
+    rounds = Counter(bill.step for bill in world.till.bills if bill.step in (FIRST, SECOND))
+    assert rounds == {FIRST: 1, SECOND: 1}, "the investigator was well all the time"
+
+
+async def survives(world: World, worker: Worker, moment: Moment) -> None:
+    """Kill one worker at one moment and let another one take over."""
+    world.prepare(worker, moment)
+    run = await asked(world)
+    await world.die(worker, moment, run)
+    world.spawn(worker)
+    await ends_as_on_a_quiet_day(world, run)
+
+
+@pytest.mark.requirement("3.7-01")
+async def test_a_run_that_kills_whoever_takes_it_comes_to_an_end(world: World) -> None:
+    world.prepare("investigator", Asked(SECOND))
+    run = await asked(world)
+    for _ in range(4):
+        await world.die("investigator", Asked(SECOND), run)
+        world.prepare("investigator", Asked(SECOND))
+        world.spawn("investigator")
+    async with Extension(world.system.url, api_key=KEY) as reader:
+        assert (await reader.result(str(run), within_s=WITHIN_S))["investigationState"] == "FAILED"
+    await world.oracle.settled(within_s=WITHIN_S)
+    assert Counter(bill.step for bill in world.till.bills if bill.step in (FIRST, SECOND)) == {FIRST: 4, SECOND: 4}
+    assert world.till.paid_twice() == []
