@@ -9,6 +9,7 @@ import { defineBackground } from 'wxt/utils/define-background';
 
 import { AnchorRequest, outcomesOf } from '../background/anchoring';
 import { alarm, inject, net, pages, POLL_ALARM, scripts, senderOf } from '../background/browser';
+import { relay } from '../background/relay';
 import { Worker } from '../background/worker';
 import { ANCHOR_PORT } from '../protocol/messages';
 
@@ -30,6 +31,7 @@ export default defineBackground({
       return true;
     });
     browser.runtime.onConnect.addListener((port) => {
+      if (relay(port)) return;
       const sender = port.sender === undefined ? null : senderOf(port.sender);
       if (port.name !== ANCHOR_PORT || sender?.kind !== 'content') return;
       const request = new AnchorRequest();

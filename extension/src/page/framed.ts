@@ -20,14 +20,16 @@ export class Framed {
   readonly #host: Host;
   readonly #secret = crypto.randomUUID();
   readonly #hear: (message: FromFrame) => void;
+  readonly #lost: () => void;
   #port: FramePort | null = null;
   #ready = false;
   #waiting: ToFrame[] = [];
 
-  /** `address` is the frame's without the secret; `hear` gets what it says, `ready` before all else. */
-  constructor(doc: Document, address: string, title: string, hear: (message: FromFrame) => void) {
+  /** `address` is the frame's without the secret; `hear` gets what it says, `ready` before all else; `lost` is called when it is gone. */
+  constructor(doc: Document, address: string, title: string, hear: (message: FromFrame) => void, lost: () => void) {
     this.#host = new Host(doc, `${address}#${this.#secret}`, title);
     this.#hear = hear;
+    this.#lost = lost;
   }
 
   /** Whether there is a frame that listens. */
@@ -53,7 +55,9 @@ export class Framed {
     });
     port.onDisconnect.addListener(() => {
       // A page that went to the back-forward cache comes back with a frame that hears nothing: the next one is made anew.
-      if (this.#port === port) this.remove();
+      if (this.#port !== port) return;
+      this.remove();
+      this.#lost();
     });
     return true;
   }

@@ -1,6 +1,7 @@
 /**
  * Whether the text of a page stands on a light or a dark ground, by what is painted, so that a site's own switch counts.
  */
+import { outerOf } from '../platforms/tree';
 import type { Ground } from './highlights';
 
 const COLOUR = /^rgba?\(\s*([\d.]+)[\s,]+([\d.]+)[\s,]+([\d.]+)(?:[\s,/]+([\d.]+)(%)?)?\s*\)$/;
@@ -9,8 +10,8 @@ const DARK_BELOW = 0.4;
 
 /** The ground under `element`: the nearest background that is not see-through. */
 export function groundOf(element: Element | null): Ground {
-  for (let at = element; at !== null; at = at.parentElement) {
-    const view = at.ownerDocument.defaultView;
+  for (let at = element; at !== null; at = outerOf(at)) {
+    const view = element!.ownerDocument.defaultView;
     const luminance = view === null ? null : luminanceOf(view.getComputedStyle(at).backgroundColor);
     if (luminance !== null) return luminance < DARK_BELOW ? 'dark' : 'light';
   }

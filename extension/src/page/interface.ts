@@ -45,7 +45,7 @@ export class Interface {
 
   constructor(options: InterfaceOptions) {
     this.#options = options;
-    this.#frame = new Framed(options.doc, options.address, options.title, (message) => this.#onFrame(message));
+    this.#frame = new Framed(options.doc, options.address, options.title, (message) => this.#onFrame(message), () => this.#onLost());
   }
 
   /** Listen to the page. */
@@ -160,6 +160,8 @@ export class Interface {
         this.#focusWithin = false;
         this.#tellFindings();
         this.recolour();
+        // A frame that knows no room takes none, and then the keyboard would lead to a list that nobody sees.
+        this.#frame.tell({ kind: 'view', view: this.#view, focus: false, room: this.#room });
         break;
       case 'size':
         this.#size = message.size;
@@ -187,6 +189,16 @@ export class Interface {
         this.#locate(message.claimId);
         break;
     }
+  }
+
+  /** The page took the frame away, and with it whatever was shown: the next look makes it anew. */
+  #onLost(): void {
+    this.#stay();
+    this.#view = RESTING;
+    this.#words = null;
+    this.#size = null;
+    this.#focusWithin = false;
+    this.#setCurrent(null);
   }
 
   #place(): void {

@@ -5,6 +5,7 @@
  * is not content on any site, whatever an adapter excludes besides.
  */
 import type { WalkedText } from '../anchoring/text';
+import { firstChildOf, nextSiblingOf, nodeTypeOf, parentOf } from '../platforms/tree';
 
 export interface Walk {
   readonly text: WalkedText;
@@ -43,7 +44,7 @@ export function* walkSteps(root: Element, excluded: (element: Element) => boolea
     if (open.at(-1)?.element === node) markers.push([open.pop()!.at, length]);
   };
 
-  let node: Node | null = root.firstChild;
+  let node = firstChildOf(root);
   while (node !== null) {
     if (++steps % NODES_PER_STEP === 0) yield;
     let inside: Node | null = null;
@@ -57,7 +58,7 @@ export function* walkSteps(root: Element, excluded: (element: Element) => boolea
     } else if (isElement(node)) {
       if (BLOCKS.has(node.localName)) breakHere();
       if (!NEVER_CONTENT.has(node.localName) && !excluded(node)) {
-        inside = node.firstChild;
+        inside = firstChildOf(node);
         if (inside !== null && open.length === 0 && isMarker(node)) open.push({ element: node, at: length });
       }
     }
@@ -66,11 +67,14 @@ export function* walkSteps(root: Element, excluded: (element: Element) => boolea
       continue;
     }
     leave(node);
-    while (node !== null && node !== root && node.nextSibling === null) {
-      node = node.parentNode;
-      if (node !== null && node !== root) leave(node);
+    let next = nextSiblingOf(node);
+    while (next === null) {
+      node = parentOf(node);
+      if (node === null || node === root) break;
+      leave(node);
+      next = nextSiblingOf(node);
     }
-    node = node === null || node === root ? null : node.nextSibling;
+    node = next;
   }
   return { text: { raw: pieces.join(''), breaks, markers }, nodes, starts };
 }
@@ -100,10 +104,11 @@ function isMarker(element: Element): boolean {
 }
 
 function isElement(node: Node): node is Element {
-  return node.nodeType === 1;
+  return nodeTypeOf(node) === 1;
 }
 
 /** CDATA sections of XML pages are text as well. */
 function isText(node: Node): node is Text {
-  return node.nodeType === 3 || node.nodeType === 4;
+  const type = nodeTypeOf(node);
+  return type === 3 || type === 4;
 }

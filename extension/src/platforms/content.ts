@@ -7,6 +7,7 @@
 
 import type { Exclusion, ImageOccurrence, MediaState } from './base';
 import { firstText, normalize, NormalLength } from './text';
+import { outerOf } from './tree';
 import { isBlock, textWithout, walk } from './walk';
 
 export interface Content {
@@ -95,7 +96,7 @@ export function mediaState(hasVideo: boolean, imageUrls: readonly string[]): Med
 
 /** Whether an element is excluded, or lies in what is. */
 export function isWithin(element: Element, root: Element, excluded: Exclusion): boolean {
-  for (let at: Element | null = element; at !== null && at !== root; at = at.parentElement) {
+  for (let at: Element | null = element; at !== null && at !== root; at = outerOf(at)) {
     if (excluded(at)) return true;
   }
   return false;

@@ -6,6 +6,7 @@
  */
 
 import { utf8Length } from './text';
+import { firstChildOf, nextSiblingOf, parentOf } from './tree';
 
 /** The most that fits into a registration beside the text. Source: CONTRACT 7.4. */
 const MOST_BYTES = 262_144;
@@ -14,7 +15,7 @@ export function htmlWithout(root: Element, excluded: ReadonlySet<Element>): stri
   if (excluded.size === 0) return root.innerHTML;
   const above = new Set<Node>();
   for (const element of excluded) {
-    for (let at: Node | null = element; at !== null && at !== root && !above.has(at); at = at.parentNode) above.add(at);
+    for (let at: Node | null = element; at !== null && at !== root && !above.has(at); at = parentOf(at)) above.add(at);
   }
   above.add(root);
   return copied(root, excluded, above, root.ownerDocument.implementation.createHTMLDocument('')).innerHTML;
@@ -24,7 +25,7 @@ export function htmlWithout(root: Element, excluded: ReadonlySet<Element>): stri
 function copied<T extends Node>(node: T, excluded: ReadonlySet<Node>, above: ReadonlySet<Node>, into: Document): T {
   if (!above.has(node)) return into.importNode(node, true);
   const copy = into.importNode(node, false);
-  for (const child of node.childNodes) {
+  for (let child = firstChildOf(node); child !== null; child = nextSiblingOf(child)) {
     if (!excluded.has(child)) copy.appendChild(copied(child, excluded, above, into));
   }
   return copy;

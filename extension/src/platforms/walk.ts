@@ -5,6 +5,7 @@
  */
 
 import type { Exclusion } from './base';
+import { firstChildOf, nextSiblingOf, nodeTypeOf, parentOf } from './tree';
 
 const BLOCKS = new Set('p li h1 h2 h3 h4 h5 h6 figcaption blockquote tr td th div'.split(' '));
 const NEVER_TEXT = new Set(['script', 'style', 'noscript']);
@@ -25,22 +26,25 @@ export function isBlock(element: Element): boolean {
 
 /** Visit all that is below an element and not excluded. */
 export function walk(root: Element, excluded: Exclusion, visitor: Visitor): void {
-  let node: Node | null = root.firstChild;
+  let node = firstChildOf(root);
   while (node !== null) {
     const element = isElement(node) && !excluded(node) ? node : null;
     if (isText(node)) visitor.text(node.data);
     if (element !== null) visitor.enter?.(element);
-    if (element?.firstChild) {
-      node = element.firstChild;
+    const inside = element === null ? null : firstChildOf(element);
+    if (inside !== null) {
+      node = inside;
       continue;
     }
     if (element !== null) visitor.leave?.(element);
-    while (node.nextSibling === null) {
-      node = node.parentNode;
+    let next = nextSiblingOf(node);
+    while (next === null) {
+      node = parentOf(node);
       if (node === null || node === root) return;
       visitor.leave?.(node as Element);
+      next = nextSiblingOf(node);
     }
-    node = node.nextSibling;
+    node = next;
   }
 }
 
@@ -52,9 +56,10 @@ export function textWithout(root: Element, excluded: Exclusion): string {
 }
 
 function isElement(node: Node): node is Element {
-  return node.nodeType === Node.ELEMENT_NODE;
+  return nodeTypeOf(node) === Node.ELEMENT_NODE;
 }
 
 function isText(node: Node): node is Text {
-  return node.nodeType === Node.TEXT_NODE || node.nodeType === Node.CDATA_SECTION_NODE;
+  const type = nodeTypeOf(node);
+  return type === Node.TEXT_NODE || type === Node.CDATA_SECTION_NODE;
 }

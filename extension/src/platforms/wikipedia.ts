@@ -10,6 +10,7 @@ import { readContent } from './content';
 import { present } from './fields';
 import { htmlWithout, sendable } from './serialize';
 import { textIn } from './text';
+import { attributeOf } from './tree';
 import { excludedParts } from './wikipedia_article';
 import { pageConfig } from './wikipedia_config';
 import { articleUrl, wikipediaLanguage } from './wikipedia_url';
@@ -80,6 +81,6 @@ function isVideo(element: Element): boolean {
   const name = element.localName;
   if (name === 'video' || name === 'audio') return true;
   if (name === 'source') return /^(?:video|audio)\//.test(element.getAttribute('type') ?? '');
-  const classes = element.getAttribute('class');
+  const classes = attributeOf(element, 'class');
   return classes !== null && PLAYER.test(classes);
 }

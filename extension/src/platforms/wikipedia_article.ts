@@ -6,6 +6,7 @@
  */
 
 import { textWithout, walk } from './walk';
+import { attributeOf, nameOf, nextElementOf, outerOf } from './tree';
 import { normalize } from './text';
 import { excludedSections } from './wikipedia_sections';
 
@@ -34,9 +35,9 @@ export function excludedParts(root: Element): Set<Element> {
 function remembering(): (element: Element) => boolean {
   const answers = new Map<string, boolean>();
   return (element) => {
-    const key = `${element.localName} ${element.getAttribute('class') ?? ''}`;
+    const key = `${nameOf(element)} ${attributeOf(element, 'class') ?? ''}`;
     let answer = answers.get(key);
-    if (answer === undefined) answers.set(key, (answer = isExcludedElement(element.localName, classes(element))));
+    if (answer === undefined) answers.set(key, (answer = isExcludedElement(nameOf(element), classes(element))));
     return answer;
   };
 }
@@ -55,7 +56,7 @@ export function isExcludedSection(title: string, language = ''): boolean {
 }
 
 function classes(element: Element): string[] {
-  return (element.getAttribute('class') ?? '').split(/[\t\n\f\r ]+/);
+  return (attributeOf(element, 'class') ?? '').split(/[\t\n\f\r ]+/);
 }
 
 /** Takes sections out one after the other; each sees the article as the ones before have left it. */
@@ -77,11 +78,11 @@ class Sections {
 
   /** A heading and the elements after it, up to the next heading of its level or above; bare text stays. */
   #excludeFrom(heading: Element): void {
-    const parent = heading.parentElement;
+    const parent = outerOf(heading);
     const isWrapped = parent !== null && parent !== this.#root && this.#wrapped(parent) === heading;
     const first = isWrapped ? parent : heading;
     this.#parts.add(first);
-    for (let next = first.nextElementSibling; next !== null; next = next.nextElementSibling) {
+    for (let next = nextElementOf(first); next !== null; next = nextElementOf(next)) {
       if (this.#parts.has(next)) continue;
       const level = this.#level(next);
       if (level !== null && level <= heading.localName) return;
@@ -107,7 +108,7 @@ class Sections {
   }
 
   #isGone(element: Element): boolean {
-    for (let at: Element | null = element; at !== null && at !== this.#root; at = at.parentElement) {
+    for (let at: Element | null = element; at !== null && at !== this.#root; at = outerOf(at)) {
       if (this.#parts.has(at)) return true;
     }
     return false;

@@ -13,10 +13,17 @@ export interface Link {
 
 /** Connect to the page around this frame; messages are given to `receive`. */
 export async function connect(receive: (message: ToFrame) => void): Promise<Link> {
-  const secret = location.hash.slice(1);
-  const tab = await browser.tabs.getCurrent();
-  if (tab?.id === undefined) throw new Error('not inside a tab');
-  const port = browser.tabs.connect(tab.id, { name: `${PORT_NAME}:${secret}`, frameId: 0 });
+  const name = `${PORT_NAME}:${location.hash.slice(1)}`;
+  const port = await opened(name);
   port.onMessage.addListener((message: unknown) => receive(message as ToFrame));
   return { send: (message) => port.postMessage(message) };
+}
+
+/** Straight to the page where the browser lets a frame inside a page do so; Firefox does not, there the worker joins them. */
+async function opened(name: string): Promise<ReturnType<typeof browser.runtime.connect>> {
+  const tabs = browser.tabs as typeof browser.tabs | undefined;
+  if (tabs === undefined) return browser.runtime.connect({ name });
+  const tab = await tabs.getCurrent();
+  if (tab?.id === undefined) throw new Error('not inside a tab');
+  return tabs.connect(tab.id, { name, frameId: 0 });
 }

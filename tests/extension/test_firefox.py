@@ -1,0 +1,54 @@
+"""Firefox takes the same extension: installed, a finding is underlined there and shown on hover."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.extension.chromium import EXTENSION, keep, words
+from tests.extension.conftest import KEY, World
+from tests.extension.firefox import firefox
+from tests.extension.posts import BRAIN
+from tests.extension.test_pages import investigated
+from tests.support.system import until
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("extension-server")]
+
+UNDERLINED = "[...CSS.highlights.values()].flatMap((one) => [...one].map(String)).join('')"
+PLACE = """(() => { const { x, y, width, height } = [...[...CSS.highlights.values()][0]][0].getBoundingClientRect();
+  return [x + width / 2, y + height / 2]; })()"""
+
+
+async def test_install_underline_and_hover(world: World, tmp_path: Path) -> None:
+    package = EXTENSION / ".output" / "firefox-mv3"
+    assert (package / "manifest.json").exists(), "build the extension first: cd extension && npm ci && npm run build"
+    post = await investigated(world, BRAIN)
+    async with firefox(package, tmp_path, {post.url: post.html}) as fox:
+
+        async def first_run() -> str | None:
+            tree = (await fox.do("browsingContext.getTree"))["contexts"]
+            return next((one["context"] for one in tree if one["url"].endswith("/welcome.html")), None)
+
+        welcome = await until(first_run, "the first-run page opens by itself", within_s=60)
+        await fox.evaluate(welcome, f"browser.storage.local.set({{ apiBaseUrl: '{world.url}', apiKey: '{KEY}' }})")
+        tab = await fox.open(post.url)
+
+        async def underlined() -> bool:
+            return bool(await fox.evaluate(tab, UNDERLINED) == BRAIN)
+
+        await until(underlined, "the finding is underlined", within_s=60)
+        keep("firefox-1-underlined.png", await fox.shot(tab))
+        await fox.point(tab, *await fox.evaluate(tab, PLACE))
+
+        async def frame() -> str | None:
+            tree = (await fox.do("browsingContext.getTree", root=tab))["contexts"]
+            return next((one["context"] for one in tree[0]["children"] if "/frame.html" in one["url"]), None)
+
+        shown = await until(frame, "the in-page frame opens", within_s=60)
+
+        async def tooltip() -> bool:
+            return words("pagePanelHeading") in await fox.evaluate(shown, "document.body.innerText")
+
+        await until(tooltip, "the tooltip says what is wrong", within_s=60)
+        keep("firefox-2-tooltip.png", await fox.shot(tab))

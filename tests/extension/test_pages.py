@@ -1,0 +1,202 @@
+"""Pages that are private, unsuitable, edited, re-rendered, or in the middle of building themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from platforms import platform
+from tests.extension import posts
+from tests.extension.chromium import OBSERVE, Reader, words
+from tests.extension.conftest import World
+from tests.extension.posts import BRAIN, GOLDFISH, WALL, Post, number
+from tests.support.sites import Sites
+from tests.support.system import until
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("extension")]
+
+OFFER = '<div class="paywall">This post is for paid subscribers <a href="/subscribe">Subscribe</a></div>'
+PAID = '<script type="application/ld+json">{"isAccessibleForFree":false}</script>'
+PRIVATE, VIDEO, LONG = map(words, ("popupSkippedPrivate", "popupSkippedVideo", "popupSkippedWords"))
+NOW, WAITING = words("popupInvestigateNow"), words("popupNotInvestigated")
+
+UNSENT: dict[str, tuple[Callable[[Sites], Post], str]] = {
+    "a post behind a wall": (lambda sites: posts.substack(sites, BRAIN, after=OFFER), PRIVATE),
+    "a paid post shown in full": (lambda sites: posts.substack(sites, BRAIN, head=PAID), PRIVATE),
+    "a protected post": (lambda _: posts.x_protected(), PRIVATE),
+    "a video on X": (lambda _: posts.x(BRAIN, after='<div data-testid="videoPlayer"></div>'), VIDEO),
+    "a video on LessWrong": (lambda sites: posts.lesswrong(sites, body=f"<p>{BRAIN}</p><video></video>"), VIDEO),
+    "a video on Wikipedia": (lambda sites: posts.wikipedia(sites, body=f"<p>{BRAIN}</p><video></video>"), VIDEO),
+    "a very long article": (
+        lambda sites: posts.wikipedia(sites, body=f"<p>{BRAIN}</p>" + "<p>word</p>" * 10_000),
+        LONG,
+    ),
+}
+
+
+async def investigated(world: World, *sentences: str, body: str = "", page_id: int = 0) -> Post:
+    """An article that somebody else has had investigated."""
+    post = posts.wikipedia(world.sites, *sentences, body=body, page_id=page_id)
+    revision, page = list(world.sites.wikipedia.items())[-1]
+    async with world.member() as member:
+        version = await member.register(
+            {
+                "platform": "WIKIPEDIA",
+                "url": post.url,
+                "observedContentText": platform("WIKIPEDIA").extract_text(page.html),
+                "metadata": {
+                    "language": "en",
+                    "title": page.title.replace(" ", "_"),
+                    "pageId": str(page.page_id),
+                    "revisionId": revision,
+                },
+            }
+        )
+        assert version["provenance"] == "SERVER_VERIFIED"
+        found = await member.investigate(version["postVersionId"])
+
+        async def complete() -> bool:
+            return bool((await member.look(found["investigationId"]))["investigationState"] == "INVESTIGATED")
+
+        await until(complete, "the article is investigated", within_s=60)
+    return post
+
+
+@pytest.mark.parametrize("what", UNSENT)
+@pytest.mark.requirement("2.5-01")
+async def test_nothing_of_such_a_page_leaves_the_browser(what: str, chromium: Reader, world: World) -> None:
+    make, said = UNSENT[what]
+    before = len(chromium.sent)
+    page = await chromium.open(make(world.sites))
+    await chromium.says(page, said)
+    asked = [one.url for one in chromium.sent[before:] if one.by == "extension"]
+    assert asked == []
+    assert await chromium.badge(page) == ""
+
+
+async def test_an_edited_article_keeps_only_findings_that_still_stand(chromium: Reader, world: World) -> None:
+    page_id = 700_000 + number()
+    await investigated(world, BRAIN, WALL, GOLDFISH, page_id=page_id)
+    corrected = GOLDFISH.replace("three seconds", "three months")
+    edited = posts.wikipedia(world.sites, BRAIN, corrected, page_id=page_id)
+    page = await chromium.open(edited)
+    await chromium.underlines(page, [BRAIN])
+    popup = await chromium.popup(page)
+    await popup.get_by_text(words("popupInterim")).wait_for()
+    await popup.get_by_text(words("popupClaimChanged")).wait_for()
+    await popup.get_by_text(words("popupClaimMissing")).wait_for()
+    await chromium.shot(popup, "edited-popup")
+    await popup.close()
+    await page.bring_to_front()
+    await chromium.point(page, BRAIN)
+    frame = await chromium.frame(page)
+    await frame.get_by_text(words("pageInterimShort")).wait_for()
+    await chromium.shot(page, "edited-tooltip")
+
+
+async def test_a_page_that_renders_anew_or_clears_its_highlights_is_underlined_again(
+    chromium: Reader, world: World
+) -> None:
+    page = await chromium.open(await investigated(world, BRAIN, WALL))
+    await chromium.underlines(page, [BRAIN, WALL])
+    await page.evaluate("() => { const p = document.querySelector('.mw-parser-output'); p.innerHTML = p.innerHTML; }")
+    await chromium.underlines(page, [BRAIN, WALL])
+    await page.evaluate("CSS.highlights.clear()")
+    await chromium.underlines(page, [BRAIN, WALL])
+    await page.evaluate("() => { for (const highlight of CSS.highlights.values()) highlight.clear(); }")
+    await chromium.underlines(page, [BRAIN, WALL])
+    await page.evaluate(
+        "() => { const p = [...document.querySelectorAll('p')].find((one) => one.textContent.includes('Great'));"
+        " p.innerHTML = p.innerHTML.replace('naked', 'unarmed'); }"
+    )
+    await chromium.underlines(page, [BRAIN])
+
+
+async def test_one_page_after_another_without_loading(chromium: Reader, world: World) -> None:
+    """LessWrong goes from post to post by script: the address first, the words when they arrive."""
+    first, second = posts.lesswrong(world.sites, BRAIN), posts.lesswrong(world.sites, WALL)
+    page = await chromium.open(first)
+    popup = await chromium.popup(page)
+    await popup.get_by_role("button", name=NOW).click()
+    await chromium.underlines(page, [BRAIN])
+    await popup.close()
+    before = len(chromium.asked("post.registerObservedVersion"))
+    await page.evaluate("(url) => history.pushState({}, '', url)", second.url)
+    await chromium.underlines(page, [])
+    await page.evaluate(
+        "(html) => { document.body.innerHTML = new DOMParser().parseFromString(html, 'text/html').body.innerHTML; }",
+        second.html,
+    )
+    await chromium.says(page, WAITING)
+    sent = chromium.asked("post.registerObservedVersion")[before:]
+    assert [second.url in one.body for one in sent] == [True], "the old words are never sent under the new address"
+    popup = await chromium.popup(page)
+    await popup.get_by_role("button", name=NOW).click()
+    await chromium.underlines(page, [WALL])
+    await popup.close()
+
+
+async def test_a_page_that_takes_over_its_own_html_finds_it_as_the_server_made_it(
+    chromium: Reader, world: World
+) -> None:
+    """Hydration: a framework walks the tree it was sent and complains of anything that is not in it."""
+    post = await investigated(world, BRAIN)
+    page = await chromium.open(post)
+    await chromium.underlines(page, [BRAIN])
+    await page.evaluate(OBSERVE)
+    await page.bring_to_front()
+    await chromium.point(page, BRAIN)
+    await chromium.frame(page)
+    differs = await page.evaluate(
+        """(html) => {
+          const made = new DOMParser().parseFromString(html, 'text/html');
+          const same = (one, other) => one.isEqualNode(other);
+          const found = [];
+          if (!same(document.head, made.head)) found.push('head');
+          if (!same(document.body, made.body)) found.push('body');
+          const names = (element) => element.getAttributeNames().join();
+          if (names(document.documentElement) !== names(made.documentElement)) found.push('attributes of html');
+          return found;
+        }""",
+        post.html,
+    )
+    assert differs == []
+    assert await page.evaluate("seen.length") == 1
+
+
+async def test_three_hundred_findings(chromium: Reader, world: World) -> None:
+    """As many as a catalogue of well-known errors cannot give, so what the server says is written over."""
+    sentences = [f"The {n}th bridge over the river was built in {1400 + n} by one person alone." for n in range(300)]
+    post = posts.wikipedia(world.sites, *sentences)
+    claims = [
+        {
+            "id": f"claim-{n}",
+            "text": sentence,
+            "context": sentence,
+            "summary": f"Bridge {n} was built by many.",
+            "reasoning": "It was **many**.",
+            "sources": [{"url": "https://bridges.example/", "title": "Bridges", "snippet": "Many."}],
+        }
+        for n, sentence in enumerate(sentences)
+    ]
+    chromium.answers["post.recordViewAndGetStatus"] = {
+        "investigationState": "INVESTIGATED",
+        "provenance": "SERVER_VERIFIED",
+        "claims": claims,
+    }
+    try:
+        page = await chromium.open(post)
+        await chromium.underlines(page, sentences)
+    finally:
+        chromium.answers.clear()
+    assert await chromium.badge(page) == "300"
+    await page.bring_to_front()
+    await chromium.point(page, sentences[250])
+    frame = await chromium.frame(page)
+    await frame.get_by_text("Bridge 250 was built by many.").first.wait_for()
+    await chromium.shot(page, "many-tooltip")
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Tab")
+    await frame.get_by_text(words("pageListMany", 300)).wait_for(state="attached")
+    assert await frame.locator("li").count() == 300

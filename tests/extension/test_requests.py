@@ -1,0 +1,49 @@
+"""Every request that leaves the browser is in the list that readers are given, and the list names no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.extension import posts
+from tests.extension.chromium import EXTENSION, reader, words
+from tests.extension.conftest import KEY, World
+from tests.extension.posts import BRAIN
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("extension-server")]
+
+DEFAULT = "https://api.openerrata.com"
+LISTED = re.compile(r"`(GET|POST) (/[\w./]+)`")
+
+
+def listed() -> set[tuple[str, str]]:
+    """What the privacy text says."""
+    text = (EXTENSION / "PRIVACY.md").read_text()
+    found = set(LISTED.findall(text))
+    assert len(found) > 4
+    return found
+
+
+async def test_all_that_is_sent_is_listed_and_all_that_is_listed_is_sent(package: Path, world: World) -> None:
+    async with reader(package) as new:
+        await new.choose(world.url, KEY)
+        page = await new.open(posts.wikipedia(world.sites, BRAIN))
+        popup = await new.popup(page)
+        await popup.get_by_role("button", name=words("popupInvestigateNow")).click()
+        await new.underlines(page, [BRAIN])
+        await page.bring_to_front()
+        await new.point(page, BRAIN)
+        frame = await new.frame(page)
+        await frame.get_by_role("button", name=words("pageDetails")).click()
+        await frame.get_by_role("dialog").wait_for()
+        sent = [one for one in new.sent if one.url.split("#")[0] not in new.pages]
+        assert {(one.method, one.path) for one in sent} == listed()
+        assert {one.by for one in sent} == {"extension"}
+        for one in sent:
+            by_default = one.method == "GET" and one.url == f"{DEFAULT}/health"  # before the reader chose ours
+            assert one.url.startswith(world.url) or by_default, "nobody else is asked anything"
+            assert "cookie" not in one.headers
+            assert "referer" not in one.headers
+            assert one.headers.get("x-openai-api-key") is None

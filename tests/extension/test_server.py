@@ -1,0 +1,146 @@
+"""The worker dies, the server goes, the reader is offline, the extension is too old: all calm, and all passing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.extension import posts
+from tests.extension.chromium import Reader, reader, words
+from tests.extension.conftest import KEY, World
+from tests.extension.posts import BRAIN, FIVE
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("extension-server")]
+
+WAITING = words("popupNotInvestigated")
+NOW = words("popupInvestigateNow")
+
+
+async def test_a_worker_that_is_killed_during_a_run_goes_on_where_it_was(chromium: Reader, world: World) -> None:
+    page = await chromium.open(posts.wikipedia(world.sites, *FIVE))
+    popup = await chromium.popup(page)
+    await popup.get_by_role("button", name=NOW).click()
+
+    async def running() -> bool:
+        return await chromium.state(page) == "investigating"
+
+    await chromium.until(running, "the investigation runs")
+    await chromium.until(
+        lambda: chromium.chrome("async () => (await chrome.alarms.get('poll'))?.name ?? ''"), "the browser will wake it"
+    )
+    await popup.close()
+    await chromium.kill_worker()
+    assert await chromium.workers() == 0
+    assert await chromium.state(page) == "investigating"
+    await chromium.says(page, words("popupFoundMany", 5))
+    await chromium.underlines(page, FIVE)
+    await chromium.until(
+        lambda: chromium.chrome("async () => !(await chrome.alarms.get('poll'))"), "nothing runs, so nothing wakes it"
+    )
+
+
+async def test_a_worker_that_is_killed_while_it_asks(chromium: Reader, world: World) -> None:
+    post = posts.lesswrong(world.sites, BRAIN)
+    page = await chromium.open(post)
+    for _ in range(3):
+        await chromium.kill_worker()
+        await page.reload()
+        await chromium.kill_worker()
+    await chromium.says(page, WAITING)
+    assert await chromium.state(page) == "not_investigated"
+
+
+async def test_a_server_that_goes_and_comes_back(chromium: Reader, world: World) -> None:
+    other = await world.system.up("gateway", name="other")
+    port = urlsplit(other.url).port
+    assert port is not None
+    await chromium.settle(apiBaseUrl=other.url)
+    try:
+        await other.kill()
+        page = await chromium.open(posts.wikipedia(world.sites, BRAIN))
+        await chromium.says(page, words("problemServerDown"))
+        assert await chromium.badge(page) == "!"
+        await world.system.up("gateway", name="other", port=port)
+        await chromium.says(page, WAITING)
+        assert await chromium.badge(page) == ""
+    finally:
+        await chromium.settle(apiBaseUrl=world.url)
+
+
+async def test_a_reader_who_is_offline(chromium: Reader, world: World) -> None:
+    page = await chromium.open(posts.wikipedia(world.sites, BRAIN))
+    await chromium.says(page, WAITING)
+    chromium.offline = True
+    await chromium.context.set_offline(True)
+    popup = await chromium.popup(page)
+    await popup.get_by_role("button", name=NOW).click()
+    await popup.get_by_text(words("problemOffline")).wait_for()
+    assert await chromium.badge(page) == ""
+    chromium.offline = False
+    await chromium.context.set_offline(False)
+    await popup.get_by_role("button", name=words("popupTryAgain")).click()
+    await popup.get_by_text(WAITING).wait_for()
+
+
+async def test_an_extension_that_is_too_old(package: Path, world: World, tmp_path: Path) -> None:
+    old = shutil.copytree(package, tmp_path / "old")
+    manifest = json.loads((old / "manifest.json").read_text())
+    (old / "manifest.json").write_text(json.dumps({**manifest, "version": "0.0.1"}))
+    async with reader(old) as outdated:
+        await outdated.settle(apiBaseUrl=world.url, apiKey=KEY)
+        page = await outdated.open(posts.wikipedia(world.sites, BRAIN))
+        await outdated.says(page, words("popupUpgrade"))
+        assert await outdated.badge(page) == "!"
+        popup = await outdated.popup(page)
+        await popup.get_by_text("this is version 0.0.1").wait_for()
+        await outdated.shot(popup, "upgrade-popup")
+        assert len(outdated.asked("post.registerObservedVersion")) == 1
+
+
+async def test_settings_against_right_and_wrong_servers(package: Path, world: World) -> None:
+    async with reader(package) as new:
+        options = await new.options()
+        server = options.get_by_label(words("optionsServer"))
+        key = options.get_by_label(words("optionsInstanceKey"), exact=True)
+        save = options.get_by_role("button", name=words("optionsSave"))
+        for entered, said in (
+            ("somewhere", words("addressNoUrl")),
+            ("ftp://files.example", words("addressScheme")),
+            ("http://news.example", words("addressPublicHttp")),
+            ("https://me@news.example", words("addressExtras")),
+        ):
+            await server.fill(entered)
+            await options.get_by_text(said).wait_for()
+            await options.get_by_text(words("optionsNotSaved")).wait_for()
+        await new.answer_yes("http://127.0.0.1/*")
+        await server.fill("http://127.0.0.1:1")
+        await key.fill(KEY)
+        await options.get_by_text(words("testNoPermission", "127.0.0.1:1")).wait_for()
+        await save.click()
+        await options.get_by_text(words("testNoAnswer", "127.0.0.1:1")).wait_for()
+        await new.shot(options, "options-wrong")
+
+        await server.fill(world.sites.url)
+        await options.get_by_text(words("testNotOpenErrata", urlsplit(world.sites.url).netloc)).wait_for()
+        assert not [one for one in new.sent if KEY in (*one.headers.values(), one.body) and world.sites.url in one.url]
+        await server.fill(world.url)
+        await key.fill("oe_nobody")
+        await save.click()
+        await options.get_by_text(words("testInstanceKeyRefused")).wait_for()
+        await key.fill(KEY)
+        await save.click()
+        await options.get_by_text(words("testInstanceKeyAccepted")).wait_for()
+        await new.shot(options, "options-right")
+        async with options.expect_download() as started:
+            await options.get_by_role("button", name=words("optionsExport")).click()
+        exported = await started.value
+        assert _has(await exported.path(), world.url)
+        assert not _has(await exported.path(), KEY)
+
+
+def _has(file: Path, text: str) -> bool:
+    return text in file.read_text()
