@@ -1,0 +1,80 @@
+"""What search reads: a document for each finished investigation, with every part of it that a query may name.
+
+A document is written once, when its investigation completes, from facts that cannot change any more. Put into it what
+later facts may change, and a row of the largest index is rewritten for each of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Column, Index, Table, UniqueConstraint
+from sqlalchemy import text as sql
+from sqlalchemy.dialects.postgresql import TSVECTOR
+
+from contracts.readmodel.columns import READMODEL, at, number, ref, text, uuid
+
+version_heading: Final = Table(
+    "version_heading",
+    READMODEL,
+    ref("post_version_id", "post_version.id", primary_key=True, cascade=True),
+    text("url"),
+    text("title", null=True),
+    uuid("author_id", null=True),
+    text("author_name", null=True),
+    comment="What stood above a version when it was first seen; later sightings do not change it",
+)
+
+search_bucket: Final = Table(
+    "search_bucket",
+    READMODEL,
+    number("number", primary_key=True),
+    at("starts_at"),
+    at("newest_at"),
+    number("documents"),
+    UniqueConstraint("starts_at"),
+    comment="Time cut into pieces of about 512 documents each, so that a search can stop at the newest pieces",
+)
+
+search_document: Final = Table(
+    "search_document",
+    READMODEL,
+    ref("investigation_id", "investigation.id", primary_key=True),
+    uuid("post_id"),
+    uuid("author_id", null=True),
+    text("platform"),
+    at("checked_at"),
+    number("claim_count"),
+    number("bucket"),
+    Column("words", TSVECTOR, nullable=False),
+    text("body"),
+    Index(
+        "search_document_newest_idx",
+        sql("checked_at DESC"),
+        sql("investigation_id DESC"),
+        postgresql_include=["platform", "claim_count", "bucket", "post_id"],
+    ),
+    Index(
+        "search_document_author_idx",
+        "author_id",
+        sql("checked_at DESC"),
+        sql("investigation_id DESC"),
+        postgresql_include=["platform", "claim_count", "post_id"],
+    ),
+    Index(
+        "search_document_find_idx",
+        "bucket",
+        sql("(bucket / 8)"),
+        sql("(bucket / 64)"),
+        sql("search_facets(platform, claim_count)"),
+        "body",
+        sql("search_grams(body)"),
+        sql("search_pairs(string_to_array(body, ' '))"),
+        "words",
+        postgresql_using="gin",
+        postgresql_ops={"body": "gin_trgm_ops"},
+    ),
+    comment="One row for each COMPLETE investigation. `body`: lower case, one line each for title, author, address, "
+    "findings and text; `words`: all of that but the text",
+    postgresql_with={"autovacuum_vacuum_insert_scale_factor": 0.02},
+)

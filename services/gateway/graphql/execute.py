@@ -1,0 +1,150 @@
+"""One document, answered: read, checked, limited, run, and stripped of everything that only the server should know.
+
+A failure inside a resolver is masked whatever it was, so no exception's text reaches a client by being forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from inspect import isawaitable
+from typing import Any, Final, Literal
+
+import structlog
+from graphql import (
+    DocumentNode,
+    ExecutionResult,
+    GraphQLError,
+    GraphQLSyntaxError,
+    OperationDefinitionNode,
+    OperationType,
+    execute,
+    get_operation_ast,
+    parse,
+    validate,
+)
+from graphql.execution.values import get_variable_values
+
+from services.gateway.graphql import limits
+from services.gateway.graphql.archive import Archive
+from services.gateway.graphql.resolvers import executable_schema
+from services.gateway.graphql.schema import resolve
+from services.gateway.ports import Unavailable
+from services.gateway.search.question import BadQuestion
+
+MAX_ERRORS: Final = 10
+DOCUMENTS: Final = 512
+DOCUMENT_CHARS: Final = 20_000
+MASKED: Final = {"message": "Unexpected error.", "extensions": {"code": "INTERNAL_SERVER_ERROR"}}
+
+Outcome = Literal["done", "refused", "bad variables"]
+log: structlog.stdlib.BoundLogger = structlog.get_logger("graphql")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The response's body and how it came about: run, refused before it ran, or refused for its variables' values."""
+
+    outcome: Outcome
+    body: Mapping[str, Any]
+
+
+class Refusal(Exception):
+    """The document is not run."""
+
+    def __init__(self, outcome: Outcome, errors: list[dict[str, Any]]) -> None:
+        super().__init__(outcome)
+        self.answer = Answer(outcome, {"errors": errors})
+
+
+class GraphQL:
+    """The schema over an archive."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._schema = executable_schema()
+        self._read = lru_cache(DOCUMENTS)(self._read_anew)
+
+    async def answer(self, query: str, variables: Mapping[str, Any], operation_name: str | None) -> Answer:
+        """Answer one request."""
+        try:
+            document = self._read(query) if len(query) <= DOCUMENT_CHARS else self._read_anew(query)
+            if isinstance(document, Answer):
+                return document
+            operation = _operation(document, operation_name)
+            values = self._variables(operation, variables)
+            limits.check(self._schema, document, operation, values)
+        except Refusal as refusal:
+            return refusal.answer
+        except limits.TooMuch as refusal:
+            return Answer("refused", {"errors": [dict(refusal.formatted)]})
+        running = execute(
+            self._schema,
+            document,
+            context_value=self._archive,
+            variable_values=dict(variables),
+            operation_name=operation_name,
+            field_resolver=resolve,
+            hide_suggestions=True,
+        )
+        result = await running if isawaitable(running) else running
+        assert isinstance(result, ExecutionResult)
+        body: dict[str, Any] = {"data": result.data}
+        if result.errors:
+            body["errors"] = [_shown(error) for error in result.errors]
+        return Answer("done", body)
+
+    def is_query(self, query: str, operation_name: str | None) -> bool:
+        """Whether a document that can be read asks and changes nothing; what cannot be read is refused elsewhere."""
+        document = self._read_anew(query)
+        if isinstance(document, Answer):
+            try:
+                document = parse(query, max_tokens=limits.MAX_TOKENS)
+            except GraphQLError:
+                return True
+        operation = get_operation_ast(document, operation_name)
+        return operation is None or operation.operation is OperationType.QUERY
+
+    def _read_anew(self, query: str) -> DocumentNode | Answer:
+        try:
+            document = parse(query, max_tokens=limits.MAX_TOKENS, allow_empty_selection_sets=False)
+        except GraphQLSyntaxError as error:
+            return Answer("refused", {"errors": [_coded(error, "GRAPHQL_PARSE_FAILED")]})
+        errors = validate(self._schema, document, max_errors=MAX_ERRORS, allow_empty_selection_sets=False)
+        if errors:
+            return Answer("refused", {"errors": [_coded(error, "GRAPHQL_VALIDATION_FAILED") for error in errors]})
+        return document
+
+    def _variables(self, operation: OperationDefinitionNode, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        found = get_variable_values(
+            self._schema, operation.variable_definitions or (), dict(given), max_errors=MAX_ERRORS
+        )
+        if isinstance(found, list):
+            raise Refusal("bad variables", [dict(error.formatted) for error in found])
+        coerced: Mapping[str, Any] = found.coerced
+        return coerced
+
+
+def _operation(document: DocumentNode, name: str | None) -> OperationDefinitionNode:
+    operation = get_operation_ast(document, name)
+    if operation is None:
+        message = "Which operation of the document is meant?" if name is None else f"There is no operation {name!r}."
+        raise Refusal("refused", [{"message": message, "extensions": {"code": "OPERATION_RESOLUTION_FAILURE"}}])
+    return operation
+
+
+def _coded(error: GraphQLError, code: str) -> dict[str, Any]:
+    return {**error.formatted, "extensions": {"code": code}}
+
+
+def _shown(error: GraphQLError) -> dict[str, Any]:
+    cause = error.original_error
+    coded = error if cause is None else cause
+    if isinstance(coded, GraphQLError) and coded.extensions and coded.extensions.get("code"):
+        return dict(error.formatted)
+    if isinstance(cause, Unavailable):
+        log.warning("unavailable", path=error.path, reason=str(cause))
+    elif not isinstance(cause, BadQuestion):
+        log.error("resolver failed", path=error.path, exc_info=cause)
+    return {**error.formatted, **MASKED}

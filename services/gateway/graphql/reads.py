@@ -1,0 +1,227 @@
+"""What GraphQL shows that is not search: one statement for each question, by key or by an index in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import text as sql
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from contracts.v1.ids import post_id
+from contracts.v1.parts import PostRef
+from services.gateway.search.question import Place
+
+Row = dict[str, Any]
+
+_SUMMARY: Final = """
+    SELECT d.investigation_id AS id, n.content_hash, n.provenance, v.server_verified_at, d.checked_at, p.platform,
+        p.external_id, p.url, d.claim_count,
+        (SELECT count(*) FROM corroboration_credit c WHERE c.investigation_id = d.investigation_id)
+            AS corroboration_count,
+        (SELECT coalesce(jsonb_agg(jsonb_build_object('id', c->>'id', 'summary', c->>'summary')
+            ORDER BY c->>'id'), '[]')
+            FROM jsonb_array_elements(d.claims) c) AS claim_summaries
+"""
+_SUMMARIES: Final = sql(f"""{_SUMMARY}, h.title, h.author_name
+    FROM unnest(CAST(:ids AS uuid[])) WITH ORDINALITY wanted(id, place)
+    JOIN investigation_doc d ON d.investigation_id = wanted.id
+    JOIN investigation_input n ON n.investigation_id = d.investigation_id
+    JOIN post_version v ON v.id = d.post_version_id JOIN post p ON p.id = v.post_id
+    LEFT JOIN version_heading h ON h.post_version_id = v.id
+    ORDER BY wanted.place
+""")
+
+_OF_POST: Final = sql(f"""{_SUMMARY}
+    FROM post p JOIN post_version v ON v.post_id = p.id
+    JOIN investigation_doc d ON d.post_version_id = v.id
+    JOIN investigation_input n ON n.investigation_id = d.investigation_id
+    WHERE p.id = :id ORDER BY d.checked_at DESC, d.investigation_id DESC
+""")
+
+_POST: Final = sql("SELECT platform, external_id, url, author_id FROM post WHERE id = :id")
+
+_PUBLIC: Final = sql("""
+    SELECT i.id, i.checked_at, i.provider, i.model, r.version AS prompt_version, n.provenance, n.content_hash,
+        v.server_verified_at, p.platform, p.external_id, p.url, p.author_id, d.claims,
+        (SELECT count(*) FROM corroboration_credit c WHERE c.investigation_id = i.id) AS corroboration_count
+    FROM investigation i
+    JOIN investigation_doc d ON d.investigation_id = i.id
+    JOIN investigation_input n ON n.investigation_id = i.id
+    JOIN prompt r ON r.hash = i.prompt_hash
+    JOIN post_version v ON v.id = i.post_version_id
+    JOIN post p ON p.id = v.post_id
+    WHERE i.id = :id AND i.status = 'COMPLETE'
+""")
+
+_PASSAGES: Final = sql("""
+    SELECT d.investigation_id AS id, h.title, h.author_name, h.url, d.claims, b.text
+    FROM unnest(CAST(:ids AS uuid[])) wanted(id)
+    JOIN investigation_doc d ON d.investigation_id = wanted.id
+    JOIN post_version v ON v.id = d.post_version_id
+    LEFT JOIN version_heading h ON h.post_version_id = v.id
+    CROSS JOIN LATERAL (
+        SELECT substr(content_text, greatest(1, position(lower(:found) IN lower(content_text)) - 120),
+            length(:found) + 240) AS text
+        FROM content_blob WHERE content_hash = v.content_hash
+    ) b
+""")
+
+_AUTHOR: Final = sql("""
+    SELECT id, platform, platform_user_id, display_name FROM author WHERE id = ANY (CAST(:ids AS uuid[]))
+""")
+_AUTHOR_METRICS: Final = sql("""
+    SELECT author_id, count(DISTINCT post_id) AS investigated_posts,
+        count(DISTINCT post_id) FILTER (WHERE claim_count > 0) AS flagged_posts, sum(claim_count) AS claim_count
+    FROM search_document WHERE author_id = ANY (CAST(:ids AS uuid[])) GROUP BY author_id
+""")
+_OF_AUTHOR: Final = """
+    SELECT investigation_id, checked_at FROM search_document WHERE author_id = :id {beyond}
+    ORDER BY checked_at DESC, investigation_id DESC LIMIT :limit
+"""
+
+_ATTEMPTS: Final = sql("""
+    SELECT a.attempt_number AS number, a.outcome, a.request_model AS requested_model,
+        a.response_model_version AS answered_by_model, a.prompt_hash,
+        a.content_hash AS input_hash, a.transcript_hash, a.response_output_text AS output_text, a.started_at,
+        a.completed_at, to_jsonb(u) AS usage, e.error_name, e.error_message, e.status_code, e.created_at AS failed_at,
+        (SELECT jsonb_agg(jsonb_build_object('index', t.output_index, 'tool', t.tool_type, 'status', t.status,
+            'payload', t.raw_payload::text, 'captured_at', t.captured_at) ORDER BY t.output_index)
+            FROM investigation_attempt_tool_call t WHERE t.attempt_id = a.id) AS tool_calls
+    FROM investigation_attempt a
+    LEFT JOIN investigation_attempt_usage u ON u.attempt_id = a.id
+    LEFT JOIN investigation_attempt_error e ON e.attempt_id = a.id
+    WHERE a.investigation_id = :id ORDER BY a.attempt_number
+""")
+_AUDITED: Final = sql("""
+    SELECT i.analysis, i.round, i.requested_by, i.queued_at, i.parent_investigation_id, n.content_hash,
+        n.markdown_source, n.markdown_renderer_version AS renderer_version, r.version, r.hash, r.text
+    FROM investigation i JOIN investigation_input n ON n.investigation_id = i.id JOIN prompt r ON r.hash = i.prompt_hash
+    WHERE i.id = :id
+""")
+_CANDIDATES: Final = sql("""
+    SELECT claim_id, attempt, state, gate, proposed_at, decided_at, retained_from FROM claim_candidate
+    WHERE investigation_id = :id ORDER BY attempt NULLS FIRST, ordinal, claim_id
+""")
+
+_METRICS: Final = """
+    SELECT count(DISTINCT post_id) AS total_investigated_posts,
+        count(DISTINCT post_id) FILTER (WHERE claim_count > 0) AS investigated_posts_with_flags
+    FROM search_document {where}
+"""
+
+
+class Record:
+    """The public record over one connection, inside `search.reads.reading`."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def _all(self, query: Any, values: Mapping[str, Any]) -> list[Row]:
+        return [dict(row) for row in (await self._connection.execute(query, values)).mappings()]
+
+    async def _one(self, query: Any, values: Mapping[str, Any]) -> Row | None:
+        found = await self._all(query, values)
+        return found[0] if found else None
+
+    async def public(self, investigation_id: UUID) -> Row | None:
+        """One finished investigation."""
+        return await self._one(_PUBLIC, {"id": investigation_id})
+
+    async def summaries(self, ids: Sequence[UUID]) -> list[Row]:
+        """Finished investigations in the order of their ids."""
+        return await self._all(_SUMMARIES, {"ids": list(ids)}) if ids else []
+
+    async def passages(self, ids: Sequence[UUID], found: str) -> dict[UUID, Row]:
+        """Where to look for what was found: heading, findings, and the piece of text around it."""
+        return {row["id"]: row for row in await self._all(_PASSAGES, {"ids": list(ids), "found": found})} if ids else {}
+
+    async def post(self, platform: str, external_id: str) -> tuple[Row, list[Row]] | None:
+        """A post and its finished investigations, newest first."""
+        key = {"id": post_id(PostRef(platform=platform, external_id=external_id))} if external_id else None
+        post = await self._one(_POST, key) if key else None
+        return None if post is None or key is None else (post, await self._all(_OF_POST, key))
+
+    async def metrics(
+        self, platform: str | None, author: UUID | None, start: datetime | None, end: datetime | None
+    ) -> Row:
+        """Counts of posts."""
+        conditions = {
+            "platform = :platform": platform,
+            "author_id = :author": author,
+            "checked_at >= :start": start,
+            "checked_at <= :end": end,
+        }
+        used = [condition for condition, value in conditions.items() if value is not None]
+        where = f"WHERE {' AND '.join(used)}" if used else ""
+        values = {"platform": platform, "author": author, "start": start, "end": end}
+        row = await self._one(sql(_METRICS.format(where=where)), {k: v for k, v in values.items() if v is not None})
+        assert row is not None
+        return row
+
+    async def by_id(self, authors: Sequence[UUID]) -> dict[UUID, Row]:
+        """Authors by id."""
+        return {row["id"]: row for row in await self._all(_AUTHOR, {"ids": list(authors)})}
+
+    async def author_metrics(self, authors: Sequence[UUID]) -> dict[UUID, Row]:
+        """What was found in the posts of each author of whom anything was investigated."""
+        return {row["author_id"]: row for row in await self._all(_AUTHOR_METRICS, {"ids": list(authors)})}
+
+    async def of_author(self, author_id: UUID, after: Place | None, limit: int) -> list[Row]:
+        """An author's investigations, newest first."""
+        beyond = "AND (checked_at, investigation_id) < (:at, :last)" if after else ""
+        values: Row = {"id": author_id, "limit": limit} | (
+            {"at": after.checked_at, "last": after.investigation_id} if after else {}
+        )
+        return await self._all(sql(_OF_AUTHOR.format(beyond=beyond)), values)
+
+    async def authors(
+        self, pattern: str | None, short: str | None, platform: str | None, after: tuple[str, UUID] | None, limit: int
+    ) -> list[Row]:
+        """Authors in the order of their names. `short` is what is too short for trigrams to find."""
+        conditions: list[str] = []
+        values: Row = {"limit": limit}
+        for condition, value in (
+            ("display_name ILIKE :pattern", {"pattern": pattern}),
+            ("search_grams(lower(display_name)) @> search_grams(lower(:short))", {"short": short}),
+            ("platform = :platform", {"platform": platform}),
+        ):
+            if None not in value.values():
+                conditions.append(condition)
+                values |= value
+        if after is not None:
+            conditions.append("(display_name, id) > (:name, :id)")
+            values |= {"name": after[0], "id": after[1]}
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        query = f"""SELECT id, platform, platform_user_id, display_name FROM author {where}
+            ORDER BY display_name, id LIMIT :limit"""  # noqa: S608
+        return await self._all(sql(query), values)
+
+    async def anomalies(
+        self, post: tuple[str, str] | None, platform: str | None, after: tuple[datetime, UUID, str] | None, limit: int
+    ) -> list[Row]:
+        """Contradictions, newest first."""
+        conditions: list[str] = []
+        values: Row = {"limit": limit}
+        if post is not None:
+            conditions.append("post_id = :post")
+            values["post"] = post_id(PostRef(platform=post[0], external_id=post[1]))
+        elif platform is not None:
+            conditions.append("platform = :platform")
+            values["platform"] = platform
+        if after is not None:
+            conditions.append("(detected_at, observation_id, kind) < (:at, :id, :kind)")
+            values |= {"at": after[0], "id": after[1], "kind": after[2]}
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        query = f"""SELECT observation_id, kind, platform, external_id, observed, canonical, detected_at
+            FROM integrity_anomaly {where} ORDER BY detected_at DESC, observation_id DESC, kind DESC LIMIT :limit"""  # noqa: S608
+        return await self._all(sql(query), values)
+
+    async def audit(self, investigation_id: UUID) -> tuple[Row, list[Row], list[Row]]:
+        """What an investigation was given, its attempts, and what became of its candidates."""
+        key = {"id": investigation_id}
+        given = await self._one(_AUDITED, key)
+        assert given is not None
+        return given, await self._all(_ATTEMPTS, key), await self._all(_CANDIDATES, key)

@@ -1,0 +1,299 @@
+"""The schema as clients know it: names and nullability of the first half are a promise to clients that exist already.
+
+Change one of those and a client breaks that we have never seen. What `Query` has below its first four is ours and may
+grow.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Final
+
+from graphql import GraphQLError, GraphQLResolveInfo, GraphQLScalarType, GraphQLSchema, build_schema
+
+from contracts.rpc.values import wire_instant
+
+SDL: Final = '''
+"""A moment: RFC 3339 with any offset when asked, always UTC with milliseconds when answered."""
+scalar DateTime
+
+enum Platform { LESSWRONG X SUBSTACK WIKIPEDIA }
+"""Whether the site itself confirmed the text, or only readers vouch for it."""
+enum ContentProvenance { SERVER_VERIFIED CLIENT_FALLBACK }
+
+type InvestigationOrigin {
+  provenance: ContentProvenance!
+  "When the site first confirmed the text; it may have been after the investigation."
+  serverVerifiedAt: DateTime
+}
+
+"One finished investigation of one version of a post."
+type PublicInvestigation {
+  id: ID!
+  origin: InvestigationOrigin!
+  "How many trusted readers saw the same text, where only readers vouch for it."
+  corroborationCount: Int!
+  checkedAt: DateTime!
+  promptVersion: String!
+  provider: String!
+  model: String!
+  "SHA-256 of the text that was investigated."
+  contentHash: String!
+  "How it came about: every attempt, instruction, candidate and verdict."
+  audit: InvestigationAudit!
+}
+
+type PublicPost {
+  platform: Platform!
+  externalId: String!
+  url: String!
+  author: Author
+}
+
+type PublicSource { url: String! title: String! snippet: String! }
+
+"A sentence found wrong, with why and by whose word."
+type PublicClaim {
+  id: ID!
+  "The sentence, verbatim."
+  text: String!
+  context: String!
+  summary: String!
+  reasoning: String!
+  sources: [PublicSource!]!
+}
+
+type PublicInvestigationResult {
+  investigation: PublicInvestigation!
+  post: PublicPost!
+  claims: [PublicClaim!]!
+}
+
+type ClaimSummary { id: ID! summary: String! }
+
+type PostInvestigationSummary {
+  id: ID!
+  contentHash: String!
+  origin: InvestigationOrigin!
+  corroborationCount: Int!
+  checkedAt: DateTime!
+  claimCount: Int!
+  claimSummaries: [ClaimSummary!]!
+}
+
+type PostInvestigationsResult { post: PublicPost investigations: [PostInvestigationSummary!]! }
+
+type SearchInvestigationSummary {
+  id: ID!
+  contentHash: String!
+  checkedAt: DateTime!
+  platform: Platform!
+  externalId: String!
+  url: String!
+  origin: InvestigationOrigin!
+  corroborationCount: Int!
+  claimCount: Int!
+  claimSummaries: [ClaimSummary!]!
+}
+
+type SearchInvestigationsResult { investigations: [SearchInvestigationSummary!]! hasMore: Boolean! }
+
+type PublicMetrics {
+  totalInvestigatedPosts: Int!
+  investigatedPostsWithFlags: Int!
+  "Flagged posts by investigated posts; 0 if there are none."
+  factCheckIncidence: Float!
+}
+
+"One identity on one platform; never merged with others."
+type Author {
+  id: ID!
+  platform: Platform!
+  platformUserId: String!
+  displayName: String!
+  metrics: AuthorMetrics!
+  "The author's investigated posts, newest first."
+  investigations(first: Int = 20, after: String): InvestigationConnection!
+}
+
+type AuthorMetrics {
+  investigatedPosts: Int!
+  flaggedPosts: Int!
+  claimCount: Int!
+  factCheckIncidence: Float!
+}
+
+type PageInfo { hasNextPage: Boolean! endCursor: String }
+
+type AuthorEdge { cursor: String! node: Author! }
+type AuthorConnection { edges: [AuthorEdge!]! pageInfo: PageInfo! }
+
+enum SearchOrder {
+  "Best first, among the newest two hundred that match."
+  RELEVANCE
+  NEWEST
+}
+enum SearchField { TITLE AUTHOR URL CLAIM TEXT }
+type HighlightPart { text: String! matches: Boolean! }
+"A passage that matches, in order; the parts put together are the passage."
+type Highlight { field: SearchField! parts: [HighlightPart!]! }
+type InvestigationEdge {
+  cursor: String!
+  node: SearchInvestigationSummary!
+  title: String
+  authorName: String
+  highlights: [Highlight!]!
+}
+type InvestigationConnection { edges: [InvestigationEdge!]! pageInfo: PageInfo! }
+
+type TokenUsage {
+  inputTokens: Int!
+  outputTokens: Int!
+  totalTokens: Int!
+  cachedInputTokens: Int
+  reasoningOutputTokens: Int
+}
+type AttemptError { name: String! message: String! statusCode: Int at: DateTime! }
+type ToolCall {
+  index: Int!
+  tool: String!
+  status: String
+  "The call as it was recorded, as JSON."
+  payload: String!
+  capturedAt: DateTime!
+}
+enum AttemptOutcome { SUCCEEDED FAILED }
+type InvestigationAttempt {
+  number: Int!
+  outcome: AttemptOutcome
+  requestedModel: String!
+  answeredByModel: String
+  promptHash: String!
+  inputHash: String!
+  "SHA-256 of the stored transcript, from which all of this can be read again."
+  transcriptHash: String
+  outputText: String
+  startedAt: DateTime!
+  completedAt: DateTime
+  usage: TokenUsage
+  error: AttemptError
+  toolCalls: [ToolCall!]!
+}
+enum CandidateState { PENDING APPROVED REJECTED FAILED }
+"What became of one candidate; a rejected one is not shown, since it was found not to be wrong."
+type ValidationResult {
+  claimId: ID!
+  attempt: Int
+  state: CandidateState!
+  gate: String
+  proposedAt: DateTime!
+  decidedAt: DateTime
+  "The investigation of an earlier version from which it was kept."
+  retainedFrom: ID
+}
+type InvestigationPrompt { version: String! hash: String! text: String! }
+type InvestigationAudit {
+  analysis: String!
+  round: Int!
+  requestedBy: String
+  queuedAt: DateTime!
+  parentInvestigationId: ID
+  contentHash: String!
+  markdownSource: String!
+  rendererVersion: String
+  prompt: InvestigationPrompt!
+  attempts: [InvestigationAttempt!]!
+  validation: [ValidationResult!]!
+  proposedCount: Int!
+  approvedCount: Int!
+  rejectedCount: Int!
+  failedCount: Int!
+}
+
+"What a reader sent and what the site says differ."
+type IntegrityAnomaly {
+  observationId: ID!
+  kind: String!
+  platform: Platform!
+  externalId: String!
+  observed: String!
+  canonical: String!
+  detectedAt: DateTime!
+}
+type IntegrityAnomalyEdge { cursor: String! node: IntegrityAnomaly! }
+type IntegrityAnomalyConnection { edges: [IntegrityAnomalyEdge!]! pageInfo: PageInfo! }
+
+type Query {
+  "One finished investigation; null if there is none with this id."
+  publicInvestigation(investigationId: ID!): PublicInvestigationResult
+  "Every finished investigation of a post, newest first."
+  postInvestigations(platform: Platform!, externalId: String!): PostInvestigationsResult!
+  "Finished investigations, newest first; `query` is looked for in text, title, author, address and findings."
+  searchInvestigations(
+    query: String
+    platform: Platform
+    minClaimCount: Int
+    limit: Int = 20
+    offset: Int = 0
+  ): SearchInvestigationsResult!
+  "How many posts were investigated and how many of them flagged; both bounds are inside."
+  publicMetrics(platform: Platform, authorId: ID, windowStart: DateTime, windowEnd: DateTime): PublicMetrics!
+
+  "The same search, ranked and highlighted, with pages that begin after a cursor."
+  search(
+    query: String
+    platform: Platform
+    minClaimCount: Int = 0
+    order: SearchOrder = RELEVANCE
+    first: Int = 20
+    after: String
+  ): InvestigationConnection!
+  author(id: ID!): Author
+  "Authors in the order of their names; `query` is looked for in the name."
+  authors(query: String, platform: Platform, first: Int = 20, after: String): AuthorConnection!
+  "Contradictions between readers and sites, newest first."
+  integrityAnomalies(
+    platform: Platform
+    externalId: String
+    first: Int = 20
+    after: String
+  ): IntegrityAnomalyConnection!
+}
+'''
+
+_RFC3339: Final = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)", re.ASCII
+)
+
+
+def _read_instant(value: object) -> datetime:
+    if isinstance(value, str) and _RFC3339.fullmatch(value):
+        try:
+            return datetime.fromisoformat(value.upper()).astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass
+    raise GraphQLError("DateTime must be an RFC 3339 date and time with an offset")
+
+
+def make_schema() -> GraphQLSchema:
+    """The schema, without resolvers."""
+    schema = build_schema(SDL)
+    scalar = schema.type_map["DateTime"]
+    assert isinstance(scalar, GraphQLScalarType)
+    scalar.serialize = scalar.coerce_output_value = wire_instant  # type: ignore[method-assign]  # as its own constructor
+    scalar.parse_value = scalar.coerce_input_value = _read_instant  # type: ignore[method-assign]
+    return schema
+
+
+@lru_cache(maxsize=1024)
+def snake(name: str) -> str:
+    """A field's name as the read model spells it."""
+    return re.sub(r"([A-Z])", lambda capital: f"_{capital[1].lower()}", name)
+
+
+def resolve(source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
+    """A field of a row: the value itself, or what is called to find it."""
+    value = source[snake(info.field_name)]
+    return value(info, **arguments) if callable(value) else value

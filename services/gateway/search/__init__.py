@@ -1,0 +1,1 @@
+"""Finding what the public record says about anything: newest first, or best first, always by an index."""

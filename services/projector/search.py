@@ -1,0 +1,43 @@
+"""The document that search reads, made once, from the rows of an investigation that has just completed.
+
+It takes only what no later fact can change: the version's text, the heading it was first seen with, and the findings.
+Anything newer would depend on where a batch happened to end. Its order of insertion, which is the log's, decides its
+bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from services.projector.lookups import Connection
+
+DOCUMENTS: Final = """
+    INSERT INTO search_document (investigation_id, post_id, author_id, platform, checked_at, claim_count, words, body)
+    SELECT r.investigation_id, v.post_id, h.author_id, p.platform, r.checked_at, r.claim_count,
+        setweight(to_tsvector('english', concat_ws(' ', h.title, h.author_name)), 'A')
+            || setweight(to_tsvector('english', h.url), 'C')
+            || setweight(to_tsvector('english', coalesce(f.findings, '')), 'B'),
+        lower(concat_ws(E'\\n', h.title, h.author_name, h.url, f.findings, b.content_text))
+    FROM (SELECT *, row_number() OVER () AS place FROM given) r
+    CROSS JOIN LATERAL (SELECT post_id, content_hash FROM post_version WHERE id = r.post_version_id OFFSET 0) v
+    CROSS JOIN LATERAL (SELECT platform FROM post WHERE id = v.post_id OFFSET 0) p
+    CROSS JOIN LATERAL (SELECT content_text FROM content_blob WHERE content_hash = v.content_hash OFFSET 0) b
+    LEFT JOIN LATERAL (SELECT * FROM version_heading WHERE post_version_id = r.post_version_id OFFSET 0) h ON true
+    CROSS JOIN LATERAL (SELECT string_agg(concat_ws(E'\\n', c->>'text', c->>'summary', c->>'reasoning'), E'\\n'
+            ORDER BY n) AS findings FROM jsonb_array_elements(r.claims) WITH ORDINALITY each(c, n)) f
+    ORDER BY r.place
+    ON CONFLICT DO NOTHING"""
+FIND: Final = "search_document_find_idx"
+
+
+@asynccontextmanager
+async def index_built_at_the_end(db: Connection) -> AsyncIterator[None]:
+    """Without the large index meanwhile: to build it over all documents costs a fraction of what adding each does."""
+    row = await (await db.execute("SELECT pg_get_indexdef(%s::regclass)", (FIND,))).fetchone()
+    assert row is not None
+    await db.execute(f"DROP INDEX {FIND}")
+    yield
+    await db.execute("SET maintenance_work_mem = '256MB'")
+    await db.execute(row[0])

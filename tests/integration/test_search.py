@@ -1,0 +1,232 @@
+"""Search gives the answer that reading everything would give, page after page, and never reads everything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from kit.database import Database
+from services.gateway.graphql.archive import Archive
+from services.gateway.search.question import BadQuestion, Filters
+from services.gateway.search.reads import RANKED, Search, reading
+from tests.integration.readmodel_tables import fill, owner, prepare, store_at
+from tests.support.explained import plans, statements
+from tests.support.search_documents import exhaustive, fill_documents
+from tests.support.servers import Prepare, Servers
+from tests.unit.projector.histories import Page, Tape
+
+pytest_plugins = ["tests.support.servers"]
+
+DOCUMENTS = 5_000
+WORDS = (
+    None,
+    "everyword",
+    "hundredth",
+    "thousandth",
+    "tenthousandth",
+    "nowhere to be seen",
+    "of the have been not",
+    "the",
+    "q",
+    "th",
+    "0%",
+    "§",
+    "§ 7",
+    "%",
+    "_",
+    "\\",
+    "%%%",
+    ". a",
+    "100% sure",
+    "ADA HOPPER",
+    "site.example/posts/499",
+    "notes on",
+    "ü",
+    "привет",
+    "日本",
+)
+FILTERS = (
+    Filters(),
+    Filters("WIKIPEDIA"),
+    Filters(min_claims=1),
+    Filters("X", 3),
+    Filters(min_claims=4),
+    Filters("NOWHERE", 1),
+    Filters(min_claims=50),
+)
+
+
+def with_documents(url: str) -> None:
+    """A read model of some thousand documents."""
+    prepare(url)
+    asyncio.run(_fill(url))
+
+
+async def _fill(url: str) -> None:
+    async with await owner(url) as db:
+        await fill_documents(db, DOCUMENTS, sentences=1)
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return with_documents
+
+
+@pytest.fixture
+def empty_url(stack: Servers) -> Iterator[str]:
+    """A read model without any rows."""
+    with stack.database(prepare) as url:
+        yield url
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[tuple[str, Database]]:
+    """The documents' address, and their readers' connections."""
+    database = Database(database_url, role="reader")
+    yield database_url, database
+    await database.close()
+
+
+@pytest.mark.requirement("3.4-05", "3.4-06", "3.4-07")
+@pytest.mark.parametrize("filters", FILTERS, ids=str)
+async def test_the_answer_of_reading_everything(database: tuple[str, Database], filters: Filters) -> None:
+    url, reader = database
+    async with await owner(url) as db:
+        for words in WORDS:
+            expected = await exhaustive(db, words, filters, 61)
+            found = []
+            place = None
+            while len(found) < 61:
+                async with reading(reader) as connection:
+                    hits = await Search(connection).newest(words, filters, place, 20)
+                found += [hit.investigation_id for hit in hits]
+                if len(hits) < 20:
+                    break
+                place = hits[-1].place
+            assert found[:61] == expected, (words, filters)
+
+
+async def test_pages_counted_off_are_the_same(database: tuple[str, Database]) -> None:
+    url, reader = database
+    async with await owner(url) as db, reading(reader) as connection:
+        for words, filters in ((None, FILTERS[0]), (None, FILTERS[2]), ("hundredth", FILTERS[0]), ("th", FILTERS[1])):
+            every = await exhaustive(db, words, filters, 120)
+            hits = await Search(connection).skipping(words, filters, 7, 11)
+            assert [hit.investigation_id for hit in hits] == every[7:18]
+
+
+async def test_nothing_is_ever_scanned(database: tuple[str, Database]) -> None:
+    _, reader = database
+    archive = Archive(reader)
+    async with await reader.session() as db:
+        for words in WORDS:
+            for filters in FILTERS:
+                async with statements() as taken:
+                    await archive.listed(words, filters, 20, 0)
+                for plan in await plans(db, taken):
+                    assert not plan.scanned, (words, filters, plan.statement)
+        async with statements() as taken:
+            await archive.searched("it is not so", FILTERS[0], ranked=True, first=20, after=None)
+            await archive.authors("ada", None, 20, None)
+            await archive.authors("x", None, 20, None)
+            await archive.anomalies("X", "1", 20, None)
+            await archive.anomalies(None, None, 20, None)
+            await archive.of_post("X", "1")
+        found = await plans(db, taken)
+        assert [plan.scanned for plan in found if plan.scanned] == []
+        assert len(found) > 10
+
+
+async def test_pieces_of_time_are_the_indexes_business(database: tuple[str, Database]) -> None:
+    """As a filter after the index, a piece would cost as much as all documents."""
+    _, reader = database
+    async with await reader.session() as db:
+        async with statements() as taken:
+            await Archive(reader).listed("thousandth", Filters("X"), 20, 0)
+        steps = [plan for plan in await plans(db, taken) if "shown" in plan.statement]
+    conditions = [" ".join(plan.index_conditions) for plan in steps]
+    assert len(conditions) > 2
+    for piece in ("(bucket =", "((bucket / 8) =", "((bucket / 64) ="):
+        assert any(piece in condition for condition in conditions), conditions
+    assert all("body ~~" in condition and "search_facets" in condition for condition in conditions)
+
+
+async def test_a_scan_would_be_seen(database: tuple[str, Database]) -> None:
+    _, reader = database
+    async with await reader.session() as db:
+        async with statements() as taken, reader.connect() as connection:
+            await connection.exec_driver_sql("SELECT count(*) FROM search_document WHERE position('a' IN body) > 0")
+        (plan,) = await plans(db, taken)
+    assert list(plan.scanned) == ["search_document"]
+    assert plan.buffers > 100
+
+
+async def test_ranked_results_say_it_where_it_counts(database: tuple[str, Database]) -> None:
+    url, reader = database
+    async with reading(reader) as connection:
+        search = Search(connection)
+        hits = await search.ranked("sofia", Filters())
+        assert len(hits) == RANKED
+        everywhere = await search.ranked("everyword", Filters())
+        newest = await search.newest("everyword", Filters(), None, RANKED)
+        assert everywhere == newest
+        assert await search.ranked("nowhere to be seen", Filters()) == []
+    async with await owner(url) as db:
+        rows = await (
+            await db.execute(
+                "SELECT bool_and(body LIKE '%%sofia%%') FROM search_document WHERE investigation_id = ANY (%s)",
+                ([hit.investigation_id for hit in hits],),
+            )
+        ).fetchone()
+    assert rows == (True,)
+
+
+async def test_what_takes_too_long_is_refused(database: tuple[str, Database]) -> None:
+    _, reader = database
+    with pytest.raises(BadQuestion, match="too long"):
+        async with reading(reader) as connection:
+            await connection.exec_driver_sql("SET LOCAL statement_timeout = 20")
+            await connection.exec_driver_sql("SELECT pg_sleep(20)")
+
+
+async def test_buckets_have_the_order_of_time(database: tuple[str, Database]) -> None:
+    url, _ = database
+    async with await owner(url) as db:
+        disorder = await db.execute("""SELECT count(*) FROM (SELECT bucket - lag(bucket) OVER
+            (ORDER BY checked_at, investigation_id) AS step FROM search_document) d WHERE step NOT IN (0, 1)""")
+        assert await disorder.fetchone() == (0,)
+        sizes = await db.execute("SELECT max(documents), sum(documents)::int, count(*) FROM search_bucket")
+        assert await sizes.fetchone() == (512, DOCUMENTS, -(-DOCUMENTS // 512))
+
+
+async def test_late_documents_go_to_the_bucket_of_their_time(empty_url: str) -> None:
+    async with await owner(empty_url) as db:
+        await db.execute("ALTER TABLE search_document DROP CONSTRAINT search_document_investigation_id_fkey")
+        insert = """INSERT INTO search_document (investigation_id, post_id, platform, checked_at, claim_count,
+            words, body) SELECT gen_random_uuid(), gen_random_uuid(), 'X',
+            timestamptz '2026-01-01Z' + n * interval '1 s', 0, '', 'text' FROM generate_series(%s::int, %s::int) n"""
+        await db.execute(insert, (1000, 1511))
+        await db.execute(insert, (1511, 1511))  # not later than all before, so no new bucket
+        await db.execute(insert, (1, 1))
+        await db.execute(insert, (2000, 2599))
+        await db.execute(insert, (1500, 1500))
+        await db.execute(insert, (2100, 2100))
+        found = await db.execute("SELECT number, documents FROM search_bucket ORDER BY number")
+        assert await found.fetchall() == [(0, 515), (1, 513), (2, 88)]
+        mixed = await db.execute("""SELECT count(*) FROM search_document a JOIN search_document b
+            ON a.bucket < b.bucket AND a.checked_at >= b.checked_at""")
+        assert await mixed.fetchone() == (0,)
+
+
+async def test_a_document_keeps_what_stood_there_first(empty_url: str) -> None:
+    page = Page("en:1", "The Moon is made of CHEESE.")
+    tape = Tape()
+    tape.add(page.registered(), page.requested(), page.started(), page.seen("later"), page.drafted(), page.completed())
+    store = store_at(empty_url)
+    await fill(store, tape.records)
+    await store.close()
+    async with await owner(empty_url) as db:
+        found = await (await db.execute("SELECT body, url FROM search_document, post")).fetchone()
+    assert found == (f"t\nauthor of en:1\n{page.url.lower()}?first\nthe moon is made of cheese.", f"{page.url}?later")

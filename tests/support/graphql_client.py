@@ -1,0 +1,58 @@
+"""A client of the public record's GraphQL, over the endpoint alone: a database behind it, no broker."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+from prometheus_client import CollectorRegistry
+
+from kit.database import Database
+from services.gateway.graphql.archive import Archive
+from services.gateway.graphql.execute import GraphQL
+from services.gateway.graphql.http import GraphQLEndpoint
+from services.gateway.metrics import Metrics
+
+
+def endpoint(archive: Archive) -> GraphQLEndpoint:
+    """The endpoint over an archive."""
+    return GraphQLEndpoint(GraphQL(archive), Metrics(CollectorRegistry()), body_timeout_s=20)
+
+
+class Client:
+    """Asks, and expects to be answered."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self.http = http
+
+    async def post(self, query: str, /, **variables: Any) -> httpx.Response:
+        """One request as most clients send it."""
+        return await self.http.post("/graphql", json={"query": query, "variables": variables})
+
+    async def ask(self, query: str, /, **variables: Any) -> Any:
+        """The data of an answer without errors."""
+        response = await self.post(query, **variables)
+        assert response.status_code == 200, response.text
+        body = response.json()
+        assert set(body) == {"data"}, response.text
+        return body["data"]
+
+    async def refused(self, query: str, /, **variables: Any) -> tuple[int, Any]:
+        """The status and the one error of an answer."""
+        response = await self.post(query, **variables)
+        (error,) = response.json()["errors"]
+        return response.status_code, error
+
+
+@asynccontextmanager
+async def graphql_client(database_url: str) -> AsyncIterator[Client]:
+    """A client of the read model in this database."""
+    database = Database(database_url, role="reader")
+    transport = httpx.ASGITransport(app=endpoint(Archive(database)))
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
+            yield Client(http)
+    finally:
+        await database.close()
