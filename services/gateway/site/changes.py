@@ -1,0 +1,181 @@
+"""What changed from one version of a post to the next, sentence by sentence, then word by word.
+
+The work is bounded whatever the texts are: where two stretches differ too much to be compared, the old one is shown as
+removed and the new one as added, which is always true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, Literal
+
+from services.gateway.site.quotes import sentence_ends
+
+SENTENCE_EDITS: Final = 120
+WORD_EDITS: Final = 60
+SHOWN: Final = 30
+CONTEXT: Final = 90
+LONGEST: Final = 1_500
+
+_WORDS: Final = re.compile(r"\A\s+|\S+\s*")
+
+Kind = Literal["same", "removed", "added"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A piece of text and what became of it."""
+
+    kind: Kind
+    text: str
+
+
+Change = tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The places that differ, the first SHOWN of them, and how many more there are."""
+
+    shown: tuple[Change, ...]
+    more: int
+    added_words: int
+    removed_words: int
+
+
+def changes(old: str, new: str) -> Changes:
+    """Compare two texts."""
+    edits = compare(sentences(old), sentences(new), SENTENCE_EDITS)
+    found: list[Change] = []
+    added = removed = 0
+    before = ""
+    position = 0
+    while position < len(edits):
+        edit = edits[position]
+        if edit.kind == "same":
+            before = edit.text
+            position += 1
+            continue
+        gone, come = "", ""
+        while position < len(edits) and edits[position].kind != "same":
+            gone += edits[position].text if edits[position].kind == "removed" else ""
+            come += edits[position].text if edits[position].kind == "added" else ""
+            position += 1
+        after = edits[position].text if position < len(edits) else ""
+        inside = compare(_WORDS.findall(gone), _WORDS.findall(come), WORD_EDITS)
+        added += sum(len(each.text.split()) for each in inside if each.kind == "added")
+        removed += sum(len(each.text.split()) for each in inside if each.kind == "removed")
+        found.append(_in_context(before, inside, after))
+    return Changes(tuple(found[:SHOWN]), max(0, len(found) - SHOWN), added, removed)
+
+
+def sentences(text: str) -> list[str]:
+    """The text cut behind each sentence. Shapes: all pieces together are the text."""
+    edges = [0, *sentence_ends(text), len(text)]
+    return [text[start:end] for start, end in pairwise(edges) if start < end]
+
+
+def _in_context(before: str, inside: Sequence[Edit], after: str) -> Change:
+    edits = [Edit("same", _tail(before)), *(_shortened(each) for each in inside), Edit("same", _head(after))]
+    return tuple(edit for edit in edits if edit.text)
+
+
+def _tail(text: str) -> str:
+    return text if len(text) <= CONTEXT else "…" + text[-CONTEXT:]
+
+
+def _head(text: str) -> str:
+    return text if len(text) <= CONTEXT else text[:CONTEXT] + "…"
+
+
+def _shortened(edit: Edit) -> Edit:
+    limit = 2 * CONTEXT + 40 if edit.kind == "same" else LONGEST
+    if len(edit.text) <= limit:
+        return edit
+    return Edit(edit.kind, edit.text[: limit // 2] + " … " + edit.text[-limit // 2 :])
+
+
+def compare(old: Sequence[str], new: Sequence[str], limit: int) -> list[Edit]:
+    """The fewest pieces to remove and add, if they are at most `limit`; else all of the middle is removed and added.
+
+    Shapes: neighbours differ in kind; without the added, the texts together are the old text, without the removed the
+    new one. Source: E. Myers, An O(ND) difference algorithm and its variations, 1986.
+    """
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    a, b = old[start : len(old) - end], new[start : len(new) - end]
+    middle = _fewest(a, b, limit)
+    if middle is None:
+        middle = [*(Edit("removed", piece) for piece in a), *(Edit("added", piece) for piece in b)]
+    same = [Edit("same", piece) for piece in old[:start]]
+    return _joined([*same, *middle, *(Edit("same", piece) for piece in old[len(old) - end :])])
+
+
+def _fewest(a: Sequence[str], b: Sequence[str], limit: int) -> list[Edit] | None:
+    reach: dict[int, int] = {1: 0}
+    trail: list[dict[int, int]] = []
+    for edits in range(min(limit, len(a) + len(b)) + 1):
+        trail.append(dict(reach))
+        for diagonal in range(-edits, edits + 1, 2):
+            down = diagonal == -edits or (diagonal != edits and reach[diagonal - 1] < reach[diagonal + 1])
+            x = reach[diagonal + 1] if down else reach[diagonal - 1] + 1
+            y = x - diagonal
+            while x < len(a) and y < len(b) and a[x] == b[y]:
+                x, y = x + 1, y + 1
+            reach[diagonal] = x
+            if x >= len(a) and y >= len(b):
+                return _walked(a, b, trail)
+    return None
+
+
+def _walked(a: Sequence[str], b: Sequence[str], trail: Sequence[dict[int, int]]) -> list[Edit]:
+    x, y = len(a), len(b)
+    backwards: list[Edit] = []
+    for edits in range(len(trail) - 1, -1, -1):
+        reach, diagonal = trail[edits], x - y
+        down = diagonal == -edits or (diagonal != edits and reach[diagonal - 1] < reach[diagonal + 1])
+        from_diagonal = diagonal + 1 if down else diagonal - 1
+        from_x = reach[from_diagonal]
+        from_y = from_x - from_diagonal
+        while x > from_x and y > from_y:
+            x, y = x - 1, y - 1
+            backwards.append(Edit("same", a[x]))
+        if edits:
+            backwards.append(Edit("added", b[from_y]) if down else Edit("removed", a[from_x]))
+        x, y = from_x, from_y
+    return backwards[::-1]
+
+
+def _joined(edits: Sequence[Edit]) -> list[Edit]:
+    joined: list[Edit] = []
+    gone: list[str] = []
+    come: list[str] = []
+
+    def flush() -> None:
+        if gone:
+            joined.append(Edit("removed", "".join(gone)))
+        if come:
+            joined.append(Edit("added", "".join(come)))
+        gone.clear()
+        come.clear()
+
+    for edit in edits:
+        if edit.kind == "removed":
+            gone.append(edit.text)
+        elif edit.kind == "added":
+            come.append(edit.text)
+        else:
+            flush()
+            if joined and joined[-1].kind == "same":
+                joined[-1] = Edit("same", joined[-1].text + edit.text)
+            else:
+                joined.append(edit)
+    flush()
+    return joined

@@ -1,0 +1,106 @@
+"""What machines read of a page: each finding as schema.org's ClaimReview and as a Web Annotation on the post.
+
+A finding of the demonstration is named so in every text that may be shown elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+from markupsafe import Markup
+
+from services.gateway.site.links import text_directive, web
+from services.gateway.site.naming import machine_time
+
+NAME: Final = "OpenErrata"
+DEMO_NAME: Final = "OpenErrata demonstration (a fixed catalogue; no model was asked)"
+LIMIT: Final = 20
+_AROUND: Final = 60
+
+_IN_HTML: Final = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
+
+def embedded(document: Any) -> Markup:
+    """JSON that can stand inside a script element: none of its characters can end it."""
+    return Markup(orjson.dumps(document).decode().translate(_IN_HTML))  # noqa: S704 (no sign of markup is left)
+
+
+def claim_reviews(
+    base: str,
+    page: str,
+    findings: Sequence[Mapping[str, Any]],
+    *,
+    post: str,
+    author: str | None,
+    at: datetime,
+    demo: bool,
+) -> list[dict[str, Any]]:
+    """One ClaimReview for each finding. Source: schema.org/ClaimReview."""
+    appearance = {"@type": "CreativeWork", "url": post} if web(post) else {"@type": "CreativeWork"}
+    said_by = {"author": {"@type": "Person", "name": author}} if author else {}
+    return [
+        {
+            "@context": "https://schema.org",
+            "@type": "ClaimReview",
+            "url": f"{page}#finding-{number}",
+            "datePublished": machine_time(at),
+            "claimReviewed": finding["text"],
+            "itemReviewed": {"@type": "Claim", "appearance": appearance, **said_by},
+            "author": {"@type": "Organization", "name": DEMO_NAME if demo else NAME, "url": base},
+            "reviewBody": f"Demonstration: {finding['summary']}" if demo else finding["summary"],
+            "reviewRating": {
+                "@type": "Rating",
+                "ratingValue": 1,
+                "worstRating": 1,
+                "bestRating": 5,
+                "alternateName": "Incorrect (demonstration)" if demo else "Incorrect",
+            },
+        }
+        for number, finding in enumerate(findings[:LIMIT], 1)
+    ]
+
+
+def web_annotations(
+    page: str, findings: Sequence[Mapping[str, Any]], *, post: str, at: datetime, demo: bool
+) -> list[dict[str, Any]]:
+    """One annotation for each finding, anchored by the quote and the words around it. Source: W3C, Web Annotation."""
+    return [
+        {
+            "@context": "http://www.w3.org/ns/anno.jsonld",
+            "id": f"{page}#finding-{number}",
+            "type": "Annotation",
+            "motivation": "assessing",
+            "created": machine_time(at),
+            "creator": {"type": "Software", "name": DEMO_NAME if demo else NAME},
+            "body": {
+                "type": "TextualBody",
+                "purpose": "commenting",
+                "format": "text/plain",
+                "value": f"Demonstration: {finding['summary']}" if demo else finding["summary"],
+            },
+            "target": {
+                "source": post.partition("#")[0],
+                "selector": [
+                    {"type": "TextQuoteSelector", **_quoted(finding["text"], finding["context"])},
+                    {
+                        "type": "FragmentSelector",
+                        "conformsTo": "https://wicg.github.io/scroll-to-text-fragment/",
+                        "value": text_directive(finding["text"]),
+                    },
+                ],
+            },
+        }
+        for number, finding in enumerate(findings[:LIMIT], 1)
+    ]
+
+
+def _quoted(quote: str, context: str) -> dict[str, str]:
+    before, found, after = context.partition(quote)
+    if not found:
+        return {"exact": quote}
+    return {"exact": quote, "prefix": before[-_AROUND:], "suffix": after[:_AROUND]}

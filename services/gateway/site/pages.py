@@ -1,0 +1,156 @@
+"""Every page: what it reads and what it shows.
+
+A page that is not there is None; who asks for one gets the page that says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from urllib.parse import urlencode
+
+from contracts.v1 import EVENTS
+from kit.clock import Clock
+from services.gateway.domain import parse_id
+from services.gateway.graphql.schema import make_schema
+from services.gateway.search.highlight import highlights
+from services.gateway.search.question import BadQuestion, Filters, place_at, sought
+from services.gateway.site import feeds, findings, naming
+from services.gateway.site.authors import Authors
+from services.gateway.site.cards import PAGE, cards_of
+from services.gateway.site.drawings import drawn
+from services.gateway.site.figures import FiguresDesk
+from services.gateway.site.posts import Posts
+from services.gateway.site.quotes import whole
+from services.gateway.site.reads import Row, Shelf
+from services.gateway.site.subscriptions import Subscriptions
+
+Values = dict[str, Any]
+
+
+@dataclass
+class Pages:
+    """The pages over a read model."""
+
+    shelf: Shelf
+    clock: Clock
+    posts: Posts = field(init=False)
+    authors: Authors = field(init=False)
+    subscriptions: Subscriptions = field(init=False)
+    _figures: FiguresDesk = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.posts = Posts(self.shelf, self.clock)
+        self.authors = Authors(self.shelf)
+        self.subscriptions = Subscriptions(self.shelf)
+        self._figures = FiguresDesk(self.shelf, self.clock)
+
+    async def home(self) -> Values:
+        """The newest corrections and the figures."""
+        known = await self._figures.figures()
+        async with self.shelf.open() as looking:
+            hits = await looking.search.newest(None, Filters(min_claims=1), None, 6)
+            cards = await cards_of(looking, [hit.investigation_id for hit in hits])
+        return {"section": "/", "cards": cards, "figures": known}
+
+    async def corrections(self, words: str, platform: str, after: str) -> Values:
+        """A page of the list. Raises: nothing: what cannot be asked is told on the page."""
+        known = platform.upper() if platform.upper() in naming.PLATFORMS else None
+        asked = {name: value for name, value in (("q", words.strip()), ("platform", platform.lower())) if value}
+        values: Values = {
+            "section": "/corrections",
+            "q": words.strip() or None,
+            "platform": known,
+            "platforms": list(naming.PLATFORMS.items()),
+            "after": after or None,
+            "newest": f"/corrections?{urlencode(asked)}" if asked else "/corrections",
+            "older": None,
+            "cards": [],
+            "refusal": None,
+        }
+        try:
+            text = sought(words) if words.strip() else None
+            async with self.shelf.open() as looking:
+                place = place_at(after) if after else None
+                hits = await looking.search.newest(text, Filters(known, 1), place, PAGE + 1)
+                ids = [hit.investigation_id for hit in hits[:PAGE]]
+                values["cards"] = cards = await cards_of(looking, ids)
+                if text is not None:
+                    passages = await looking.record.passages(ids, text)
+                    for card in cards:
+                        card["highlights"] = _unseen(card, highlights(passages[card["id"]], text))
+        except BadQuestion as refusal:
+            values["refusal"] = str(refusal)
+            return values
+        if len(hits) > PAGE:
+            values["older"] = f"/corrections?{urlencode({**asked, 'after': hits[PAGE - 1].place.cursor()})}"
+        return values
+
+    async def investigation(self, base: str, name: str) -> Values | None:
+        """One finished investigation."""
+        known = parse_id(name)
+        if known is None:
+            return None
+        async with self.shelf.open() as looking:
+            row = await looking.investigation(known)
+            if row is None:
+                return None
+            kept, checks = await looking.sources(known), await looking.source_checks(known)
+            attempts, candidates = await looking.attempts(known), await looking.candidates(known)
+        return findings.page(base, row, kept, checks, attempts, candidates)
+
+    async def text(self, name: str) -> Values | None:
+        """The whole text of one investigation."""
+        row = await self.row(name)
+        if row is None:
+            return None
+        text = row["content_text"]
+        return {"section": "/corrections", "id": row["id"], "passage": whole(text, row["markdown"])}
+
+    async def row(self, name: str) -> Row | None:
+        """One finished investigation as its row."""
+        known = parse_id(name)
+        if known is None:
+            return None
+        async with self.shelf.open() as looking:
+            return await looking.investigation(known)
+
+    async def figures(self) -> Values:
+        """The figures with their charts."""
+        return {"section": "/figures", **drawn(await self._figures.figures())}
+
+    def how(self) -> Values:
+        """How it works."""
+        return {"section": "/how-it-works"}
+
+    def api(self, base: str) -> Values:
+        """The interfaces for machines."""
+        return {
+            "section": "/api",
+            "base": base,
+            "entries": feeds.ENTRIES,
+            "platforms": list(naming.PLATFORMS.items()),
+            "queries": queries(),
+            "events": events(),
+        }
+
+
+def _unseen(card: Row, found: list[Row]) -> list[Row]:
+    """What was found in places that the card does not show anyway."""
+    shown = {claim[part] for claim in card["claims"][:2] for part in ("text", "summary")}
+    return [hit for hit in found if "".join(part["text"] for part in hit["parts"]) not in shown]
+
+
+@cache
+def queries() -> list[tuple[str, str]]:
+    """What GraphQL can be asked, in its schema's own words."""
+    query = make_schema().query_type
+    assert query is not None
+    return [(name, (each.description or "").replace("`", "")) for name, each in query.fields.items()]
+
+
+@cache
+def events() -> list[tuple[str, str]]:
+    """Every event's subject and what it tells."""
+    return [(each.SUBJECT, (each.__doc__ or "").strip().partition("\n")[0].replace("`", "")) for each in EVENTS]

@@ -1,0 +1,196 @@
+"""Which address shows which page.
+
+Addresses are for ever: they stand in feeds, in others' texts and in search engines. Change none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route, Router
+
+from services.gateway.ports import Unavailable
+from services.gateway.search.question import BadQuestion
+from services.gateway.site import feeds
+from services.gateway.site.answers import GUARDS, answer
+from services.gateway.site.card import card
+from services.gateway.site.pages import Pages, Values
+from services.gateway.site.paper import Paper
+from services.gateway.site.subscriptions import Feed
+
+_HOST: Final = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?|\[[0-9A-Fa-f:]+\](?::\d{1,5})?")
+_WELCOME: Final = "OpenErrata finds errors of fact in what people read and publishes them. See /docs and /health."
+_MISSING: Final = ("There is no such page", "Nothing is, or ever was, at this address. It may have been cut short.")
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Site:
+    """The public pages as one router. `public_url` is where readers reach it; where empty, where they say they are."""
+
+    def __init__(self, pages: Pages, *, public_url: str = "") -> None:
+        self._pages = pages
+        self._paper = Paper()
+        self._public_url = public_url.rstrip("/")
+
+    def router(self) -> Router:
+        """Every address."""
+        table: tuple[tuple[str, Handler], ...] = (
+            ("/", self._home),
+            ("/corrections", self._corrections),
+            ("/corrections/{id}", self._moved),
+            ("/investigations/{id}", self._investigation),
+            ("/investigations/{id}/text", self._text),
+            ("/investigations/{id}/card.png", self._card),
+            ("/posts/{platform}/{external_id:path}", self._post),
+            ("/authors", self._authors),
+            ("/authors/{id}", self._author),
+            ("/figures", self._figures),
+            ("/how-it-works", self._how),
+            ("/api", self._api),
+            ("/feeds/{name}.{kind}", self._feed),
+            ("/feeds/authors/{name}.{kind}", self._author_feed),
+            ("/sitemap.xml", self._maps),
+            ("/sitemaps/{name}.xml", self._map),
+            ("/robots.txt", self._robots),
+            ("/static/icon.svg", self._icon),
+            (self._paper.css_path, self._css),
+        )
+        routes = [Route(path, self._guarded(handler), methods=["GET"]) for path, handler in table]
+        return Router(routes, redirect_slashes=False, default=self._missing)
+
+    def _guarded(self, handler: Handler) -> Handler:
+        async def guarded(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except BadQuestion as refusal:
+                return self._told(request, 400, "This cannot be asked", str(refusal))
+            except Unavailable:
+                return self._told(request, 503, "Not now", "The record cannot be read at the moment. Please try again.")
+
+        return guarded
+
+    async def _missing(self, scope: Any, receive: Any, send: Any) -> None:
+        await self._told(Request(scope), 404, *_MISSING)(scope, receive, send)
+
+    def _told(self, request: Request, status: int, heading: str, message: str) -> Response:
+        return self._page(request, "missing.html", {"heading": heading, "message": message}, status=status)
+
+    def _page(self, request: Request, template: str, values: Values | None, *, status: int = 200) -> Response:
+        if values is None:
+            return self._told(request, 404, *_MISSING)
+        values = {"section": None, "canonical": None} | values
+        return answer(request, self._paper.write(template, **values), status=status)
+
+    def _base(self, request: Request) -> str:
+        if self._public_url:
+            return self._public_url
+        host = request.headers.get("host", "")
+        return f"http://{host if _HOST.fullmatch(host) else 'localhost'}"
+
+    async def _home(self, request: Request) -> Response:
+        """A page for browsers; for programs, which knew this address first, one JSON object."""
+        if "text/html" not in request.headers.get("accept", ""):
+            response = answer(request, orjson.dumps({"message": _WELCOME}), "application/json")
+        else:
+            values = await self._pages.home() | {"canonical": f"{self._base(request)}/"}
+            response = self._page(request, "home.html", values)
+        response.headers["vary"] = "accept, accept-encoding"
+        return response
+
+    async def _corrections(self, request: Request) -> Response:
+        asked = request.query_params
+        values = await self._pages.corrections(asked.get("q", ""), asked.get("platform", ""), asked.get("after", ""))
+        return self._page(request, "corrections.html", values, status=400 if values["refusal"] else 200)
+
+    async def _moved(self, request: Request) -> Response:
+        return RedirectResponse(f"/investigations/{request.path_params['id']}", 308, GUARDS)
+
+    async def _investigation(self, request: Request) -> Response:
+        values = await self._pages.investigation(self._base(request), request.path_params["id"])
+        return self._page(request, "investigation.html", values)
+
+    async def _text(self, request: Request) -> Response:
+        return self._page(request, "text.html", await self._pages.text(request.path_params["id"]))
+
+    async def _card(self, request: Request) -> Response:
+        row = await self._pages.row(request.path_params["id"])
+        if row is None:
+            return self._page(request, "missing.html", None)
+        return answer(request, card(row), "image/png", max_age_s=86_400)
+
+    async def _post(self, request: Request) -> Response:
+        values = await self._pages.posts.post(request.path_params["platform"], request.path_params["external_id"])
+        return self._page(request, "post.html", values)
+
+    async def _authors(self, request: Request) -> Response:
+        values = await self._pages.authors.found(
+            request.query_params.get("q", ""), request.query_params.get("after", "")
+        )
+        return self._page(request, "authors.html", values, status=400 if values["refusal"] else 200)
+
+    async def _author(self, request: Request) -> Response:
+        values = await self._pages.authors.one(request.path_params["id"], request.query_params.get("after", ""))
+        return self._page(request, "author.html", values)
+
+    async def _figures(self, request: Request) -> Response:
+        return self._page(request, "figures.html", await self._pages.figures())
+
+    async def _how(self, request: Request) -> Response:
+        return self._page(request, "how.html", self._pages.how())
+
+    async def _api(self, request: Request) -> Response:
+        return self._page(request, "api.html", self._pages.api(self._base(request)))
+
+    async def _feed(self, request: Request) -> Response:
+        feed = await self._pages.subscriptions.feed(self._base(request), request.path_params["name"])
+        return self._fed(request, feed)
+
+    async def _author_feed(self, request: Request) -> Response:
+        feed = await self._pages.subscriptions.author_feed(self._base(request), request.path_params["name"])
+        return self._fed(request, feed)
+
+    def _fed(self, request: Request, feed: Feed | None) -> Response:
+        kind = request.path_params["kind"]
+        if feed is None or kind not in ("atom", "json"):
+            return self._page(request, "missing.html", None)
+        base = self._base(request)
+        address = f"{base}{request.url.path}"
+        if kind == "json":
+            body, media = feeds.json_feed(feed.title, feed.home, address, feed.entries), "application/feed+json"
+        else:
+            values = {"title": feed.title, "home": feed.home, "entries": feed.entries, "updated": feed.updated}
+            body = self._paper.write("feed.xml", base=base, address=address, **values)
+            media = "application/atom+xml; charset=utf-8"
+        return answer(request, body, media, max_age_s=300, changed_at=feed.updated)
+
+    async def _maps(self, request: Request) -> Response:
+        body = self._paper.write("sitemaps.xml", base=self._base(request), maps=await self._pages.subscriptions.maps())
+        return answer(request, body, "application/xml", max_age_s=3600)
+
+    async def _map(self, request: Request) -> Response:
+        pages = await self._pages.subscriptions.map(request.path_params["name"])
+        if pages is None:
+            return self._page(request, "missing.html", None)
+        body = self._paper.write("sitemap.xml", base=self._base(request), pages=pages)
+        return answer(request, body, "application/xml", max_age_s=3600)
+
+    async def _robots(self, request: Request) -> Response:
+        lines = (
+            "User-agent: *",
+            "Disallow: /trpc/",
+            "Disallow: /graphql",
+            f"Sitemap: {self._base(request)}/sitemap.xml",
+        )
+        return answer(request, "\n".join((*lines, "")).encode(), "text/plain; charset=utf-8", max_age_s=86_400)
+
+    async def _icon(self, request: Request) -> Response:
+        return answer(request, self._paper.icon, "image/svg+xml", max_age_s=86_400)
+
+    async def _css(self, request: Request) -> Response:
+        return answer(request, self._paper.css, "text/css; charset=utf-8", immutable=True)

@@ -1,0 +1,89 @@
+"""What machines come back for: feeds of corrections, and the site's map in parts that only grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from services.gateway.domain import parse_id
+from services.gateway.search.question import Filters
+from services.gateway.site import feeds, naming
+from services.gateway.site.reads import Row, Shelf
+
+BUCKETS_A_MAP: Final = 8
+"""Of about 512 investigations each."""
+STILL: Final = ("/", "/corrections", "/authors", "/figures", "/how-it-works", "/api")
+_NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One feed, before it is written."""
+
+    title: str
+    home: str
+    entries: tuple[feeds.Entry, ...]
+
+    @property
+    def updated(self) -> datetime:
+        """When it last changed."""
+        return max((each.at for each in self.entries), default=_NEVER)
+
+
+@dataclass
+class Subscriptions:
+    """Feeds and maps."""
+
+    shelf: Shelf
+
+    async def feed(self, base: str, name: str) -> Feed | None:
+        """The newest corrections of all sites, or of one."""
+        platform = name.upper()
+        if name != "all" and platform not in naming.PLATFORMS:
+            return None
+        filters = Filters(None if name == "all" else platform, 1)
+        async with self.shelf.open() as looking:
+            hits = await looking.search.newest(None, filters, None, feeds.ENTRIES)
+            cards = await looking.cards([hit.investigation_id for hit in hits])
+        where = "" if name == "all" else f" on {naming.platform_name(platform)}"
+        home = f"{base}/corrections" + ("" if name == "all" else f"?platform={name}")
+        return Feed(f"OpenErrata: corrections{where}", home, _entries(base, cards))
+
+    async def author_feed(self, base: str, name: str) -> Feed | None:
+        """The newest corrections of one author."""
+        known = parse_id(name)
+        if known is None:
+            return None
+        async with self.shelf.open() as looking:
+            author = (await looking.record.by_id([known])).get(known)
+            if author is None:
+                return None
+            cards = await looking.cards(await looking.flagged_of_author(known, feeds.ENTRIES))
+        title = f"OpenErrata: corrections of {author['display_name']}"
+        return Feed(title, f"{base}/authors/{known}", _entries(base, cards))
+
+    async def maps(self) -> list[str]:
+        """The addresses of all parts of the site's map."""
+        async with self.shelf.open() as looking:
+            buckets = await looking.buckets()
+        return ["/sitemaps/pages.xml"] + [f"/sitemaps/{n}.xml" for n in range(-(-len(buckets) // BUCKETS_A_MAP))]
+
+    async def map(self, name: str) -> list[tuple[str, datetime | None]] | None:
+        """One part: addresses with the time of their last change."""
+        if name == "pages":
+            return [(path, None) for path in STILL]
+        if not (name.isascii() and name.isdigit() and len(name) < 7):
+            return None
+        async with self.shelf.open() as looking:
+            buckets = await looking.buckets()
+            part = buckets[int(name) * BUCKETS_A_MAP :]
+            if not part:
+                return None
+            end = part[BUCKETS_A_MAP]["starts_at"] if len(part) > BUCKETS_A_MAP else None
+            rows = await looking.between(part[0]["starts_at"], end)
+        return [(f"/investigations/{row['id']}", row["checked_at"]) for row in rows]
+
+
+def _entries(base: str, cards: list[Row]) -> tuple[feeds.Entry, ...]:
+    return tuple(feeds.entry(base, card) for card in cards)

@@ -1,0 +1,172 @@
+"""The public pages in a real browser: for everybody, in both themes, at any width, without a script.
+
+Screenshots of every page are kept in `.artifacts/site`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright
+
+from tests.architecture.sources import ROOT
+from tests.browser.chromium import FLAGS, executable
+from tests.integration.readmodel_tables import prepare
+from tests.support.public_record import CLEAN, ESSAY, HOSTILE, MOON, TWEET, public_record
+from tests.support.servers import Prepare
+from tests.support.site_server import site_server, tell
+
+pytest_plugins = ["tests.support.servers"]
+pytestmark = pytest.mark.xdist_group("browser")
+
+Theme = Literal["light", "dark"]
+SIZES: Final = {"wide": (1280, 900), "phone": (390, 844)}
+PAGES: Final = {
+    "home": "/",
+    "corrections": "/corrections",
+    "search": "/corrections?q=moon",
+    "investigation": f"/investigations/{MOON.investigation_id}",
+    "readers": f"/investigations/{TWEET.investigation_id}",
+    "demo": f"/investigations/{ESSAY.investigation_id}",
+    "clean": f"/investigations/{CLEAN.investigation_id}",
+    "hostile": f"/investigations/{HOSTILE.investigation_id}",
+    "post": "/posts/wikipedia/en:555",
+    "authors": "/authors",
+    "figures": "/figures",
+    "how-it-works": "/how-it-works",
+    "api": "/api",
+    "missing": "/nowhere",
+}
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return prepare
+
+
+@pytest.fixture
+async def site(database_url: str) -> AsyncIterator[str]:
+    errata, views = public_record()
+    await tell(database_url, errata, views)
+    async with site_server(database_url, errata.now + timedelta(hours=1)) as url:
+        yield url
+
+
+@pytest.fixture
+async def chromium() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=executable(), args=FLAGS, chromium_sandbox=os.geteuid() != 0
+        )
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+def artifacts() -> Path:
+    """Where screenshots are kept for people to look at."""
+    folder = ROOT / ".artifacts" / "site"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@cache
+def axe_source() -> str:
+    """The rules of axe-core as a script."""
+    path = Path(os.environ.get("AXE_PATH") or ROOT / "extension" / "node_modules" / "axe-core" / "axe.min.js")
+    assert path.is_file(), "these tests need axe-core: install the extension's packages, or set AXE_PATH to axe.min.js"
+    return path.read_text()
+
+
+async def paper(chromium: Browser, theme: Theme, size: str, said: list[str], *, scripts: bool) -> Page:
+    """A page that notes whatever the browser complains of."""
+    width, height = SIZES[size]
+    context = await chromium.new_context(
+        viewport={"width": width, "height": height}, color_scheme=theme, java_script_enabled=scripts
+    )
+    page = await context.new_page()
+    page.on("console", lambda message: said.append(f"{page.url}: {message.text}"))
+    page.on("pageerror", lambda error: said.append(f"{page.url}: {error}"))
+    page.on("requestfailed", lambda request: said.append(f"failed: {request.url}"))
+    return page
+
+
+async def test_every_page_in_both_themes_and_at_phone_width(chromium: Browser, site: str, artifacts: Path) -> None:
+    said: list[str] = []
+    for theme, size in (("light", "wide"), ("dark", "wide"), ("light", "phone"), ("dark", "phone")):
+        page = await paper(chromium, theme, size, said, scripts=False)  # type: ignore[arg-type]
+        for name, path in PAGES.items():
+            await page.goto(site + path)
+            await page.screenshot(path=artifacts / f"{name}-{theme}-{size}.png", full_page=True)
+            broad = await page.evaluate("document.documentElement.scrollWidth")
+            assert broad <= SIZES[size][0], f"{name} is {broad} px wide"
+        await page.context.close()
+    assert [line for line in said if "404" not in line] == []
+
+
+async def test_everybody_can_use_every_page(chromium: Browser, site: str) -> None:
+    said: list[str] = []
+    for theme, size in (("light", "wide"), ("dark", "phone")):
+        page = await paper(chromium, theme, size, said, scripts=True)  # type: ignore[arg-type]
+        for name, path in PAGES.items():
+            await page.goto(site + path)
+            await page.evaluate(axe_source())
+            found: dict[str, Any] = await page.evaluate("axe.run()")
+            broken = [
+                (name, theme, rule["id"], [node["html"][:200] for node in rule["nodes"]])
+                for rule in found["violations"]
+            ]
+            assert broken == []
+        await page.context.close()
+    assert [line for line in said if "404" not in line] == []
+
+
+async def test_axe_would_have_told(chromium: Browser) -> None:
+    page = await chromium.new_page()
+    await page.set_content("<html><body><img src='x'><p style='color:#eee;background:#fff'>pale</p></body></html>")
+    await page.evaluate(axe_source())
+    found: dict[str, Any] = await page.evaluate("axe.run()")
+    assert {"image-alt", "color-contrast"} <= {rule["id"] for rule in found["violations"]}
+
+
+async def test_a_finding_and_its_place_lead_to_each_other(chromium: Browser, site: str) -> None:
+    page = await paper(chromium, "light", "wide", [], scripts=False)
+    await page.goto(site + PAGES["investigation"])
+    assert await page.locator(".post mark").count() == 2
+    line = await page.locator("#place-1").evaluate("node => getComputedStyle(node).textDecorationStyle")
+    assert line == "wavy"
+    await page.get_by_role("link", name="Its place below").first.click()
+    assert page.url.endswith("#place-1")
+    await page.get_by_role("link", name="Finding 1").click()
+    assert page.url.endswith("#finding-1")
+
+
+async def test_hostile_texts_run_nothing_and_load_nothing(chromium: Browser, site: str) -> None:
+    said: list[str] = []
+    page = await paper(chromium, "light", "wide", said, scripts=True)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    for name in ("hostile", "home", "corrections", "authors"):
+        await page.goto(site + PAGES[name])
+    assert said == []
+    assert {url.removeprefix(site).split("?")[0].rpartition(".")[2] for url in asked} <= {
+        PAGES["hostile"], "/", "/corrections", "/authors", "css", "svg"
+    }  # fmt: skip
+
+
+async def test_a_reader_searches_without_a_script(chromium: Browser, site: str) -> None:
+    page = await paper(chromium, "dark", "phone", [], scripts=False)
+    await page.goto(f"{site}/corrections")
+    await page.get_by_label("Words, a title, an author or an address").fill("goldfish")
+    await page.get_by_label("Site").select_option("Substack")
+    await page.get_by_role("button", name="Search").click()
+    assert await page.locator("article").count() == 1
+    await page.get_by_role("link", name="Notes on attention").click()
+    assert page.url == site + PAGES["demo"]

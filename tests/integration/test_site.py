@@ -1,0 +1,384 @@
+"""The public pages over a real read model: what they say, what they refuse, and what they cost."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from starlette.routing import Router
+
+from kit.database import Database
+from services.gateway.site.answers import POLICY
+from tests.integration.readmodel_tables import owner, prepare
+from tests.support.explained import plans, statements
+from tests.support.public_record import CLEAN, EDITED, ESSAY, HOSTILE, MOON, OLD, TWEET, Article, public_record
+from tests.support.servers import Prepare
+from tests.support.site_server import pages_of, tell
+from tests.unit.projector.histories import digest
+
+pytest_plugins = ["tests.support.servers"]
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+MAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+LD = re.compile(r'<script type="application/ld\+json">(.*?)</script>', re.DOTALL)
+TAG = re.compile(r"<[^>]+>")
+BASE = "https://errata.example"
+HTML = {"accept": "text/html"}
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return prepare
+
+
+@pytest.fixture
+async def http(database_url: str) -> AsyncIterator[httpx.AsyncClient]:
+    errata, views = public_record()
+    await tell(database_url, errata, views)
+    later = errata.now + timedelta(hours=1)
+    async with pages_of(database_url, later, public_url=BASE) as router, client_of(router) as client:
+        yield client
+
+
+def client_of(router: Router) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=router), base_url="http://site", headers=HTML)
+
+
+def page_of(article: Article) -> str:
+    return f"/investigations/{article.investigation_id}"
+
+
+async def author_of(http: httpx.AsyncClient, name: str) -> str:
+    page = (await http.get("/authors", params={"q": name})).text
+    (found,) = set(re.findall(r'href="(/authors/[0-9a-f-]{36})"', page))
+    return str(found)
+
+
+async def every_page(http: httpx.AsyncClient) -> list[str]:
+    return [
+        "/",
+        "/corrections",
+        "/corrections?q=moon",
+        "/corrections?q=§",
+        "/corrections?platform=wikipedia",
+        "/corrections?q=the&platform=x",
+        *(page_of(each) for each in (MOON, TWEET, ESSAY, CLEAN, OLD, EDITED, HOSTILE)),
+        f"{page_of(HOSTILE)}/text",
+        f"{page_of(MOON)}/card.png",
+        "/posts/wikipedia/en:555",
+        "/posts/x/666",
+        "/authors",
+        "/authors?q=wonders",
+        "/authors?q=d",
+        await author_of(http, "Wikipedia contributors"),
+        "/figures",
+        "/how-it-works",
+        "/api",
+        "/feeds/all.atom",
+        "/feeds/all.json",
+        "/feeds/wikipedia.atom",
+        f"/feeds{await author_of(http, 'daily wonders')}.json",
+        "/sitemap.xml",
+        "/sitemaps/pages.xml",
+        "/sitemaps/0.xml",
+        "/robots.txt",
+        "/static/icon.svg",
+        "/nowhere",
+    ]
+
+
+async def test_every_page_is_small_and_guarded(http: httpx.AsyncClient) -> None:
+    for path in await every_page(http):
+        response = await http.get(path)
+        assert response.status_code == (404 if path == "/nowhere" else 200), path
+        assert len(response.content) < 100_000, path
+        assert response.headers["content-security-policy"] == POLICY
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["referrer-policy"]
+        if response.headers["content-type"].startswith("text/html"):
+            assert not re.search(r"<(?:style|iframe|object|embed|base)\b|\sstyle=|\son[a-z]+=\"", response.text), path
+            assert set(re.findall(r"<script([^>]*)>", response.text)) <= {' type="application/ld+json"'}
+            assert response.text.count("<h1") == 1
+            assert "<title>" in response.text
+    assert "script-src" not in POLICY
+    assert "'unsafe" not in POLICY
+
+
+async def test_nothing_scans_a_table(http: httpx.AsyncClient, database_url: str) -> None:
+    database = Database(database_url, role="reader")
+    paths = await every_page(http)
+    async with await database.session() as explaining:
+        for path in paths:
+            async with statements() as taken:
+                await http.get(path)
+            found = await plans(explaining, taken)
+            assert [(path, plan.scanned, plan.statement) for plan in found if plan.scanned] == []
+    await database.close()
+
+
+async def test_programs_that_know_the_root_get_what_they_know(http: httpx.AsyncClient) -> None:
+    response = await http.get("/", headers={"accept": "*/*"})
+    assert list(response.json()) == ["message"]
+    assert "accept" in response.headers["vary"]
+
+
+@pytest.mark.requirement("2.7-02", "2.7-03", "2.7-04")
+async def test_the_figures_at_home_and_of_an_author(http: httpx.AsyncClient) -> None:
+    home = TAG.sub(" ", (await http.get("/")).text)
+    assert re.search(r"posts checked\s+6\s", home)
+    assert re.search(r"errors found\s+6\s", home)
+    assert re.search(r"of posts had at least one\s+83 %", home)
+    author = TAG.sub(" ", (await http.get(await author_of(http, "Wikipedia contributors"))).text)
+    assert re.search(r"posts checked\s+2\s", author)
+    assert re.search(r"with at least one error\s+2\s", author)
+    assert re.search(r"errors found\s+3\s", author)
+
+
+async def test_the_list_is_searched_filtered_and_paged(http: httpx.AsyncClient) -> None:
+    def found(page: str) -> list[str]:
+        return list(dict.fromkeys(re.findall(r'href="(/investigations/[0-9a-f-]{36})"', page)))
+
+    everything = (await http.get("/corrections")).text
+    assert found(everything) == [page_of(each) for each in (MOON, ESSAY, TWEET, OLD, HOSTILE)]
+    assert found((await http.get("/corrections?q=GOLDFISH")).text) == [page_of(ESSAY)]
+    assert found((await http.get("/corrections?platform=X")).text) == [page_of(TWEET), page_of(HOSTILE)]
+    assert "<mark>fortifications</mark>" in (await http.get("/corrections?q=fortifications")).text
+    assert "Nothing was found." in (await http.get("/corrections?q=nowhere-to-be-seen")).text
+    for bad in ("/corrections?after=x", "/corrections?q=" + "a" * 501, "/authors?after=x"):
+        response = await http.get(bad)
+        assert (response.status_code, 'role="alert"' in response.text) == (400, True)
+    moved = await http.get(f"/corrections/{MOON.investigation_id}")
+    assert (moved.status_code, moved.headers["location"]) == (308, page_of(MOON))
+
+
+async def test_pages_follow_one_another_without_hole_or_repeat(http: httpx.AsyncClient, database_url: str) -> None:
+    errata, _ = public_record()
+    more = [Article(f"more-{n}", f"Post {n} is short. It is wrong.", OLD.findings[0]) for n in range(43)]
+    for article in more:
+        errata.add(article.registered(), *article.run())
+    await tell(database_url, errata)
+    seen: list[str] = []
+    path: str | None = "/corrections?platform=wikipedia"
+    while path:
+        page = (await http.get(path)).text
+        seen += dict.fromkeys(re.findall(r'<h2><a href="(/investigations/[0-9a-f-]{36})"', page))
+        older = re.search(r'href="([^"]+)" rel="next"', page)
+        path = older[1].replace("&amp;", "&") if older else None
+    assert seen == [page_of(each) for each in (*more[::-1], MOON, OLD)]
+
+
+@pytest.mark.requirement("2.12-01", "2.12-02", "2.12-03", "2.12-06", "2.12-07", "3.4-09")
+async def test_an_investigation_shows_all_it_rests_on(http: httpx.AsyncClient) -> None:
+    page = (await http.get(page_of(MOON))).text
+    assert '<mark id="place-1">The Great Wall of China is visible from the Moon with the naked eye.' in page
+    assert '<mark id="place-2">It is also the only man-made structure that has this distinction.' in page
+    for finding in MOON.findings:
+        assert finding.summary in page
+    assert "far thinner</strong>" in page
+    assert 'href="https://space.example/great-wall"' in page
+    assert "#:~:text=It%20is%20also%20the%20only,structure%20that%20has%20this%20distinction." in page
+    assert "#:~:text=The%20Great%20Wall%20of%20China%20is%20visible" in page
+    assert digest(MOON.text) in page
+    assert digest(MOON.findings[0].sources[0].snippet) in page
+    text = re.sub(r"\s+", " ", TAG.sub(" ", page))
+    assert "2 of 4 candidates" in text
+    assert "2 rejected" in text
+    assert "gpt-5.4 (gpt-5.4-2026-08-01), OPENAI" in text
+    assert "Confirmed by Wikipedia itself" in text
+    steps = ["first seen", "Attempt 1 began", "Attempt 1 failed", "Attempt 2 began", "2 of 4 passed", "Published: 2"]
+    places = [text.index(step, text.index("From first sight")) for step in steps]
+    assert places == sorted(places)
+    assert f"/investigations/{MOON.investigation_id}.json" in page
+    assert "5.0 s 9,960" in text
+
+
+async def test_trust_signals_of_what_only_readers_vouch_for(http: httpx.AsyncClient) -> None:
+    page = re.sub(r"\s+", " ", TAG.sub(" ", (await http.get(page_of(TWEET))).text))
+    assert "Reported by readers; X has not confirmed it (timeout)" in page
+    assert "By 3 trusted readers who saw the same text" in page
+
+
+async def test_a_demonstration_says_so_everywhere(http: httpx.AsyncClient) -> None:
+    page = (await http.get(page_of(ESSAY))).text
+    assert "<title>Demo: " in page
+    assert "This is a demonstration." in page
+    assert '<meta name="robots" content="noindex">' in page
+    assert 'property="og:title" content="Demo: ' in page
+    for path in ("/", "/corrections", await author_of(http, "Grace Writer"), "/posts/substack/s-77", "/figures"):
+        assert 'class="tag demo"' in (await http.get(path)).text, path
+    assert "[Demo] 1 error" in (await http.get("/feeds/all.atom")).text
+    (item,) = (await http.get("/feeds/substack.json")).json()["items"]
+    assert (item["tags"], item["title"][:6]) == (["demo"], "[Demo]")
+    assert 'class="tag demo"' not in (await http.get(page_of(MOON))).text
+
+
+async def test_machines_read_the_same_as_people(http: httpx.AsyncClient) -> None:
+    page = (await http.get(page_of(MOON))).text
+    reviews, notes = (json.loads(found) for found in LD.findall(page))
+    assert [review["claimReviewed"] for review in reviews] == [finding.quote for finding in MOON.findings]
+    assert [note["target"]["selector"][0]["exact"] for note in notes] == [finding.quote for finding in MOON.findings]
+    assert reviews[0]["url"] == f"{BASE}{page_of(MOON)}#finding-1"
+    assert f'<link rel="canonical" href="{BASE}{page_of(MOON)}">' in page
+    assert f'<meta property="og:image" content="{BASE}{page_of(MOON)}/card.png">' in page
+    assert LD.findall((await http.get(page_of(CLEAN))).text) == []
+
+
+async def test_hostile_texts_are_texts(http: httpx.AsyncClient) -> None:
+    page = (await http.get(page_of(HOSTILE))).text
+    assert "&lt;script&gt;alert(&#34;post&#34;)&lt;/script&gt;" in page
+    assert 'id="place-1">The earth is \u202eflat\u202c &amp; &#34;round&#34;.' in page
+    for path in (page_of(HOSTILE), f"{page_of(HOSTILE)}/text", "/", "/corrections", "/posts/x/666", "/authors"):
+        shown = LD.sub("", (await http.get(path)).text)
+        assert not re.search(r"<script|<img|<style|<b\b[^>]*onclick|href=\"javascript", shown), path
+    for document in LD.findall(page):
+        assert not set(document) & set("<>&")
+    assert "words left out" in page
+    assert len((await http.get(f"{page_of(HOSTILE)}/text")).text) > 40_000
+    ET.fromstring((await http.get("/feeds/x.atom")).content)
+
+
+async def test_what_changed_between_versions(http: httpx.AsyncClient) -> None:
+    page = (await http.get("/posts/wikipedia/en:555")).text
+    assert "<del>never strikes </del><ins>can strike </ins>" in page
+    assert "<ins>very </ins>" in page
+    assert page.index(page_of(EDITED)) < page.index(page_of(OLD))
+    assert "The post has changed since" in (await http.get(page_of(OLD))).text
+    assert "The post has changed since" not in (await http.get(page_of(EDITED))).text
+
+
+@pytest.mark.parametrize("path", ["/feeds/all.atom", "/feeds/all.json", "/feeds/wikipedia.atom"])
+async def test_a_feed_is_sent_once(http: httpx.AsyncClient, path: str) -> None:
+    first = await http.get(path)
+    assert first.headers["last-modified"] == "Thu, 05 Feb 2026 12:00:57 GMT"
+    again = await http.get(path, headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
+    since = await http.get(path, headers={"if-modified-since": first.headers["last-modified"]})
+    assert since.status_code == 304
+    earlier = await http.get(path, headers={"if-modified-since": "Wed, 04 Feb 2026 12:00:57 GMT"})
+    assert earlier.status_code == 200
+    other = {"if-none-match": '"x"', "if-modified-since": first.headers["last-modified"]}
+    assert (await http.get(path, headers=other)).status_code == 200
+
+
+async def test_feeds_hold_the_newest_corrections(http: httpx.AsyncClient) -> None:
+    feed = ET.fromstring((await http.get("/feeds/all.atom")).content)
+    entries = feed.findall(f"{ATOM}entry")
+    ids = [f"urn:uuid:{each.investigation_id}" for each in (MOON, ESSAY, TWEET, OLD, HOSTILE)]
+    assert [entry.findtext(f"{ATOM}id") for entry in entries] == ids
+    assert entries[0].findtext(f"{ATOM}title") == "2 errors in “Great Wall of China”"
+    links = {link.get("rel"): link.get("href") for link in feed.findall(f"{ATOM}link")}
+    assert links == {"self": f"{BASE}/feeds/all.atom", "alternate": f"{BASE}/corrections"}
+    items: list[dict[str, Any]] = (await http.get("/feeds/all.json")).json()["items"]
+    assert [item["id"] for item in items] == ids
+    author = await author_of(http, "daily wonders")
+    assert [item["id"] for item in (await http.get(f"/feeds{author}.json")).json()["items"]] == [ids[2]]
+    for missing in ("/feeds/nowhere.atom", "/feeds/all.rss", "/feeds/authors/x.atom"):
+        assert (await http.get(missing)).status_code == 404
+
+
+async def test_the_map_names_every_investigation_once(http: httpx.AsyncClient) -> None:
+    index = ET.fromstring((await http.get("/sitemap.xml")).content)
+    parts = [loc.text or "" for loc in index.iter(f"{MAP}loc")]
+    assert parts == [f"{BASE}/sitemaps/pages.xml", f"{BASE}/sitemaps/0.xml"]
+    found = ET.fromstring((await http.get("/sitemaps/0.xml")).content)
+    everything = (MOON, ESSAY, TWEET, EDITED, OLD, CLEAN, HOSTILE)
+    assert [loc.text for loc in found.iter(f"{MAP}loc")] == [f"{BASE}{page_of(each)}" for each in everything]
+    for missing in ("/sitemaps/1.xml", "/sitemaps/x.xml", "/sitemaps/-1.xml"):
+        assert (await http.get(missing)).status_code == 404
+    assert f"Sitemap: {BASE}/sitemap.xml" in (await http.get("/robots.txt")).text
+
+
+async def test_what_links_to_ours_is_there(http: httpx.AsyncClient) -> None:
+    elsewhere = {"/docs", "/openapi.json", "/graphql", "/events", "/asyncapi.json"}
+    known: set[str] = set()
+    for path in await every_page(http):
+        response = await http.get(path)
+        if response.headers["content-type"].startswith("text/html"):
+            known |= {found.replace("&amp;", "&") for found in re.findall(r'(?:href|action)="(/[^"]*)"', response.text)}
+    for path in known - elsewhere:
+        if not path.endswith(".json") or path.startswith("/feeds"):
+            assert (await http.get(path)).status_code == 200, path
+
+
+async def test_what_is_not_there(http: httpx.AsyncClient) -> None:
+    nothing = "00000000-0000-4000-8000-000000000000"
+    for path in (
+        f"/investigations/{nothing}",
+        "/investigations/x",
+        f"/investigations/{nothing}/text",
+        f"/investigations/{nothing}/card.png",
+        "/posts/wikipedia/en:404",
+        "/posts/nowhere/1",
+        "/posts/x/%00",
+        f"/authors/{nothing}",
+        "/authors/x",
+        "/static/other.css",
+    ):
+        response = await http.get(path)
+        assert (response.status_code, response.headers["cache-control"]) == (404, "no-store"), path
+        assert "There is no such page" in response.text
+
+
+async def test_what_is_under_way_is_not_shown(http: httpx.AsyncClient, database_url: str) -> None:
+    errata, _ = public_record()
+    waiting = Article("en:777", "Nobody has looked yet. It is so.")
+    errata.add(waiting.registered(), waiting.requested(), waiting.started(), waiting.proposed(0))
+    await tell(database_url, errata)
+    assert (await http.get(page_of(waiting))).status_code == 404
+    assert "under way" in (await http.get("/posts/wikipedia/en:777")).text
+
+
+async def test_pages_are_packed_where_that_is_understood(http: httpx.AsyncClient) -> None:
+    async with http.stream("GET", page_of(MOON), headers={"accept-encoding": "gzip"}) as response:
+        raw = b"".join([chunk async for chunk in response.aiter_raw()])
+    assert response.headers["content-encoding"] == "gzip"
+    plain = await http.get(page_of(MOON), headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert gzip.decompress(raw) == plain.content
+    assert plain.headers["etag"] == response.headers["etag"]
+    assert len(raw) < len(plain.content) / 2
+
+
+async def test_without_a_database_pages_say_so(database_url: str) -> None:
+    errata, _ = public_record()
+    nowhere = "postgresql+psycopg://nobody@127.0.0.1:9/none"
+    async with pages_of(nowhere, errata.now) as router, client_of(router) as client:
+        for path in ("/corrections", "/figures", page_of(MOON), "/feeds/all.atom"):
+            response = await client.get(path)
+            assert (response.status_code, "try again" in response.text) == (503, True)
+        assert (await client.get("/how-it-works")).status_code == 200
+
+
+async def test_the_host_names_itself_only_if_it_is_one(database_url: str) -> None:
+    errata, _ = public_record()
+    async with pages_of(database_url, errata.now) as router, client_of(router) as client:
+        good = await client.get("/robots.txt", headers={"host": "errata.example:8080"})
+        assert "Sitemap: http://errata.example:8080/sitemap.xml" in good.text
+        bad = await client.get("/robots.txt", headers={"host": "evil.example/<x>"})
+        assert "Sitemap: http://localhost/sitemap.xml" in bad.text
+
+
+async def test_checked_sources_are_told_where_there_are_any(http: httpx.AsyncClient, database_url: str) -> None:
+    (claim, payload), page_hash = MOON.claim(0), digest("the page as it was")
+    one, two = (source.url for source in payload.sources[:2])
+    async with await owner(database_url) as db:
+        await db.execute(
+            """INSERT INTO source_check VALUES
+            (%(claim)s, 8, 0, %(one)s, 'missing', NULL, NULL, NULL, NULL, NULL, NULL),
+            (%(claim)s, 9, 0, %(one)s, 'found', NULL, 'u', %(hash)s, 51234, 'text/html', '2026-02-05T12:00:55Z'),
+            (%(claim)s, 9, 1, %(two)s, 'unavailable', 'http_404', NULL, NULL, NULL, NULL, NULL)""",
+            {"claim": claim, "hash": page_hash, "one": one, "two": two},
+        )
+    page = re.sub(r"\s+", " ", TAG.sub("", (await http.get(page_of(MOON))).text))
+    assert (
+        "the quoted words are on the page, seen on 5 Feb 2026. Archived copy: 51,234 bytes, text/html, SHA-256" in page
+    )
+    assert page_hash in page
+    assert "the page could not be had" in page

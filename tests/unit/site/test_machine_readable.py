@@ -1,0 +1,71 @@
+"""What machines read cannot break out of where it stands, and names a demonstration as one."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.gateway.site import feeds, jsonld
+
+AT = datetime(2026, 2, 4, 10, 0, 0, 5_000, tzinfo=UTC)
+FINDING = {"text": "It is so.", "context": "Well. It is so. Or not.", "summary": "It is not so."}
+JSON = st.recursive(st.text() | st.integers(-5, 5), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+
+
+@given(JSON)
+def test_embedded_json_is_itself_and_holds_no_markup(document: Any) -> None:
+    written = str(jsonld.embedded(json.loads(json.dumps(document).encode(errors="replace"))))
+    assert not set(written) & set("<>&\u2028\u2029")
+    assert json.loads(written) == json.loads(json.dumps(document).encode(errors="replace"))
+
+
+def reviews(*, demo: bool) -> list[dict[str, Any]]:
+    return jsonld.claim_reviews(
+        "https://o.example", "https://o.example/i", [FINDING], post="https://x.example/p", author="A", at=AT, demo=demo
+    )
+
+
+def test_a_claim_review() -> None:
+    (review,) = reviews(demo=False)
+    assert review["url"] == "https://o.example/i#finding-1"
+    assert review["claimReviewed"] == "It is so."
+    assert review["datePublished"] == "2026-02-04T10:00:00.005Z"
+    assert review["itemReviewed"]["appearance"]["url"] == "https://x.example/p"
+    assert review["itemReviewed"]["author"]["name"] == "A"
+    rating = review["reviewRating"]
+    assert (rating["ratingValue"], rating["worstRating"], rating["bestRating"]) == (1, 1, 5)
+
+
+def test_a_demonstration_is_named_in_every_text_that_may_travel() -> None:
+    (review,) = reviews(demo=True)
+    assert "demonstration" in review["author"]["name"]
+    assert "demonstration" in review["reviewRating"]["alternateName"]
+    assert review["reviewBody"].startswith("Demonstration")
+    (note,) = jsonld.web_annotations("https://o.example/i", [FINDING], post="https://x.example/p", at=AT, demo=True)
+    assert note["body"]["value"].startswith("Demonstration")
+    assert "demonstration" in note["creator"]["name"]
+    card = {"id": "i", "provider": "DEMO", "url": "u", "title": "T", "author_name": None, "platform": "X"}
+    entry = feeds.entry("https://o.example", {**card, "checked_at": AT, "claim_count": 1, "claims": [FINDING]})
+    assert entry.title.startswith("[Demo]")
+    assert entry.text.startswith("Demonstration")
+
+
+def test_an_annotation_points_at_the_very_words() -> None:
+    (note,) = jsonld.web_annotations(
+        "https://o.example/i", [FINDING], post="https://x.example/p#top", at=AT, demo=False
+    )
+    assert note["target"]["source"] == "https://x.example/p"
+    quote, fragment = note["target"]["selector"]
+    assert (quote["prefix"], quote["exact"], quote["suffix"]) == ("Well. ", "It is so.", " Or not.")
+    assert fragment["value"] == ":~:text=It%20is%20so."
+
+
+@given(st.text())
+def test_feeds_say_only_what_xml_can_hold(text: str) -> None:
+    said = feeds.sayable(text)
+    assert len(said) == len(text)
+    assert all(sign in "\t\n\r" or (sign >= " " and sign not in "\ufffe\uffff") for sign in said)

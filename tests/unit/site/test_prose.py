@@ -1,0 +1,63 @@
+"""A model's Markdown becomes words and links, whatever it holds."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.gateway.site.prose import prose
+
+TAG = re.compile(r"<(/?)([a-z0-9]+)([^>]*)>")
+KNOWN = {"a", "blockquote", "code", "em", "li", "ol", "p", "pre", "strong", "ul"}
+
+
+def test_markdown_is_rendered() -> None:
+    html = prose("It is **not** so:\n\n- [one](https://x.example/a)\n- `two`\n\n> three")
+    assert "<strong>not</strong>" in html
+    assert '<a href="https://x.example/a" rel="nofollow noopener ugc">one</a>' in html
+    assert "<li><code>two</code></li>" in html
+    assert "<blockquote>\n<p>three</p>" in html
+
+
+def test_headings_are_paragraphs() -> None:
+    assert prose("# Big\n\nSmall\n---") == "<p>Big</p>\n<p>Small</p>\n"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>alert(1)</script>",
+        "[x](javascript:alert(1))",
+        "[x](data:text/html;base64,AAAA)",
+        "![x](https://img.example/x.png)",
+        "<img src=x onerror=alert(1)>",
+        "<style>*{}</style>",
+        "<https://x.example/onclick=>",
+        '[x](https://x.example "onmouseover=alert(1)")',
+        "<a href='https://x.example' style='x'>y</a>",
+        "</div></article><h1>Ours</h1>",
+    ],
+)
+def test_nothing_but_words_and_links_comes_through(hostile: str) -> None:
+    check(prose(hostile))
+
+
+@given(st.text(alphabet="<>/aihref=\"'()[]!*_`#&;:\n -scrptjv", max_size=120))
+def test_whatever_it_holds(markdown: str) -> None:
+    check(prose(markdown))
+
+
+def check(html: str) -> None:
+    assert "<" not in TAG.sub("", html)
+    for closing, name, attributes in TAG.findall(html):
+        assert name in KNOWN
+        given_ = set(re.findall(r"([a-z]+)=", re.sub(r'"[^"]*"', "", attributes)))
+        assert given_ <= ({"href", "rel"} if name == "a" and not closing else set())
+        assert "javascript:" not in attributes
+
+
+def test_very_long_reasoning_is_cut() -> None:
+    assert len(prose("word " * 50_000)) < 25_000
