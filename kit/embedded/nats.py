@@ -9,6 +9,7 @@ import json
 
 from kit.embedded.child import Child, Program
 from kit.embedded.files import write_private
+from kit.embedded.nats_accounts import accounts, move_streams, passwords
 from kit.embedded.ports import LOOPBACK, keep_ports, listens, usable
 from kit.embedded.programs import script
 from kit.embedded.server import Home, answers
@@ -28,6 +29,8 @@ class Nats:
         home = self._home
         home.folder.mkdir(mode=0o700, exist_ok=True)
         self._client_port, self._monitor_port = self._ports = keep_ports(home.folder / "ports.json", 2)
+        self._passwords = passwords(home.folder / "passwords.json")
+        move_streams(home.folder / "jetstream" / "jetstream")
         jetstream = {"store_dir": "jetstream", "max_memory_store": MEMORY_STREAMS_BYTES}
         config = {
             "server_name": "openerrata",
@@ -35,6 +38,7 @@ class Nats:
             "http": f"{LOOPBACK}:{self._monitor_port}",
             "max_payload": MAX_PAYLOAD_BYTES,
             "jetstream": jetstream | ({"sync_interval": "always"} if home.durable else {}),
+            "accounts": accounts(self._passwords),
         }
         # The server's configuration language contains JSON, but not its escapes: every path in it is relative.
         write_private(home.folder / "nats.json", json.dumps(config, indent=1))
@@ -60,8 +64,10 @@ class Nats:
 
     def endpoints(self) -> dict[str, str]:
         """Where clients and the monitor connect."""
+        at = f"{LOOPBACK}:{self._client_port}"
         return {
-            "nats_url": f"nats://{LOOPBACK}:{self._client_port}",
+            "nats_url": f"nats://openerrata:{self._passwords.openerrata}@{at}",
+            "nats_analyst_url": f"nats://analyst:{self._passwords.analyst}@{at}",
             "nats_monitor_url": f"http://{LOOPBACK}:{self._monitor_port}",
         }
 

@@ -42,6 +42,7 @@ class Endpoints:
     """Where the servers are; an address is empty when that server was not asked for."""
 
     nats_url: str = ""
+    nats_analyst_url: str = ""
     nats_monitor_url: str = ""
     database_url: str = ""
     s3_endpoint: str = ""

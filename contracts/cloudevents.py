@@ -1,0 +1,38 @@
+"""Facts as CloudEvents: what any program can say about a message without reading it.
+
+The attributes stand in headers and the stored envelope stays the data (binary mode), so nobody who reads envelopes
+notices them.
+
+Source: CloudEvents 1.0.2, section 3; its NATS protocol binding.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from contracts.v1 import Event
+
+SOURCE: Final = "urn:openerrata"
+HEADERS: Final = {
+    "ce-specversion": "the version of CloudEvents, `1.0`",
+    "ce-id": "the event's id: the same fact told again has the same",
+    "ce-source": f"always `{SOURCE}`; unique together with the id",
+    "ce-type": "the subject without its key",
+    "ce-subject": "the key: the id of the aggregate",
+    "ce-time": "when it happened, UTC",
+    "content-type": "`application/json`",
+}
+
+
+def cloud_headers(event: Event, subject: str, event_id: str, moment: datetime) -> dict[str, str]:
+    """The attributes of a fact as headers; whoever publishes it knows its subject and id already."""
+    return {
+        "ce-specversion": "1.0",
+        "ce-id": event_id,
+        "ce-source": SOURCE,
+        "ce-type": event.SUBJECT,
+        "ce-subject": subject[len(event.SUBJECT) + 1 :],
+        "ce-time": moment.isoformat(),
+        "content-type": "application/json",
+    }

@@ -1,0 +1,114 @@
+"""Reading a stream by pages, straight from its store and without a consumer: nothing is left behind on the broker.
+
+Whoever reads decides when the next page comes, so a slow reader costs the broker nothing and holds one page at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import nats.errors
+import nats.js.errors
+from nats.aio.msg import Msg
+
+from kit.bus import Bus
+from kit.errors import Retry
+from kit.ordered import Recorded
+
+TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some messages in the order of the log. `more`: the log holds further ones after the last of these."""
+
+    messages: tuple[Recorded, ...]
+    more: bool
+
+
+async def read_page(
+    bus: Bus, stream: str, patterns: Sequence[str], *, after: int, limit: int, max_bytes: int | None = None
+) -> Page:
+    """The first messages after the sequence `after` on subjects of any of the patterns, which must not overlap.
+
+    Shapes: rising sequences. At most `limit` messages, and about `max_bytes`, of each pattern.
+
+    Raises: Retry: the log could not be read now.
+    """
+    question = {"batch": limit, "seq": after + 1} | ({"max_bytes": max_bytes} if max_bytes else {})
+    parts = await asyncio.gather(
+        *(direct_get(bus, stream, question | {"next_by_subj": pattern}) for pattern in patterns)
+    )
+    if any(pending and not found for found, pending in parts):
+        raise Retry(1.0, "the log promised more and gave nothing")
+    # Beyond the end of a page that is not the last of its pattern nothing is known about that pattern.
+    known_to = min((found[-1].sequence for found, pending in parts if found and pending), default=None)
+    merged = sorted((message for found, _ in parts for message in found), key=lambda message: message.sequence)
+    if known_to is None:
+        return Page(tuple(merged), more=False)
+    return Page(tuple(message for message in merged if message.sequence <= known_to), more=True)
+
+
+async def last_sequence(bus: Bus, stream: str) -> int:
+    """The sequence of the newest message, whatever it is; 0 if there was never any.
+
+    Raises: Retry: the log could not be asked now.
+    """
+    try:
+        return (await bus.jetstream.stream_info(stream)).state.last_seq
+    except (TimeoutError, nats.errors.Error, nats.js.errors.Error) as error:
+        raise Retry(1.0, f"the log could not be asked: {error or 'timeout'}") from error
+
+
+async def first_since(bus: Bus, stream: str, moment: datetime) -> int | None:
+    """The sequence of the first message stored at or after a moment; None if there is none yet.
+
+    Raises: Retry: the log could not be read now.
+    """
+    question = {"batch": 1, "start_time": moment.isoformat(), "next_by_subj": ">"}
+    found, _ = await direct_get(bus, stream, question)
+    return found[0].sequence if found else None
+
+
+async def direct_get(bus: Bus, stream: str, question: dict[str, object]) -> tuple[list[Recorded], int]:
+    """One batch of stored messages, and how many more the question would find.
+
+    Raises: Retry: the log could not be read now.
+    Source: NATS ADR-31.
+    """
+    done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    found: list[Recorded] = []
+
+    def take(message: Msg) -> None:
+        headers = message.headers or {}
+        status = headers.get("Status")
+        if done.done():
+            return
+        if status is None:
+            found.append(_recorded(stream, message.data, headers))
+        elif status == "204":
+            done.set_result(int(headers.get("Nats-Num-Pending", 0)))
+        elif status == "404":
+            done.set_result(0)
+        else:
+            done.set_exception(Retry(1.0, f"the log answered {status} {headers.get('Description', '')}"))
+
+    inbox = bus.inbox.collect(take)
+    try:
+        await bus.client.publish(f"$JS.API.DIRECT.GET.{stream}", json.dumps(question).encode(), reply=inbox)
+        async with asyncio.timeout(TIMEOUT_S):
+            pending = await done
+    except (TimeoutError, nats.errors.Error) as error:
+        raise Retry(1.0, f"the log could not be read: {error or 'timeout'}") from error
+    finally:
+        bus.inbox.forget(inbox)
+    return sorted(found, key=lambda message: message.sequence), pending
+
+
+def _recorded(stream: str, data: bytes, headers: dict[str, str]) -> Recorded:
+    time = datetime.fromisoformat(headers["Nats-Time-Stamp"])
+    return Recorded(stream, int(headers["Nats-Sequence"]), headers["Nats-Subject"], data, time)

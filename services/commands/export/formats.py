@@ -1,0 +1,84 @@
+"""JSON Lines, which needs nothing, and Parquet, which needs the optional package of the extra `export`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol
+
+from kit.settings import SettingsError
+from services.commands.export.tables import Exported
+
+Format = Literal["jsonl", "parquet"]
+Row = dict[str, Any]
+
+
+class Writer(Protocol):
+    """One table's file."""
+
+    def write(self, rows: Sequence[Row], lines: Sequence[bytes]) -> None:
+        """Append rows, given as values and as JSON lines."""
+
+    def close(self) -> None:
+        """Finish the file."""
+
+
+class JsonLines:
+    """One JSON object a line; times as ISO 8601 in UTC, a missing value as null."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+
+    def write(self, rows: Sequence[Row], lines: Sequence[bytes]) -> None:
+        """Append rows."""
+        self._file.writelines(lines)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()
+
+
+class Parquet:
+    """Columns with types, compressed; ids are texts, times are microseconds in UTC."""
+
+    def __init__(self, path: Path, table: Exported) -> None:
+        self._arrow = _pyarrow("pyarrow")
+        types = {
+            "id": self._arrow.string(),
+            "text": self._arrow.string(),
+            "number": self._arrow.int64(),
+            "time": self._arrow.timestamp("us", tz="UTC"),
+        }
+        self._schema = self._arrow.schema(
+            [self._arrow.field(column.name, types[column.kind], nullable=column.null) for column in table.columns]
+        )
+        self._writer = _pyarrow("pyarrow.parquet").ParquetWriter(path, self._schema, compression="zstd")
+
+    def write(self, rows: Sequence[Row], lines: Sequence[bytes]) -> None:
+        """Append rows as one group."""
+        self._writer.write_batch(self._arrow.RecordBatch.from_pylist(list(rows), schema=self._schema))
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+
+
+def writer(chosen: Format, path: Path, table: Exported) -> Writer:
+    """Open a table's file.
+
+    Raises: SettingsError: Parquet is asked for and its package is not there.
+    """
+    return JsonLines(path) if chosen == "jsonl" else Parquet(path, table)
+
+
+SUFFIX: Final[dict[Format, str]] = {"jsonl": ".jsonl", "parquet": ".parquet"}
+
+
+def _pyarrow(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise SettingsError(
+            "Parquet needs pyarrow: install it with `pip install 'openerrata[export]'`, or choose --format jsonl"
+        ) from None

@@ -1,0 +1,155 @@
+"""What an export holds: every column with its kind, its meaning and where it comes from.
+
+Only the public record leaves the house: finished investigations and what they are about. What nobody has investigated
+yet tells what somebody reads, and stays here. Files are written from this list, and so is docs/export.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Kind = Literal["id", "text", "number", "time"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `source` is SQL; `null`: the value may be missing."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    source: str
+    null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """One table. `key` names the columns that identify a row; rows come in their order."""
+
+    name: str
+    meaning: str
+    key: tuple[str, ...]
+    origin: str
+    columns: tuple[Column, ...]
+
+    @property
+    def query(self) -> str:
+        """The whole table as one statement."""
+        chosen = ", ".join(f"{column.source} AS {column.name}" for column in self.columns)
+        return f"SELECT {chosen} {self.origin} ORDER BY {', '.join(self.key)}"
+
+
+TABLES: Final = (
+    Exported(
+        "posts",
+        "Posts of which at least one version was investigated to the end",
+        ("id",),
+        "FROM post p WHERE EXISTS (SELECT FROM search_document d WHERE d.post_id = p.id)",
+        (
+            Column("id", "id", "derives from platform and external id", "p.id"),
+            Column("platform", "text", "`LESSWRONG`, `SUBSTACK`, `WIKIPEDIA`, `X`; more may come", "p.platform"),
+            Column("external_id", "text", "the platform's own id", "p.external_id"),
+            Column("url", "text", "where it was seen last", "p.url"),
+            Column("author_id", "id", "of `authors`", "p.author_id", null=True),
+            Column("view_count", "number", "views by readers of the extension", "p.view_count"),
+            Column("unique_view_score", "number", "views as they count for selection", "p.unique_view_score"),
+            Column("first_seen_at", "time", "", "p.created_at"),
+        ),
+    ),
+    Exported(
+        "versions",
+        "All known versions of these posts",
+        ("id",),
+        "FROM post_version v JOIN content_blob b USING (content_hash) "
+        "LEFT JOIN version_heading h ON h.post_version_id = v.id "
+        "WHERE EXISTS (SELECT FROM search_document d WHERE d.post_id = v.post_id)",
+        (
+            Column("id", "id", "derives from post and version hash", "v.id"),
+            Column("post_id", "id", "of `posts`", "v.post_id"),
+            Column("version_hash", "text", "over normalised text and pictures", "v.version_hash"),
+            Column("content_hash", "text", "SHA-256 of `text` in UTF-8, hexadecimal", "v.content_hash"),
+            Column("title", "text", "as it was first seen", "h.title", null=True),
+            Column("text", "text", "the normalised text", "b.content_text"),
+            Column("word_count", "number", "words of the text", "b.word_count"),
+            Column("server_verified_at", "time", "when the site confirmed it", "v.server_verified_at", null=True),
+            Column("first_seen_at", "time", "", "v.first_seen_at"),
+            Column("last_seen_at", "time", "", "v.last_seen_at"),
+            Column("seen_count", "number", "observations of it", "v.seen_count"),
+        ),
+    ),
+    Exported(
+        "investigations",
+        "Finished investigations, those that found nothing included",
+        ("id",),
+        "FROM search_document d JOIN investigation i ON i.id = d.investigation_id "
+        "JOIN investigation_input n ON n.investigation_id = i.id JOIN prompt q ON q.hash = i.prompt_hash",
+        (
+            Column("id", "id", "derives from version and analysis", "i.id"),
+            Column("version_id", "id", "of `versions`", "i.post_version_id"),
+            Column("post_id", "id", "of `posts`", "d.post_id"),
+            Column("platform", "text", "of the post", "d.platform"),
+            Column("author_id", "id", "of `authors`, as the version was first seen", "d.author_id", null=True),
+            Column("analysis", "text", "what was looked for, e.g. `FACT_CHECK`", "i.analysis"),
+            Column("provenance", "text", "`SERVER_VERIFIED` or `CLIENT_FALLBACK`", "n.provenance"),
+            Column("claim_count", "number", "published findings, 0 for none", "d.claim_count"),
+            Column(
+                "corroboration_count",
+                "number",
+                "trusted readers who saw the same text",
+                "(SELECT count(*) FROM corroboration_credit c WHERE c.investigation_id = i.id)",
+            ),
+            Column("requested_at", "time", "", "i.queued_at"),
+            Column("checked_at", "time", "when it was finished", "i.checked_at"),
+            Column("attempt_count", "number", "attempts it took", "i.attempt_count"),
+            Column("prompt_version", "text", "", "q.version"),
+            Column("provider", "text", "of the model", "i.provider"),
+            Column("model", "text", "that was asked for", "i.model"),
+            Column("model_version", "text", "that answered", "i.model_version", null=True),
+            Column("parent_id", "id", "the investigation it updates", "i.parent_investigation_id", null=True),
+        ),
+    ),
+    Exported(
+        "claims",
+        "Published findings",
+        ("id",),
+        "FROM claim c JOIN search_document d USING (investigation_id)",
+        (
+            Column("id", "id", "derives from investigation, text and context", "c.id"),
+            Column("investigation_id", "id", "of `investigations`", "c.investigation_id"),
+            Column("ordinal", "number", "place among the investigation's findings, from 0", "c.ordinal"),
+            Column("text", "text", "the wrong sentence, verbatim", "c.text"),
+            Column("context", "text", "the words around it, verbatim", "c.context"),
+            Column("summary", "text", "the correction", "c.summary"),
+            Column("reasoning", "text", "why, in Markdown", "c.reasoning"),
+        ),
+    ),
+    Exported(
+        "sources",
+        "Public pages that contradict a finding's sentence",
+        ("claim_id", "ordinal"),
+        "FROM source s JOIN claim c ON c.id = s.claim_id JOIN search_document d USING (investigation_id)",
+        (
+            Column("claim_id", "id", "of `claims`", "s.claim_id"),
+            Column("ordinal", "number", "place among the finding's sources, from 0", "s.ordinal"),
+            Column("url", "text", "", "s.url"),
+            Column("title", "text", "", "s.title"),
+            Column("snippet", "text", "the words that contradict", "s.snippet"),
+            Column("snapshot_hash", "text", "SHA-256 of the archived copy", "s.snapshot_hash", null=True),
+            Column("retrieved_at", "time", "", "s.retrieved_at"),
+        ),
+    ),
+    Exported(
+        "authors",
+        "Who wrote these posts; one identity on one platform, never merged across platforms",
+        ("id",),
+        "FROM author a WHERE a.id IN (SELECT d.author_id FROM search_document d UNION SELECT p.author_id FROM post p "
+        "WHERE EXISTS (SELECT FROM search_document d WHERE d.post_id = p.id))",
+        (
+            Column("id", "id", "derives from platform and the platform's id", "a.id"),
+            Column("platform", "text", "", "a.platform"),
+            Column("platform_user_id", "text", "the platform's own id", "a.platform_user_id"),
+            Column("display_name", "text", "as it was seen last", "a.display_name"),
+        ),
+    ),
+)

@@ -1,0 +1,88 @@
+"""One client's events from any point of history to now, without a gap between the two.
+
+First pages of the log up to where the window begins, then the window. The step is safe because both are in the order of
+the log and the place is one sequence: whatever is in the log up to the window's floor was read before, and everything
+after it is in the window.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import suppress
+from typing import Final, Protocol
+
+from contracts.topology import ANALYST_SUBJECTS
+from kit.ordered import Recorded
+from kit.pages import Page
+from services.gateway.stream.question import HEARTBEAT, Question, frame
+from services.gateway.stream.window import Window
+
+PAGE: Final = 256
+PAGE_BYTES: Final = 1024 * 1024
+WINDOW: Final = 4_096
+WINDOW_BYTES: Final = 16 * 1024 * 1024
+
+
+class EventLog(Protocol):
+    """The log as the feed reads it. Raises: Unavailable."""
+
+    async def page(self, patterns: Sequence[str], after: int, limit: int, max_bytes: int) -> Page:
+        """The first messages after a sequence."""
+        ...
+
+    async def newest(self) -> int:
+        """The last sequence of the log, whatever stands there."""
+        ...
+
+    def follow(self, after: int, patterns: Sequence[str]) -> AsyncIterator[Sequence[Recorded]]:
+        """Messages after a sequence as they come, without an end."""
+        ...
+
+
+class Feed:
+    """All that may be followed. `window` is None until the end of the log has been found."""
+
+    def __init__(self, log: EventLog, *, heartbeat_s: float, window: int = WINDOW, page: int = PAGE) -> None:
+        self.log = log
+        self.window: Window | None = None
+        self._heartbeat_s = heartbeat_s
+        self._window_limit = window
+        self._page_limit = page
+
+    async def run(self) -> None:
+        """Keep the window up to date; started again after an error it goes on where it was."""
+        if self.window is None:
+            newest = await self.log.newest()
+            self.window = Window(newest, limit=self._window_limit, limit_bytes=WINDOW_BYTES)
+        async for batch in self.log.follow(self.window.newest, ANALYST_SUBJECTS):
+            self.window.add([(message.sequence, message.subject, message.data) for message in batch])
+
+    async def chunks(self, window: Window, question: Question) -> AsyncGenerator[bytes, None]:
+        """What to send a client, without an end; a heartbeat where there is nothing to tell.
+
+        Raises: Unavailable: history cannot be read now.
+        """
+        at = window.newest if question.after is None else question.after
+        wants = question.wants
+        now = asyncio.get_running_loop().time
+        spoke = now()
+        while True:
+            if at < window.floor:
+                floor = window.floor  # before the page is read: it may rise while we wait
+                page = await self.log.page(question.patterns, at, self._page_limit, PAGE_BYTES)
+                found = [frame(each.sequence, each.subject, each.data) for each in page.messages]
+                last = page.messages[-1].sequence if page.messages else at
+                at = last if page.more else max(last, floor)
+            else:
+                batch = window.after(at, self._page_limit)
+                if not batch:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout_at(spoke + self._heartbeat_s):
+                            await window.beyond(at)
+                            continue
+                found = [event.wire for event in batch if wants(event.subject)]
+                at = batch[-1].sequence if batch else at
+            if found or now() >= spoke + self._heartbeat_s:
+                yield b"".join(found) or HEARTBEAT
+                spoke = now()

@@ -1,0 +1,116 @@
+"""What a client of `/events` asks for, and what one event looks like on its wire.
+
+The id of an event is its sequence in the log: it is the same on every gateway and for ever, so whoever says which one
+it saw last can go on anywhere, at any time, and misses and repeats nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qs
+from uuid import UUID
+
+from contracts.topology import ANALYST_SUBJECTS
+from contracts.v1 import EVENTS, PREFIX
+
+SHOWN: Final[tuple[str, ...]] = tuple(
+    event.SUBJECT
+    for event in EVENTS
+    if any(f"{event.SUBJECT}.".startswith(subject.removesuffix(">")) for subject in ANALYST_SUBJECTS)
+)
+"""What anybody may follow: all facts about claims, and results. The same as the broker's account for analysts."""
+
+HELLO: Final = b"retry: 1000\n: the id of each event is its sequence in the log\n\n"
+HEARTBEAT: Final = b": all is well\n\n"
+MAX_SEQUENCE: Final = 2**63 - 1
+
+
+class BadQuestion(ValueError):
+    """The request cannot be understood; the message is for whoever sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`after`: the last event that is known already, None for only what happens from now on.
+
+    `types` are subjects without key; empty means all. `investigation` is a key.
+    """
+
+    after: int | None = None
+    types: tuple[str, ...] = ()
+    investigation: str | None = None
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Subjects of the log that hold what is asked for; they do not overlap."""
+        if not self.types and self.investigation is None:
+            return ANALYST_SUBJECTS
+        return tuple(f"{subject}.{self.investigation or '*'}" for subject in self.types or SHOWN)
+
+    @property
+    def wants(self) -> Callable[[str], bool]:
+        """Whether a shown subject is asked for."""
+        types, key = frozenset(self.types or SHOWN), self.investigation
+
+        def wanted(subject: str) -> bool:
+            name, _, of = subject.rpartition(".")
+            return name in types and (key is None or key == of)
+
+        return wanted
+
+
+def read_question(query: bytes, last_event_id: str) -> Question:
+    """Read query string and header; the header wins, because a browser that reconnects repeats its first address.
+
+    Raises: BadQuestion.
+    """
+    try:
+        asked = parse_qs(query.decode(), max_num_fields=32, keep_blank_values=True)
+    except ValueError:
+        raise BadQuestion("The query cannot be read.") from None
+    unknown = sorted(asked.keys() - {"after", "type", "investigation"})
+    if unknown:
+        raise BadQuestion("The parameters are `after`, `type` and `investigation`.")
+    after = last_event_id or _single(asked, "after")
+    return Question(
+        after=None if after is None else _sequence(after),
+        types=_types([name for text in asked.get("type", ()) for name in text.split(",")]),
+        investigation=_key(_single(asked, "investigation")),
+    )
+
+
+def frame(sequence: int, subject: str, data: bytes) -> bytes:
+    """One event on the wire. `data` is the stored message, compact JSON, which has no line breaks."""
+    name = subject.rpartition(".")[0]
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (sequence, name.encode(), data)
+
+
+def _single(asked: dict[str, list[str]], name: str) -> str | None:
+    values = asked.get(name, [])
+    if len(values) > 1:
+        raise BadQuestion(f"`{name}` can be given once.")
+    return values[0] if values else None
+
+
+def _sequence(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_SEQUENCE):
+        raise BadQuestion("`after` and Last-Event-ID are the id of an event: a whole number, 0 for the very beginning.")
+    return int(text)
+
+
+def _types(names: Sequence[str]) -> tuple[str, ...]:
+    chosen = {name if name.startswith(PREFIX) else f"{PREFIX}{name}" for name in names}
+    if not chosen <= set(SHOWN):
+        raise BadQuestion(f"`type` is one or more of {', '.join(name.removeprefix(PREFIX) for name in SHOWN)}.")
+    return tuple(name for name in SHOWN if name in chosen)
+
+
+def _key(text: str | None) -> str | None:
+    if text is None:
+        return None
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise BadQuestion("`investigation` is an id.") from None
