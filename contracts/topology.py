@@ -15,6 +15,7 @@ from contracts.v1 import (
     CanonicalUnavailable,
     ClaimProposed,
     Event,
+    InvestigationCompleted,
     InvestigationRequested,
     ObservationReceived,
 )
@@ -24,11 +25,12 @@ DAY_S: Final = 86_400
 
 @dataclass(frozen=True)
 class Stream:
-    """One log. `max_age_s` 0 keeps everything for ever."""
+    """One log. `max_age_s` 0 keeps everything for ever; of a stream of `work` each message goes once it is handled."""
 
     name: str
     subjects: tuple[str, ...]
     max_age_s: int = 0
+    work: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,16 @@ class Consumer:
         """The subjects it takes."""
         return f"{self.event.SUBJECT}.*"
 
+    @property
+    def again(self) -> str:
+        """Where facts are put that this consumer alone shall have once more."""
+        return f"errata.again.{self.name}"
+
+    @property
+    def dead(self) -> str:
+        """Where its dead letters lie."""
+        return f"errata.dead.{self.name}"
+
 
 @dataclass(frozen=True)
 class Bucket:
@@ -72,12 +84,19 @@ ERRATA: Final = Stream(
     "ERRATA",
     tuple(
         f"{PREFIX}{aggregate}.>"
-        for aggregate in ("observation", "canonical", "version", "integrity", "investigation", "claim")
+        for aggregate in ("observation", "canonical", "version", "integrity", "investigation", "claim", "erasure")
     ),
 )
 VIEWS: Final = Stream("VIEWS", (f"{PREFIX}post.>",), max_age_s=400 * DAY_S)
 DEAD: Final = Stream("ERRATA_DEAD", ("errata.dead.>",))
-STREAMS: Final = (ERRATA, VIEWS, DEAD)
+AGAIN: Final = Stream("ERRATA_AGAIN", ("errata.again.>",), work=True)
+STREAMS: Final = (ERRATA, VIEWS, DEAD, AGAIN)
+
+STORED: Final = "stored"
+"""What the stream of facts has stored it publishes again under `stored.<subject>`, with its sequence in a header."""
+
+ANALYST_SUBJECTS: Final = (f"{PREFIX}claim.>", f"{InvestigationCompleted.SUBJECT}.>")
+"""What analysts may follow, on the broker and as server-sent events; the two do not overlap."""
 
 USER_KEYS: Final = Bucket("user-keys", ttl_s=30 * 60)
 MARKS: Final = Bucket("marks")

@@ -126,6 +126,21 @@ class Blobs:
         texts = await asyncio.gather(*(self.get_text(ref) for ref in wanted.values()))
         return dict(zip(wanted, texts, strict=True))
 
+    async def names(self) -> list[str]:
+        """The hash of every object."""
+        return await self._run(
+            lambda: [
+                str(found.object_name).rpartition("/")[2]
+                for found in self._client.list_objects(self._bucket, prefix="sha256/", recursive=True)
+            ]
+        )
+
+    async def remove(self, sha256: str) -> None:
+        """Remove an object for good; one that is not there is no error."""
+        await self._run(self._client.remove_object, self._bucket, f"sha256/{sha256}")
+        data = self._cache.pop(sha256, None)
+        self._cached_bytes -= len(data or b"")
+
     def close(self) -> None:
         """Let go of the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -20,6 +20,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
 
+from contracts.cloudevents import cloud_headers
 from contracts.topology import Stream, stream_of
 from contracts.v1 import Envelope, Event, OnceEvent, decode, encode
 from kit.clock import Clock, SystemClock
@@ -102,15 +103,18 @@ class Bus:
         stream = self._streams.get(type(event))
         if stream is None:
             stream = self._streams[type(event)] = stream_of(type(event))
-        headers = {"Nats-Msg-Id": str(event_id), "Nats-Expected-Stream": stream.name}
+        moment, name, subject = self.clock.now(), str(event_id), event.subject()
+        headers = cloud_headers(event, subject, name, moment)
+        headers["Nats-Msg-Id"] = name
+        headers["Nats-Expected-Stream"] = stream.name
         if isinstance(event, OnceEvent):
             headers["Nats-Expected-Last-Subject-Sequence"] = str(event.follows)
         if reply_to is not None:
             headers[REPLY_TO] = reply_to
         envelope = Envelope.model_construct(  # the parts are valid already
-            id=event_id, occurred_at=self.clock.now(), correlation=correlation, cause=cause, event=event
+            id=event_id, occurred_at=moment, correlation=correlation, cause=cause, event=event
         )
-        return Outgoing(event.subject(), encode(envelope), headers)
+        return Outgoing(subject, encode(envelope), headers)
 
     async def send(self, outgoing: Outgoing) -> asyncio.Future[Msg]:
         """Put a fact on the wire and return the future of its receipt; see `receipt`."""

@@ -11,9 +11,9 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import nats.errors
 import structlog
@@ -21,11 +21,14 @@ from faststream import AckPolicy
 from faststream.nats import JStream, NatsMessage, PullSub
 from nats.aio.msg import Msg
 
-from contracts.topology import DEAD, Consumer, stream_of
+from contracts.topology import AGAIN, DEAD, Consumer, stream_of
 from contracts.v1 import Envelope, Event, OnceEvent, Undecodable, decode
 from kit.bus import REPLY_TO, AlreadyThere, Bus, BusError, Outgoing
+from kit.circuit import Circuit, StopLimit, stop
+from kit.dead import DeadLetter, Origin, origin_of
 from kit.errors import Reject, Retry
 from kit.telemetry import Telemetry
+from kit.tracing import Spans
 
 FETCH_TIMEOUT_S = 5.0
 STALE_RETRY_S = 0.5
@@ -42,40 +45,28 @@ GivenUp = Callable[[Any, str], AsyncIterator[Event]]
 """Takes a fact that can never be handled and the reason; yields what the rest of the system must know about it."""
 
 
-@dataclass(frozen=True)
-class DeadLetter:
-    """What is kept of a message that nobody can handle; the message itself stays in its stream."""
-
-    consumer: str
-    reason: str
-    stream: str
-    sequence: int
-    subject: str
-    attempt: int
-
-    def headers(self, message_id: str) -> dict[str, str]:
-        """As message headers; the body is the original message's."""
-        return {
-            "Nats-Msg-Id": message_id,
-            "Errata-Consumer": self.consumer,
-            "Errata-Reason": " ".join(self.reason.split())[:500],
-            "Errata-Stream": self.stream,
-            "Errata-Sequence": str(self.sequence),
-            "Errata-Subject": self.subject,
-            "Errata-Attempt": str(self.attempt),
-        }
-
-
 class Delivery:
     """Feeds messages to handlers and their facts to the log.
 
-    `ack_wait_s` replaces the consumers' own; it must be what the topology was applied with.
+    `ack_wait_s` replaces the consumers' own; it must be what the topology was applied with. `limit` is when a consumer
+    that gives up too much pauses.
     """
 
-    def __init__(self, bus: Bus, telemetry: Telemetry, *, ack_wait_s: float | None = None) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        telemetry: Telemetry,
+        *,
+        ack_wait_s: float | None = None,
+        limit: StopLimit | None = None,
+        spans: Spans | None = None,
+    ) -> None:
         self._bus = bus
         self._telemetry = telemetry
         self._ack_wait_s = ack_wait_s
+        self._limit = limit or StopLimit()
+        self._spans = spans
+        self._circuits: dict[str, Circuit] = {}
 
     def subscribe(
         self, consumer: Consumer, handler: Handler, *, slots: int | None = None, given_up: GivenUp | None = None
@@ -83,7 +74,9 @@ class Delivery:
         """Handle a consumer's messages, `slots` at a time; call before `start`.
 
         `given_up` is told of each message that becomes a dead letter, so that nobody waits for its outcome for ever.
+        What an operator delivers again to this consumer alone is handled beside its facts, one at a time.
         """
+        self._circuits[consumer.name] = Circuit(self._limit)
 
         async def on(message: NatsMessage) -> None:
             await self._deliver(consumer, handler, given_up, message.raw_message)
@@ -99,6 +92,15 @@ class Delivery:
                 pull_sub=PullSub(batch_size=1, timeout=FETCH_TIMEOUT_S),
                 include_in_schema=slot == 0,
             )(on)
+        self._bus.broker.subscriber(
+            consumer.again,
+            stream=JStream(AGAIN.name, declare=False),
+            durable=consumer.name,
+            ack_policy=AckPolicy.MANUAL,
+            decoder=_pass_through,
+            pull_sub=PullSub(batch_size=1, timeout=FETCH_TIMEOUT_S),
+            include_in_schema=False,
+        )(on)
 
     async def start(self) -> None:
         """Begin to take messages."""
@@ -109,19 +111,21 @@ class Delivery:
         await asyncio.gather(*(subscriber.stop() for subscriber in self._bus.broker.subscribers))
 
     async def _deliver(self, consumer: Consumer, handler: Handler, given_up: GivenUp | None, message: Msg) -> None:
-        metadata = message.metadata
-        attempt = metadata.num_delivered
-        sequence = metadata.sequence.stream
+        attempt = message.metadata.num_delivered
+        origin = origin_of(message)
         reply_to = (message.headers or {}).get(REPLY_TO)
         began = time.perf_counter()
         outcome = "ok"
-        said = {"consumer": consumer.name, "sequence": sequence, "attempt": attempt}
+        correlation: UUID | None = None
+        last: tuple[Outgoing, int] | None = None
+        said = {"consumer": consumer.name, "sequence": origin.sequence, "attempt": attempt}
         lease = _Lease(self._bus, message, self._ack_wait_s or consumer.ack_wait_s)
         try:
             if attempt > consumer.attempts:
                 raise Reject(f"gave up after {consumer.attempts} attempts")
-            envelope = decode(message.subject, message.data)
-            said["correlation"] = str(envelope.correlation)
+            envelope = decode(origin.subject, message.data)
+            correlation = envelope.correlation
+            said["correlation"] = str(correlation)
             async with lease.held():
                 last = await self._run(handler, envelope, attempt, reply_to)
                 if consumer.answers and reply_to is not None and last is not None:
@@ -133,7 +137,8 @@ class Delivery:
         except (Reject, Undecodable) as error:
             outcome = "dead"
             log.warning("message rejected", reason=str(error), **said)
-            await self._bury(consumer, given_up, message, str(error), attempt, reply_to)
+            bug = isinstance(error, Undecodable) or attempt > consumer.attempts
+            await self._bury(consumer, given_up, message, origin, str(error), attempt, reply_to, bug=bug)
         except Retry as error:
             outcome = "retry"
             log.info("will retry", reason=error.reason, after_s=error.after_s, **said)
@@ -151,14 +156,23 @@ class Delivery:
             log.exception("handler failed", error=type(error).__name__, retry_after_s=delay_s, **said)
             if attempt >= consumer.attempts:
                 reason = f"{type(error).__name__}: {error}"
-                await self._bury(consumer, given_up, message, reason, attempt, reply_to)
+                await self._bury(consumer, given_up, message, origin, reason, attempt, reply_to, bug=True)
             else:
                 await _nak(message, delay_s)
         finally:
             lease.let_go()
-            self._telemetry.handled(consumer.name, outcome, time.perf_counter() - began)
+            seconds = time.perf_counter() - began
+            self._telemetry.handled(consumer.name, outcome, seconds)
+            if self._spans is not None and correlation is not None:
+                now = self._bus.clock.now()
+                self._spans.record(
+                    consumer.name, correlation, now, seconds, outcome, sequence=origin.sequence, attempt=attempt
+                )
         if outcome == "ok":
-            log.info("handled", ms=round((time.perf_counter() - began) * 1e3, 2), **said)
+            self._circuits[consumer.name].done(time.monotonic())
+            # What was another's to do, or done before, is of interest to nobody.
+            tell = log.debug if last is None else log.info
+            tell("handled", ms=round((time.perf_counter() - began) * 1e3, 2), **said)
 
     async def _run(
         self, handler: Handler, envelope: Envelope, attempt: int, reply_to: str | None
@@ -191,17 +205,20 @@ class Delivery:
         consumer: Consumer,
         given_up: GivenUp | None,
         message: Msg,
+        origin: Origin,
         reason: str,
         attempt: int,
         reply_to: str | None,
+        *,
+        bug: bool,
     ) -> None:
         metadata = message.metadata
-        letter = DeadLetter(consumer.name, reason, metadata.stream, metadata.sequence.stream, message.subject, attempt)
+        letter = DeadLetter(consumer.name, reason, origin.stream, origin.sequence, origin.subject, attempt)
         message_id = f"{consumer.name}:{metadata.stream}:{metadata.sequence.stream}"
-        outgoing = Outgoing(f"errata.dead.{consumer.name}", message.data, letter.headers(message_id))
+        outgoing = Outgoing(consumer.dead, message.data, letter.headers(message_id))
         try:
             if given_up is not None:
-                await self._tell(given_up, message, reason)
+                await self._tell(given_up, message, origin, reason)
             await self._bus.receipt(await self._bus.send(outgoing))
         except (BusError, Retry) as error:
             log.error("dead letter not stored, keeping the message", stream=DEAD.name, error=str(error))
@@ -210,10 +227,12 @@ class Delivery:
         if reply_to is not None:
             await self._bus.refuse(reply_to, reason)
         await message.term()
+        if bug and self._circuits[consumer.name].given_up(time.monotonic()):
+            await stop(self._bus, consumer, self._limit)
 
-    async def _tell(self, given_up: GivenUp, message: Msg, reason: str) -> None:
+    async def _tell(self, given_up: GivenUp, message: Msg, origin: Origin, reason: str) -> None:
         try:
-            envelope = decode(message.subject, message.data)
+            envelope = decode(origin.subject, message.data)
         except Undecodable:
             return
         async for event in given_up(envelope.event, reason):

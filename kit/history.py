@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import dataclass
 
 import nats.errors
-from nats.aio.msg import Msg
 
 from contracts.topology import ERRATA
 from contracts.v1 import PREFIX, Envelope, Undecodable, decode
 from kit.bus import Bus
 from kit.errors import Reject, Retry
 from kit.inbox import NoReply
+from kit.ordered import Recorded
+from kit.pages import direct_get
 
 BATCH = 512
 TIMEOUT_S = 5.0
@@ -36,8 +36,9 @@ async def history(bus: Bus, key: str) -> list[Past]:
     found: list[Past] = []
     start = 1
     while True:
-        messages, pending = await _direct_get(bus, {"batch": BATCH, "seq": start, "next_by_subj": pattern})
-        found.extend(messages)
+        question: dict[str, object] = {"batch": BATCH, "seq": start, "next_by_subj": pattern}
+        messages, pending = await direct_get(bus, ERRATA.name, question)
+        found.extend(_past(message) for message in messages)
         if not pending or not messages:
             return found
         start = found[-1].sequence + 1
@@ -76,34 +77,8 @@ async def _last(bus: Bus, subject: str) -> Past | None:
         raise Reject(f"the newest fact on {subject} cannot be read: {error}") from error
 
 
-async def _direct_get(bus: Bus, request: dict[str, object]) -> tuple[list[Past], int]:
-    done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    found: list[Past] = []
-
-    def take(message: Msg) -> None:
-        headers = message.headers or {}
-        status = headers.get("Status")
-        if done.done():
-            return
-        if status is None:
-            try:
-                found.append(Past(int(headers["Nats-Sequence"]), decode(headers["Nats-Subject"], message.data)))
-            except Undecodable as error:
-                done.set_exception(Reject(f"the history cannot be read: {error}"))
-        elif status == "204":
-            done.set_result(int(headers.get("Nats-Num-Pending", 0)))
-        elif status == "404":
-            done.set_result(0)
-        else:
-            done.set_exception(Retry(1.0, f"the log answered {status} {headers.get('Description', '')}"))
-
-    inbox = bus.inbox.collect(take)
+def _past(message: Recorded) -> Past:
     try:
-        await bus.client.publish(f"$JS.API.DIRECT.GET.{ERRATA.name}", json.dumps(request).encode(), reply=inbox)
-        async with asyncio.timeout(TIMEOUT_S):
-            pending = await done
-    except (TimeoutError, nats.errors.Error) as error:
-        raise Retry(1.0, f"the log could not be read: {error or 'timeout'}") from error
-    finally:
-        bus.inbox.forget(inbox)
-    return sorted(found, key=lambda past: past.sequence), pending
+        return Past(message.sequence, decode(message.subject, message.data))
+    except Undecodable as error:
+        raise Reject(f"the history cannot be read: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import nats.errors
 import nats.js.errors
@@ -12,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from contracts.topology import CONSUMERS, stream_of
 from kit.bus import Bus
+from kit.flow import Flow, look
 from kit.host import Host
 from kit.telemetry import Telemetry
 
@@ -38,7 +39,7 @@ def operations(host: Host) -> Starlette:
 
 
 class Lag:
-    """Keeps the lag gauge current."""
+    """Keeps the gauges of streams and consumers current."""
 
     def __init__(self, bus: Bus, telemetry: Telemetry) -> None:
         self._bus = bus
@@ -47,10 +48,16 @@ class Lag:
     async def run(self) -> None:
         """Ask the broker every so often."""
         while True:
-            for consumer in CONSUMERS:
-                try:
-                    info = await self._bus.jetstream.consumer_info(stream_of(consumer.event).name, consumer.name)
-                except (nats.errors.Error, nats.js.errors.Error, TimeoutError):
-                    continue
-                self._telemetry.lag.labels(consumer.name).set((info.num_pending or 0) + (info.num_ack_pending or 0))
+            with suppress(nats.errors.Error, nats.js.errors.Error, TimeoutError):
+                self._set(await look(self._bus))
             await asyncio.sleep(LAG_EVERY_S)
+
+    def _set(self, flow: Flow) -> None:
+        told = self._telemetry
+        for stream in flow.streams:
+            told.last.labels(stream.name).set(stream.last)
+        for consumer in flow.consumers:
+            told.lag.labels(consumer.name).set(consumer.waiting + consumer.in_hand + consumer.again)
+            told.oldest.labels(consumer.name).set(consumer.oldest_s or 0)
+            told.paused.labels(consumer.name).set(consumer.paused)
+            told.dead.labels(consumer.name).set(consumer.dead)

@@ -42,6 +42,10 @@ class Infrastructure(BaseSettings):
     encryption_keys: SecretStr | None = None
     model: ModelOrAuto = "auto"
     demo_pace_s: float = Field(default=0.0, ge=0)
+    stop_letters: int = Field(default=20, ge=0, description="dead letters after which a consumer pauses; 0: never")
+    stop_within_s: float = Field(default=300.0, gt=0)
+    stop_pause_s: float = Field(default=900.0, ge=1)
+    ops_host: str = "127.0.0.1"
     ops_port: int | None = Field(default=None, ge=0, le=65_535)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 

@@ -34,6 +34,25 @@ class Telemetry:
         self.lag = Gauge(
             "openerrata_consumer_lag", "Messages waiting for a consumer", ("consumer",), registry=self.registry
         )
+        self.oldest = Gauge(
+            "openerrata_consumer_oldest_seconds",
+            "Age of the oldest message a consumer has not acknowledged",
+            ("consumer",),
+            registry=self.registry,
+        )
+        self.paused = Gauge(
+            "openerrata_consumer_paused",
+            "1 while a consumer gets nothing because it gave up too much",
+            ("consumer",),
+            registry=self.registry,
+        )
+        self.dead = Gauge(
+            "openerrata_dead_letters",
+            "Dead letters that lie and wait for a decision",
+            ("consumer",),
+            registry=self.registry,
+        )
+        self.last = Gauge("openerrata_stream_last", "Last sequence of a stream", ("stream",), registry=self.registry)
 
     def handled(self, consumer: str, outcome: str, seconds: float) -> None:
         """Count one delivery."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 import nats.errors
@@ -14,13 +14,26 @@ from nats.js.api import (
     DeliverPolicy,
     DiscardPolicy,
     KeyValueConfig,
+    RePublish,
     RetentionPolicy,
     StorageType,
     StoreCompression,
     StreamConfig,
 )
 
-from contracts.topology import BUCKETS, CONSUMERS, ERRATA, STREAMS, Bucket, Consumer, Stream, stream_of
+from contracts.topology import (
+    AGAIN,
+    BUCKETS,
+    CONSUMERS,
+    ERRATA,
+    STORED,
+    STREAMS,
+    Bucket,
+    Consumer,
+    Stream,
+    stream_of,
+)
+from contracts.v1 import PREFIX
 from kit.bus import Bus
 
 DUPLICATE_WINDOW_S = 120
@@ -45,31 +58,35 @@ class Difference:
 
 
 def stream_config(stream: Stream, replicas: int) -> StreamConfig:
-    """How a stream is declared: on disk, never silently shortened, readable by subject."""
+    """How a stream is declared: on disk, never silently shortened, readable by subject.
+
+    Single messages may be deleted, because a post must be forgotten when the law says so; whatever else is missing from
+    a stream of facts is found by `openerrata ledger verify`.
+    """
     return StreamConfig(
         name=stream.name,
         subjects=list(stream.subjects),
-        retention=RetentionPolicy.LIMITS,
+        retention=RetentionPolicy.WORK_QUEUE if stream.work else RetentionPolicy.LIMITS,
         storage=StorageType.FILE,
         discard=DiscardPolicy.NEW,
         max_age=stream.max_age_s or None,
         num_replicas=replicas,
         duplicate_window=DUPLICATE_WINDOW_S,
         allow_direct=True,
-        deny_delete=stream is ERRATA,
         compression=StoreCompression.S2,
+        republish=RePublish(src=f"{PREFIX}>", dest=f"{STORED}.{PREFIX}>") if stream is ERRATA else None,
     )
 
 
-def consumer_config(consumer: Consumer, ack_wait_s: float | None = None) -> ConsumerConfig:
+def consumer_config(consumer: Consumer, ack_wait_s: float | None = None, *, again: bool = False) -> ConsumerConfig:
     """How a consumer is declared: unlimited deliveries, because the server would give up silently.
 
-    `ack_wait_s` replaces the consumer's own.
+    `ack_wait_s` replaces the consumer's own. `again`: its twin, for what it alone shall have once more.
     """
     return ConsumerConfig(
         name=consumer.name,
         durable_name=consumer.name,
-        filter_subject=consumer.filter,
+        filter_subject=consumer.again if again else consumer.filter,
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=ack_wait_s or consumer.ack_wait_s,
         max_deliver=-1,
@@ -86,9 +103,9 @@ async def apply(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = None)
     for stream in STREAMS:
         if f"stream {stream.name}" in names:
             await _put_stream(js, stream_config(stream, replicas))
-    for consumer in CONSUMERS:
-        if f"consumer {consumer.name}" in names:
-            await js.add_consumer(stream_of(consumer.event).name, consumer_config(consumer, ack_wait_s))
+    for consumer, stream, again in _consumers():
+        if _thing(consumer, again) in names:
+            await js.add_consumer(stream.name, consumer_config(consumer, ack_wait_s, again=again))
     for bucket in BUCKETS:
         if f"bucket {bucket.name}" in names:
             await _put_bucket(js, bucket, replicas)
@@ -105,21 +122,21 @@ async def differences(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None =
         except nats.js.errors.NotFoundError:
             yield Difference(f"stream {stream.name}", ", ".join(stream.subjects), "missing")
             continue
-        for field in ("subjects", "max_age", "num_replicas", "duplicate_window", "allow_direct"):
+        for field in ("subjects", "max_age", "num_replicas", "duplicate_window", "allow_direct", "republish"):
             want, have = getattr(wanted, field) or 0, getattr(found, field) or 0
             if want != have:
                 yield Difference(f"stream {stream.name}", f"{field}={want}", f"{field}={have}")
-    for consumer in CONSUMERS:
-        target = consumer_config(consumer, ack_wait_s)
+    for consumer, stream, again in _consumers():
+        target = consumer_config(consumer, ack_wait_s, again=again)
         try:
-            config = (await js.consumer_info(stream_of(consumer.event).name, consumer.name)).config
+            config = (await js.consumer_info(stream.name, consumer.name)).config
         except nats.js.errors.NotFoundError:
-            yield Difference(f"consumer {consumer.name}", consumer.filter, "missing")
+            yield Difference(_thing(consumer, again), target.filter_subject or "", "missing")
             continue
         for field in ("filter_subject", "ack_wait", "max_ack_pending"):
             if getattr(target, field) != getattr(config, field):
                 yield Difference(
-                    f"consumer {consumer.name}",
+                    _thing(consumer, again),
                     f"{field}={getattr(target, field)}",
                     f"{field}={getattr(config, field)}",
                 )
@@ -170,6 +187,17 @@ async def require_durable(bus: Bus, monitor_url: str | None) -> None:
             "the broker acknowledges before it has written to disk: set `jetstream { sync_interval: always }`, "
             "use three replicas, or pass --unsafe-broker"
         )
+
+
+def _consumers() -> Iterator[tuple[Consumer, Stream, bool]]:
+    """Each durable: the consumers on their facts, and their twins on what is delivered again."""
+    for consumer in CONSUMERS:
+        yield consumer, stream_of(consumer.event), False
+        yield consumer, AGAIN, True
+
+
+def _thing(consumer: Consumer, again: bool) -> str:
+    return f"consumer {consumer.name}" + (f" on {AGAIN.name}" if again else "")
 
 
 async def _syncs_always(monitor_url: str) -> bool:

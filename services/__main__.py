@@ -15,8 +15,16 @@ COMMANDS = {
     "select": "Take the next posts now, or show what would be taken and why.",
     "budget": "Today's runs and money.",
     "investigation": "Tell, replay, retry or cancel one investigation.",
+    "tail": "Follow facts as they happen.",
+    "export": "Write the public record as files.",
     "projector": "Rebuild the read model from the log.",
     "ledger": "Verify the chain of facts.",
+    "streams": "Show lag, rates and the oldest fact that waits.",
+    "dead": "List, show, requeue or drop dead letters; resume a paused consumer.",
+    "replay": "Deliver facts to one consumer again, or compare a shadow read model.",
+    "post": "Forget a post: the right to erasure.",
+    "backup": "Save streams, ledger and blobs into a folder.",
+    "restore": "Bring a backup back on empty servers.",
 }
 
 

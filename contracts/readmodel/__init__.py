@@ -9,6 +9,7 @@ fact states. Hot reads and what serves each of them:
   read with an array of version ids
 - what to investigate next: `candidate` by its indexes; what a day has cost: `investigation_round` and `expense` by
   their moments
+- any of the public record: `search_document` by its index over everything a query may name
 - whom to believe: `corroboration_credit` by investigation, `verification_failure` by version
 """
 
@@ -44,7 +45,16 @@ from contracts.readmodel.investigations import (
     source,
 )
 from contracts.readmodel.ledger import fact, instance_api_key, parked, position
-from contracts.readmodel.posts import author, candidate, integrity_anomaly, post, post_prior, post_view_credit
+from contracts.readmodel.posts import (
+    author,
+    candidate,
+    forgotten,
+    integrity_anomaly,
+    post,
+    post_prior,
+    post_view_credit,
+)
+from contracts.readmodel.search import search_bucket, search_document, version_heading
 from contracts.readmodel.spending import STAGE, expense, investigation_round
 from contracts.readmodel.versions import (
     content_blob,
@@ -81,6 +91,7 @@ __all__ = [
     "error",
     "expense",
     "fact",
+    "forgotten",
     "html_blob",
     "image_blob",
     "image_occurrence",
@@ -106,6 +117,8 @@ __all__ = [
     "reasoning_summary",
     "requested_tool",
     "review",
+    "search_bucket",
+    "search_document",
     "source",
     "source_check",
     "substack_version_meta",
@@ -113,6 +126,7 @@ __all__ = [
     "tool_call",
     "usage",
     "verification_failure",
+    "version_heading",
     "version_reporter",
     "wikipedia_version_meta",
     "x_version_meta",

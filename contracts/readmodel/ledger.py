@@ -23,6 +23,12 @@ fact: Final = Table(
     Column("previous_hash", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),
     at("stored_at"),
+    Column(
+        "erased_by",
+        Uuid,
+        nullable=True,
+        comment="The event of the erasure that took the body; hash and place stay, so the chain can still be proved",
+    ),
     PrimaryKeyConstraint("stream", "sequence"),
     Index(None, "event_id"),
     comment="Every stored message as it was, in order. `event_id` NULL: it could not be decoded",

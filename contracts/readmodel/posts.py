@@ -23,6 +23,15 @@ author: Final = Table(
     at("created_at"),
     at("updated_at"),
     UniqueConstraint("platform", "platform_user_id"),
+    Index(None, "display_name", "id"),
+    Index(
+        "author_find_idx",
+        "display_name",
+        sql("search_grams(lower(display_name))"),
+        postgresql_using="gin",
+        postgresql_ops={"display_name": "gin_trgm_ops"},
+    ),
+    postgresql_with={"fillfactor": 60},
 )
 
 post: Final = Table(
@@ -100,6 +109,16 @@ post_prior: Final = Table(
     comment="The newest COMPLETE investigation of a post whose input was SERVER_VERIFIED",
 )
 
+forgotten: Final = Table(
+    "forgotten",
+    READMODEL,
+    key("post_id"),
+    uuid("erasure_id"),
+    text("reason"),
+    at("forgotten_at"),
+    comment="Posts that somebody had the right to have erased; nothing of them is shown again",
+)
+
 integrity_anomaly: Final = Table(
     "integrity_anomaly",
     READMODEL,
@@ -113,5 +132,6 @@ integrity_anomaly: Final = Table(
     at("detected_at"),
     PrimaryKeyConstraint("observation_id", "kind"),
     Index(None, "post_id"),
+    Index("integrity_anomaly_newest_idx", sql("detected_at DESC"), sql("observation_id DESC"), sql("kind DESC")),
     comment="What a reader sent and what the site says differ; it may precede its post, so it refers to none",
 )

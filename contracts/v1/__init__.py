@@ -8,6 +8,7 @@ from pydantic import ValidationError, create_model
 
 from contracts.v1.canonical import CanonicalFetched, CanonicalUnavailable
 from contracts.v1.claim import ClaimApproved, ClaimProposed, ClaimRejected, ClaimRetained, ClaimValidationFailed
+from contracts.v1.erasure import ErasureOrdered
 from contracts.v1.event import PREFIX, Envelope, Event, OnceEvent
 from contracts.v1.integrity import IntegrityAnomalyDetected
 from contracts.v1.investigation import (
@@ -42,6 +43,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ClaimApproved,
     ClaimRejected,
     ClaimValidationFailed,
+    ErasureOrdered,
 )
 
 _ENVELOPES: Final[dict[str, type[Envelope]]] = {
@@ -93,6 +95,7 @@ __all__ = [
     "ClaimRetained",
     "ClaimValidationFailed",
     "Envelope",
+    "ErasureOrdered",
     "Event",
     "IntegrityAnomalyDetected",
     "InvestigationCompleted",

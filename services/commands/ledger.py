@@ -44,13 +44,15 @@ async def _verify(found: Surroundings) -> Report:
 def _show(stream: StreamReport) -> None:
     mark = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
     waiting = f", {stream.waiting:,} not applied yet" if stream.waiting else ""
-    click.echo(f"{mark} {stream.stream:<8} {stream.facts:,} facts up to sequence {stream.last:,}{waiting}")
+    erased = f", {stream.erased:,} erased" if stream.erased else ""
+    click.echo(f"{mark} {stream.stream:<8} {stream.facts:,} facts up to sequence {stream.last:,}{erased}{waiting}")
     for first, last in stream.holes[:SHOWN]:
         click.echo(f"      hole: {first} to {last} are missing from the ledger")
     for problem, sequences in (
         ("altered in the ledger", stream.altered),
         ("different on the stream", stream.differing),
         ("gone from the stream", stream.lost),
+        ("erased, but still on the stream", stream.lingering),
     ):
         for sequence in sequences[:SHOWN]:
             click.echo(f"      {problem}: {sequence}")

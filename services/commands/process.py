@@ -16,6 +16,7 @@ import structlog
 from kit import topology
 from kit.blobs import Blobs
 from kit.bus import connect
+from kit.circuit import StopLimit
 from kit.clock import SystemClock
 from kit.database import is_current, migrate
 from kit.delivery import Delivery
@@ -28,6 +29,7 @@ from kit.ops import Lag, operations
 from kit.settings import Infrastructure, OpenAISettings, SettingsError, load
 from kit.surroundings import Surroundings
 from kit.telemetry import Telemetry
+from kit.tracing import spans
 from kit.vault import UserKeys
 
 SERVICES = ("verifier", "ingest", "selector", "investigator", "validator", "projector", "gateway")
@@ -67,9 +69,14 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
         if not plan.unsafe_broker:
             await topology.require_durable(bus, found.nats_monitor_url)
         telemetry = Telemetry()
+        told = spans(f"openerrata {' '.join(plan.services)}")
+        if told is not None:
+            stack.push_async_callback(asyncio.to_thread, told.close)
         host = Host(
             bus=bus,
-            delivery=Delivery(bus, telemetry, ack_wait_s=infrastructure.ack_wait_s),
+            delivery=Delivery(
+                bus, telemetry, ack_wait_s=infrastructure.ack_wait_s, limit=_stop_limit(infrastructure), spans=told
+            ),
             blobs=Blobs(found.blobs, patience_s=BLOB_PATIENCE_S),
             clock=SystemClock(),
             telemetry=telemetry,
@@ -83,7 +90,7 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
         for name in plan.services:
             await importlib.import_module(f"services.{name}.app").build(host)
         if infrastructure.ops_port is not None:
-            server = HttpServer(operations(host), bind("127.0.0.1", infrastructure.ops_port))
+            server = HttpServer(operations(host), bind(infrastructure.ops_host, infrastructure.ops_port))
             await server.start()
             stack.push_async_callback(server.stop)
             log.info("operations", url=server.url)
@@ -133,6 +140,14 @@ def listen_for_signals(stop: asyncio.Event) -> None:
 def chosen(names: Sequence[str]) -> tuple[str, ...]:
     """Service names in the order of the path; all of them if none is named."""
     return tuple(name for name in SERVICES if name in names) if names else SERVICES
+
+
+def _stop_limit(infrastructure: Infrastructure) -> StopLimit:
+    return StopLimit(
+        letters=infrastructure.stop_letters,
+        within_s=infrastructure.stop_within_s,
+        pause_s=infrastructure.stop_pause_s,
+    )
 
 
 async def _checks(host: Host) -> None:

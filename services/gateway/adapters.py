@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
 
 from pydantic import SecretStr
@@ -15,6 +16,8 @@ from kit.bus import AlreadyThere, Bus, BusError, Rejected
 from kit.errors import Reject, Retry
 from kit.history import latest
 from kit.models.base import KeyAccepted, Model
+from kit.ordered import OrderedLog, Recorded
+from kit.pages import Page, last_sequence, read_page
 from kit.positions import Positions
 from kit.vault import UserKeys
 from services.gateway.ports import Answered, KeyVerdict, RefusedForGood, Unavailable
@@ -72,6 +75,31 @@ class BusFacts:
         """Wait for the projector."""
         if not await self._positions.reached(ERRATA.name, sequence, self._catch_up_timeout_s):
             raise Unavailable(f"the read model has not reached {sequence}")
+
+
+class BusEvents:
+    """The log as it is shown to anybody who follows it."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def page(self, patterns: Sequence[str], after: int, limit: int, max_bytes: int) -> Page:
+        """The first messages after a sequence."""
+        try:
+            return await read_page(self._bus, ERRATA.name, patterns, after=after, limit=limit, max_bytes=max_bytes)
+        except Retry as error:
+            raise Unavailable(f"broker: {error}") from error
+
+    async def newest(self) -> int:
+        """The last sequence of the log."""
+        try:
+            return await last_sequence(self._bus, ERRATA.name)
+        except Retry as error:
+            raise Unavailable(f"broker: {error}") from error
+
+    def follow(self, after: int, patterns: Sequence[str]) -> AsyncIterator[Sequence[Recorded]]:
+        """Messages after a sequence as they come."""
+        return OrderedLog(self._bus, ERRATA.name, after + 1, subjects=patterns, linger_s=0).batches()
 
 
 class BlobTexts:

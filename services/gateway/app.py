@@ -12,19 +12,28 @@ from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.positions import Positions
 from kit.settings import load
-from services.gateway.adapters import BlobTexts, BusFacts, ModelProbe, SealedKeys, ServerVitals
+from services.gateway.adapters import BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys, ServerVitals
 from services.gateway.callers import Callers
 from services.gateway.domain import RetryRules
+from services.gateway.graphql.archive import Archive
+from services.gateway.graphql.execute import GraphQL
+from services.gateway.graphql.http import GraphQLEndpoint
 from services.gateway.investigate import Requests
 from services.gateway.keys import InstanceKeys, KeyChecks
 from services.gateway.metrics import Metrics
 from services.gateway.observe import Registration
 from services.gateway.ports import Clock, Facts, KeyProbe, KeyRegister, Reads, Texts, UserKeys, Vitals
-from services.gateway.procedures import procedures
+from services.gateway.procedures import procedures, public_procedures
 from services.gateway.reads import SqlKeyRegister, SqlReads
+from services.gateway.record import PublicRecord
 from services.gateway.rpc import Rpc
 from services.gateway.settings import GatewaySettings
+from services.gateway.site.pages import Pages
+from services.gateway.site.reads import Shelf
+from services.gateway.site.routes import Site
 from services.gateway.status import Statuses, Viewing
+from services.gateway.stream.endpoint import EventsEndpoint
+from services.gateway.stream.feed import EventLog, Feed
 from services.gateway.web import Gateway, Pulse, shell
 
 
@@ -33,7 +42,10 @@ class World:
     """Everything the gateway reaches, real or, in a test, not."""
 
     reads: Reads
+    archive: Archive
+    shelf: Shelf
     facts: Facts
+    events: EventLog
     texts: Texts
     user_keys: UserKeys
     key_probe: KeyProbe
@@ -54,26 +66,35 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
         remember=settings.remember_observations,
         remember_s=settings.remember_observations_s,
     )
-    table = procedures(
-        registration,
-        Viewing(world.reads, world.facts, clock, remember_bytes=settings.remember_results_bytes),
-        Statuses(world.reads),
-        Requests(
-            world.reads,
-            world.facts,
-            world.user_keys,
-            clock,
-            analysis=settings.analysis,
-            retries=RetryRules(timedelta(seconds=settings.retry_cooldown_s), settings.retries_per_day),
+    table = {
+        **procedures(
+            registration,
+            Viewing(world.reads, world.facts, clock, remember_bytes=settings.remember_results_bytes),
+            Statuses(world.reads),
+            Requests(
+                world.reads,
+                world.facts,
+                world.user_keys,
+                clock,
+                analysis=settings.analysis,
+                retries=RetryRules(timedelta(seconds=settings.retry_cooldown_s), settings.retries_per_day),
+            ),
+            KeyChecks(world.key_probe, clock, burst=settings.key_checks_burst, every_s=settings.key_checks_every_s),
         ),
-        KeyChecks(world.key_probe, clock, burst=settings.key_checks_burst, every_s=settings.key_checks_every_s),
-    )
+        **public_procedures(PublicRecord(world.archive)),
+    }
     keys = InstanceKeys(
         world.key_register, clock, fresh_s=settings.instance_keys_fresh_s, denied_s=settings.instance_keys_denied_s
     )
     callers = Callers(keys, trusted_proxies=settings.trusted_proxies, hmac_secret=settings.hmac_secret)
-    rpc = Rpc(table, callers, clock, Metrics(world.registry), body_timeout_s=settings.body_timeout_s)
-    return Gateway(rpc, shell(world.reads, Pulse(world.vitals, clock), world.exposition, table))
+    metrics = Metrics(world.registry)
+    rpc = Rpc(table, callers, clock, metrics, body_timeout_s=settings.body_timeout_s)
+    graphql = GraphQLEndpoint(GraphQL(world.archive), metrics, body_timeout_s=settings.body_timeout_s)
+    site = Site(Pages(world.shelf, clock), public_url=settings.public_url).router()
+    feed = Feed(world.events, heartbeat_s=settings.events_heartbeat_s)
+    events = EventsEndpoint(feed, world.registry, clients=settings.events_clients, stall_s=settings.events_stall_s)
+    pages = shell(world.reads, Pulse(world.vitals, clock), world.exposition, table, site)
+    return Gateway(rpc, graphql, events, feed, pages)
 
 
 async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServer:
@@ -96,7 +117,10 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
         settings,
         World(
             reads=reads,
+            archive=Archive(database),
+            shelf=Shelf(database),
             facts=facts,
+            events=BusEvents(host.bus),
             texts=BlobTexts(host.blobs),
             user_keys=SealedKeys(host.user_keys),
             key_probe=ModelProbe(host.model),
@@ -112,4 +136,6 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
     host.public_url = host.public_url or server.url
     host.check("gateway-http", server.problem)
     host.on_stop(server.stop)
+    host.on_stop(gateway.events.stop)  # first: the server waits for requests under way, and these have no end
+    host.keep_running("gateway-events", gateway.feed.run)
     return server

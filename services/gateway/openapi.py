@@ -8,6 +8,12 @@ from typing import Any, Final
 from services.gateway.procedures import Procedure
 
 _REF: Final = "#/components/schemas/{model}"
+_VERSION: Final = {
+    "name": "x-openerrata-extension-version",
+    "in": "header",
+    "required": True,
+    "schema": {"type": "string"},
+}
 _ERRORS: Final = {
     "400": "The request cannot be read, or asks for something that cannot be",
     "401": "No usable credentials",
@@ -24,7 +30,34 @@ def document(schema: dict[str, Any], table: Mapping[str, Procedure], prefix: str
         schema.setdefault("paths", {})[f"{prefix}{procedure.name}"] = {
             method.lower(): _operation(procedure, method, definitions) for method in sorted(procedure.methods)
         }
+    schema["paths"]["/events"] = {"get": _events()}
     return schema
+
+
+def _events() -> dict[str, Any]:
+    """`/events`, whose answer has no end; its messages are in the AsyncAPI document."""
+    text = {"schema": {"type": "string"}}
+    parameters = [
+        {"name": name, "in": "query", "schema": {"type": "string"}, "description": description}
+        for name, description in (
+            ("after", "The last event that is known; 0 is the very beginning, without it only new events come"),
+            ("type", "Only these, comma-separated, e.g. `claim.approved,investigation.completed`"),
+            ("investigation", "Only this investigation"),
+        )
+    ]
+    return {
+        "operationId": "events",
+        "tags": ["public"],
+        "summary": "Follow findings and results",
+        "description": "Server-sent events: `id` is the place in the log, `event` the subject without its key, `data` "
+        "the stored envelope. See /asyncapi.json.",
+        "parameters": [*parameters, {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}],
+        "responses": {
+            "200": {"description": "Events, without an end", "content": {"text/event-stream": text}},
+            "400": {"description": "A parameter cannot be understood, or the log never reached Last-Event-ID"},
+            "503": {"description": "Too many clients; try again after Retry-After"},
+        },
+    }
 
 
 def _operation(procedure: Procedure, method: str, definitions: dict[str, Any]) -> dict[str, Any]:
@@ -33,12 +66,10 @@ def _operation(procedure: Procedure, method: str, definitions: dict[str, Any]) -
     envelope = _object(result=_object(data=answer))
     operation: dict[str, Any] = {
         "operationId": f"{procedure.name}.{method.lower()}",
-        "tags": ["extension"],
+        "tags": ["extension" if procedure.versioned else "public"],
         "summary": procedure.name,
         "description": (procedure.handle.__doc__ or "").strip().partition("\n")[0],
-        "parameters": [
-            {"name": "x-openerrata-extension-version", "in": "header", "required": True, "schema": {"type": "string"}}
-        ],
+        "parameters": [_VERSION] if procedure.versioned else [],
         "responses": {
             "200": {"description": "The answer", "content": {"application/json": {"schema": envelope}}},
             **{status: {"description": text} for status, text in _ERRORS.items()},

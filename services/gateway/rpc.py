@@ -115,7 +115,8 @@ class Rpc:
             message = f"{method} is not supported by this {procedure.kind}"
             raise RpcFailure(RpcError("METHOD_NOT_SUPPORTED", message, path))
         version = header(headers, b"x-openerrata-extension-version")
-        _check_version(version, path)
+        if procedure.versioned:
+            _check_version(version, path)
         question = None
         if procedure.question is not None:
             try:

@@ -13,6 +13,7 @@ class GatewaySettings(BaseSettings):
 
     host: str = "127.0.0.1"
     port: int = Field(default=8787, ge=0, le=65_535)
+    public_url: str = Field(default="", pattern=r"^(https?://[^\s/]+/?)?$")
     trusted_proxies: int = Field(default=0, ge=0, le=10)
     hmac_secret: SecretStr = SecretStr("openerrata-attestation-v1")
     analysis: str = "FACT_CHECK"
@@ -28,3 +29,6 @@ class GatewaySettings(BaseSettings):
     retries_per_day: int = Field(default=3, ge=0, description="per version, within 24 hours")
     key_checks_burst: int = Field(default=5, ge=1)
     key_checks_every_s: float = Field(default=10.0, gt=0)
+    events_clients: int = Field(default=200, ge=0)
+    events_heartbeat_s: float = Field(default=15.0, gt=0)
+    events_stall_s: float = Field(default=20.0, gt=0)

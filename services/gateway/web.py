@@ -1,4 +1,4 @@
-"""All of the gateway that is not a procedure: health, readiness, metrics, the public JSON, its own documentation.
+"""All of the gateway that is not a procedure: health, readiness, metrics, the public JSON, documentation, pages.
 
 `/health` tells the truth: the extension's options page believes it, so it says "ok" only while readers can be served.
 """
@@ -6,24 +6,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from typing import Annotated, Any, Final
 
 from fastapi import FastAPI, Path, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import TypeAdapter
+from starlette.routing import Router
 
 from contracts.rpc.public import PublicResult
 from services.gateway.domain import MINIMUM_EXTENSION_VERSION, parse_id
+from services.gateway.graphql.http import PATH as GRAPHQL
+from services.gateway.graphql.http import GraphQLEndpoint
 from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond, with_cors
 from services.gateway.memory import Memory, SingleFlight
 from services.gateway.openapi import document
 from services.gateway.ports import Clock, Reads, Unavailable, Vitals
 from services.gateway.procedures import Procedure
 from services.gateway.rpc import PREFIX, Rpc
+from services.gateway.stream.endpoint import PATH as EVENTS
+from services.gateway.stream.endpoint import EventsEndpoint
+from services.gateway.stream.feed import Feed
 
 VITALS_TTL_S: Final = 1.0
 _PUBLIC: Final = TypeAdapter(PublicResult)
-_WELCOME: Final = "OpenErrata finds errors of fact in what people read and publishes them. See /docs and /health."
+_ASYNCAPI: Final = files("contracts") / "asyncapi.json"
 
 
 class Pulse:
@@ -46,10 +53,13 @@ class Pulse:
 
 
 class Gateway:
-    """The whole gateway as one ASGI application: procedures by hand, the rest by the shell."""
+    """The whole gateway as one ASGI application: procedures, GraphQL and events by hand, the rest by the shell."""
 
-    def __init__(self, rpc: Rpc, shell: FastAPI) -> None:
+    def __init__(self, rpc: Rpc, graphql: GraphQLEndpoint, events: EventsEndpoint, feed: Feed, shell: FastAPI) -> None:
         self._rpc = rpc
+        self._graphql = graphql
+        self.events = events
+        self.feed = feed
         self.shell = shell
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,18 +70,19 @@ class Gateway:
             await respond(send, Reply(204, headers=PREFLIGHT))
         elif scope["path"].startswith(PREFIX):
             await self._rpc(scope, receive, send)
+        elif scope["path"] == GRAPHQL:
+            await self._graphql(scope, receive, send)
+        elif scope["path"] == EVENTS:
+            await self.events(scope, receive, send)
         else:
             await self.shell(scope, receive, with_cors(send))
 
 
-def shell(reads: Reads, pulse: Pulse, exposition: Callable[[], bytes], table: Mapping[str, Procedure]) -> FastAPI:
-    """The documented routes."""
+def shell(
+    reads: Reads, pulse: Pulse, exposition: Callable[[], bytes], table: Mapping[str, Procedure], site: Router
+) -> FastAPI:
+    """The documented routes, and behind them the pages."""
     app = FastAPI(title="OpenErrata", version="1", redoc_url=None)
-
-    @app.get("/", tags=["service"])
-    async def welcome() -> dict[str, str]:
-        """What this is."""
-        return {"message": _WELCOME}
 
     @app.get("/health", tags=["service"])
     async def health() -> JSONResponse:
@@ -94,6 +105,12 @@ def shell(reads: Reads, pulse: Pulse, exposition: Callable[[], bytes], table: Ma
     async def metrics() -> Response:
         """Counters and times in Prometheus' text format."""
         return Response(exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @app.get("/asyncapi.json", tags=["service"])
+    async def asyncapi() -> Response:
+        """All events, as an AsyncAPI document; `/events` serves those that are public."""
+        headers = {"cache-control": "public, max-age=3600"}
+        return Response(_ASYNCAPI.read_bytes(), media_type="application/json", headers=headers)
 
     @app.get("/investigations/{investigation_id}.json", tags=["public"], response_model=PublicResult)
     async def investigation(investigation_id: Annotated[str, Path(max_length=64)]) -> Response:
@@ -120,5 +137,6 @@ def shell(reads: Reads, pulse: Pulse, exposition: Callable[[], bytes], table: Ma
             app.openapi_schema = document(generate(), table, PREFIX)
         return app.openapi_schema
 
+    app.mount("/", site)
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend the document
     return app

@@ -97,6 +97,17 @@ class Version:
 
 
 @dataclass(slots=True)
+class Heading:
+    """What stood above a version when it was first seen."""
+
+    post_version_id: UUID
+    url: str
+    title: str | None
+    author_id: UUID | None
+    author_name: str | None
+
+
+@dataclass(slots=True)
 class Seen:
     """Sightings of a version that is known already."""
 
@@ -229,6 +240,7 @@ class Changes:
     occurrence_sets: tuple[OccurrenceSet, ...]
     occurrences: tuple[Occurrence, ...]
     versions: tuple[Version, ...]
+    headings: tuple[Heading, ...]
     seen: tuple[Seen, ...]
     metas: dict[str, tuple[dict[str, Any], ...]]
     failures: tuple[Failure, ...]

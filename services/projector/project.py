@@ -19,6 +19,7 @@ from contracts.v1 import (
     ClaimRejected,
     ClaimRetained,
     ClaimValidationFailed,
+    ErasureOrdered,
     Event,
     IntegrityAnomalyDetected,
     InvestigationCompleted,
@@ -44,6 +45,7 @@ from services.projector.changes import (
     Changes,
     Content,
     Failure,
+    Heading,
     Occurrence,
     OccurrenceSet,
     Page,
@@ -60,6 +62,7 @@ from services.projector.facts import Fact
 IGNORED: Final[dict[type[Event], str]] = {
     ObservationReceived: "what a reader saw is shown only once it has become a version",
     CanonicalFetched: "the page comes again, as the server's HTML of the version made from it",
+    ErasureOrdered: "it removes rows instead of making some: see erase",
     PostViewed: "views have their own stream and their own fold: see views",
 }
 
@@ -88,6 +91,7 @@ class _Draft:
         self.sets: dict[str, OccurrenceSet] = {}
         self.occurrences: list[Occurrence] = []
         self.versions: dict[UUID, Version] = {}
+        self.headings: dict[UUID, Heading] = {}
         self.seen: dict[UUID, Seen] = {}
         self.metas: dict[str, dict[UUID, dict[str, Any]]] = {}
         self.failures: dict[UUID, Failure] = {}
@@ -108,6 +112,7 @@ class _Draft:
             occurrence_sets=tuple(self.sets.values()),
             occurrences=tuple(self.occurrences),
             versions=tuple(self.versions.values()),
+            headings=tuple(self.headings.values()),
             seen=tuple(self.seen.values()),
             metas={table: tuple(rows.values()) for table, rows in self.metas.items()},
             failures=tuple(self.failures.values()),
@@ -162,8 +167,21 @@ def _registered(draft: _Draft, fact: Fact, event: VersionRegistered) -> None:
             earlier.seen_count if earlier else 0,
             fact.correlation,
         )
+        draft.headings[event.version_id] = _heading(event)
         _content(draft, fact, event)
     _sighting(draft, fact, event)
+
+
+def _heading(event: VersionRegistered) -> Heading:
+    seen, title = event.sighting, event.sighting.metadata.get("title")
+    author = author_id(event.post.platform, seen.author.platform_user_id) if seen.author else None
+    return Heading(
+        event.version_id,
+        seen.url,
+        title if isinstance(title, str) and title else None,
+        author,
+        seen.author.display_name if seen.author else None,
+    )
 
 
 def _content(draft: _Draft, fact: Fact, event: VersionRegistered) -> None:

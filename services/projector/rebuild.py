@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from kit.ordered import Recorded
 from services.projector.chain import GENESIS, Altered, Hole, link
 from services.projector.ports import Texts
 from services.projector.reading import Batch, read
+from services.projector.search import index_built_at_the_end
 from services.projector.store import BY_KEY, CREDIT_CAP, LOCK, Store
 
 NEXT: Final = "readmodel_next"
@@ -33,6 +34,10 @@ Progress = Callable[[str, int, int], None]
 """Called with a stream, how many facts of it are done, and how many there are."""
 
 
+def silent(stream: str, done: int, of: int) -> None:
+    """Progress that nobody looks at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """One fact of the ledger with its place in the chain."""
@@ -40,10 +45,13 @@ class Link:
     record: Recorded
     previous: bytes
     hash: bytes
+    erased: bool
 
     def follows(self, previous: bytes) -> bool:
-        """Whether it stands, unaltered, after the fact with this hash."""
+        """Whether it stands, unaltered, after the fact with this hash; one that lost its body has its place only."""
         fact = self.record
+        if self.erased:
+            return self.previous == previous and not fact.data
         computed = link(previous, fact.stream, fact.sequence, fact.subject, fact.data)
         return self.previous == previous and self.hash == computed
 
@@ -54,7 +62,8 @@ async def links(
     """A stream of the ledger in its order, as it is, until there is no more."""
     while True:
         found = await db.execute(
-            """SELECT sequence, subject, envelope, stored_at, previous_hash, hash FROM ledger.fact
+            """SELECT sequence, subject, envelope, stored_at, previous_hash, hash, erased_by IS NOT NULL
+            FROM ledger.fact
             WHERE stream = %s AND sequence > %s ORDER BY sequence LIMIT %s""",
             (stream, after, BATCH),
             binary=True,
@@ -62,7 +71,7 @@ async def links(
         rows = await found.fetchall()
         if not rows:
             return
-        yield [Link(Recorded(stream, row[0], row[1], row[2], row[3]), row[4], row[5]) for row in rows]
+        yield [Link(Recorded(stream, row[0], row[1], row[2], row[3]), row[4], row[5], row[6]) for row in rows]
         after = rows[-1][0]
 
 
@@ -72,14 +81,50 @@ async def rebuild(
     *,
     analyses: Sequence[str],
     ip_range_credit_cap: int = CREDIT_CAP,
-    progress: Progress = lambda stream, done, of: None,
+    progress: Progress = silent,
 ) -> int:
     """Build the read model anew and put it in the live one's place; the number of facts replayed.
 
     Raises: chain.LedgerBroken: the ledger has a hole or an altered fact; the live tables stay.
     """
-    await create_readmodel(url, NEXT)
-    options = f"{BY_KEY} -c search_path={NEXT},ledger,operator -c synchronous_commit=off"
+    async with (
+        building(
+            url, NEXT, texts, analyses=analyses, ip_range_credit_cap=ip_range_credit_cap, progress=progress
+        ) as built,
+        built.db.transaction(),
+    ):
+        await built.db.execute(f"DROP SCHEMA IF EXISTS {OLD} CASCADE")
+        await built.db.execute(f"ALTER SCHEMA {LIVE} RENAME TO {OLD}")
+        await built.db.execute(f"ALTER SCHEMA {NEXT} RENAME TO {LIVE}")
+    async with await open_session(url) as db:
+        await db.execute(f"DROP SCHEMA {OLD} CASCADE")
+    return built.facts
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A second read model that holds all that was ever applied, and how many facts that were."""
+
+    db: psycopg.AsyncConnection[tuple[Any, ...]]
+    facts: int
+
+
+@asynccontextmanager
+async def building(
+    url: str,
+    schema: str,
+    texts: Texts,
+    *,
+    analyses: Sequence[str],
+    ip_range_credit_cap: int,
+    progress: Progress,
+) -> AsyncGenerator[Built, None]:
+    """Fill a new schema from the ledger; while the context lasts it is as far as the live one, and both stand still.
+
+    Raises: chain.LedgerBroken: see `rebuild`.
+    """
+    await create_readmodel(url, schema)
+    options = f"{BY_KEY} -c search_path={schema},ledger,operator -c synchronous_commit=off"
 
     async def connect() -> psycopg.AsyncConnection[tuple[Any, ...]]:
         return await open_session(url, options=options)
@@ -87,22 +132,18 @@ async def rebuild(
     store = Store(connect, texts, analyses=analyses, ip_range_credit_cap=ip_range_credit_cap, appends=False)
     store.derives = False
     try:
-        with _uncollected():
-            done = await _replay(store, await connect(), progress)
         db = await store.connection()
+        async with index_built_at_the_end(db):
+            with _uncollected():
+                done = await _replay(store, await connect(), progress)
         await _derive_all(store)
         store.derives = True
         await db.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         done += await _replay(store, await connect(), progress)
-        async with db.transaction():
-            await db.execute(f"DROP SCHEMA IF EXISTS {OLD} CASCADE")
-            await db.execute(f"ALTER SCHEMA {LIVE} RENAME TO {OLD}")
-            await db.execute(f"ALTER SCHEMA {NEXT} RENAME TO {LIVE}")
+        yield Built(db, done)
         await db.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
-        await db.execute(f"DROP SCHEMA {OLD} CASCADE")
     finally:
         await store.close()
-    return done
 
 
 @contextmanager

@@ -8,7 +8,7 @@ schema that a rebuild may just have switched in.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal
@@ -18,9 +18,9 @@ import psycopg
 import structlog
 
 from contracts.topology import VIEWS
-from contracts.v1 import PostViewed
+from contracts.v1 import ErasureOrdered, PostViewed
 from contracts.v1.version import VersionEvent
-from services.projector import audits, ledger, lookups, transcripts, writes
+from services.projector import audits, erase, ledger, lookups, transcripts, writes
 from services.projector.arrange import arrange
 from services.projector.audits import Exchange
 from services.projector.chain import Hole
@@ -35,7 +35,9 @@ from services.projector.rows import as_json
 from services.projector.views import View, count
 
 Connect = Callable[[], Awaitable[Connection]]
-Outcome = Literal["applied", "duplicate", "undecodable", "textless", "refused", "parked", "released", "unknown"]
+Outcome = Literal[
+    "applied", "duplicate", "undecodable", "textless", "refused", "parked", "released", "unknown", "erased", "forgotten"
+]
 
 LOCK: Final = 0x70726F6A
 BY_KEY: Final = (
@@ -66,6 +68,7 @@ class _Begun:
     hash: bytes | None
     held_until: int
     parked: bool
+    forgets: bool
     repeated: dict[UUID, int]
 
 
@@ -136,7 +139,7 @@ class Store:
         """
         outcomes: Counter[Outcome] = Counter()
         position = 0
-        for part in transcripts.bounded(batch):
+        for part in (bounded for upto in _up_to_erasures(batch) for bounded in transcripts.bounded(upto)):
             applied = await self._apply_or_split(part)
             position = applied.position
             outcomes += applied.outcomes
@@ -187,12 +190,16 @@ class Store:
                 batch = batch.part(start, len(batch.records))
             _expect_no_hole(batch, begun.position)
             fresh = await ledger.fresh(db, batch, begun.hash, begun.held_until) if self._appends else []
-            outcomes["undecodable"] = len(batch.records) - len(batch.facts)
+            outcomes["erased"] = sum(not record.data for record in batch.records)
+            outcomes["undecodable"] = len(batch.records) - len(batch.facts) - outcomes["erased"]
+            gone = await erase.forgotten(db, batch.facts) if begun.forgets else set()
             facts: list[Fact] = []
             seen: set[UUID] = set()
             for fact in batch.facts:
                 if fact.id in seen or fact.sequence > begun.repeated.get(fact.id, fact.sequence):
                     outcomes["duplicate"] += 1
+                elif fact.sequence in gone:
+                    outcomes["forgotten"] += 1
                 elif fact.sequence in without_text:
                     log.error("text of a fact is gone", stream=batch.stream, sequence=fact.sequence)
                     outcomes["textless"] += 1
@@ -208,6 +215,8 @@ class Store:
                     await ledger.append(db, fresh)
                 await self._write(db, work)
                 await db.execute(writes.POSITION, (batch.stream, batch.records[-1].sequence))
+            if facts and isinstance(facts[-1].event, ErasureOrdered):
+                await erase.erase(db, facts[-1], facts[-1].event)
         return Applied(batch.records[-1].sequence, +outcomes)
 
     async def _begin(self, db: Connection, batch: Batch) -> _Begun:
@@ -217,7 +226,7 @@ class Store:
             place = await db.execute(
                 """SELECT coalesce(p.sequence, 0), f.hash,
                     coalesce((SELECT max(sequence) FROM ledger.fact WHERE stream = given.stream), 0),
-                    EXISTS (SELECT FROM parked WHERE stream = given.stream)
+                    EXISTS (SELECT FROM parked WHERE stream = given.stream), EXISTS (SELECT FROM forgotten)
                 FROM (SELECT %(stream)s::text) given(stream)
                 LEFT JOIN position p USING (stream) LEFT JOIN ledger.fact f USING (stream, sequence)""",
                 {"stream": batch.stream},
@@ -230,8 +239,8 @@ class Store:
             )
         row = await place.fetchone()
         assert row is not None
-        position, hash_, held_until, parked = row
-        return _Begun(position, hash_, held_until, parked, dict(await repeated.fetchall()))
+        position, hash_, held_until, parked, forgets = row
+        return _Begun(position, hash_, held_until, parked, forgets, dict(await repeated.fetchall()))
 
     async def _errata(
         self,
@@ -309,6 +318,16 @@ class Store:
         counted = count(views, credited=credited, spent=spent, cap=self._cap)
         rows = {name.name: getattr(counted, name.name) for name in fields(counted)}
         return _Work(writes.VIEWS, rows, [post.id for post in counted.posts if post.unique_view_score])
+
+
+def _up_to_erasures(batch: Batch) -> Iterator[Batch]:
+    """An erasure ends its batch: what it removes must have been written, and what follows must find it gone."""
+    start = 0
+    ends = {fact.sequence for fact in batch.facts if isinstance(fact.event, ErasureOrdered)}
+    for n, record in enumerate(batch.records, 1):
+        if record.sequence in ends or n == len(batch.records):
+            yield batch.part(start, n) if start or n < len(batch.records) else batch
+            start = n
 
 
 def _expect_no_hole(batch: Batch, position: int) -> None:

@@ -5,18 +5,21 @@ This asks the database and the broker and believes neither: every hash is comput
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 
 from contracts.topology import ERRATA, VIEWS
+from contracts.v1 import ErasureOrdered, Undecodable, decode
 from kit.ordered import Recorded
 from services.projector.chain import GENESIS
 from services.projector.ports import Extent, Log
 from services.projector.rebuild import links
+
+ERASURES: Final = f"{ErasureOrdered.SUBJECT}."
 
 
 @dataclass(slots=True)
@@ -25,6 +28,7 @@ class StreamReport:
 
     Shapes: `holes` are (first, last) of sequences the ledger lacks; `altered` break the chain; `differing` are other
     messages on the stream; `lost` are no longer there though later and earlier ones are. `waiting` are not applied yet.
+    `erased` have lost their bodies to an erasure; those still on the stream nonetheless are `lingering`.
     """
 
     stream: str
@@ -35,11 +39,13 @@ class StreamReport:
     altered: list[int] = field(default_factory=list)
     differing: list[int] = field(default_factory=list)
     lost: list[int] = field(default_factory=list)
+    erased: int = 0
+    lingering: list[int] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
         """Whether nothing is wrong; facts that still wait are nothing wrong."""
-        return not (self.holes or self.altered or self.differing or self.lost)
+        return not (self.holes or self.altered or self.differing or self.lost or self.lingering)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ async def _verify(db: psycopg.AsyncConnection[tuple[Any, ...]], log: Log, stream
     report = StreamReport(stream)
     extent = await log.extent(stream)
     previous = GENESIS
+    erased: dict[int, bytes] = {}
+    ordered: set[tuple[int, bytes]] = set()
     async with aclosing(_messages(log, stream, extent)) as messages:
         message = await anext(messages, None)
         async for chunk in links(db, stream, 0):
@@ -74,17 +82,36 @@ async def _verify(db: psycopg.AsyncConnection[tuple[Any, ...]], log: Log, stream
                 if not item.follows(previous):
                     report.altered.append(fact.sequence)
                 previous = item.hash
+                if item.erased:
+                    erased[fact.sequence] = item.hash
+                elif fact.subject.startswith(ERASURES):
+                    ordered.update(_ordered(fact))
                 report.facts += 1
                 report.last = fact.sequence
                 while message is not None and message.sequence < fact.sequence:
                     message = await anext(messages, None)
                 if message is not None and message.sequence == fact.sequence:
-                    if (message.subject, message.data) != (fact.subject, fact.data):
+                    if item.erased:
+                        report.lingering.append(fact.sequence)
+                    elif (message.subject, message.data) != (fact.subject, fact.data):
                         report.differing.append(fact.sequence)
-                elif extent.first <= fact.sequence <= extent.last:
+                elif not item.erased and extent.first <= fact.sequence <= extent.last:
                     report.lost.append(fact.sequence)
+    report.erased = len(erased)
+    unordered = (each for each, hash_ in erased.items() if (each, hash_) not in ordered)
+    report.altered = sorted({*report.altered, *unordered})
     report.waiting = max(0, extent.last - report.last)
     return report
+
+
+def _ordered(fact: Recorded) -> Iterator[tuple[int, bytes]]:
+    """What an erasure says that it took: a body that no erasure names was taken by somebody else."""
+    try:
+        event = decode(fact.subject, fact.data).event
+    except Undecodable:
+        return
+    if isinstance(event, ErasureOrdered):
+        yield from ((each.sequence, bytes.fromhex(each.hash)) for each in event.facts)
 
 
 async def _messages(log: Log, stream: str, extent: Extent) -> AsyncGenerator[Recorded, None]:

@@ -20,6 +20,7 @@ from contracts.readmodel import (
     wikipedia_version_meta,
     x_version_meta,
 )
+from services.projector.search import DOCUMENTS
 
 MAX_WORDS: Final = 10_000
 STALE: Final = timedelta(minutes=5)
@@ -138,6 +139,7 @@ _ERRATA: Final = (
             last_seen_at = greatest(post_version.last_seen_at, excluded.last_seen_at),
             server_verified_at = coalesce(post_version.server_verified_at, excluded.server_verified_at)""",
     ),
+    _first_wins("headings", "version_heading"),
     Write(
         "seen",
         "post_version",
@@ -293,6 +295,7 @@ _ERRATA: Final = (
         FROM given r JOIN investigation_input i USING (investigation_id)
         ON CONFLICT DO NOTHING""",
     ),
+    Write("results", "investigation_doc", DOCUMENTS),
     Write(
         "results",
         "investigation_doc",

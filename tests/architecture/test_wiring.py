@@ -115,6 +115,7 @@ def test_tests_lie_where_their_needs_say() -> None:
         "support",
         "cases",
         "conformance",
+        "deploy",
     }
     assert {path.name for path in _folders(ROOT / "tests")} <= known
 

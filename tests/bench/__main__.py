@@ -9,13 +9,24 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from tests.bench import bench_cases, bench_demo, bench_gateway, bench_pipeline, bench_projector, bench_text
+from tests.bench import (
+    bench_cases,
+    bench_demo,
+    bench_gateway,
+    bench_pipeline,
+    bench_projector,
+    bench_search,
+    bench_site,
+    bench_text,
+)
 from tests.bench.report import Report
 
 BENCHES: dict[str, Callable[[Path, Report], None]] = {
     "gateway": bench_gateway.bench,
     "pipeline": bench_pipeline.bench,
     "projector": bench_projector.bench,
+    "search": bench_search.bench,
+    "site": bench_site.bench,
     "text": bench_text.bench,
     "demo": bench_demo.bench,
     "cases": bench_cases.bench,

@@ -17,6 +17,7 @@ from contracts.v1 import (
     ClaimRejected,
     ClaimRetained,
     ClaimValidationFailed,
+    ErasureOrdered,
     Event,
     IntegrityAnomalyDetected,
     InvestigationCompleted,
@@ -57,6 +58,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     ClaimApproved: ("validator",),
     ClaimRejected: ("validator",),
     ClaimValidationFailed: ("validator",),
+    ErasureOrdered: ("projector",),
 }
 """Who tells each fact; a test compares this with the classes that services construct."""
 
@@ -130,4 +132,5 @@ def _key(event: type[Event]) -> str:
     if issubclass(event, ClaimEvent):
         return "investigation_id"
     aggregate = name_of(event).split(".")[0]
-    return {"integrity": "post_id", "canonical": "observation_id"}.get(aggregate, f"{aggregate}_id")
+    keys = {"integrity": "post_id", "erasure": "post_id", "canonical": "observation_id"}
+    return keys.get(aggregate, f"{aggregate}_id")

@@ -9,6 +9,8 @@ import json
 import sys
 from pathlib import Path
 
+from tests.contract.asyncapi import asyncapi
+from tests.contract.exported import exported
 from tests.contract.growth import grown
 from tests.contract.reference import reference
 from tests.contract.schemas import SCHEMAS, schemas
@@ -37,7 +39,7 @@ def main(arguments: list[str]) -> int:
     for path in SCHEMAS.glob("*.json"):
         if path not in wanted:
             path.unlink()
-    for path, text in (wanted | reference()).items():
+    for path, text in (wanted | reference() | exported() | asyncapi()).items():
         if not path.exists() or path.read_text() != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)

@@ -40,7 +40,7 @@ async def test_batches_do_not_matter(database_url: str, stack: Servers, seed: in
     assert set(outcomes) <= {"applied", "duplicate", "parked", "released", "unknown"}
     expected = await everything(database_url)
     empty = {name for name, found in expected.items() if not found}
-    assert empty <= {"parked", "investigation_lease"}
+    assert empty <= {"parked", "investigation_lease", "forgotten"}
     draw = random.Random(seed)
     with stack.database(prepare) as other:
         cut = store_at(other, cap=2)

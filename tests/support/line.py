@@ -17,7 +17,7 @@ class Line:
         parts = urlsplit(url)
         assert parts.hostname is not None
         assert parts.port is not None
-        self._scheme, self._host, self._port = parts.scheme, parts.hostname, parts.port
+        self._parts, self._host, self._port = parts, parts.hostname, parts.port
         self._open = asyncio.Event()
         self._open.set()
         self._is_cut = False
@@ -27,9 +27,10 @@ class Line:
 
     @property
     def url(self) -> str:
-        """Where to call."""
+        """Where to call, with the credentials that the server wants."""
         assert self._server is not None
-        return f"{self._scheme}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        who, at, _ = self._parts.netloc.rpartition("@")
+        return f"{self._parts.scheme}://{who}{at}127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     def fail(self, fault: Fault) -> None:
         """Misbehave until `heal`."""

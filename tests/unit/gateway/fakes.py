@@ -19,7 +19,9 @@ from contracts.rpc.status import VersionKey
 from contracts.v1 import Event, ObservationReceived, OnceEvent, VersionRegistered
 from contracts.v1.ids import post_id, version_id
 from contracts.v1.parts import ClaimPayload, Observation, PublishedClaim, Sighting, Source, TextRef
+from kit.database import Database
 from services.gateway.app import World, assemble
+from services.gateway.graphql.archive import Archive
 from services.gateway.ports import (
     Answered,
     InvestigationState,
@@ -30,6 +32,8 @@ from services.gateway.ports import (
     VersionView,
 )
 from services.gateway.settings import GatewaySettings
+from services.gateway.site.reads import Shelf
+from tests.support.event_log import MemoryEvents
 from tests.unit.gateway import shapes
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89_000, tzinfo=UTC)
@@ -219,20 +223,25 @@ class Signs:
 class Bench:
     """A gateway with everything around it in reach."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, archive: Archive | None = None, **settings: Any) -> None:
         self.clock = StillClock()
         self.reads = Tables()
         self.log = Log(self.clock)
+        self.events = MemoryEvents()
         self.user_keys = KeptKeys()
         self.probe = ScriptedProbe()
         self.key_table = KeyTable()
         self.vitals = Signs()
         self.registry = CollectorRegistry()
+        nowhere = Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")
         self.app = assemble(
             GatewaySettings(**settings),
             World(
                 reads=self.reads,
+                archive=archive or Archive(nowhere),
+                shelf=Shelf(nowhere),
                 facts=self.log,
+                events=self.events,
                 texts=InlineTexts(),
                 user_keys=self.user_keys,
                 key_probe=self.probe,

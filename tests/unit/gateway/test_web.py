@@ -108,3 +108,10 @@ async def test_every_procedure_is_documented() -> None:
     shape = document["components"]["schemas"]["XMetadata"]
     assert shape["properties"]["likeCount"]["type"] == "integer"
     assert shape["additionalProperties"] is False
+
+
+async def test_the_asyncapi_document_is_served() -> None:
+    response = await Bench().http.get("/asyncapi.json")
+    assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
+    assert response.json()["asyncapi"] == "3.0.0"
+    assert "claim.approved" in response.json()["channels"]

@@ -100,6 +100,7 @@ def test_any_bytes_are_read_or_refused(start: bytes, rest: bytes) -> None:
     ids=["jpeg segments", "jpeg fill", "png chunks", "gif extensions", "gif blocks"],
 )
 def test_twenty_megabytes_of_nothing_cost_little(data: bytes) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert fault(data) == "broken"
-    assert time.perf_counter() - began < 1.0
+    # Loose, because other tests run beside this one.
+    assert time.process_time() - began < 3.0

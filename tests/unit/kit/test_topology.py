@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from nats.js.api import AckPolicy, DiscardPolicy, StorageType
+from nats.js.api import AckPolicy, DiscardPolicy, RetentionPolicy, StorageType
 
-from contracts.topology import CONSUMERS, ERRATA, STREAMS, VIEWS, Consumer
+from contracts.topology import AGAIN, CONSUMERS, ERRATA, STREAMS, VIEWS, Consumer
 from contracts.v1 import EVENTS
-from kit.delivery import DeadLetter
+from kit.dead import DeadLetter
 from kit.topology import consumer_config, stream_config
 
 
@@ -27,7 +27,12 @@ def test_streams_lie_on_disk_and_refuse_rather_than_forget() -> None:
 
 def test_only_views_grow_old() -> None:
     assert [stream.name for stream in STREAMS if stream_config(stream, 1).max_age] == [VIEWS.name]
-    assert stream_config(ERRATA, 1).deny_delete
+
+
+def test_a_fact_can_be_erased_and_work_goes_once_it_is_done() -> None:
+    assert not stream_config(ERRATA, 1).deny_delete
+    kept = {stream.name: stream_config(stream, 1).retention for stream in STREAMS}
+    assert [name for name, retention in kept.items() if retention is RetentionPolicy.WORK_QUEUE] == [AGAIN.name]
 
 
 def test_every_fact_lies_in_exactly_one_stream() -> None:

@@ -1,0 +1,96 @@
+"""`openerrata post`: what an operator does with one post."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from uuid import UUID
+
+import click
+import psycopg
+
+from contracts.topology import ERRATA
+from contracts.v1 import ErasureOrdered
+from kit.blobs import Blobs, BlobsUnavailable
+from kit.bus import Bus, BusError, connect
+from kit.clock import SystemClock
+from kit.database import migrate, open_session
+from kit.erase import Undeletable, erase_messages
+from kit.surroundings import Surroundings
+from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.projector.forget import Forgotten, UnderWay
+from services.projector.forget import forget as forget_post
+
+
+@click.group()
+def command() -> None:
+    """Do something with one post."""
+
+
+@command.command()
+@click.argument("url_or_id")
+@click.option("--reason", required=True, help="Why, for the record; kept for ever, so it must name nobody.")
+@data_dir_option
+@plain_errors
+def forget(url_or_id: str, reason: str, data_dir: Path) -> None:
+    """Erase everything that is held of a post: texts, HTML, pictures, findings, and the bodies of its facts.
+
+    The projector must be running. Safe to repeat, also after it was interrupted; it is what erases observations that
+    came later. Backups made before hold the post until they are gone.
+    """
+    with servers(data_dir, log_level="error") as found:
+        try:
+            done = run(_forget(found, url_or_id, reason))
+        except (UnderWay, Undeletable, BusError, BlobsUnavailable) as error:
+            raise click.ClickException(str(error)) from error
+    click.echo(f"erased {done.facts:,} facts and {len(done.blobs):,} blobs")
+    click.echo("restart gateways: they remember finished results", err=True)
+
+
+class _Eraser:
+    """The broker and the blob store."""
+
+    def __init__(self, bus: Bus, blobs: Blobs) -> None:
+        self._bus = bus
+        self._blobs = blobs
+
+    async def order(self, event: ErasureOrdered) -> tuple[UUID, int]:
+        receipt = await self._bus.publish(event, correlation=event.erasure_id)
+        return event.event_id(), receipt.sequence
+
+    async def erase_messages(self, sequences: Sequence[int]) -> None:
+        await erase_messages(self._bus, ERRATA.name, sequences)
+
+    async def erase_blob(self, sha256: str) -> None:
+        await self._blobs.remove(sha256)
+
+
+async def _forget(found: Surroundings, url_or_id: str, reason: str) -> Forgotten:
+    await migrate(found.database_url)
+    blobs = Blobs(found.blobs)
+    try:
+        async with (
+            connect(found.nats_url, name="openerrata-forget") as bus,
+            await open_session(found.database_url) as db,
+        ):
+            post = await _post(db, url_or_id)
+            head = (await bus.jetstream.stream_info(ERRATA.name)).state.last_seq
+            return await forget_post(
+                db, _Eraser(bus, blobs), post, reason=reason, erasure_id=SystemClock().new_id(), head=head
+            )
+    finally:
+        blobs.close()
+
+
+async def _post(db: psycopg.AsyncConnection[tuple[object, ...]], url_or_id: str) -> UUID:
+    """The post's id; one that is given as an id may be forgotten already."""
+    try:
+        return UUID(url_or_id)
+    except ValueError:
+        pass
+    rows = await (await db.execute("SELECT id FROM readmodel.post WHERE url = %s", (url_or_id,))).fetchall()
+    if len(rows) != 1:
+        raise click.ClickException(f"{len(rows)} posts have this address; give the id of one")
+    (id_,) = rows[0]
+    assert isinstance(id_, UUID)
+    return id_

@@ -1,0 +1,197 @@
+"""Forgetting a post: every fact of it loses its body in the stream and in the ledger, and its blobs go.
+
+The erasure is itself a fact, told before anything is removed and naming each place with its hash, so the chain can be
+proved afterwards and a rebuild ends with the same tables. Every step can be repeated: bodies in the ledger go last, and
+as long as they are there a second run finds what the first one left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from contracts.topology import ERRATA
+from contracts.v1 import (
+    CanonicalFetched,
+    CanonicalUnavailable,
+    ErasureOrdered,
+    Event,
+    ObservationReceived,
+    Undecodable,
+    decode,
+)
+from contracts.v1.erasure import ErasedFact
+from contracts.v1.ids import post_id
+from contracts.v1.version import VersionEvent
+
+PART: Final = 2_000
+LOOK_AGAIN_S: Final = 0.05
+_BLOB: Final = re.compile(rb'"sha256":"([0-9a-f]{64})"')
+_OBSERVATIONS: Final = (ObservationReceived, CanonicalFetched, CanonicalUnavailable)
+
+Database = psycopg.AsyncConnection[tuple[Any, ...]]
+
+
+class UnderWay(Exception):
+    """An investigation of the post has not ended; what it still tells would come after the erasure."""
+
+
+class Eraser(Protocol):
+    """What forgetting does outside the database."""
+
+    async def order(self, event: ErasureOrdered) -> tuple[UUID, int]:
+        """Tell the erasure; its event id and where it is stored."""
+        ...
+
+    async def erase_messages(self, sequences: Sequence[int]) -> None:
+        """Remove facts from the stream, and dead letters and redeliveries of them; those that are gone are no error."""
+        ...
+
+    async def erase_blob(self, sha256: str) -> None:
+        """Remove an object; one that is gone is no error."""
+        ...
+
+
+@dataclass(slots=True)
+class Forgotten:
+    """What was removed."""
+
+    facts: int = 0
+    blobs: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    sequence: int
+    hash: bytes
+    body: bytes
+    event: Event
+
+
+async def forget(db: Database, eraser: Eraser, post: UUID, *, reason: str, erasure_id: UUID, head: int) -> Forgotten:
+    """Forget a post; what is told of it meanwhile is forgotten too. `head` is where the stream ends now.
+
+    Raises: UnderWay: one of its investigations has not ended.
+    """
+    done, part = Forgotten(), 0
+    while True:
+        await _caught_up(db, head)
+        await _nothing_under_way(db, post)
+        told = await _facts(db, post)
+        if not told and (part or await _is_forgotten(db, post)):
+            return done
+        for start in range(0, max(1, len(told)), PART):
+            part += 1
+            some = told[start : start + PART]
+            erased = tuple(ErasedFact(sequence=each.sequence, hash=each.hash.hex()) for each in some)
+            event = ErasureOrdered(erasure_id=erasure_id, post_id=post, reason=reason, part=part, facts=erased)
+            id_, head = await eraser.order(event)
+            await _caught_up(db, head)
+            await _durable(db)
+            sequences = [each.sequence for each in some]
+            await eraser.erase_messages(sequences)
+            for blob in await _unused(db, _blobs(some), sequences):
+                await eraser.erase_blob(blob)
+                done.blobs.add(blob)
+            await db.execute(
+                "UPDATE ledger.fact SET envelope = '', erased_by = %s WHERE stream = %s AND sequence = ANY (%s)",
+                (id_, ERRATA.name, sequences),
+            )
+            done.facts += len(some)
+
+
+async def _caught_up(db: Database, head: int) -> None:
+    while True:
+        found = await db.execute("SELECT sequence FROM readmodel.position WHERE stream = %s", (ERRATA.name,))
+        row = await found.fetchone()
+        if row is not None and row[0] >= head:
+            return
+        await asyncio.sleep(LOOK_AGAIN_S)
+
+
+async def _nothing_under_way(db: Database, post: UUID) -> None:
+    found = await db.execute(
+        """SELECT i.id FROM readmodel.investigation i JOIN readmodel.post_version v ON v.id = i.post_version_id
+        WHERE v.post_id = %s AND i.status IN ('PENDING', 'PROCESSING')""",
+        (post,),
+    )
+    row = await found.fetchone()
+    if row is not None:
+        raise UnderWay(f"investigation {row[0]} has not ended yet; wait for it, then ask again")
+
+
+async def _is_forgotten(db: Database, post: UUID) -> bool:
+    found = await db.execute("SELECT 1 FROM readmodel.forgotten WHERE post_id = %s", (post,))
+    return await found.fetchone() is not None
+
+
+async def _durable(db: Database) -> None:
+    """The projector's commits do not wait for the disk; one that does takes all earlier ones with it."""
+    async with db.transaction():
+        await db.execute("SET LOCAL synchronous_commit = on")
+        await db.execute("SELECT pg_current_xact_id()")
+
+
+async def _facts(db: Database, post: UUID) -> list[_Told]:
+    """All facts of a post that still have bodies: first those that name it, then those of what these name."""
+    named = await _read(db, "position(%(needle)s::bytea IN envelope) > 0", {"needle": str(post).encode()})
+    own = [told for told in named if getattr(told.event, "post_id", None) == post]
+    keys, outside = {told.event.key() for told in own} - {str(post)}, set()
+    for told in own:
+        if isinstance(told.event, VersionEvent):
+            keys.add(str(told.event.sighting.observation_id))
+            outside.add(told.event.post.external_id)
+        if (investigation := getattr(told.event, "investigation_id", None)) is not None:
+            keys.add(str(investigation))
+    rest = await _read(
+        db,
+        """split_part(subject, '.', 5) = ANY (%(keys)s) OR subject ~ '^errata[.]v1[.](observation|canonical)[.]'
+            AND EXISTS (SELECT FROM unnest(%(names)s::bytea[]) name WHERE position(name IN envelope) > 0)""",
+        {"keys": list(keys), "names": [orjson.dumps(name) for name in outside]},
+    )
+    mine = {told.sequence: told for told in own}
+    mine |= {told.sequence: told for told in rest if told.event.key() in keys or _observes(told.event, post)}
+    return sorted(mine.values(), key=lambda told: told.sequence)
+
+
+def _observes(event: Event, post: UUID) -> bool:
+    return isinstance(event, _OBSERVATIONS) and post_id(event.observation.post) == post
+
+
+async def _read(db: Database, where: str, parameters: dict[str, object]) -> list[_Told]:
+    found = await db.execute(
+        f"""SELECT sequence, hash, subject, envelope FROM ledger.fact
+        WHERE stream = %(stream)s AND erased_by IS NULL AND subject NOT LIKE 'errata.v1.erasure.%%'
+            AND ({where}) ORDER BY sequence""".encode(),  # noqa: S608 (our own conditions)
+        parameters | {"stream": ERRATA.name},
+        binary=True,
+    )
+    told = []
+    for sequence, hash_, subject, envelope in await found.fetchall():
+        try:
+            told.append(_Told(sequence, bytes(hash_), bytes(envelope), decode(subject, bytes(envelope)).event))
+        except Undecodable:  # it says nothing that anybody could read
+            continue
+    return told
+
+
+def _blobs(told: Iterable[_Told]) -> set[str]:
+    return {found.decode() for each in told for found in _BLOB.findall(each.body)}
+
+
+async def _unused(db: Database, blobs: set[str], but: Sequence[int]) -> list[str]:
+    """Those of the blobs that no other fact refers to."""
+    found = await db.execute(
+        """SELECT name FROM unnest(%s::text[]) name WHERE NOT EXISTS (SELECT FROM ledger.fact f
+            WHERE position(convert_to(name, 'UTF8') IN f.envelope) > 0
+                AND f.subject NOT LIKE 'errata.v1.erasure.%%' AND NOT (f.stream = %s AND f.sequence = ANY (%s)))""",
+        (list(blobs), ERRATA.name, list(but)),
+    )
+    return sorted(name for (name,) in await found.fetchall())

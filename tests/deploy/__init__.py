@@ -1,0 +1,1 @@
+"""What lies in deploy/, compared with the code it deploys."""

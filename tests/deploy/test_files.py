@@ -1,0 +1,131 @@
+"""Deployment files agree with the code: services, settings, roles and metrics that exist, alerts that are described."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from contracts.topology import ERRATA
+from services.commands.process import SERVICES
+from tests.architecture import rules
+from tests.architecture.sources import ROOT, sources
+
+DEPLOY = ROOT / "deploy"
+CHART = DEPLOY / "helm" / "openerrata"
+RULES = DEPLOY / "alerts" / "openerrata.rules.yaml"
+TESTS = RULES.with_name("openerrata.test.yaml")
+METRIC = re.compile(r"\bopenerrata_[a-z_]+")
+SUFFIX = re.compile(r"_(bucket|count|sum)$")
+
+
+def loaded(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def metrics() -> set[str]:
+    """Every metric that the code declares."""
+    text = "\n".join(source.path and (ROOT / source.path).read_text() for source in sources("kit", "services"))
+    declared = set(re.findall(r'"(openerrata_[a-z_]+)"', text))
+    return declared | {f"{name}_total" for name in declared}  # a counter's name gains this where it lacks it
+
+
+def variables() -> set[str]:
+    files = list(sources("kit", "services"))
+    return {*rules.variables(files), *rules.options(files)}
+
+
+def expressions() -> Iterator[tuple[str, str]]:
+    for group in loaded(RULES)["groups"]:
+        yield from ((rule["alert"], rule["expr"]) for rule in group["rules"])
+    for board in sorted((DEPLOY / "dashboards").glob("*.json")):
+        for panel in json.loads(board.read_text())["panels"]:
+            yield from ((f"{board.stem}: {panel['title']}", target["expr"]) for target in panel["targets"])
+
+
+@pytest.mark.parametrize(("where", "expression"), list(expressions()), ids=lambda value: value.split("(")[0][:40])
+def test_every_metric_that_is_asked_for_exists(where: str, expression: str) -> None:
+    asked = {SUFFIX.sub("", name) for name in METRIC.findall(expression)}
+    assert asked <= metrics(), where
+    assert asked or "up{" in expression, where
+
+
+def test_every_alert_has_its_section() -> None:
+    operations = (ROOT / "docs" / "operations.md").read_text()
+    sections = set(re.findall(r"^### (OpenErrata\w+)$", operations, re.M))
+    alerts = [rule for group in loaded(RULES)["groups"] for rule in group["rules"]]
+    assert {rule["alert"] for rule in alerts} == sections
+    for rule in alerts:
+        assert rule["annotations"]["runbook"] == f"docs/operations.md#{rule['alert'].lower()}"
+        assert rule["labels"]["severity"] in ("page", "ticket")
+
+
+@pytest.mark.parametrize("arguments", [("check", "rules", RULES), ("test", "rules", TESTS)])
+def test_promtool_is_content(arguments: tuple[str | Path, ...]) -> None:
+    promtool = shutil.which("promtool")
+    assert promtool, "install the package prometheus"
+    ended = subprocess.run([promtool, *arguments], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_promtool_refuses_a_rule_that_cannot_be_read(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(RULES.read_text().replace("sum by (stream, outcome)", "sum by by", 1))
+    ended = subprocess.run([shutil.which("promtool") or "", "check", "rules", bad], capture_output=True, timeout=120)
+    assert ended.returncode != 0
+
+
+def test_compose_runs_every_service_with_settings_that_exist() -> None:
+    compose = loaded(DEPLOY / "compose.yaml")
+    services = compose["services"]
+    assert {name for name in services if services[name].get("entrypoint", [])[:2] == ["openerrata", "up"]} == set(
+        SERVICES
+    )
+    for name in SERVICES:
+        assert services[name]["entrypoint"] == ["openerrata", "up", name]
+    for name, service in services.items():
+        environment = service.get("environment", {})
+        assert {key for key in environment if key.startswith(("OPENERRATA_", "OPENAI_"))} <= variables(), name
+        assert set(service.get("depends_on", {})) <= set(services), name
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            assert (DEPLOY / source).exists() if source.startswith("./") else source in compose["volumes"], name
+
+
+def test_the_chart_runs_every_service_with_settings_that_exist() -> None:
+    values = loaded(CHART / "values.yaml")
+    assert set(values["services"]) == set(SERVICES)
+    templates = "\n".join(path.read_text() for path in sorted((CHART / "templates").iterdir()))
+    named = set(re.findall(r"\b(?:OPENERRATA|OPENAI)_[A-Z0-9_]+", templates + (CHART / "values.yaml").read_text()))
+    assert named <= variables()
+    for used in re.findall(r"\.Values\.([A-Za-z.]+)", templates):
+        found = values
+        for part in used.split("."):
+            found = found[part]
+    assert templates.count("{{- if") + templates.count("{{- range") == templates.count("{{- end")
+
+
+def test_the_image_copies_what_the_package_holds() -> None:
+    text = (DEPLOY / "Dockerfile").read_text()
+    copied = {line.split()[1] for line in text.splitlines() if re.match(r"COPY \w+ \w+$", line)}
+    assert copied == {"requirements", "contracts", "kit", "platforms", "analyses", "services"}
+    assert "ARG SERVICE" in text
+    assert set(re.findall(r"\bOPENERRATA_[A-Z0-9_]+", text)) <= variables()
+
+
+def test_roles_are_those_of_the_first_migration() -> None:
+    pattern = r"'(errata_[a-z]+)'"
+    migration = (ROOT / "kit" / "migrations" / "durable" / "r0001_first.sql").read_text()
+    assert set(re.findall(pattern, (DEPLOY / "roles.sql").read_text())) == set(re.findall(pattern, migration))
+
+
+def test_the_broker_writes_before_it_acknowledges() -> None:
+    assert "sync_interval: always" in (DEPLOY / "nats.conf").read_text()
+    assert ERRATA.max_age_s == 0

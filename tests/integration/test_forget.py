@@ -1,0 +1,184 @@
+"""A forgotten post leaves no trace in tables, ledger, stream and blobs, and everything else is as it was."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from contracts.v1 import ErasureOrdered
+from kit.ordered import Recorded
+from services.projector.forget import UnderWay, forget
+from services.projector.rebuild import rebuild
+from services.projector.shadow import PIECES, shadow
+from services.projector.store import Store
+from services.projector.verify import verify
+from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at
+from tests.integration.test_projector_rebuild import Streams
+from tests.support.servers import Prepare
+from tests.unit.projector.histories import Page, Tape, mixed
+
+pytest_plugins = ["tests.support.servers"]
+
+SECRET = "The secret of the harbour master."
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return prepare
+
+
+class Broker:
+    """The stream as a tape whose facts can be taken out, a projector that follows it, and what blobs were removed."""
+
+    def __init__(self, store: Store, tape: Tape) -> None:
+        self.store, self.tape = store, tape
+        self.removed: list[str] = []
+        self.events: list[ErasureOrdered] = []
+        self.erased: set[int] = set()
+
+    async def order(self, event: ErasureOrdered) -> tuple[UUID, int]:
+        self.events.append(event)
+        self.tape.add(event)
+        await fill(self.store, self.tape.records[-1:])
+        return event.event_id(), len(self.tape.records)
+
+    async def erase_messages(self, sequences: Sequence[int]) -> None:
+        self.erased |= set(sequences)
+
+    async def erase_blob(self, sha256: str) -> None:
+        self.removed.append(sha256)
+
+    @property
+    def left(self) -> list[Recorded]:
+        return [record for record in self.tape.records if record.sequence not in self.erased]
+
+
+def _compared(tables: dict[str, Any]) -> dict[str, Any]:
+    return {name: rows for name, rows in tables.items() if name != PIECES}
+
+
+async def forgotten(url: str, broker: Broker, post: UUID) -> int:
+    async with await owner(url) as db:
+        head = len(broker.tape.records)
+        return (await forget(db, broker, post, reason="asked for", erasure_id=uuid4(), head=head)).facts
+
+
+async def dump(url: str) -> str:
+    async with await owner(url) as db:
+        found = await db.execute("SELECT convert_from(envelope, 'UTF8') FROM ledger.fact")
+        ledger = [text for (text,) in await found.fetchall()]
+    return "\n".join([*ledger, str(await everything(url))])
+
+
+async def test_nothing_of_it_is_left_and_the_rest_is_as_if_it_had_never_been(database_url: str) -> None:
+    errata, views = mixed(12, 31)
+    page = Page("secret", SECRET, pictures=2)
+    errata.add(
+        page.received("first"), page.registered(), page.seen("second"), page.anomaly("third"), *page.investigated()
+    )
+    views.add(page.viewed("someone"))
+    store = store_at(database_url)
+    await fill(store, errata.records, [7] * 100)
+    await fill(store, views.records)
+    assert SECRET in await dump(database_url)
+    broker = Broker(store, errata)
+
+    assert await forgotten(database_url, broker, page.post_id) >= 8
+    assert SECRET not in await dump(database_url)
+    assert not any(SECRET.encode() in record.data for record in broker.left)
+    tables = await everything(database_url)
+    assert str(page.post_id) not in str({name: rows for name, rows in tables.items() if name != "forgotten"})
+    assert [row["post_id"] for row in tables["forgotten"]] == [str(page.post_id)]
+    async with await owner(database_url) as db:
+        report = await verify(db, Streams(ERRATA=broker.left, VIEWS=views.records))
+    assert report.ok, report
+    assert report.streams[0].erased == len(broker.erased)
+
+    assert await shadow(database_url, NoTexts(), analyses=ANALYSES) == []
+    await rebuild(database_url, NoTexts(), analyses=ANALYSES)
+    assert _compared(await everything(database_url)) == _compared(tables)
+    await store.close()
+
+
+async def test_what_is_told_later_does_not_come_back_and_goes_with_the_next_run(database_url: str) -> None:
+    page, other = Page("secret", SECRET), Page("other", "Something else.")
+    tape = Tape()
+    tape.add(page.registered(), other.registered())
+    store = store_at(database_url)
+    await fill(store, tape.records)
+    broker = Broker(store, tape)
+    assert await forgotten(database_url, broker, page.post_id) == 1
+    tape.add(page.received("late"), page.registered("late"), page.seen("later"), page.requested(), other.seen("again"))
+    await fill(store, tape.records[-5:])
+    tables = await everything(database_url)
+    assert [row["id"] for row in tables["post"]] == [str(other.post_id)]
+    assert tables["parked"] == []
+    assert SECRET in await dump(database_url), "observed again"
+    assert await forgotten(database_url, broker, page.post_id) == 4
+    assert SECRET not in await dump(database_url)
+    again = len(broker.events)
+    assert await forgotten(database_url, broker, page.post_id) == 0
+    assert len(broker.events) == again, "nothing is told where nothing is left"
+    assert await shadow(database_url, NoTexts(), analyses=ANALYSES) == []
+    await store.close()
+
+
+async def test_it_waits_for_what_is_under_way(database_url: str) -> None:
+    page, tape = Page("secret", SECRET), Tape()
+    tape.add(page.registered(), page.requested())
+    store = store_at(database_url)
+    await fill(store, tape.records)
+    broker = Broker(store, tape)
+    with pytest.raises(UnderWay):
+        await forgotten(database_url, broker, page.post_id)
+    assert broker.events == []
+    await store.close()
+
+
+async def test_a_blob_that_another_post_needs_stays(database_url: str) -> None:
+    long = "A long text. " * 3_000
+    shared, own = Page("a", long), Page("b", "Short.", pictures=1)
+    tape = Tape()
+    tape.add(shared.registered(), own.registered(), *own.investigated())
+    twin = Page("c", long)
+    tape.add(twin.registered())
+    store = store_at(database_url, texts=NoTexts(**{hashlib.sha256(long.encode()).hexdigest(): long}))
+    await fill(store, tape.records)
+    broker = Broker(store, tape)
+    await forgotten(database_url, broker, shared.post_id)
+    digest = hashlib.sha256(long.encode()).hexdigest()
+    assert digest not in broker.removed
+    assert digest in {row["content_hash"] for row in (await everything(database_url))["content_blob"]}
+    await forgotten(database_url, broker, twin.post_id)
+    assert digest in broker.removed
+    assert digest not in {row["content_hash"] for row in (await everything(database_url))["content_blob"]}
+    await store.close()
+
+
+async def test_a_body_goes_only_with_an_erasure_of_the_ledger_that_names_it(database_url: str) -> None:
+    errata, _ = mixed(3, 33)
+    page = Page("secret", SECRET)
+    errata.add(page.registered())
+    store = store_at(database_url)
+    await fill(store, errata.records)
+    take = "UPDATE ledger.fact SET envelope = '', erased_by = %s WHERE stream = 'ERRATA' AND sequence = %s"
+    async with await owner(database_url) as db:
+        with pytest.raises(psycopg.errors.RestrictViolation):
+            await db.execute(take, (uuid4(), 2))
+        broker = Broker(store, errata)
+        await forgotten(database_url, broker, page.post_id)
+        erasure = broker.events[0].event_id()
+        for change in ("envelope = 'x'", "erased_by = NULL", "hash = ''", "subject = 'x'"):
+            with pytest.raises(psycopg.errors.RestrictViolation):
+                await db.execute(f"UPDATE ledger.fact SET {change} WHERE sequence = {len(errata.records) - 1}".encode())
+        assert (await verify(db, Streams(ERRATA=broker.left))).ok
+        lingering = await verify(db, Streams(ERRATA=errata.records))
+        assert lingering.streams[0].lingering == sorted(broker.erased)
+        await db.execute(take, (erasure, 2))  # the database cannot know, but the ledger does
+        assert (await verify(db, Streams())).streams[0].altered == [2]
+    await store.close()

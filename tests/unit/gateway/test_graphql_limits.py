@@ -1,0 +1,82 @@
+"""What one document may ask for, whether it says so itself or in a variable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.database import Database
+from services.gateway.graphql.archive import Archive
+from services.gateway.graphql.execute import Answer, GraphQL
+from services.gateway.graphql.limits import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
+
+FIELDS = "edges { cursor title authorName node { id url platform externalId claimCount checkedAt contentHash } }"
+
+
+async def answer(query: str, **variables: Any) -> Answer:
+    """Nothing of these documents reaches the database, which is not there."""
+    graphql = GraphQL(Archive(Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")))
+    return await graphql.answer(query, variables, None)
+
+
+async def refusal(query: str, **variables: Any) -> str:
+    answered = await answer(query, **variables)
+    (error,) = answered.body["errors"]
+    assert (answered.outcome, error["extensions"], set(answered.body)) == (
+        "refused",
+        {"code": "QUERY_TOO_COMPLEX"},
+        {"errors"},
+    )
+    message: str = error["message"]
+    return message
+
+
+async def test_as_many_aliases_as_allowed() -> None:
+    names = [f"a{n}: __typename" for n in range(MAX_ALIASES)]
+    assert (await answer("{ " + " ".join(names) + " }")).body["data"]["a0"] == "Query"
+    assert "aliases" in await refusal("{ " + " ".join([*names, "b: __typename"]) + " }")
+    fragment = "fragment F on Query { " + " ".join(names) + " }"
+    assert "aliases" in await refusal("{ ...F b: __typename } " + fragment)
+
+
+async def test_pages_multiply_whoever_says_their_size() -> None:
+    large = f"search(first: 100) {{ {FIELDS} }}"
+    assert "smaller pages" in await refusal("{ " + " ".join(f"a{n}: {large}" for n in range(5)) + " }")
+    by_variable = large.replace("100", "$n")
+    several = "query ($n: Int) { " + " ".join(f"a{n}: {by_variable}" for n in range(5)) + " }"
+    assert "smaller pages" in await refusal(several, n=100)
+    defaulted = several.replace("($n: Int)", "($n: Int = 100)")
+    assert "smaller pages" in await refusal(defaulted)
+    assert "smaller pages" in await refusal(
+        "{ authors(first: 100) { edges { node { investigations(first: 100) { edges { cursor } } } } } }"
+    )
+
+
+async def test_depth_is_counted_through_fragments() -> None:
+    def nested(levels: int, innermost: str = "name") -> str:
+        return "ofType { " * levels + innermost + " }" * levels
+
+    # __schema, queryType and the name itself are levels too.
+    assert (await answer(f"{{ __schema {{ queryType {{ {nested(MAX_DEPTH - 3)} }} }} }}")).outcome == "done"
+    assert f"{MAX_DEPTH} levels" in await refusal(f"{{ __schema {{ queryType {{ {nested(MAX_DEPTH - 2)} }} }} }}")
+    spread = f"{{ __schema {{ queryType {{ {nested(6, '...T')} }} }} }} fragment T on __Type {{ {nested(8)} }}"
+    assert f"{MAX_DEPTH} levels" in await refusal(spread)
+
+
+async def test_fragments_that_grow_without_end() -> None:
+    fragments = " ".join(f"fragment F{n} on Query {{ ...F{n + 1} ...F{n + 1} }}" for n in range(20))
+    assert "more than" in await refusal("{ ...F0 } " + fragments + " fragment F20 on Query { __typename }")
+
+
+async def test_too_many_words() -> None:
+    answered = await answer("{ " + "__typename " * (MAX_TOKENS + 1) + "}")
+    assert answered.body["errors"][0]["extensions"] == {"code": "GRAPHQL_PARSE_FAILED"}
+
+
+@pytest.mark.parametrize("size", [-1, 0, 10**9])
+async def test_a_size_that_cannot_be_is_left_to_the_list(size: int) -> None:
+    """Clients that exist expect a masked error from the field, not a refusal of the document."""
+    query = "query ($n: Int) { searchInvestigations(limit: $n) { investigations { id url platform } hasMore } }"
+    (error,) = (await answer(query, n=size)).body["errors"]
+    assert (error["message"], error["path"]) == ("Unexpected error.", ["searchInvestigations"])

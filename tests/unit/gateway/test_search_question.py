@@ -1,0 +1,105 @@
+"""Cursors come back as they went out, patterns mean what they say, and highlights lose no letter."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.gateway.graphql.cursors import read_key, write_key
+from services.gateway.search.highlight import highlights, parts
+from services.gateway.search.question import (
+    TEXT_LIMIT,
+    BadQuestion,
+    Place,
+    has_trigram,
+    like,
+    place_at,
+    rank_at,
+    rank_cursor,
+    sought,
+)
+
+MOMENTS = st.datetimes(min_value=datetime(1900, 1, 1), max_value=datetime(2200, 1, 1), timezones=st.just(UTC))
+
+
+@given(MOMENTS, st.uuids())
+def test_a_place_survives_being_a_cursor(moment: datetime, number: UUID) -> None:
+    assert place_at(Place(moment, number).cursor()) == Place(moment, number)
+
+
+@given(st.lists(st.text(), min_size=1, max_size=4))
+def test_a_key_survives_being_a_cursor(words: list[str]) -> None:
+    assert read_key(write_key(*words), len(words)) == words
+
+
+@given(st.integers(0, 99_999))
+def test_a_rank_survives_being_a_cursor(rank: int) -> None:
+    assert rank_at(rank_cursor(rank)) == rank
+
+
+@given(st.text())
+def test_what_is_no_cursor_is_refused(text: str) -> None:
+    for read in (place_at, rank_at, lambda cursor: read_key(cursor, 9)):
+        with pytest.raises(BadQuestion):
+            read(text)
+
+
+def test_a_cursor_of_another_kind_is_refused() -> None:
+    with pytest.raises(BadQuestion):
+        place_at(rank_cursor(3))
+    with pytest.raises(BadQuestion):
+        rank_at(Place(datetime.now(UTC) - timedelta(1), UUID(int=1)).cursor())
+
+
+def test_white_space_is_one_space_and_there_must_be_something() -> None:
+    assert sought("  a \n\t b\u00a0c ") == "a b c"
+    assert sought("a\0b") == "a\ufffdb"
+    assert sought("x" * TEXT_LIMIT)
+    for nothing in ("", " \n", "x" * (TEXT_LIMIT + 1)):
+        with pytest.raises(BadQuestion):
+            sought(nothing)
+
+
+def test_signs_of_patterns_mean_themselves() -> None:
+    assert like("100%_\\") == "%100\\%\\_\\\\%"
+
+
+@pytest.mark.parametrize(
+    ("text", "known"), [("abc", True), ("100%", True), ("ab cd", False), ("%%%", False), ("a_b", False), ("про", True)]
+)
+def test_what_trigrams_know(text: str, known: bool) -> None:
+    assert has_trigram(text) is known
+
+
+@given(st.text(max_size=300), st.lists(st.text(min_size=1, max_size=3), max_size=3))
+def test_a_highlight_loses_nothing(passage: str, terms: list[str]) -> None:
+    cut = parts(passage, terms)
+    assert "".join(part["text"] for part in cut) == passage
+    assert all(part["text"] for part in cut)
+    assert all(first["matches"] is not second["matches"] for first, second in pairwise(cut))
+
+
+@given(st.text("abİß Σ", max_size=40), st.text("abİß Σ", min_size=1, max_size=3))
+def test_a_highlight_marks_every_place(passage: str, term: str) -> None:
+    found = any(part["matches"] for part in parts(passage, [term]))
+    assert found or not re.search(re.escape(term), passage)
+
+
+def test_the_whole_phrase_is_marked_rather_than_its_words() -> None:
+    passages = {
+        "title": "On the moon",
+        "author_name": None,
+        "url": "https://x.example/",
+        "claims": [],
+        "text": "The Moon, the sea",
+    }
+    assert [found["field"] for found in highlights(passages, "the moon")] == ["TITLE", "TEXT"]
+    (title,) = [found for found in highlights(passages, "moon on") if found["field"] == "TITLE"]
+    assert [part["text"] for part in title["parts"] if part["matches"]] == ["On", "moon"]
+    assert highlights(passages, "saturn") == []
