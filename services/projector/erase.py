@@ -120,7 +120,7 @@ def _shared() -> tuple[tuple[str, str], ...]:
     """Queries for what a post's rows share with others, each with the table it is in."""
     where = {owned.table: owned.where for owned in _owned()}
     return tuple(
-        (f"SELECT {column} FROM {table.name} WHERE {column} IS NOT NULL AND ({where[table.name]})", parent)  # noqa: S608
+        (f"SELECT {column} FROM {table.name} WHERE {column} IS NOT NULL AND ({where[table.name]})", parent)  # noqa: S608 (our names)
         for table in READMODEL.sorted_tables
         if table.name in where
         for column, parent, _ in _links(table)

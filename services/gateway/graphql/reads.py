@@ -196,7 +196,7 @@ class Record:
             values |= {"name": after[0], "id": after[1]}
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         query = f"""SELECT id, platform, platform_user_id, display_name FROM author {where}
-            ORDER BY display_name, id LIMIT :limit"""  # noqa: S608
+            ORDER BY display_name, id LIMIT :limit"""  # noqa: S608 (our words)
         return await self._all(sql(query), values)
 
     async def anomalies(
@@ -216,7 +216,7 @@ class Record:
             values |= {"at": after[0], "id": after[1], "kind": after[2]}
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         query = f"""SELECT observation_id, kind, platform, external_id, observed, canonical, detected_at
-            FROM integrity_anomaly {where} ORDER BY detected_at DESC, observation_id DESC, kind DESC LIMIT :limit"""  # noqa: S608
+            FROM integrity_anomaly {where} ORDER BY detected_at DESC, observation_id DESC, kind DESC LIMIT :limit"""  # noqa: S608 (our words)
         return await self._all(sql(query), values)
 
     async def audit(self, investigation_id: UUID) -> tuple[Row, list[Row], list[Row]]:

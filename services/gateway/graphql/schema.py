@@ -283,7 +283,7 @@ def make_schema() -> GraphQLSchema:
     scalar = schema.type_map["DateTime"]
     assert isinstance(scalar, GraphQLScalarType)
     scalar.serialize = scalar.coerce_output_value = wire_instant  # type: ignore[method-assign]  # as its own constructor
-    scalar.parse_value = scalar.coerce_input_value = _read_instant  # type: ignore[method-assign]
+    scalar.parse_value = scalar.coerce_input_value = _read_instant  # type: ignore[method-assign]  # as its own constructor
     return schema
 
 
