@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -25,6 +25,7 @@ from kit.vault import UserKeys
 
 RESTART_MAX_S = 10.0
 CHECK_TIMEOUT_S = 3.0
+CANCEL_AGAIN_S = 1.0
 CHECK_MEMORY_S = 1.0
 
 log = structlog.get_logger(__name__)
@@ -84,8 +85,7 @@ class Host:
             for stopper in reversed(self._stoppers):
                 await stopper()
             await self.delivery.stop()
-            for task in tasks:
-                task.cancel()
+            await _end(tasks)
 
     async def close(self) -> None:
         """Let go of what was opened."""
@@ -121,6 +121,14 @@ class Host:
             await asyncio.sleep(delay_s)
             delay_s = min(RESTART_MAX_S, delay_s * 2)
             self._broken.pop(name, None)
+
+
+async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
+    """Cancel until it is heard: before Python 3.12 a `wait_for` that ends at that moment swallows a cancellation."""
+    while unfinished := [task for task in tasks if not task.done()]:
+        for task in unfinished:
+            task.cancel()
+        await asyncio.wait(unfinished, timeout=CANCEL_AGAIN_S)
 
 
 async def _ask(check: Check) -> str | None:

@@ -116,6 +116,7 @@ def test_tests_lie_where_their_needs_say() -> None:
         "cases",
         "conformance",
         "deploy",
+        "extension",
     }
     assert {path.name for path in _folders(ROOT / "tests")} <= known
 

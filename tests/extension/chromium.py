@@ -24,7 +24,7 @@ from tests.support.system import until
 
 ROOT: Final = Path(__file__).parents[2]
 EXTENSION: Final = ROOT / "extension"
-ARTIFACTS: Final = ROOT / "tests" / "artifacts"
+ARTIFACTS: Final = ROOT / ".artifacts" / "extension"
 AXE: Final = EXTENSION / "node_modules" / "axe-core" / "axe.min.js"
 WITHIN_S: Final = 40.0
 """What anything may take on a busy machine."""
