@@ -7,11 +7,13 @@ credited again.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 _IPV4 = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})")
 
 
+@lru_cache(10_000)
 def ip_range_prefix(address: str) -> str:
     """Name the range of an address: the first three octets of IPv4, the first three groups of IPv6.
 

@@ -22,7 +22,7 @@ from nats.js.client import JetStreamContext
 
 from contracts.cloudevents import cloud_headers
 from contracts.topology import Stream, stream_of
-from contracts.v1 import Envelope, Event, OnceEvent, decode, encode
+from contracts.v1 import Envelope, Event, OnceEvent, decode, written
 from kit.clock import Clock, SystemClock
 from kit.inbox import Inbox, NoReply
 
@@ -111,10 +111,7 @@ class Bus:
             headers["Nats-Expected-Last-Subject-Sequence"] = str(event.follows)
         if reply_to is not None:
             headers[REPLY_TO] = reply_to
-        envelope = Envelope.model_construct(  # the parts are valid already
-            id=event_id, occurred_at=moment, correlation=correlation, cause=cause, event=event
-        )
-        return Outgoing(subject, encode(envelope), headers)
+        return Outgoing(subject, written(event, event_id, moment, correlation, cause), headers)
 
     async def send(self, outgoing: Outgoing) -> asyncio.Future[Msg]:
         """Put a fact on the wire and return the future of its receipt; see `receipt`."""

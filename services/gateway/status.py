@@ -6,7 +6,7 @@ shown to a viewer as running: the extension could not follow it up (CONTRACT 2.2
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from pydantic import TypeAdapter
@@ -42,7 +42,14 @@ COUNTS_FOR_S: Final = 60.0
 """How old the numbers beside a result may be; the result itself never changes."""
 _UNKNOWN: Final = NotInvestigated(prior_investigation_result=None)
 
-Remembered = tuple[UUID, UUID | None, bytes]
+
+class Remembered(NamedTuple):
+    """The written answer about a version, and what a view of it is told with."""
+
+    post_id: UUID
+    version_id: UUID
+    correlation: UUID | None
+    answer: bytes
 
 
 class Viewing:
@@ -52,21 +59,20 @@ class Viewing:
         self._reads = reads
         self._facts = facts
         self._clock = clock
-        self._finished: Memory[UUID, Remembered] = Memory(clock, capacity=remember_bytes, weigh=_weight)
-        self._counted: Memory[UUID, Remembered] = Memory(
+        self._finished: Memory[str, Remembered] = Memory(clock, capacity=remember_bytes, weigh=_weight)
+        self._counted: Memory[str, Remembered] = Memory(
             clock, capacity=remember_bytes, ttl_s=COUNTS_FOR_S, weigh=_weight
         )
 
     async def record(self, question: VersionId, call: Call) -> NotInvestigated | bytes:
         """Count the view of a known version and answer with its result, if it has one. Raises: Unavailable."""
+        finished = (self._counted if call.reads_more else self._finished).get(question.post_version_id)
+        if finished is not None:
+            await self._viewed(finished.post_id, finished.version_id, finished.correlation, call)
+            return finished.answer
         version_id = parse_id(question.post_version_id)
         if version_id is None:
             return _UNKNOWN
-        finished = (self._counted if call.reads_more else self._finished).get(version_id)
-        if finished is not None:
-            post_id, correlation, answer = finished
-            await self._viewed(post_id, version_id, correlation, call)
-            return answer
         view = await self._reads.view(version_id)
         if view is None:
             return _UNKNOWN
@@ -78,7 +84,7 @@ class Viewing:
             return NotInvestigated(prior_investigation_result=_prior(view.prior))
         result = Investigated(provenance=view.complete.provenance, claims=_claims(view.complete))
         answer = _INVESTIGATED.dump_json(result, by_alias=True)
-        self._finished.put(version_id, (view.post_id, view.correlation, answer))
+        self._finished.put(str(version_id), Remembered(view.post_id, version_id, view.correlation, answer))
         return answer
 
     def _seen(self, version_id: UUID, view: VersionView) -> NotInvestigated | bytes:
@@ -92,7 +98,7 @@ class Viewing:
             corroboration_count=view.corroborations,
         )
         answer = _INVESTIGATED_SEEN.dump_json(result, by_alias=True)
-        self._counted.put(version_id, (view.post_id, view.correlation, answer))
+        self._counted.put(str(version_id), Remembered(view.post_id, version_id, view.correlation, answer))
         return answer
 
     async def _viewed(self, post_id: UUID, version_id: UUID, correlation: UUID | None, call: Call) -> None:
@@ -161,4 +167,4 @@ def _prior(prior: Prior | None) -> PriorResult | None:
 
 
 def _weight(remembered: Remembered) -> int:
-    return len(remembered[2]) + 256
+    return len(remembered.answer) + 256

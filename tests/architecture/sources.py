@@ -57,7 +57,7 @@ def texts() -> Iterator[tuple[str, str]]:
                 hidden = path.name.startswith(".") and path.name != ".ci"
                 if not hidden and path.name not in NOT_OURS and not path.name.endswith(".egg-info"):
                     pending.append(path)
-            else:
+            elif path.name != ".git":  # a file in a second work tree
                 try:
                     yield path.relative_to(ROOT).as_posix(), path.read_text()
                 except UnicodeDecodeError:
