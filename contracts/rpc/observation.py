@@ -13,6 +13,7 @@ from pydantic import Field
 from contracts.rpc.values import (
     Count,
     Digits,
+    Identifier,
     InstantText,
     Language,
     NonEmpty,
@@ -38,18 +39,18 @@ class ObservedImage(Request):
 
 
 class LessWrongMetadata(Request):
-    slug: NonEmpty
+    slug: Identifier
     title: Optional[NonEmpty] = None
     html_content: NonEmpty
-    author_name: Optional[NonEmpty] = None
-    author_slug: NonEmpty | None = None
+    author_name: Optional[Identifier] = None
+    author_slug: Identifier | None = None
     tags: tuple[NonEmpty, ...]
     published_at: Optional[InstantText] = None
 
 
 class XMetadata(Request):
-    author_handle: NonEmpty
-    author_display_name: NonEmpty | None = None
+    author_handle: Identifier
+    author_display_name: Identifier | None = None
     text: ObservedText
     media_urls: tuple[Url, ...]
     like_count: Optional[Count] = None
@@ -59,13 +60,13 @@ class XMetadata(Request):
 
 class SubstackMetadata(Request):
     substack_post_id: Digits
-    publication_subdomain: NonEmpty
-    slug: NonEmpty
+    publication_subdomain: Identifier
+    slug: Identifier
     title: NonEmpty
     subtitle: Optional[NonEmpty] = None
     html_content: Optional[NonEmpty] = None
-    author_name: NonEmpty
-    author_substack_handle: Optional[NonEmpty] = None
+    author_name: Identifier
+    author_substack_handle: Optional[Identifier] = None
     published_at: Optional[InstantText] = None
     like_count: Optional[Count] = None
     comment_count: Optional[Count] = None
@@ -89,20 +90,20 @@ class _Observed(Request):
 
 class ObservedLessWrong(_Observed):
     platform: Literal["LESSWRONG"]
-    external_id: NonEmpty
+    external_id: Identifier
     metadata: LessWrongMetadata
 
 
 class ObservedX(_Observed):
     platform: Literal["X"]
-    external_id: NonEmpty
+    external_id: Identifier
     observed_content_text: ObservedText
     metadata: XMetadata
 
 
 class ObservedSubstack(_Observed):
     platform: Literal["SUBSTACK"]
-    external_id: NonEmpty
+    external_id: Identifier
     observed_content_text: ObservedText
     metadata: SubstackMetadata
 

@@ -116,8 +116,11 @@ def wire_instant(value: datetime) -> str:
 
 
 NonEmpty = Annotated[str, Field(min_length=1)]
-Digits = Annotated[str, Field(pattern=r"^[0-9]+$")]
-Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$")]
+Identifier = Annotated[str, Field(min_length=1, max_length=300)]
+"""What names a post or a person on its site, and is looked up by. Two of them fit an entry of an index; a URL holds no
+longer one. Units: code points."""
+Digits = Annotated[str, Field(pattern=r"^[0-9]+$", max_length=300)]
+Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$", max_length=63)]
 Sha256Hex = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 Url = Annotated[str, AfterValidator(_http_url), Field(json_schema_extra={"format": "uri"})]
 Count = Annotated[int, BeforeValidator(_integral), Field(ge=0, le=SAFE_INTEGER)]

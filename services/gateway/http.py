@@ -13,8 +13,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 HeaderList = tuple[tuple[bytes, bytes], ...]
 
-BODY_BYTES: Final = 524_288 + 4_096
-"""The extension refuses to send more than 524,288; the rest is grace for other clients."""
+BODY_BYTES: Final = 524_288
+"""What the extension itself refuses to exceed. Source: CONTRACT 1.8."""
 DRAIN_BYTES: Final = 16 * 1024 * 1024
 """What is read and thrown away of a body that is too large: who still sends would see a reset, not the reply."""
 
@@ -100,6 +100,17 @@ def with_cors(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [*message.get("headers", ()), *CORS]
+        await send(message)
+
+    return sending
+
+
+def without_body(send: Send) -> Send:
+    """The same, for a request that asked for the headers alone."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            message = {**message, "body": b""}
         await send(message)
 
     return sending

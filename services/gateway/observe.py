@@ -6,6 +6,7 @@ observation answered a moment ago is answered from memory; identical ones under 
 
 from __future__ import annotations
 
+import asyncio
 from hashlib import sha256
 from typing import Final
 
@@ -24,6 +25,7 @@ from contracts.v1.observation import ObservationReceived
 from contracts.v1.parts import ImageOccurrence, Observation
 from contracts.v1.version import VersionEvent
 from platforms.base import IdentityMismatch
+from platforms.markup import UnparseableHtml
 from platforms.text import normalize, utf16_length
 from services.gateway.domain import occurrence_fault
 from services.gateway.memory import Memory, SingleFlight
@@ -74,6 +76,21 @@ class Registration:
         self._answers.put(fingerprint, answer)
         return answer
 
+    async def _text(self, seen: ObservedVersion) -> str | None:
+        """The text to store with the observation; None where it is derived from the HTML, which must hold one."""
+        if not isinstance(seen, ObservedLessWrong):
+            text = normalize(seen.observed_content_text)
+            if not text:
+                raise Refused("BAD_REQUEST", "the observed text is blank")
+            return text
+        try:
+            found = await asyncio.to_thread(platforms.platform(seen.platform).extract_text, seen.metadata.html_content)
+        except UnparseableHtml as error:
+            raise Refused("BAD_REQUEST", f"the page's HTML is not taken: {error}") from error
+        if not found:
+            raise Refused("BAD_REQUEST", "the page has no text")
+        return None
+
     async def _observation(self, seen: ObservedVersion, call: Call) -> Observation:
         metadata = seen.metadata.model_dump(mode="json", exclude=_BY_REFERENCE, exclude_none=True)
         external_id = None if isinstance(seen, ObservedWikipedia) else seen.external_id
@@ -81,7 +98,7 @@ class Registration:
             post = platforms.platform(seen.platform).check(seen.url, external_id, metadata)
         except IdentityMismatch as mismatch:
             raise Refused("BAD_REQUEST", str(mismatch)) from mismatch
-        text = _observed_text(seen)
+        text = await self._text(seen)
         images = seen.observed_image_occurrences or ()
         fault = occurrence_fault(images, None if text is None else utf16_length(text))
         if fault is not None:
@@ -98,15 +115,6 @@ class Registration:
             metadata=metadata,
             attested=call.attested,
         )
-
-
-def _observed_text(seen: ObservedVersion) -> str | None:
-    if isinstance(seen, ObservedLessWrong):
-        return None
-    text = normalize(seen.observed_content_text)
-    if not text:
-        raise Refused("BAD_REQUEST", "the observed text is blank")
-    return text
 
 
 def _occurrence(image: ObservedImage) -> ImageOccurrence:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -48,6 +47,9 @@ BY_KEY: Final = (
 tables were empty must not be a scan that is kept when they have grown. The log is the truth and the position stands in
 the same transaction: what a crash of the database takes back is applied again, so no commit waits for the disk."""
 CREDIT_CAP: Final = 10
+REFUSALS: Final = frozenset({"22", "23", "54", "P0"})
+"""Classes of errors that a row causes by what it holds: data, constraint, size beyond a limit, a trigger's word.
+Source: PostgreSQL documentation, appendix A."""
 
 log = structlog.get_logger(__name__)
 
@@ -155,12 +157,17 @@ class Store:
         """A row the database refuses is one fact's fault: find it, and let the others through."""
         try:
             return await self._apply(batch)
-        except (psycopg.IntegrityError, psycopg.DataError) as error:
+        except psycopg.Error as error:
+            if not _of_a_row(error):
+                raise
             size = len(batch.records)
             if size == 1 and any(transcript(fact.event) for fact in batch.facts):
                 log.error("transcript refused", stream=batch.stream, error=str(error))
-                with suppress(psycopg.IntegrityError, psycopg.DataError):
+                try:
                     return await self._apply(batch, deaf=True)
+                except psycopg.Error as other:
+                    if not _of_a_row(other):
+                        raise
             if size == 1:
                 sequence = batch.records[0].sequence
                 log.error("fact refused", stream=batch.stream, sequence=sequence, error=str(error))
@@ -318,6 +325,11 @@ class Store:
         counted = count(views, credited=credited, spent=spent, cap=self._cap)
         rows = {name.name: getattr(counted, name.name) for name in fields(counted)}
         return _Work(writes.VIEWS, rows, [post.id for post in counted.posts if post.unique_view_score])
+
+
+def _of_a_row(error: psycopg.Error) -> bool:
+    """Whether the database refuses what a row holds; anything else (no connection, no room, a lock) is no row's."""
+    return isinstance(error, psycopg.IntegrityError | psycopg.DataError) or (error.sqlstate or "")[:2] in REFUSALS
 
 
 def _up_to_erasures(batch: Batch) -> Iterator[Batch]:

@@ -6,12 +6,13 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Sequence
+from string import ascii_letters
 
 import psycopg
 import pytest
 
 from contracts.readmodel import content_blob, integrity_anomaly, investigation, position, post_version, prompt
-from contracts.v1.parts import Prompt, TextRef
+from contracts.v1.parts import Author, Prompt, TextRef
 from services.projector.chain import GENESIS, Altered, Hole, LedgerBroken, link
 from services.projector.store import Applied, Outcome
 from tests.integration.readmodel_tables import NoTexts, everything, fill, owner, prepare, rows, store_at
@@ -320,6 +321,23 @@ async def test_a_row_the_database_refuses_costs_only_its_own_fact(database_url: 
     found = await everything(database_url)
     assert found["investigation"][0]["status"] == "COMPLETE"
     assert len(found["post_version"]) == 1
+
+
+async def test_a_row_too_large_for_an_index_costs_only_its_own_fact(database_url: str) -> None:
+    good, page, tape = Page("a"), Page("b", platform="X", provenance="CLIENT_FALLBACK"), Tape()
+    endless = page.registered()
+    handle = "".join(random.Random(7).choices(ascii_letters, k=6_000))  # PostgreSQL would compress a simpler one
+    author = Author(platform_user_id=handle, display_name="Ada")
+    tape.add(
+        good.registered(),
+        endless.model_copy(update={"sighting": endless.sighting.model_copy(update={"author": author})}),
+        *good.investigated(),
+    )
+    store = store_at(database_url)
+    outcomes = total(await fill(store, tape.records))
+    await store.close()
+    assert outcomes == {"applied": 11, "refused": 1}
+    assert (await everything(database_url))["investigation"][0]["status"] == "COMPLETE"
 
 
 async def test_long_texts_come_from_the_blob_store(database_url: str) -> None:
