@@ -21,9 +21,7 @@ from kit.pages import Page, last_sequence, read_page
 from kit.positions import Positions
 from kit.vault import UserKeys
 from services.gateway.ports import Answered, KeyVerdict, RefusedForGood, Unavailable
-from services.gateway.reads import SqlReads
 
-VITAL_TIMEOUT_S = 2.0
 BLOB_TIMEOUT_S = 10.0
 PROBE_TIMEOUT_S = 8.0
 
@@ -152,34 +150,3 @@ class ModelProbe:
         except TimeoutError:
             return KeyVerdict("error", f"The provider did not answer within {PROBE_TIMEOUT_S:g} seconds.")
         return KeyVerdict("valid") if isinstance(status, KeyAccepted) else KeyVerdict(status.status, status.message)
-
-
-class ServerVitals:
-    """Asks broker and database for a sign of life."""
-
-    def __init__(self, bus: Bus, reads: SqlReads) -> None:
-        self._bus = bus
-        self._reads = reads
-
-    async def broken(self) -> tuple[str, ...]:
-        """Names of what does not answer within two seconds."""
-        checks = {
-            "broker": asyncio.create_task(self._ping()),
-            "database": asyncio.create_task(self._reads.alive()),
-        }
-        await asyncio.wait(checks.values(), timeout=VITAL_TIMEOUT_S)
-        return tuple(name for name, check in checks.items() if not _succeeded(check))
-
-    async def _ping(self) -> None:
-        await self._bus.client.flush()
-        if not self._bus.client.is_connected:  # a flush while reconnecting succeeds without having asked anybody
-            raise Unavailable("broker: not connected")
-
-
-def _succeeded(check: asyncio.Task[None]) -> bool:
-    """A check that still runs is given up, not waited for: the driver would try for seconds to cancel its query."""
-    if not check.done():
-        check.add_done_callback(lambda late: late.cancelled() or late.exception())
-        check.cancel()
-        return False
-    return check.exception() is None

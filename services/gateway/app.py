@@ -12,7 +12,7 @@ from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.positions import Positions
 from kit.settings import load
-from services.gateway.adapters import BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys, ServerVitals
+from services.gateway.adapters import BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys
 from services.gateway.callers import Callers
 from services.gateway.domain import RetryRules
 from services.gateway.graphql.archive import Archive
@@ -34,6 +34,7 @@ from services.gateway.site.routes import Site
 from services.gateway.status import Statuses, Viewing
 from services.gateway.stream.endpoint import EventsEndpoint
 from services.gateway.stream.feed import EventLog, Feed
+from services.gateway.vitals import ServerVitals
 from services.gateway.web import Gateway, Pulse, shell
 
 
@@ -125,7 +126,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             user_keys=SealedKeys(host.user_keys),
             key_probe=ModelProbe(host.model),
             key_register=SqlKeyRegister(database),
-            vitals=ServerVitals(host.bus, reads),
+            vitals=ServerVitals(host.bus, reads, host.blobs, host.clock),
             clock=host.clock,
             registry=host.telemetry.registry,
             exposition=host.telemetry.exposition,

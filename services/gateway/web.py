@@ -18,7 +18,7 @@ from contracts.rpc.public import PublicResult
 from services.gateway.domain import MINIMUM_EXTENSION_VERSION, parse_id
 from services.gateway.graphql.http import PATH as GRAPHQL
 from services.gateway.graphql.http import GraphQLEndpoint
-from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond, with_cors
+from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond, with_cors, without_body
 from services.gateway.memory import Memory, SingleFlight
 from services.gateway.openapi import document
 from services.gateway.ports import Clock, Reads, Unavailable, Vitals
@@ -29,6 +29,9 @@ from services.gateway.stream.endpoint import EventsEndpoint
 from services.gateway.stream.feed import Feed
 
 VITALS_TTL_S: Final = 1.0
+NOT_VITAL: Final = frozenset({"blobs"})
+"""Without it long texts cannot be taken, but everything that is known can be shown: a reason to send readers to another
+gateway, not to tell them that this is no server."""
 _PUBLIC: Final = TypeAdapter(PublicResult)
 _ASYNCAPI: Final = files("contracts") / "asyncapi.json"
 
@@ -74,6 +77,8 @@ class Gateway:
             await self._graphql(scope, receive, send)
         elif scope["path"] == EVENTS:
             await self.events(scope, receive, send)
+        elif scope["method"] == "HEAD":
+            await self.shell({**scope, "method": "GET"}, receive, with_cors(without_body(send)))
         else:
             await self.shell(scope, receive, with_cors(send))
 
@@ -87,11 +92,11 @@ def shell(
     @app.get("/health", tags=["service"])
     async def health() -> JSONResponse:
         """Whether readers can be served now."""
-        broken = await pulse.broken()
+        broken = [name for name in await pulse.broken() if name not in NOT_VITAL]
         body = {
             "status": "unavailable" if broken else "ok",
             "minimumSupportedExtensionVersion": MINIMUM_EXTENSION_VERSION,
-            **({"broken": list(broken)} if broken else {}),
+            **({"broken": broken} if broken else {}),
         }
         return JSONResponse(body, 503 if broken else 200, {"cache-control": "no-store"})
 

@@ -38,7 +38,7 @@ async def test_health_is_ok_while_readers_can_be_served() -> None:
     assert response.headers["access-control-allow-origin"] == "*"
 
 
-@pytest.mark.parametrize("name", ["broker", "database"])
+@pytest.mark.parametrize("name", ["broker", "database", "projector"])
 async def test_health_names_what_is_broken_and_notices_when_it_is_back(name: str) -> None:
     bench = Bench()
     bench.vitals.names = (name,)
@@ -50,6 +50,22 @@ async def test_health_names_what_is_broken_and_notices_when_it_is_back(name: str
     bench.vitals.names = ()
     bench.clock.pass_by(1)
     assert (await bench.http.get("/ready")).status_code == 200
+
+
+async def test_without_a_blob_store_readers_are_served_but_better_elsewhere() -> None:
+    bench = Bench()
+    bench.vitals.names = ("blobs",)
+    assert (await bench.http.get("/health")).json()["status"] == "ok"
+    response = await bench.http.get("/ready")
+    assert (response.status_code, response.json()) == (503, {"ready": False, "broken": ["blobs"]})
+
+
+@pytest.mark.parametrize("path", ["/health", "/ready", "/openapi.json", "/"])
+async def test_the_headers_alone(path: str) -> None:
+    bench = Bench()
+    head, whole = await bench.http.head(path), await bench.http.get(path)
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    assert head.headers["content-type"] == whole.headers["content-type"]
 
 
 async def test_health_costs_one_look_a_second() -> None:
