@@ -77,6 +77,13 @@ class Investigating(Wire):
     prior_investigation_result: PriorResult | None
 
 
+class InvestigatingSeen(Investigating):
+    """The same for viewers whose client reads more: what to ask about next, and who saw it."""
+
+    investigation_id: NonEmpty
+    view_count: Count
+
+
 class Investigated(Wire):
     investigation_state: Literal["INVESTIGATED"] = "INVESTIGATED"
     provenance: Provenance
@@ -102,7 +109,7 @@ class Failed(Wire):
     provenance: Provenance
 
 
-ViewStatus = NotInvestigatedSeen | NotInvestigated | InvestigatedSeen | Investigated
+ViewStatus = NotInvestigatedSeen | NotInvestigated | InvestigatingSeen | InvestigatedSeen | Investigated
 InvestigationStatus = NotInvestigated | Investigating | InvestigatedAt | Failed
 
 

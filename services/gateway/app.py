@@ -70,7 +70,13 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
     table = {
         **procedures(
             registration,
-            Viewing(world.reads, world.facts, clock, remember_bytes=settings.remember_results_bytes),
+            Viewing(
+                world.reads,
+                world.facts,
+                clock,
+                analysis=settings.analysis,
+                remember_bytes=settings.remember_results_bytes,
+            ),
             Statuses(world.reads),
             Requests(
                 world.reads,

@@ -1,12 +1,12 @@
 """What readers are shown: the status of a version, of an investigation, of a list of versions.
 
-A finished investigation never changes, so its answer is kept as bytes and costs no query. An unfinished one is never
-shown to a viewer as running: the extension could not follow it up (CONTRACT 2.2).
+A finished investigation never changes, so its answer is kept as bytes and costs no query. One that runs is shown to a
+viewer only with its id, which earlier extensions refuse to read; without it they could not follow it up (CONTRACT 2.2).
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from pydantic import TypeAdapter
@@ -20,6 +20,7 @@ from contracts.rpc.status import (
     InvestigatedAt,
     InvestigatedSeen,
     Investigating,
+    InvestigatingSeen,
     InvestigationId,
     InvestigationStatus,
     ListedStatus,
@@ -30,6 +31,7 @@ from contracts.rpc.status import (
     claim_out,
     payload_out,
 )
+from contracts.v1.ids import investigation_id
 from contracts.v1.post import PostViewed
 from kit.addresses import ip_range_prefix
 from services.gateway.domain import ip_range_key, parse_id, viewer_key
@@ -55,7 +57,8 @@ class Remembered(NamedTuple):
 class Viewing:
     """Records views and says what is known."""
 
-    def __init__(self, reads: Reads, facts: Facts, clock: Clock, *, remember_bytes: int) -> None:
+    def __init__(self, reads: Reads, facts: Facts, clock: Clock, *, analysis: str, remember_bytes: int) -> None:
+        self._analysis = analysis
         self._reads = reads
         self._facts = facts
         self._clock = clock
@@ -64,7 +67,7 @@ class Viewing:
             clock, capacity=remember_bytes, ttl_s=COUNTS_FOR_S, weigh=_weight
         )
 
-    async def record(self, question: VersionId, call: Call) -> NotInvestigated | bytes:
+    async def record(self, question: VersionId, call: Call) -> NotInvestigated | InvestigatingSeen | bytes:
         """Count the view of a known version and answer with its result, if it has one. Raises: Unavailable."""
         finished = (self._counted if call.reads_more else self._finished).get(question.post_version_id)
         if finished is not None:
@@ -77,7 +80,7 @@ class Viewing:
         if view is None:
             return _UNKNOWN
         await self._viewed(view.post_id, version_id, view.correlation, call)
-        return self._seen(version_id, view) if call.reads_more else self._answer(version_id, view)
+        return await self._seen(version_id, view) if call.reads_more else self._answer(version_id, view)
 
     def _answer(self, version_id: UUID, view: VersionView) -> NotInvestigated | bytes:
         if view.complete is None:
@@ -87,8 +90,13 @@ class Viewing:
         self._finished.put(str(version_id), Remembered(view.post_id, version_id, view.correlation, answer))
         return answer
 
-    def _seen(self, version_id: UUID, view: VersionView) -> NotInvestigated | bytes:
+    async def _seen(self, version_id: UUID, view: VersionView) -> NotInvestigated | InvestigatingSeen | bytes:
         if view.complete is None:
+            known = await self._reads.investigation(investigation_id(version_id, self._analysis))
+            if isinstance(known, Running):
+                return InvestigatingSeen(
+                    **_progress(known), investigation_id=str(known.investigation_id), view_count=view.views
+                )
             return NotInvestigatedSeen(prior_investigation_result=_prior(view.prior), view_count=view.views)
         result = InvestigatedSeen(
             provenance=view.complete.provenance,
@@ -130,13 +138,7 @@ class Statuses:
         if isinstance(state, Complete):
             return InvestigatedAt(provenance=state.provenance, claims=_claims(state), checked_at=state.checked_at)
         if isinstance(state, Running):
-            return Investigating(
-                status=state.status,
-                provenance=state.provenance,
-                pending_claims=tuple(map(payload_out, state.pending)),
-                confirmed_claims=tuple(map(payload_out, state.confirmed)),
-                prior_investigation_result=_prior(state.prior),
-            )
+            return Investigating(**_progress(state))
         return Failed(provenance=state.provenance)
 
     async def batch(self, question: BatchQuestion, call: Call) -> BatchAnswer:
@@ -157,6 +159,16 @@ class Statuses:
 
 def _claims(complete: Complete) -> tuple[ClaimOut, ...]:
     return tuple(map(claim_out, complete.claims))
+
+
+def _progress(state: Running) -> dict[str, Any]:
+    return {
+        "status": state.status,
+        "provenance": state.provenance,
+        "pending_claims": tuple(map(payload_out, state.pending)),
+        "confirmed_claims": tuple(map(payload_out, state.confirmed)),
+        "prior_investigation_result": _prior(state.prior),
+    }
 
 
 def _prior(prior: Prior | None) -> PriorResult | None:

@@ -103,7 +103,7 @@ async def test_one_round_by_hand_and_its_bill(world: World) -> None:
     assert "selector: 1 of 100 runs" in shown.out
 
 
-@pytest.mark.requirement("2.10-01", "3.6-01", "2.6-12")
+@pytest.mark.requirement("2.10-01", "2.3-04", "2.6-12", "3.6-01")
 async def test_one_of_two_leads_and_the_other_when_it_dies(world: World) -> None:
     eager = {"OPENERRATA_SELECTOR_INTERVAL_S": "0.1"}
     one, two = [await world.system.up("selector", name=name, settings=eager) for name in ("one", "two")]

@@ -185,7 +185,7 @@ async def test_a_site_that_asks_for_a_pause_is_left_alone(world: World, sites: S
     assert monotonic() - paused_at > 2
 
 
-@pytest.mark.requirement("3.5-03")
+@pytest.mark.requirement("2.1-11", "3.5-03")
 async def test_a_thousand_readers_of_a_new_page_are_one_request_and_one_version(world: World, sites: Sites) -> None:
     page = wikipedia(sites)
     text, revision = page.observation["observedContentText"], page.observation["metadata"]["revisionId"]

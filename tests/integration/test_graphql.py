@@ -85,7 +85,7 @@ async def found(client: Client, **question: Any) -> list[str]:
     ]
 
 
-@pytest.mark.requirement("3.4-01", "3.4-02", "3.4-09", "3.4-10")
+@pytest.mark.requirement("1.3-06", "3.4-01", "3.4-02", "3.4-09", "3.4-10")
 async def test_one_investigation(client: Client) -> None:
     answer = (await client.ask(DETAIL, id=str(FLAGGED.investigation_id)))["publicInvestigation"]
     investigation = answer["investigation"]
@@ -102,6 +102,12 @@ async def test_one_investigation(client: Client) -> None:
     )
     for nothing in (str(WAITING.investigation_id), "not-an-id", digest("x")[:32]):
         assert (await client.ask(DETAIL, id=nothing)) == {"publicInvestigation": None}
+
+
+@pytest.mark.requirement("2.11-01")
+async def test_the_record_can_be_read_and_nothing_else(client: Client) -> None:
+    answer = await client.ask("{ __schema { mutationType { name } subscriptionType { name } queryType { name } } }")
+    assert answer["__schema"] == {"mutationType": None, "subscriptionType": None, "queryType": {"name": "Query"}}
 
 
 @pytest.mark.requirement("3.4-03")
@@ -175,7 +181,7 @@ async def test_metrics(client: Client) -> None:
     assert (await client.post(METRICS, start="2026-01-02")).status_code == 400
 
 
-@pytest.mark.requirement("2.7-03")
+@pytest.mark.requirement("1.3-05", "2.7-03")
 async def test_authors(client: Client) -> None:
     query = """query ($query: String, $first: Int, $after: String) {
         authors(query: $query, first: $first, after: $after) {
@@ -200,7 +206,7 @@ async def test_authors(client: Client) -> None:
     assert await client.ask('{ author(id: "x") { id } }') == {"author": None}
 
 
-@pytest.mark.requirement("2.12-07")
+@pytest.mark.requirement("1.3-07", "2.12-07")
 async def test_the_audit_of_an_investigation(client: Client) -> None:
     query = """query ($id: ID!) { publicInvestigation(investigationId: $id) { investigation { audit {
         analysis round requestedBy proposedCount approvedCount rejectedCount failedCount prompt { version text hash }

@@ -171,7 +171,7 @@ async def test_a_model_that_cannot_see_costs_no_request(sites: Sites) -> None:
     assert sites.connections == 0
 
 
-@pytest.mark.requirement("2.9-12")
+@pytest.mark.requirement("2.3-03", "2.9-12")
 async def test_two_addresses_with_the_same_bytes_are_one_object(sites: Sites, stack: Servers) -> None:
     sites.pages["/again.png"] = Answer(200, {}, png())
     at = stack.bucket()

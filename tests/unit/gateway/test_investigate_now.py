@@ -43,7 +43,7 @@ def requested(bench: Bench) -> InvestigationRequested:
     return event
 
 
-@pytest.mark.requirement("2.6-12", "2.8-01")
+@pytest.mark.requirement("2.1-07", "2.6-12", "2.8-01")
 async def test_a_holder_of_an_instance_key_starts_a_run() -> None:
     bench = bench_with()
     answer = await ask(bench, x_api_key="instance-key")

@@ -9,6 +9,7 @@ from hashlib import sha256
 import pytest
 
 from contracts.v1 import PostViewed
+from contracts.v1.ids import investigation_id
 from services.gateway.domain import Failure
 from services.gateway.ports import Broken, Complete, Prior, Running, VersionView
 from tests.unit.gateway.fakes import (
@@ -77,7 +78,7 @@ async def test_a_prior_without_findings_is_still_a_prior() -> None:
     assert answer["priorInvestigationResult"]["oldClaims"] == []
 
 
-@pytest.mark.requirement("2.6-10")
+@pytest.mark.requirement("2.2-05", "2.6-10")
 async def test_a_view_is_recorded_without_address_or_key() -> None:
     bench = bench_with(VersionView(POST, None, None))
     bench.key_table.add("instance-key")
@@ -142,6 +143,21 @@ async def test_a_new_version_says_how_many_saw_its_post() -> None:
     bench = bench_with(VersionView(POST, None, None, views=3))
     answer = await bench.mutate(VIEW, {"postVersionId": str(VERSION)}, **NEW)
     assert answer.json()["result"]["data"]["viewCount"] == 3
+
+
+@pytest.mark.requirement("3.3-02")
+async def test_a_viewer_who_can_follow_a_run_up_is_told_of_it() -> None:
+    bench = bench_with(VersionView(POST, None, PRIOR, views=3))
+    run = investigation_id(VERSION, "FACT_CHECK")
+    bench.reads.investigations[run] = Running(run, "PROCESSING", "CLIENT_FALLBACK", (payload(1),), (payload(2),))
+    new = (await bench.mutate(VIEW, {"postVersionId": str(VERSION)}, **NEW)).json()["result"]["data"]
+    asked = (await bench.query(LOOK, {"investigationId": str(run)})).json()["result"]["data"]
+    assert new == asked | {"investigationId": str(run), "viewCount": 3}
+    old = data(VIEW, await bench.mutate(VIEW, {"postVersionId": str(VERSION)}))
+    assert old["investigationState"] == "NOT_INVESTIGATED"
+    bench.reads.investigations[run] = Broken(run, "CLIENT_FALLBACK", Failure(NOW, 1, 9))
+    failed = (await bench.mutate(VIEW, {"postVersionId": str(VERSION)}, **NEW)).json()["result"]["data"]
+    assert failed["investigationState"] == "NOT_INVESTIGATED"
 
 
 async def test_an_unfinished_version_is_read_every_time() -> None:

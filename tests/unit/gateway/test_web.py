@@ -31,6 +31,14 @@ async def test_the_root_says_what_this_is() -> None:
     assert list(body) == ["message"]
 
 
+@pytest.mark.requirement("2.3-01")
+async def test_one_server_answers_the_extension_and_the_public() -> None:
+    bench = Bench()
+    asked = await bench.query("post.getInvestigation", {"investigationId": str(INVESTIGATION)})
+    read = await bench.http.post("/graphql", json={"query": "{ __typename }"})
+    assert (asked.status_code, read.status_code, read.json()) == (200, 200, {"data": {"__typename": "Query"}})
+
+
 async def test_health_is_ok_while_readers_can_be_served() -> None:
     response = await Bench().http.get("/health")
     assert response.status_code == 200
