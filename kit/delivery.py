@@ -135,6 +135,13 @@ class Delivery:
             outcome = "lost"
             log.warning("the broker has not heard from this worker, leaving the work to another", **said)
         except (Reject, Undecodable) as error:
+            if isinstance(error, Reject) and not error.letter:
+                outcome = "refused"
+                log.info("message refused", reason=str(error), **said)
+                if reply_to is not None:
+                    await self._bus.refuse(reply_to, str(error))
+                await message.term()
+                return
             outcome = "dead"
             log.warning("message rejected", reason=str(error), **said)
             bug = isinstance(error, Undecodable) or attempt > consumer.attempts

@@ -13,8 +13,12 @@ class Retry(Exception):
 
 
 class Reject(Exception):
-    """This message can never succeed; `reason` goes to the dead letter and to whoever waits for an answer."""
+    """This message can never succeed; `reason` goes to the dead letter and to whoever waits for an answer.
 
-    def __init__(self, reason: str) -> None:
+    `letter`: False where nobody has anything to decide; no copy of the message is kept then.
+    """
+
+    def __init__(self, reason: str, *, letter: bool = True) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.letter = letter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import click
@@ -18,7 +19,7 @@ from kit.database import migrate, open_session
 from kit.erase import Undeletable, erase_messages
 from kit.surroundings import Surroundings
 from services.commands.shared import data_dir_option, plain_errors, run, servers
-from services.projector.forget import Forgotten, UnderWay
+from services.projector.forget import Forgotten, NotFollowing, UnderWay
 from services.projector.forget import forget as forget_post
 
 
@@ -35,16 +36,15 @@ def command() -> None:
 def forget(url_or_id: str, reason: str, data_dir: Path) -> None:
     """Erase everything that is held of a post: texts, HTML, pictures, findings, and the bodies of its facts.
 
-    The projector must be running. Safe to repeat, also after it was interrupted; it is what erases observations that
-    came later. Backups made before hold the post until they are gone.
+    The projector must be running. Gateways follow at once and take no observation of the post any more. Safe to repeat,
+    also after it was interrupted. Backups and exports made before hold the post until they are gone.
     """
     with servers(data_dir, log_level="error") as found:
         try:
             done = run(_forget(found, url_or_id, reason))
-        except (UnderWay, Undeletable, BusError, BlobsUnavailable) as error:
+        except (UnderWay, NotFollowing, Undeletable, BusError, BlobsUnavailable) as error:
             raise click.ClickException(str(error)) from error
     click.echo(f"erased {done.facts:,} facts and {len(done.blobs):,} blobs")
-    click.echo("restart gateways: they remember finished results", err=True)
 
 
 class _Eraser:
@@ -73,24 +73,33 @@ async def _forget(found: Surroundings, url_or_id: str, reason: str) -> Forgotten
             connect(found.nats_url, name="openerrata-forget") as bus,
             await open_session(found.database_url) as db,
         ):
-            post = await _post(db, url_or_id)
+            post, names = await _post(db, url_or_id)
             head = (await bus.jetstream.stream_info(ERRATA.name)).state.last_seq
             return await forget_post(
-                db, _Eraser(bus, blobs), post, reason=reason, erasure_id=SystemClock().new_id(), head=head
+                db,
+                _Eraser(bus, blobs),
+                post,
+                reason=reason,
+                erasure_id=SystemClock().new_id(),
+                head=head,
+                names=names,
             )
     finally:
         blobs.close()
 
 
-async def _post(db: psycopg.AsyncConnection[tuple[object, ...]], url_or_id: str) -> UUID:
-    """The post's id; one that is given as an id may be forgotten already."""
+async def _post(db: psycopg.AsyncConnection[tuple[Any, ...]], url_or_id: str) -> tuple[UUID, tuple[str, ...]]:
+    """The post's id, and what its site calls it; one that is given as an id may be forgotten already."""
     try:
-        return UUID(url_or_id)
+        by_id: UUID | None = UUID(url_or_id)
     except ValueError:
-        pass
-    rows = await (await db.execute("SELECT id FROM readmodel.post WHERE url = %s", (url_or_id,))).fetchall()
+        by_id = None
+    rows = await (
+        await db.execute("SELECT id, external_id FROM readmodel.post WHERE id = %s OR url = %s", (by_id, url_or_id))
+    ).fetchall()
+    if by_id is not None:
+        return by_id, tuple(external_id for _, external_id in rows)
     if len(rows) != 1:
         raise click.ClickException(f"{len(rows)} posts have this address; give the id of one")
-    (id_,) = rows[0]
-    assert isinstance(id_, UUID)
-    return id_
+    ((id_, external_id),) = rows
+    return id_, (external_id,)

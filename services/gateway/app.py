@@ -15,6 +15,7 @@ from kit.settings import load
 from services.gateway.adapters import BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys
 from services.gateway.callers import Callers
 from services.gateway.domain import RetryRules
+from services.gateway.forgetting import Forgetting
 from services.gateway.graphql.archive import Archive
 from services.gateway.graphql.execute import GraphQL
 from services.gateway.graphql.http import GraphQLEndpoint
@@ -61,22 +62,24 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
     """The ASGI application over a world."""
     clock = world.clock
     registration = Registration(
+        world.reads,
         world.facts,
         world.texts,
         clock,
         remember=settings.remember_observations,
         remember_s=settings.remember_observations_s,
     )
+    viewing = Viewing(
+        world.reads,
+        world.facts,
+        clock,
+        analysis=settings.analysis,
+        remember_bytes=settings.remember_results_bytes,
+    )
     table = {
         **procedures(
             registration,
-            Viewing(
-                world.reads,
-                world.facts,
-                clock,
-                analysis=settings.analysis,
-                remember_bytes=settings.remember_results_bytes,
-            ),
+            viewing,
             Statuses(world.reads),
             Requests(
                 world.reads,
@@ -97,11 +100,13 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
     metrics = Metrics(world.registry)
     rpc = Rpc(table, callers, clock, metrics, body_timeout_s=settings.body_timeout_s)
     graphql = GraphQLEndpoint(GraphQL(world.archive), metrics, body_timeout_s=settings.body_timeout_s)
-    site = Site(Pages(world.shelf, clock), public_url=settings.public_url).router()
-    feed = Feed(world.events, heartbeat_s=settings.events_heartbeat_s)
+    leaves = Pages(world.shelf, clock)
+    site = Site(leaves, public_url=settings.public_url).router()
+    forgetting = Forgetting(world.facts, (registration.forget, viewing.forget, leaves.forget))
+    feed = Feed(world.events, heartbeat_s=settings.events_heartbeat_s, erased=forgetting.erased)
     events = EventsEndpoint(feed, world.registry, clients=settings.events_clients, stall_s=settings.events_stall_s)
     pages = shell(world.reads, Pulse(world.vitals, clock), world.exposition, table, site)
-    return Gateway(rpc, graphql, events, feed, pages)
+    return Gateway(rpc, graphql, events, feed, forgetting, pages)
 
 
 async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServer:
@@ -145,4 +150,5 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
     host.on_stop(server.stop)
     host.on_stop(gateway.events.stop)  # first: the server waits for requests under way, and these have no end
     host.keep_running("gateway-events", gateway.feed.run)
+    host.keep_running("gateway-forgetting", gateway.forgetting.run)
     return server

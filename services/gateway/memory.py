@@ -27,6 +27,8 @@ class Memory(Generic[K, V]):
         self._weigh = weigh or (lambda _: 1)
         self._entries: OrderedDict[K, tuple[V, datetime | None]] = OrderedDict()
         self._weight = 0
+        self.cleared = 0
+        """How often everything was forgotten. Who looks something up notes this first and hands it to `put`."""
 
     def get(self, key: K) -> V | None:
         """What is remembered, if it is still fresh."""
@@ -40,13 +42,21 @@ class Memory(Generic[K, V]):
         self._entries.move_to_end(key)
         return value
 
-    def put(self, key: K, value: V) -> None:
-        """Remember, and forget what was not used for longest."""
+    def put(self, key: K, value: V, *, cleared: int | None = None) -> None:
+        """Remember, and forget what was not used for longest; what was looked up before a clearing is not kept."""
+        if cleared is not None and cleared != self.cleared:
+            return
         self._forget(key)
         self._entries[key] = value, None if self._ttl is None else self._clock.now() + self._ttl
         self._weight += self._weigh(value)
         while self._weight > self._capacity:
             self._forget(next(iter(self._entries)))
+
+    def clear(self) -> None:
+        """Forget everything, and whatever is being looked up now."""
+        self._entries.clear()
+        self._weight = 0
+        self.cleared += 1
 
     def _forget(self, key: K) -> None:
         entry = self._entries.pop(key, None)

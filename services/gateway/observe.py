@@ -1,7 +1,8 @@
 """`post.registerObservedVersion`: the only request that may wait for the internet, at the first sight of a page.
 
 The answer is given after the read model shows the version, so the reader's next request finds it. An identical
-observation answered a moment ago is answered from memory; identical ones under way share one answer.
+observation answered a moment ago is answered from memory; identical ones under way share one answer. Of a post that was
+erased on request nothing is stored, not even that somebody saw it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from contracts.rpc.observation import (
     ObservedX,
     RegisteredVersion,
 )
+from contracts.v1.ids import post_id
 from contracts.v1.observation import ObservationReceived
 from contracts.v1.parts import ImageOccurrence, Observation
 from contracts.v1.version import VersionEvent
@@ -29,7 +31,7 @@ from platforms.markup import UnparseableHtml
 from platforms.text import normalize, utf16_length
 from services.gateway.domain import occurrence_fault
 from services.gateway.memory import Memory, SingleFlight
-from services.gateway.ports import Call, Clock, Facts, Refused, RefusedForGood, Texts
+from services.gateway.ports import Call, Clock, Facts, Reads, Refused, RefusedForGood, Texts
 
 _SHAPE: Final[TypeAdapter[ObservedVersion]] = TypeAdapter(ObservedVersion)
 _BY_REFERENCE: Final = {"html_content"}
@@ -38,17 +40,25 @@ _BY_REFERENCE: Final = {"html_content"}
 class Registration:
     """Accepts what readers see."""
 
-    def __init__(self, facts: Facts, texts: Texts, clock: Clock, *, remember: int, remember_s: float) -> None:
+    def __init__(
+        self, reads: Reads, facts: Facts, texts: Texts, clock: Clock, *, remember: int, remember_s: float
+    ) -> None:
+        self._reads = reads
         self._facts = facts
         self._texts = texts
         self._clock = clock
         self._answers: Memory[bytes, RegisteredVersion] = Memory(clock, capacity=remember, ttl_s=remember_s)
         self._flights: SingleFlight[bytes, RegisteredVersion] = SingleFlight()
 
+    def forget(self) -> None:
+        """Remember nothing of what was answered."""
+        self._answers.clear()
+
     async def register(self, seen: ObservedVersion, call: Call) -> RegisteredVersion:
         """Name the version that a reader looks at.
 
-        Raises: Refused: the observation contradicts itself. Unavailable: it could not be stored or confirmed in time.
+        Raises: Refused: the observation contradicts itself, or the post was erased. Unavailable: it could not be
+        stored or confirmed in time.
         """
         fingerprint = sha256(_SHAPE.dump_json(seen)).digest()
         known = self._answers.get(fingerprint)
@@ -57,6 +67,7 @@ class Registration:
         return await self._flights.run(fingerprint, lambda: self._register(fingerprint, seen, call))
 
     async def _register(self, fingerprint: bytes, seen: ObservedVersion, call: Call) -> RegisteredVersion:
+        cleared = self._answers.cleared
         event = ObservationReceived(observation=await self._observation(seen, call))
         try:
             answered = await self._facts.ask(event, call.correlation)
@@ -73,7 +84,7 @@ class Registration:
             post_version_id=str(version.version_id),
             provenance=version.provenance,
         )
-        self._answers.put(fingerprint, answer)
+        self._answers.put(fingerprint, answer, cleared=cleared)
         return answer
 
     async def _text(self, seen: ObservedVersion) -> str | None:
@@ -98,6 +109,9 @@ class Registration:
             post = platforms.platform(seen.platform).check(seen.url, external_id, metadata)
         except IdentityMismatch as mismatch:
             raise Refused("BAD_REQUEST", str(mismatch)) from mismatch
+        if await self._reads.forgotten(post_id(post)):
+            reason = "this post was erased on request"
+            raise Refused("BAD_REQUEST", reason, "POST_FORGOTTEN" if call.reads_more else None)
         text = await self._text(seen)
         images = seen.observed_image_occurrences or ()
         fault = occurrence_fault(images, None if text is None else utf16_length(text))

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 from uuid import UUID
 
-from contracts.rpc.errors import ErrorName
+from contracts.rpc.errors import ErrorName, OpenErrataCode
 from contracts.rpc.public import PublicResult
 from contracts.rpc.status import VersionKey
 from contracts.v1 import Event, OnceEvent
@@ -20,10 +20,11 @@ from services.gateway.domain import Failure
 class Refused(Exception):
     """The caller asked for something it cannot have; the message is for the caller."""
 
-    def __init__(self, name: ErrorName, message: str) -> None:
+    def __init__(self, name: ErrorName, message: str, code: OpenErrataCode | None = None) -> None:
         super().__init__(message)
         self.name = name
         self.message = message
+        self.code = code
 
 
 class Unavailable(Exception):
@@ -147,6 +148,10 @@ class Reads(Protocol):
         ...
 
     async def public(self, investigation_id: UUID) -> PublicResult | None: ...
+
+    async def forgotten(self, post_id: UUID) -> bool:
+        """Whether a post was erased on request."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

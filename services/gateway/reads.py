@@ -98,6 +98,7 @@ _PUBLIC: Final = text("""
     WHERE i.id = :id AND i.status = 'COMPLETE'
 """)
 
+_FORGOTTEN: Final = text("SELECT 1 FROM forgotten WHERE post_id = :post_id")
 _ACTIVE_KEYS: Final = text("SELECT key_hash FROM instance_api_key WHERE revoked_at IS NULL")
 _IS_ACTIVE: Final = text("SELECT 1 FROM instance_api_key WHERE key_hash = :key_hash AND revoked_at IS NULL")
 _POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
@@ -179,6 +180,10 @@ class SqlReads:
             post=PublicPost(platform=row["platform"], external_id=row["external_id"], url=row["url"]),
             claims=tuple(map(claim_out, _claims(row["claims"]))),
         )
+
+    async def forgotten(self, post_id: UUID) -> bool:
+        """Whether a post was erased on request."""
+        return await self._row(_FORGOTTEN, post_id=post_id) is not None
 
     async def position(self, stream: str) -> int:
         """How far the read model is in a stream."""

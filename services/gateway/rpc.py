@@ -90,7 +90,8 @@ class Rpc:
         except RpcFailure as failure:
             error = failure.error
         except Refused as refusal:
-            error = RpcError(refusal.name, refusal.message, path)
+            extra = () if refusal.code is None else (("openerrataCode", refusal.code),)
+            error = RpcError(refusal.name, refusal.message, path, extra)
         except Unavailable as outage:
             log.warning("unavailable", procedure=path, correlation=str(correlation), reason=str(outage))
             error = RpcError("SERVICE_UNAVAILABLE", "The service cannot answer now; please try again.", path)

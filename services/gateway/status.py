@@ -67,9 +67,15 @@ class Viewing:
             clock, capacity=remember_bytes, ttl_s=COUNTS_FOR_S, weigh=_weight
         )
 
+    def forget(self) -> None:
+        """Remember nothing of what was answered."""
+        self._finished.clear()
+        self._counted.clear()
+
     async def record(self, question: VersionId, call: Call) -> NotInvestigated | InvestigatingSeen | bytes:
         """Count the view of a known version and answer with its result, if it has one. Raises: Unavailable."""
-        finished = (self._counted if call.reads_more else self._finished).get(question.post_version_id)
+        memory = self._counted if call.reads_more else self._finished
+        finished, cleared = memory.get(question.post_version_id), memory.cleared
         if finished is not None:
             await self._viewed(finished.post_id, finished.version_id, finished.correlation, call)
             return finished.answer
@@ -80,14 +86,10 @@ class Viewing:
         if view is None:
             return _UNKNOWN
         await self._viewed(view.post_id, version_id, view.correlation, call)
-        return await self._seen(version_id, view) if call.reads_more else self._answer(version_id, view)
-
-    def _answer(self, version_id: UUID, view: VersionView) -> NotInvestigated | bytes:
-        if view.complete is None:
-            return NotInvestigated(prior_investigation_result=_prior(view.prior))
-        result = Investigated(provenance=view.complete.provenance, claims=_claims(view.complete))
-        answer = _INVESTIGATED.dump_json(result, by_alias=True)
-        self._finished.put(str(version_id), Remembered(view.post_id, version_id, view.correlation, answer))
+        answer = await self._seen(version_id, view) if call.reads_more else _answer(view)
+        if isinstance(answer, bytes):
+            remembered = Remembered(view.post_id, version_id, view.correlation, answer)
+            memory.put(str(version_id), remembered, cleared=cleared)
         return answer
 
     async def _seen(self, version_id: UUID, view: VersionView) -> NotInvestigated | InvestigatingSeen | bytes:
@@ -105,9 +107,7 @@ class Viewing:
             view_count=view.views,
             corroboration_count=view.corroborations,
         )
-        answer = _INVESTIGATED_SEEN.dump_json(result, by_alias=True)
-        self._counted.put(str(version_id), Remembered(view.post_id, version_id, view.correlation, answer))
-        return answer
+        return _INVESTIGATED_SEEN.dump_json(result, by_alias=True)
 
     async def _viewed(self, post_id: UUID, version_id: UUID, correlation: UUID | None, call: Call) -> None:
         caller = call.caller
@@ -155,6 +155,13 @@ class Statuses:
                 for key, count in zip(question.posts, counts, strict=True)
             )
         )
+
+
+def _answer(view: VersionView) -> NotInvestigated | bytes:
+    if view.complete is None:
+        return NotInvestigated(prior_investigation_result=_prior(view.prior))
+    result = Investigated(provenance=view.complete.provenance, claims=_claims(view.complete))
+    return _INVESTIGATED.dump_json(result, by_alias=True)
 
 
 def _claims(complete: Complete) -> tuple[ClaimOut, ...]:

@@ -16,6 +16,7 @@ from starlette.routing import Router
 
 from contracts.rpc.public import PublicResult
 from services.gateway.domain import MINIMUM_EXTENSION_VERSION, parse_id
+from services.gateway.forgetting import Forgetting
 from services.gateway.graphql.http import PATH as GRAPHQL
 from services.gateway.graphql.http import GraphQLEndpoint
 from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond, with_cors, without_body
@@ -58,11 +59,20 @@ class Pulse:
 class Gateway:
     """The whole gateway as one ASGI application: procedures, GraphQL and events by hand, the rest by the shell."""
 
-    def __init__(self, rpc: Rpc, graphql: GraphQLEndpoint, events: EventsEndpoint, feed: Feed, shell: FastAPI) -> None:
+    def __init__(
+        self,
+        rpc: Rpc,
+        graphql: GraphQLEndpoint,
+        events: EventsEndpoint,
+        feed: Feed,
+        forgetting: Forgetting,
+        shell: FastAPI,
+    ) -> None:
         self._rpc = rpc
         self._graphql = graphql
         self.events = events
         self.feed = feed
+        self.forgetting = forgetting
         self.shell = shell
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

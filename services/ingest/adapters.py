@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from uuid import UUID
 
-from contracts.v1 import VersionRegistered, VersionSeen, VersionVerified
+from contracts.v1 import ErasureOrdered, VersionRegistered, VersionSeen, VersionVerified
 from kit.bus import Bus
 from kit.history import latest
 from services.ingest.domain import Known, known_from
@@ -36,3 +36,7 @@ class LogVersions:
             if len(self._verified) > REMEMBERED:
                 self._verified.popitem(last=False)
         return known
+
+    async def erased(self, post_id: UUID) -> bool:
+        """Asked of the log every time: it must be true at once, on every replica."""
+        return bool(await latest(self._bus, f"{ErasureOrdered.SUBJECT}.{post_id}"))

@@ -47,6 +47,8 @@ class Ingest:
         if not observed_text and not canonical_text:
             raise Reject("the page has no text")
         pinned = pin(observation, observed_text, page, canonical_text)
+        if await self._versions.erased(pinned.post_id):  # only the site's own word may tell that it is this post
+            raise Reject("this post was erased on request", letter=False)
         content = await self._texts.put_text(pinned.text)
         known = await self._versions.known(pinned.version_id)
         author = site.author(observation.metadata)

@@ -27,3 +27,7 @@ class Versions(Protocol):
     async def known(self, version_id: UUID) -> Known:
         """Whether a version is registered and verified. Raises: Retry: the log cannot be read now."""
         ...
+
+    async def erased(self, post_id: UUID) -> bool:
+        """Whether somebody had a post erased. Raises: Retry: the log cannot be read now."""
+        ...

@@ -21,7 +21,7 @@ from services.projector.facts import Fact
 from services.projector.lookups import Connection
 
 ROOT: Final = "post"
-SHARED: Final = ("author", "content_blob", "html_blob", "image_occurrence_set", "image_blob")
+SHARED: Final = ("author", "content_blob", "html_blob", "image_occurrence_set", "image_blob", "prompt")
 """What several posts may share; a row of these goes with the last that refers to it."""
 
 LOOSE: Final = {"post_id": "post", "post_version_id": "post_version", "investigation_id": "investigation"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from uuid import UUID
@@ -32,7 +32,10 @@ from contracts.v1.ids import post_id
 from contracts.v1.version import VersionEvent
 
 PART: Final = 2_000
+PAGE: Final = 5_000
 LOOK_AGAIN_S: Final = 0.05
+PATIENCE_S: Final = 15.0
+"""How long the projector may stand still before nobody waits for it any more."""
 _BLOB: Final = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 _OBSERVATIONS: Final = (ObservationReceived, CanonicalFetched, CanonicalUnavailable)
 
@@ -41,6 +44,10 @@ Database = psycopg.AsyncConnection[tuple[Any, ...]]
 
 class UnderWay(Exception):
     """An investigation of the post has not ended; what it still tells would come after the erasure."""
+
+
+class NotFollowing(Exception):
+    """The projector does not follow the log, so nothing can be removed; asking again later goes on where this ended."""
 
 
 class Eraser(Protocol):
@@ -75,16 +82,29 @@ class _Told:
     event: Event
 
 
-async def forget(db: Database, eraser: Eraser, post: UUID, *, reason: str, erasure_id: UUID, head: int) -> Forgotten:
-    """Forget a post; what is told of it meanwhile is forgotten too. `head` is where the stream ends now.
+async def forget(
+    db: Database,
+    eraser: Eraser,
+    post: UUID,
+    *,
+    reason: str,
+    erasure_id: UUID,
+    head: int,
+    names: Iterable[str] = (),
+    patience_s: float = PATIENCE_S,
+) -> Forgotten:
+    """Forget a post; what is told of it meanwhile is forgotten too.
 
-    Raises: UnderWay: one of its investigations has not ended.
+    `head` is where the stream ends now. `names` are ids that its site gives it, as far as they are known: observations
+    hold those and not ours, so without any every observation is looked at.
+
+    Raises: UnderWay: one of its investigations has not ended. NotFollowing.
     """
-    done, part = Forgotten(), 0
+    done, part, called = Forgotten(), 0, set(names)
     while True:
-        await _caught_up(db, head)
+        await _caught_up(db, head, patience_s)
         await _nothing_under_way(db, post)
-        told = await _facts(db, post)
+        told = await _facts(db, post, called)
         if not told and (part or await _is_forgotten(db, post)):
             return done
         for start in range(0, max(1, len(told)), PART):
@@ -93,7 +113,7 @@ async def forget(db: Database, eraser: Eraser, post: UUID, *, reason: str, erasu
             erased = tuple(ErasedFact(sequence=each.sequence, hash=each.hash.hex()) for each in some)
             event = ErasureOrdered(erasure_id=erasure_id, post_id=post, reason=reason, part=part, facts=erased)
             id_, head = await eraser.order(event)
-            await _caught_up(db, head)
+            await _caught_up(db, head, patience_s)
             await _durable(db)
             sequences = [each.sequence for each in some]
             await eraser.erase_messages(sequences)
@@ -107,12 +127,21 @@ async def forget(db: Database, eraser: Eraser, post: UUID, *, reason: str, erasu
             done.facts += len(some)
 
 
-async def _caught_up(db: Database, head: int) -> None:
+async def _caught_up(db: Database, head: int, patience_s: float) -> None:
+    now = asyncio.get_running_loop().time
+    position, moved_at = -1, now()
     while True:
         found = await db.execute("SELECT sequence FROM readmodel.position WHERE stream = %s", (ERRATA.name,))
         row = await found.fetchone()
-        if row is not None and row[0] >= head:
+        at = 0 if row is None else row[0]
+        if at >= head:
             return
+        if at > position:
+            position, moved_at = at, now()
+        elif now() - moved_at > patience_s:
+            raise NotFollowing(
+                f"the projector stands at {at:,} of {head:,}: start `openerrata up projector`, then ask again"
+            )
         await asyncio.sleep(LOOK_AGAIN_S)
 
 
@@ -139,46 +168,74 @@ async def _durable(db: Database) -> None:
         await db.execute("SELECT pg_current_xact_id()")
 
 
-async def _facts(db: Database, post: UUID) -> list[_Told]:
-    """All facts of a post that still have bodies: first those that name it, then those of what these name."""
-    named = await _read(db, "position(%(needle)s::bytea IN envelope) > 0", {"needle": str(post).encode()})
-    own = [told for told in named if getattr(told.event, "post_id", None) == post]
-    keys, outside = {told.event.key() for told in own} - {str(post)}, set()
+async def _facts(db: Database, post: UUID, names: set[str]) -> list[_Told]:
+    """All facts of a post that still have bodies: first those that name it, then those of what these name.
+
+    Adds to `names` what the post is called by its site.
+    """
+    own = await _read(
+        db,
+        "position(%(needle)s::bytea IN envelope) > 0",
+        {"needle": str(post).encode()},
+        lambda event: getattr(event, "post_id", None) == post,
+    )
+    keys = {told.event.key() for told in own} - {str(post)}
     for told in own:
         if isinstance(told.event, VersionEvent):
             keys.add(str(told.event.sighting.observation_id))
-            outside.add(told.event.post.external_id)
+            names.add(told.event.post.external_id)
         if (investigation := getattr(told.event, "investigation_id", None)) is not None:
             keys.add(str(investigation))
+    observed = await _read(
+        db,
+        """subject ~ '^errata[.]v1[.](observation|canonical)[.]' AND (%(names)s::bytea[] = '{}'
+            OR EXISTS (SELECT FROM unnest(%(names)s::bytea[]) name WHERE position(name IN envelope) > 0))""",
+        {"names": [orjson.dumps(name) for name in names]},
+        lambda event: _observes(event, post),
+    )
+    keys |= {told.event.key() for told in observed}
     rest = await _read(
         db,
-        """split_part(subject, '.', 5) = ANY (%(keys)s) OR subject ~ '^errata[.]v1[.](observation|canonical)[.]'
-            AND EXISTS (SELECT FROM unnest(%(names)s::bytea[]) name WHERE position(name IN envelope) > 0)""",
-        {"keys": list(keys), "names": [orjson.dumps(name) for name in outside]},
+        "split_part(subject, '.', 5) = ANY (%(keys)s)",
+        {"keys": list(keys)},
+        lambda event: event.key() in keys,
     )
-    mine = {told.sequence: told for told in own}
-    mine |= {told.sequence: told for told in rest if told.event.key() in keys or _observes(told.event, post)}
+    mine = {told.sequence: told for told in (*own, *observed, *rest)}
     return sorted(mine.values(), key=lambda told: told.sequence)
 
 
 def _observes(event: Event, post: UUID) -> bool:
-    return isinstance(event, _OBSERVATIONS) and post_id(event.observation.post) == post
+    """Whether it tells of somebody's look at the post; what the site says may differ from what the reader said."""
+    if not isinstance(event, _OBSERVATIONS):
+        return False
+    pages = [event.page.post] if isinstance(event, CanonicalFetched) else []
+    return post in map(post_id, (event.observation.post, *pages))
 
 
-async def _read(db: Database, where: str, parameters: dict[str, object]) -> list[_Told]:
-    found = await db.execute(
-        f"""SELECT sequence, hash, subject, envelope FROM ledger.fact
-        WHERE stream = %(stream)s AND erased_by IS NULL AND subject NOT LIKE 'errata.v1.erasure.%%'
-            AND ({where}) ORDER BY sequence""".encode(),  # noqa: S608 (our own conditions)
-        parameters | {"stream": ERRATA.name},
-        binary=True,
-    )
-    told = []
-    for sequence, hash_, subject, envelope in await found.fetchall():
-        try:
-            told.append(_Told(sequence, bytes(hash_), bytes(envelope), decode(subject, bytes(envelope)).event))
-        except Undecodable:  # it says nothing that anybody could read
-            continue
+async def _read(
+    db: Database, where: str, parameters: dict[str, object], wanted: Callable[[Event], bool]
+) -> list[_Told]:
+    """Facts that the database finds and that are wanted, in pages, because most are not."""
+    told: list[_Told] = []
+    after, more = 0, True
+    while more:
+        found = await db.execute(
+            f"""SELECT sequence, hash, subject, envelope FROM ledger.fact
+            WHERE stream = %(stream)s AND sequence > %(after)s AND erased_by IS NULL
+                AND subject NOT LIKE 'errata.v1.erasure.%%' AND ({where})
+            ORDER BY sequence LIMIT {PAGE}""".encode(),  # noqa: S608 (our own conditions)
+            parameters | {"stream": ERRATA.name, "after": after},
+            binary=True,
+        )
+        rows = await found.fetchall()
+        more = len(rows) == PAGE
+        for after, hash_, subject, envelope in rows:
+            try:
+                event = decode(subject, bytes(envelope)).event
+            except Undecodable:  # it says nothing that anybody could read
+                continue
+            if wanted(event):
+                told.append(_Told(after, bytes(hash_), bytes(envelope), event))
     return told
 
 

@@ -10,9 +10,12 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from contracts.v1 import ErasureOrdered
+from contracts.readmodel import READMODEL
+from contracts.v1 import CanonicalFetched, ErasureOrdered, ObservationReceived
+from contracts.v1.parts import CanonicalPage
 from kit.ordered import Recorded
-from services.projector.forget import UnderWay, forget
+from services.projector import erase
+from services.projector.forget import NotFollowing, UnderWay, forget
 from services.projector.rebuild import rebuild
 from services.projector.shadow import PIECES, shadow
 from services.projector.store import Store
@@ -20,7 +23,7 @@ from services.projector.verify import verify
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at
 from tests.integration.test_projector_rebuild import Streams
 from tests.support.servers import Prepare
-from tests.unit.projector.histories import Page, Tape, mixed
+from tests.unit.projector.histories import START, Page, Tape, inline, mixed
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -62,10 +65,10 @@ def _compared(tables: dict[str, Any]) -> dict[str, Any]:
     return {name: rows for name, rows in tables.items() if name != PIECES}
 
 
-async def forgotten(url: str, broker: Broker, post: UUID) -> int:
+async def forgotten(url: str, broker: Broker, post: UUID, **given: Any) -> int:
     async with await owner(url) as db:
         head = len(broker.tape.records)
-        return (await forget(db, broker, post, reason="asked for", erasure_id=uuid4(), head=head)).facts
+        return (await forget(db, broker, post, reason="asked for", erasure_id=uuid4(), head=head, **given)).facts
 
 
 async def dump(url: str) -> str:
@@ -125,6 +128,73 @@ async def test_what_is_told_later_does_not_come_back_and_goes_with_the_next_run(
     assert await forgotten(database_url, broker, page.post_id) == 0
     assert len(broker.events) == again, "nothing is told where nothing is left"
     assert await shadow(database_url, NoTexts(), analyses=ANALYSES) == []
+    await store.close()
+
+
+async def test_the_only_user_of_something_shared_takes_it_along(database_url: str) -> None:
+    page, tape = Page("secret", SECRET, pictures=2), Tape()
+    tape.add(page.registered(), *page.investigated())
+    store = store_at(database_url)
+    await fill(store, tape.records)
+    broker = Broker(store, tape)
+    await forgotten(database_url, broker, page.post_id)
+    assert await shadow(database_url, NoTexts(), analyses=ANALYSES) == []
+    tables = await everything(database_url)
+    assert {name for name, rows in tables.items() if rows} <= {"forgotten", "position", PIECES}
+    again = Page("other", "Something else.")
+    tape.add(again.registered(), *again.investigated())
+    await fill(store, tape.records[-1 - len(again.investigated()) :])
+    assert len((await everything(database_url))["prompt"]) == 1
+    assert await shadow(database_url, NoTexts(), analyses=ANALYSES) == []
+    await store.close()
+
+
+def test_every_table_is_said_to_go_or_to_stay() -> None:
+    going = {each.table for each in (*erase._owned(), *erase._loose())} | {*erase.SHARED}
+    staying = {*erase.KEPT, "parked", "position", PIECES}
+    with_its_set = {"image_occurrence"}
+    assert going | staying | with_its_set == {table.name for table in READMODEL.sorted_tables}
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_observations_that_no_version_came_of_go_too(database_url: str, known: bool) -> None:
+    page, other, tape = Page("secret", SECRET), Page("other", "Something else."), Tape()
+    tape.add(page.registered(), other.registered(), other.received("kept"))
+    store = store_at(database_url)
+    await fill(store, tape.records)
+    broker = Broker(store, tape)
+    await forgotten(database_url, broker, page.post_id)
+    elsewhere = other.observation("elsewhere").model_copy(update={"text": page.observation("x").text})
+    served = CanonicalPage(post=page.post, html=inline(page.html), source_url=page.url, fetched_at=START)
+    late = [
+        page.received("late"),
+        page.unavailable("late"),
+        ObservationReceived(observation=elsewhere),
+        CanonicalFetched(observation=elsewhere, page=served),
+    ]
+    tape.add(*late)
+    await fill(store, tape.records[-len(late) :])
+    assert SECRET in await dump(database_url)
+    names = [page.post.external_id] if known else []
+    assert await forgotten(database_url, broker, page.post_id, names=names) == len(late)
+    left = await dump(database_url)
+    assert SECRET not in left
+    assert str(other.received("kept").observation.observation_id) in left
+    assert await forgotten(database_url, broker, page.post_id, names=names) == 0
+    await store.close()
+
+
+async def test_nobody_waits_for_a_projector_that_does_not_follow(database_url: str) -> None:
+    page, tape = Page("secret", SECRET), Tape()
+    tape.add(page.registered(), page.seen("again"))
+    store = store_at(database_url)
+    await fill(store, tape.records[:1])
+    broker = Broker(store, tape)
+    with pytest.raises(NotFollowing, match="stands at 1 of 2: start `openerrata up projector`"):
+        await forgotten(database_url, broker, page.post_id, patience_s=0.1)
+    assert broker.events == []
+    await fill(store, tape.records[1:])
+    assert await forgotten(database_url, broker, page.post_id) == 2
     await store.close()
 
 

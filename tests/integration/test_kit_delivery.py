@@ -245,6 +245,21 @@ async def test_reject_is_buried_at_once_with_its_origin(bus: Bus, server: Embedd
     assert decode(event.subject(), buried.data or b"").event == event
 
 
+async def test_a_refusal_that_nobody_has_to_look_at_leaves_no_copy(bus: Bus, server: EmbeddedStack) -> None:
+    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
+        raise Reject("erased on request", letter=False)
+
+    calls = Calls(behave)
+    async with worker(server.endpoints.nats_url, calls.handle):
+        with pytest.raises(Rejected, match="erased on request"):
+            await bus.request(observed(), correlation=uuid4(), timeout_s=WITHIN_S)
+        await until(lambda: settled(bus))
+        await bus.publish(observed(), correlation=uuid4())
+        await until(lambda: settled(bus))
+    assert set(calls.attempts) == {1}
+    assert await letter(bus) is None
+
+
 async def test_what_is_given_up_is_told_to_whoever_waits_for_it(bus: Bus, server: EmbeddedStack) -> None:
     def behave(event: ObservationReceived, attempt: int) -> list[Event]:
         raise Reject("no such place")

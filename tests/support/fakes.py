@@ -19,6 +19,7 @@ from contracts.v1 import (
     ClaimProposed,
     ClaimRejected,
     ClaimValidationFailed,
+    ErasureOrdered,
     Event,
     InvestigationStarted,
     OnceEvent,
@@ -121,6 +122,9 @@ class MemoryLog:
             and (event.claim_id, event.round) == (proposed.claim_id, proposed.round)
             for event in self.events
         )
+
+    async def erased(self, post_id: UUID) -> bool:
+        return any(isinstance(event, ErasureOrdered) and event.post_id == post_id for event in self.events)
 
     async def known(self, version_id: UUID) -> Known:
         return known_from(

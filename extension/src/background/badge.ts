@@ -50,9 +50,9 @@ export function badgeOf(state: PostState | null): Badge {
   }
 }
 
-/** Being offline is nothing that a reader has to be told on every tab. */
+/** Being offline, or a post that was erased, is nothing that a reader has to be told on every tab. */
 function isCalm(problem: string): boolean {
-  return problem === 'offline';
+  return problem === 'offline' || problem === 'forgotten';
 }
 
 function short(found: number): string {

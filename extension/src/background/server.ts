@@ -125,6 +125,8 @@ function meaning({ code, httpStatus, openerrataCode, minimumVersion }: Refusal):
       return { kind: 'malformed_version' };
     case 'PAYLOAD_TOO_LARGE':
       return { kind: 'too_large' };
+    case 'POST_FORGOTTEN':
+      return { kind: 'forgotten' };
     default:
   }
   if (httpStatus === 413) return { kind: 'too_large' };

@@ -39,6 +39,8 @@ export function sayProblem(problem: Problem): string {
       return say('problemNotOpenErrata');
     case 'unauthorized':
       return say('problemUnauthorized');
+    case 'forgotten':
+      return say('problemForgotten');
     case 'refused':
       return say('problemRefused');
   }

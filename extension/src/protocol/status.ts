@@ -52,6 +52,8 @@ export type Problem =
   /** The address answers, but not as an OpenErrata server. */
   | { readonly kind: 'not_openerrata' }
   | { readonly kind: 'unauthorized' }
+  /** Somebody had the right to have the post erased; the server takes nothing of it any more. */
+  | { readonly kind: 'forgotten' }
   | { readonly kind: 'refused' };
 
 export type PostState =

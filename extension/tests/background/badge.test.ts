@@ -28,6 +28,7 @@ describe('the button', () => {
     ['clean', { ...done, claims: [] }, '✓', 'badgeClean'],
     ['failed', { kind: 'failed' }, '!', 'badgeFailed'],
     ['unanswered', { kind: 'unanswered', problem: { kind: 'refused' } }, '!', 'badgeUnanswered'],
+    ['erased', { kind: 'unanswered', problem: { kind: 'forgotten' } }, '', 'extName'],
     ['offline', { kind: 'unanswered', problem: { kind: 'offline' } }, '', 'extName'],
   ])('%s', (_, state, text, title) => expect(badgeOf(state)).toMatchObject({ text, title }));
 });

@@ -46,6 +46,10 @@ class Pages:
         self.subscriptions = Subscriptions(self.shelf)
         self._figures = FiguresDesk(self.shelf, self.clock)
 
+    def forget(self) -> None:
+        """Remember nothing of any post."""
+        self.posts.forget()
+
     async def home(self) -> Values:
         """The newest corrections and the figures."""
         known = await self._figures.figures()

@@ -29,6 +29,10 @@ class Posts:
     def __post_init__(self) -> None:
         self._compared = Memory(self.clock, capacity=500)
 
+    def forget(self) -> None:
+        """Remember no comparison."""
+        self._compared.clear()
+
     async def post(self, platform: str, external_id: str) -> dict[str, Any] | None:
         """A post with its versions."""
         if not external_id or not external_id.isprintable():
@@ -57,6 +61,7 @@ class Posts:
     async def _compare(self, looking: Looking, versions: list[Row]) -> list[Row]:
         pairs = list(zip(versions[1:], versions, strict=False))[:COMPARED]
         keys = [(old["content_hash"], new["content_hash"]) for old, new in pairs]
+        cleared = self._compared.cleared
         missing = {text for key in keys if self._compared.get(key) is None for text in key}
         texts = await looking.texts(sorted(missing))
         compared = []
@@ -64,6 +69,6 @@ class Posts:
             found = self._compared.get(key)
             if found is None:
                 found = changes(texts[key[0]], texts[key[1]])
-                self._compared.put(key, found)
+                self._compared.put(key, found, cleared=cleared)
             compared.append({"old": old, "new": new, "changes": found})
         return compared

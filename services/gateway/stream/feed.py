@@ -2,17 +2,19 @@
 
 First pages of the log up to where the window begins, then the window. The step is safe because both are in the order of
 the log and the place is one sequence: whatever is in the log up to the window's floor was read before, and everything
-after it is in the window.
+after it is in the window. What is erased leaves the window when the erasure is told: the erasure comes after what it
+erases, in the same order, so nothing that it names can be added later.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
 from contracts.topology import ANALYST_SUBJECTS
+from contracts.v1 import ErasureOrdered, decode
 from kit.ordered import Recorded
 from kit.pages import Page
 from services.gateway.stream.question import HEARTBEAT, Question, frame
@@ -22,6 +24,7 @@ PAGE: Final = 256
 PAGE_BYTES: Final = 1024 * 1024
 WINDOW: Final = 4_096
 WINDOW_BYTES: Final = 16 * 1024 * 1024
+_ERASURES: Final = f"{ErasureOrdered.SUBJECT}.*"
 
 
 class EventLog(Protocol):
@@ -43,8 +46,18 @@ class EventLog(Protocol):
 class Feed:
     """All that may be followed. `window` is None until the end of the log has been found."""
 
-    def __init__(self, log: EventLog, *, heartbeat_s: float, window: int = WINDOW, page: int = PAGE) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        *,
+        heartbeat_s: float,
+        erased: Callable[[int], None] = lambda _: None,
+        window: int = WINDOW,
+        page: int = PAGE,
+    ) -> None:
+        """`erased`: called with a sequence once everything that was erased up to there has left the window."""
         self.log = log
+        self._erased = erased
         self.window: Window | None = None
         self._heartbeat_s = heartbeat_s
         self._window_limit = window
@@ -55,8 +68,13 @@ class Feed:
         if self.window is None:
             newest = await self.log.newest()
             self.window = Window(newest, limit=self._window_limit, limit_bytes=WINDOW_BYTES)
-        async for batch in self.log.follow(self.window.newest, ANALYST_SUBJECTS):
-            self.window.add([(message.sequence, message.subject, message.data) for message in batch])
+            self._erased(newest)
+        async for batch in self.log.follow(self.window.newest, (*ANALYST_SUBJECTS, _ERASURES)):
+            shown = [message for message in batch if not _is_erasure(message)]
+            self.window.add([(message.sequence, message.subject, message.data) for message in shown])
+            for message in filter(_is_erasure, batch):
+                self.window.drop(_sequences(message))
+                self._erased(message.sequence)
 
     async def chunks(self, window: Window, question: Question) -> AsyncGenerator[bytes, None]:
         """What to send a client, without an end; a heartbeat where there is nothing to tell.
@@ -77,6 +95,7 @@ class Feed:
             else:
                 batch = window.after(at, self._page_limit)
                 if not batch:
+                    at = max(at, window.newest)  # what was there may have been erased
                     with suppress(TimeoutError):
                         async with asyncio.timeout_at(spoke + self._heartbeat_s):
                             await window.beyond(at)
@@ -86,3 +105,13 @@ class Feed:
             if found or now() >= spoke + self._heartbeat_s:
                 yield b"".join(found) or HEARTBEAT
                 spoke = now()
+
+
+def _is_erasure(message: Recorded) -> bool:
+    return message.subject.startswith(f"{ErasureOrdered.SUBJECT}.")
+
+
+def _sequences(message: Recorded) -> frozenset[int]:
+    event = decode(message.subject, message.data).event
+    assert isinstance(event, ErasureOrdered)
+    return frozenset(fact.sequence for fact in event.facts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from services.gateway.stream.question import frame
@@ -52,6 +52,11 @@ class Window:
             del self._events[:surplus]
         self._changed.set()
         self._changed = asyncio.Event()
+
+    def drop(self, sequences: Collection[int]) -> None:
+        """Take out what was erased; everybody's place stays right, since a place is a sequence."""
+        self._events = [event for event in self._events if event.sequence not in sequences]
+        self._size_bytes = sum(len(event.wire) for event in self._events)
 
     def after(self, sequence: int, limit: int) -> Sequence[Framed]:
         """The first events after a sequence that is not below `floor`."""

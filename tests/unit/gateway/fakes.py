@@ -71,6 +71,7 @@ class Tables:
     standings: dict[UUID, Standing] = field(default_factory=dict)
     counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
     published: dict[UUID, PublicResult] = field(default_factory=dict)
+    erased: set[UUID] = field(default_factory=set)
     asked: int = 0
     error: Exception | None = None
 
@@ -98,6 +99,11 @@ class Tables:
     async def public(self, investigation_id: UUID) -> PublicResult | None:
         self._asked()
         return self.published.get(investigation_id)
+
+    async def forgotten(self, post_id: UUID) -> bool:
+        if self.error is not None:
+            raise self.error
+        return post_id in self.erased
 
 
 def registered(observation: Observation) -> Event:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import (
+    ErasureOrdered,
     Event,
     IntegrityAnomalyDetected,
     ObservationReceived,
@@ -230,3 +232,18 @@ def test_every_observation_with_a_text_has_exactly_one_version(
     assert pinned.version_hash == version_hash(content_hash(pinned.text), pinned.occurrences_hash)
     assert [picture.original_index for picture in pinned.occurrences] == list(range(len(pinned.occurrences)))
     assert len({anomaly.event_id() for anomaly in pinned.anomalies}) == len(pinned.anomalies)
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+async def test_an_erased_post_is_not_taken_whoever_says_that_it_is_this_post(corrected: bool) -> None:
+    erased = ErasureOrdered(erasure_id=uuid4(), post_id=post_id(POST), reason="asked for")
+    log, texts = MemoryLog(erased), MemoryTexts(inline_bytes=0)
+    elsewhere = PostRef(platform=POST.platform, external_id="another")
+    observed = observation(post=elsewhere) if corrected else observation()
+    texts.stored |= {ref.sha256: ref.inline or "" for ref in (observed.html, page().html) if ref is not None}
+    before = dict(texts.stored)
+    outcome = await handled(Ingest(texts, log).on_canonical_fetched(fetched(observed, page()), 1), log)
+    assert (outcome.facts, texts.stored) == ([], before)
+    assert isinstance(outcome.gave_up, Reject)
+    assert not outcome.gave_up.letter, "a copy of the message would hold the text"
+    assert version_in((await ingest(observation(post=elsewhere), None, log)).facts)
