@@ -98,6 +98,11 @@ STORED: Final = "stored"
 ANALYST_SUBJECTS: Final = (f"{PREFIX}claim.>", f"{InvestigationCompleted.SUBJECT}.>")
 """What analysts may follow, on the broker and as server-sent events; the two do not overlap."""
 
+CONCLUDED: Final = (f"{PREFIX}investigation.>", f"{PREFIX}claim.>")
+"""What the fold that ends investigations reads."""
+CONCLUDE_MARK: Final = "investigator-conclude"
+"""Where the bucket `marks` says up to which sequence that fold has nothing open any more."""
+
 USER_KEYS: Final = Bucket("user-keys", ttl_s=30 * 60)
 MARKS: Final = Bucket("marks")
 LEADERS: Final = Bucket("leaders", ttl_s=15)

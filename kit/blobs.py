@@ -79,9 +79,12 @@ class Blobs:
         return await self._run(self._client.bucket_exists, self._bucket)
 
     async def put(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
-        """Store bytes under `sha256/<hash>`; bytes already stored are not sent again while they are remembered."""
+        """Store bytes under `sha256/<hash>`; bytes already stored are not sent again while they are remembered.
+
+        That they are still there is asked every time: somebody may have had them erased.
+        """
         digest = hashlib.sha256(data).hexdigest()
-        if digest not in self._cache:
+        if digest not in self._cache or not await self._run(self._exists, digest):
             await self._run(
                 lambda: self._client.put_object(
                     self._bucket, f"sha256/{digest}", io.BytesIO(data), len(data), content_type=media_type
@@ -144,6 +147,15 @@ class Blobs:
     def close(self) -> None:
         """Let go of the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _exists(self, sha256: str) -> bool:
+        try:
+            self._client.stat_object(self._bucket, f"sha256/{sha256}")
+        except S3Error as error:
+            if error.code in ("NoSuchKey", "NoSuchObject"):
+                return False
+            raise
+        return True
 
     def _fetch(self, sha256: str) -> bytes:
         try:

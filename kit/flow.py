@@ -11,9 +11,21 @@ import nats.js.errors
 import orjson
 from nats.js.api import ConsumerInfo
 
-from contracts.topology import AGAIN, CONSUMERS, STREAMS, Consumer, Stream, stream_of
+from contracts.topology import (
+    AGAIN,
+    CONCLUDE_MARK,
+    CONSUMERS,
+    ERRATA,
+    MARKS,
+    STREAMS,
+    Consumer,
+    Stream,
+    stream_of,
+)
+from contracts.v1 import InvestigationRequested
 from kit import dead
 from kit.bus import Bus
+from kit.kv import Bucket
 
 
 @dataclass(frozen=True)
@@ -47,12 +59,21 @@ class ConsumerFlow:
 
 
 @dataclass(frozen=True)
+class ConcludeFlow:
+    """The fold that ends investigations. `mark`: nothing up to there is open; `oldest_s` is None if nothing is."""
+
+    mark: int
+    oldest_s: float | None
+
+
+@dataclass(frozen=True)
 class Flow:
     """All of it at one moment."""
 
     at: datetime
     streams: tuple[StreamFlow, ...]
     consumers: tuple[ConsumerFlow, ...]
+    conclude: ConcludeFlow
 
 
 def rates(before: Flow, after: Flow) -> Mapping[str, float]:
@@ -68,7 +89,18 @@ async def look(bus: Bus) -> Flow:
     lying = await dead.count(bus)
     streams = await asyncio.gather(*(_stream(bus, stream) for stream in STREAMS))
     consumers = await asyncio.gather(*(_consumer(bus, each, lying[each.name]) for each in CONSUMERS))
-    return Flow(bus.clock.now(), tuple(streams), tuple(consumers))
+    return Flow(bus.clock.now(), tuple(streams), tuple(consumers), await _conclude(bus))
+
+
+async def _conclude(bus: Bus) -> ConcludeFlow:
+    """What is open is younger than the mark, and the mark is just before the oldest request that is."""
+    mark = int(await (await Bucket.open(bus, MARKS)).get(CONCLUDE_MARK) or b"0")
+    oldest = await _stored_at(bus, ERRATA.name, f"{InvestigationRequested.SUBJECT}.*", mark + 1)
+    return ConcludeFlow(mark, _age(bus, oldest))
+
+
+def _age(bus: Bus, since: datetime | None) -> float | None:
+    return max(0.0, (bus.clock.now() - since).total_seconds()) if since else None
 
 
 async def _stream(bus: Bus, stream: Stream) -> StreamFlow:
@@ -81,7 +113,8 @@ async def _consumer(bus: Bus, consumer: Consumer, lying: int) -> ConsumerFlow:
     twin: ConsumerInfo = await bus.jetstream.consumer_info(AGAIN.name, consumer.name)
     waiting, in_hand = info.num_pending or 0, info.num_ack_pending or 0
     floor = info.ack_floor.stream_seq if info.ack_floor else 0
-    oldest = await _stored_at(bus, consumer, floor + 1) if waiting or in_hand else None
+    stream = stream_of(consumer.event).name
+    oldest = await _stored_at(bus, stream, consumer.filter, floor + 1) if waiting or in_hand else None
     return ConsumerFlow(
         name=consumer.name,
         waiting=waiting,
@@ -91,15 +124,14 @@ async def _consumer(bus: Bus, consumer: Consumer, lying: int) -> ConsumerFlow:
         dead=lying,
         acknowledged=floor,
         delivered=info.delivered.consumer_seq if info.delivered else 0,
-        oldest_s=max(0.0, (bus.clock.now() - oldest).total_seconds()) if oldest else None,
+        oldest_s=_age(bus, oldest),
         paused=bool(info.paused),
     )
 
 
-async def _stored_at(bus: Bus, consumer: Consumer, start: int) -> datetime | None:
-    """When the first of a consumer's facts from `start` on was stored."""
-    request = {"seq": start, "next_by_subj": consumer.filter}
-    stream = stream_of(consumer.event).name
+async def _stored_at(bus: Bus, stream: str, subjects: str, start: int) -> datetime | None:
+    """When the first fact on some subjects from `start` on was stored."""
+    request = {"seq": start, "next_by_subj": subjects}
     answer = await bus.client.request(f"$JS.API.STREAM.MSG.GET.{stream}", orjson.dumps(request), timeout=5)
     found = orjson.loads(answer.data)
     if "error" in found:

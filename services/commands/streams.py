@@ -85,6 +85,11 @@ def table(flow: Flow, per_s: Mapping[str, float], positions: Mapping[str, int]) 
             f"{each.dead:>7,}{per_s[each.name]:>9.1f}{age(each.oldest_s):>9}"
         )
         yield line + "  PAUSED" if each.paused else line
+    yield ""
+    last = next((stream.last for stream in flow.streams if stream.name == ERRATA.name), 0)
+    oldest = flow.conclude.oldest_s
+    told = "nothing is open" if oldest is None else f"the oldest was asked for {age(oldest)} ago"
+    yield f"conclude: investigations asked for up to {flow.conclude.mark:,} of {last:,} have ended; {told}"
 
 
 def _behind(stream: str, last: int, positions: Mapping[str, int]) -> str:

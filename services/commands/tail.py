@@ -182,8 +182,9 @@ async def _main(
         if isinstance(start, datetime):
             start = await first_since(bus, stream, start)
         first = newest + 1 if start is None else max(start, 1)
-        work = _follow(OrderedLog(bus, stream, first, subjects=subjects, linger_s=0), show)
-        if not follow:
+        if follow:
+            work = _follow(OrderedLog(bus, stream, first, subjects=subjects, linger_s=0), show)
+        else:
             work = _recall(bus, stream, subjects, first - 1, show)
         printing, interrupted = asyncio.create_task(work), asyncio.create_task(_signalled())
         await asyncio.wait((printing, interrupted), return_when=asyncio.FIRST_COMPLETED)

@@ -9,9 +9,8 @@ from uuid import UUID
 
 import structlog
 
-from contracts.topology import ERRATA, MARKS
+from contracts.topology import CONCLUDE_MARK, CONCLUDED, ERRATA, MARKS
 from contracts.v1 import (
-    PREFIX,
     InvestigationCompleted,
     InvestigationFailed,
     InvestigationRequested,
@@ -35,12 +34,11 @@ from services.investigator.domain import Entry
 from services.investigator.pictures import Pictures
 from services.investigator.ports import Blobs
 from services.investigator.snapshot import look, with_markdown
+from services.investigator.waiting import Waiting
 
-MARK = "investigator-conclude"
 MARK_EVERY_S = 0.5
 LOOK_AFTER_S = 5.0
 LOOK_AGAIN_MAX_S = 600.0
-FOLDED = (f"{PREFIX}investigation.>", f"{PREFIX}claim.>")
 
 log = structlog.get_logger(__name__)
 
@@ -71,9 +69,10 @@ class EventLog:
 class Concluder:
     """Folds the log and publishes the end of each investigation; keeps a low-water mark, so a restart is short."""
 
-    def __init__(self, bus: Bus, keys: UserKeys) -> None:
+    def __init__(self, bus: Bus, keys: UserKeys, waiting: Waiting) -> None:
         self._bus = bus
         self._keys = keys
+        self._waiting = waiting
         self._open: dict[str, Open] = {}
         self._correlations: dict[str, UUID] = {}
         self._look: dict[str, tuple[float, float]] = {}
@@ -82,13 +81,14 @@ class Concluder:
     async def run(self) -> None:
         """Fold for ever."""
         marks = await Bucket.open(self._bus, MARKS)
-        mark = int(await marks.get(MARK) or b"0")
+        mark = int(await marks.get(CONCLUDE_MARK) or b"0")
         self._open.clear()
+        self._waiting.clear()
         self._look.clear()
         self._last = mark
         marker = asyncio.create_task(self._keep_mark(marks))
         try:
-            async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1, subjects=FOLDED, linger_s=0).batches():
+            async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1, subjects=CONCLUDED, linger_s=0).batches():
                 await self._fold(batch)
         finally:
             marker.cancel()
@@ -106,9 +106,11 @@ class Concluder:
             state = self._open.get(key)
             if state is None:
                 if not isinstance(envelope.event, InvestigationRequested):
+                    self._waiting.passed(recorded.sequence)
                     continue  # a straggler of an investigation that is over
                 state = self._open[key] = await self._opened(recorded.sequence, envelope.event)
             state.add(recorded.sequence, envelope.event)
+            self._waiting.seen(recorded.sequence, key, envelope.event, recorded.time)
             touched[key] = envelope.id
             self._correlations[key] = envelope.correlation
         await asyncio.gather(*(self._settle(key, cause) for key, cause in touched.items()))
@@ -143,6 +145,7 @@ class Concluder:
         if state.request is not None and state.request.key_source == "USER":
             await self._keys.discard(UUID(key))
         self._open.pop(key, None)
+        self._waiting.ended(key)
         self._correlations.pop(key, None)
         self._look.pop(key, None)
 
@@ -169,7 +172,7 @@ class Concluder:
                 await self._close_repeated()
                 mark = min((state.since - 1 for state in self._open.values()), default=self._last)
                 if mark != written:
-                    await marks.put(MARK, str(mark).encode())
+                    await marks.put(CONCLUDE_MARK, str(mark).encode())
                     written = mark
             except (BusError, Retry, Reject) as error:
                 log.warning("mark not kept, trying again", error=str(error))

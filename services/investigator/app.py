@@ -13,6 +13,7 @@ from services.investigator.pictures import Pictures
 from services.investigator.reads import SqlReads
 from services.investigator.research import Lookups
 from services.investigator.settings import InvestigatorSettings
+from services.investigator.waiting import Waiting
 
 
 async def build(host: Host) -> None:
@@ -52,4 +53,5 @@ async def build(host: Host) -> None:
         slots=settings.slots,
         given_up=investigator.on_given_up,
     )
-    host.keep_running("investigator-conclude", Concluder(host.bus, host.user_keys).run)
+    waiting = Waiting(host.telemetry.registry, host.clock.now)
+    host.keep_running("investigator-conclude", Concluder(host.bus, host.user_keys, waiting).run)

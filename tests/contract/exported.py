@@ -29,7 +29,8 @@ DIR/memory-0001.db                what the next run compares with; not for reade
 
 - All files of a part are of one moment; `positions` in the manifest says which events it holds, by stream.
 - The first run writes everything. Each further run adds a part with the rows that are new or changed, whole, and lists
-  those that are gone. So the newest row of each key counts, unless a later part lists the key as gone.
+  those that are gone; where there is nothing to add, only `positions` moves on. So the newest row of each key counts,
+  unless a later part lists the key as gone.
 - Parts never change, and only the manifest says which count. A run that was interrupted leaves what was there; run it
   again. Two runs into one folder refuse each other.
 - `--full` writes everything as the only part and removes the others. Do that after an erasure: earlier parts still hold

@@ -52,7 +52,10 @@ async def test_what_an_operator_saves_comes_back_and_what_was_forgotten_does_not
                 consumers = {each["name"]: each for each in flow["consumers"]}
                 assert consumers["validator-claim-proposed"]["waiting"] == 0
                 assert flow["positions"] == await looking.heads()
-                assert "up to date" in await done(running, "streams", "--every", "0.1")
+                table = await done(running, "streams", "--every", "0.1")
+                assert "up to date" in table
+                assert "have ended; nothing is open" in table
+                assert flow["conclude"]["oldest_s"] is None
                 assert await done(running, "dead", "list") == ""
 
                 before = await looking.rows()

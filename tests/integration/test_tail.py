@@ -105,6 +105,7 @@ async def test_the_command_from_any_place_to_the_end_and_beyond(tmp_path: Path) 
 
             async def tail(*options: str) -> list[int]:
                 ended = await run.run("tail", "--json", "--no-follow", *options)
+                assert ended.err == ""
                 assert ended.code == 0, ended.err
                 found = [json.loads(each) for each in ended.out.splitlines()]
                 for each in found:

@@ -25,9 +25,13 @@ def command(folder: Path, chosen: Format, full: bool, data_dir: Path) -> None:
 
     Run again, it adds only what is new, changed or gone since the last time. docs/export.md says what is in the files.
     """
+    earlier = {path.name for path in folder.glob("part-*")}
     with servers(data_dir, log_level="warning") as found:
         manifest = run(_export(found.database_url, folder, chosen, full))
     part = manifest["parts"][-1]
+    if part["name"] in earlier:
+        click.echo(f"nothing new, up to {', '.join(f'{k} {v:,}' for k, v in manifest['positions'].items())}")
+        return
     for file in part["files"]:
         click.echo(f"{file['rows']:>10,} {'rows gone' if file['table'] == DELETED else file['table']}")
     click.echo(f"{folder / part['name']}, up to {', '.join(f'{k} {v:,}' for k, v in part['positions'].items())}")

@@ -58,7 +58,12 @@ class Folder:
         return Draft(number, folder, memory)
 
     def commit(self, draft: Draft, rows: dict[str, int], positions: dict[str, int], *, full: bool) -> dict[str, Any]:
-        """Make a part count; the new manifest. A part without any row is left out."""
+        """Make a part count; the new manifest. A part without any row is left out, except as the only one."""
+        if self._manifest is not None and not full and not any(rows.values()):
+            manifest = {**self._manifest, "positions": positions}
+            self._replace(manifest)
+            return manifest
+        parts = [] if full or self._manifest is None else self._manifest["parts"]
         name = f"part-{draft.number:04}"
         files = [_entry(name, path, rows) for path in sorted(draft.folder.iterdir())]
         sums = "".join(f"{file['sha256']}  {Path(file['path']).name}\n" for file in files)
@@ -66,8 +71,7 @@ class Folder:
         for path in (*draft.folder.iterdir(), draft.memory, draft.folder):
             _sync(path)
         draft.folder.rename(self.path / name)
-        parts = [] if full or self._manifest is None else self._manifest["parts"]
-        self._manifest = {
+        manifest = {
             "version": VERSION,
             "format": self._format,
             "run": draft.number,
@@ -82,13 +86,17 @@ class Folder:
             },
         }
         _sync(self.path)
+        self._replace(manifest)
+        return manifest
+
+    def _replace(self, manifest: dict[str, Any]) -> None:
+        self._manifest = manifest
         temporary = self.path / f"{MANIFEST}.partial"
-        temporary.write_text(json.dumps(self._manifest, indent=1) + "\n")
+        temporary.write_text(json.dumps(manifest, indent=1) + "\n")
         _sync(temporary)
         temporary.replace(self.path / MANIFEST)
         _sync(self.path)
         self._clear()
-        return self._manifest
 
     def _clear(self) -> None:
         """Remove what does not count."""
