@@ -17,7 +17,7 @@ COMMANDS = {
     "investigation": "Tell, replay, retry or cancel one investigation.",
     "tail": "Follow facts as they happen.",
     "export": "Write the public record as files.",
-    "projector": "Rebuild the read model from the log.",
+    "projector": "Migrate the database; rebuild the read model from the log.",
     "ledger": "Verify the chain of facts.",
     "streams": "Show lag, rates and the oldest fact that waits.",
     "dead": "List, show, requeue or drop dead letters; resume a paused consumer.",

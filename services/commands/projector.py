@@ -25,6 +25,16 @@ def command() -> None:
     """Work on the read model, which holds nothing that the log does not."""
 
 
+@command.command(name="migrate")
+@data_dir_option
+@plain_errors
+def migrate_schemas(data_dir: Path) -> None:
+    """Bring the database to this version's schemas, as the projector does when it starts; nothing else changes."""
+    with servers(data_dir, log_level="warning") as found:
+        run(migrate(found.database_url))
+    click.echo("the database is of this version")
+
+
 @command.command()
 @data_dir_option
 @plain_errors

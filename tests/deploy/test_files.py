@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -99,25 +100,63 @@ def test_compose_runs_every_service_with_settings_that_exist() -> None:
             assert (DEPLOY / source).exists() if source.startswith("./") else source in compose["volumes"], name
 
 
-def test_the_chart_runs_every_service_with_settings_that_exist() -> None:
-    values = loaded(CHART / "values.yaml")
-    assert set(values["services"]) == set(SERVICES)
-    templates = "\n".join(path.read_text() for path in sorted((CHART / "templates").iterdir()))
-    named = set(re.findall(r"\b(?:OPENERRATA|OPENAI)_[A-Z0-9_]+", templates + (CHART / "values.yaml").read_text()))
-    assert named <= variables()
-    for used in re.findall(r"\.Values\.([A-Za-z.]+)", templates):
-        found = values
-        for part in used.split("."):
-            found = found[part]
-    assert templates.count("{{- if") + templates.count("{{- range") == templates.count("{{- end")
+def copied(service: str) -> list[tuple[str, str]]:
+    """What the Dockerfile's first stage copies from here, and where to, with SERVICE set."""
+    lines = re.findall(r"^COPY (?!--from)(.+)$", (DEPLOY / "Dockerfile").read_text(), re.M)
+    pairs = []
+    for line in lines:
+        *sources, target = line.replace("${SERVICE}", service).split()
+        pairs += [(source, target) for source in sources]
+    return pairs
 
 
-def test_the_image_copies_what_the_package_holds() -> None:
+def test_the_image_holds_everything_unless_told_otherwise(tmp_path: Path) -> None:
+    assemble(tmp_path, "")
+    for package in ("contracts", "kit", "platforms", "analyses", "services"):
+        ours = {path.relative_to(ROOT) for path in (ROOT / package).rglob("*.py")}
+        assert {path.relative_to(tmp_path) for path in (tmp_path / package).rglob("*.py")} == ours
     text = (DEPLOY / "Dockerfile").read_text()
-    copied = {line.split()[1] for line in text.splitlines() if re.match(r"COPY \w+ \w+$", line)}
-    assert copied == {"requirements", "contracts", "kit", "platforms", "analyses", "services"}
-    assert "ARG SERVICE" in text
     assert set(re.findall(r"\bOPENERRATA_[A-Z0-9_]+", text)) <= variables()
+    assert "HEALTHCHECK" in text
+    assert text.count('ARG SERVICE=""') == 2, "a stage forgets the arguments of the one before"
+
+
+def assemble(folder: Path, service: str) -> None:
+    """Copy as the Dockerfile does."""
+    for source, target in copied(service):
+        here = ROOT / source
+        if here.is_dir():
+            shutil.copytree(here, folder / target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            (folder / target).mkdir(parents=True, exist_ok=True)
+            shutil.copy(here, folder / target)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_needs_no_other(service: str, tmp_path: Path) -> None:
+    assemble(tmp_path, service)
+    assert {path.name for path in (tmp_path / "services").iterdir()} == {
+        "__init__.py",
+        "__main__.py",
+        "commands",
+        service,
+    }
+    program = f"""
+import services.{service}.app, services.commands.process, services
+assert services.__file__.startswith({str(tmp_path)!r}), services.__file__
+from services.__main__ import main
+main(["up", "{service}", "--help"])
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "Usage" in ended.stdout
 
 
 def test_roles_are_those_of_the_first_migration() -> None:
