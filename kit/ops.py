@@ -13,9 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from kit.bus import Bus
+from kit.bus import Bus, BusError
 from kit.flow import Flow, look
 from kit.host import Host
+from kit.tasks import last_success
 from kit.telemetry import Telemetry
 
 LAG_EVERY_S = 15.0
@@ -48,8 +49,10 @@ class Lag:
     async def run(self) -> None:
         """Ask the broker every so often."""
         while True:
-            with suppress(nats.errors.Error, nats.js.errors.Error, TimeoutError):
+            with suppress(nats.errors.Error, nats.js.errors.Error, BusError, TimeoutError):
                 self._set(await look(self._bus))
+                for task, at in (await last_success(self._bus)).items():
+                    self._telemetry.succeeded.labels(task).set(at)
             await asyncio.sleep(LAG_EVERY_S)
 
     def _set(self, flow: Flow) -> None:

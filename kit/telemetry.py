@@ -52,6 +52,12 @@ class Telemetry:
             ("consumer",),
             registry=self.registry,
         )
+        self.succeeded = Gauge(
+            "openerrata_task_success_timestamp_seconds",
+            "When an operator's task last went well; 0 if never",
+            ("task",),
+            registry=self.registry,
+        )
         self.last = Gauge("openerrata_stream_last", "Last sequence of a stream", ("stream",), registry=self.registry)
 
     def handled(self, consumer: str, outcome: str, seconds: float) -> None:

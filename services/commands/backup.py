@@ -25,6 +25,7 @@ from kit.database import migrate
 from kit.dump import save, sha256_of
 from kit.snapshot import SnapshotFailed, take
 from kit.surroundings import Surroundings
+from kit.tasks import BACKUP, went_well
 from services.commands.shared import data_dir_option, plain_errors, run, servers
 
 STREAM_NAMES: Final = (*(stream.name for stream in STREAMS), f"KV_{MARKS.name}")
@@ -47,6 +48,7 @@ def command(folder: Path, data_dir: Path) -> None:
             manifest = _backup(found, folder)
         except (SnapshotFailed, BlobsUnavailable, BlobMissing, OSError) as error:
             raise click.ClickException(f"{error}; an earlier backup in {folder} is as it was") from error
+        run(_tell(found))
     streams = {name: about["state"]["messages"] for name, about in manifest["streams"].items()}
     click.echo(f"saved {sum(streams.values()):,} messages of {len(streams)} streams and {manifest['blobs']:,} blobs")
 
@@ -89,6 +91,11 @@ class _Saved:
     tables: dict[str, list[str]]
     streams: dict[str, Any]
     blobs: set[str]
+
+
+async def _tell(found: Surroundings) -> None:
+    async with connect(found.nats_url, name="openerrata-backup") as bus:
+        await went_well(bus, BACKUP)
 
 
 async def _collect(found: Surroundings, draft: Path, blobs: Path, known: set[str]) -> _Saved:

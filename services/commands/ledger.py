@@ -10,6 +10,7 @@ import click
 from kit.bus import connect
 from kit.database import migrate, open_session
 from kit.surroundings import Surroundings
+from kit.tasks import LEDGER_VERIFY, went_well
 from services.commands.shared import data_dir_option, plain_errors, run, servers
 from services.projector.adapters import BusLog
 from services.projector.verify import Report, StreamReport
@@ -38,7 +39,10 @@ def verify(data_dir: Path) -> None:
 async def _verify(found: Surroundings) -> Report:
     await migrate(found.database_url)
     async with connect(found.nats_url, name="openerrata-ledger") as bus, await open_session(found.database_url) as db:
-        return await verify_ledger(db, BusLog(bus))
+        report = await verify_ledger(db, BusLog(bus))
+        if report.ok:
+            await went_well(bus, LEDGER_VERIFY)
+        return report
 
 
 def _show(stream: StreamReport) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from prometheus_client import Gauge
+
 from kit.host import Host
 from kit.leader import Leadership
 from kit.settings import load
@@ -30,11 +32,19 @@ async def build(host: Host) -> None:
         patience_s=settings.patience_s,
     )
 
+    spent = Gauge(
+        "openerrata_selector_spent_usd", "What its runs of today (UTC) cost", registry=host.telemetry.registry
+    )
+    limit = Gauge("openerrata_selector_limit_usd", "What they may cost; 0: no limit", registry=host.telemetry.registry)
+    limit.set((settings.budget.micro_usd or 0) / 1_000_000)
+
     async def run() -> None:
         while True:
             while not leadership.leading:  # noqa: ASYNC110 (the lease is another process's to lose)
                 await asyncio.sleep(LOOK_EVERY_S)
-            await selector.select()
+            selection = await selector.look()
+            spent.set(selection.spent.micro_usd / 1_000_000)
+            await selector.take(selection)
             await asyncio.sleep(settings.interval_s)
 
     if settings.runs_per_day:

@@ -101,7 +101,6 @@ def test_nobody_may_do_or_reach_more_than_it_needs() -> None:
         assert all(block["except"] == ["169.254.0.0/16"] for block in outside), "not the machine's own metadata"
 
 
-@pytest.mark.requirement("3.13-05", "3.13-06")
 def test_readers_reach_the_gateway_alone() -> None:
     documents = rendered()
     (service,) = named("Service", documents).values()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import time
 
 import pytest
 
+from kit.bus import connect
+from kit.tasks import last_success
 from tests.e2e.posts import BATS, BRAIN, WALL, on_wikipedia, on_x
 from tests.support.extension_client import Extension
 from tests.support.oracle import differences, oracle
@@ -85,6 +88,9 @@ async def test_what_an_operator_saves_comes_back_and_what_was_forgotten_does_not
                 again = await done(running, "backup", str(backup))
                 assert again.startswith("saved ")
                 rows, facts = await looking.rows(), await looking.facts()
+                async with connect(running.nats_url, name="test") as bus:
+                    since = await last_success(bus)
+                assert all(time() - at < WITHIN_S for at in since.values()), since
         everything = b"".join(file.read_bytes() for file in backup.rglob("*") if file.is_file())
         assert b"harbour master" not in everything
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from uuid import UUID
 
 import pytest
@@ -16,29 +13,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from kit.tracing import ENDPOINT, spans
 
+pytest_plugins = ["tests.support.collector"]
+
 CORRELATION = UUID("01a1f8dd-4919-7485-807c-2bdcd13d4f4e")
 AT = datetime(2026, 8, 14, 9, 30, tzinfo=UTC)
-
-
-@pytest.fixture
-def collector() -> Iterator[tuple[str, list[ExportTraceServiceRequest]]]:
-    """A collector on loopback and what it was sent."""
-    got: list[ExportTraceServiceRequest] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            got.append(ExportTraceServiceRequest.FromString(body))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", got
-        server.shutdown()
 
 
 async def test_a_story_is_one_trace(

@@ -17,11 +17,10 @@ import psycopg
 from nats.js.errors import NotFoundError
 from psycopg import sql
 
-from contracts.topology import CONSUMERS, DEAD, ERRATA, MARKS, VIEWS, stream_of
+from contracts.topology import CONCLUDE_MARK, CONSUMERS, DEAD, ERRATA, MARKS, VIEWS, stream_of
 from kit.bus import Bus, connect
 from kit.database import open_session
 from kit.kv import Bucket
-from services.investigator.adapters import MARK
 from tests.support.system import NotInTime, until
 
 Rows = Mapping[str, tuple[str, ...]]
@@ -177,8 +176,8 @@ class Oracle:
             "SELECT coalesce(max(sequence), 0) FROM ledger.fact "
             "WHERE stream = 'ERRATA' AND subject ~ '^errata[.]v1[.](investigation|claim)[.]'"
         )
-        mark = int(await (await Bucket.open(self.bus, MARKS)).get(MARK) or b"0")
-        return busy if mark >= head else [*busy, f"{MARK}: at {mark} of {head}"]
+        mark = int(await (await Bucket.open(self.bus, MARKS)).get(CONCLUDE_MARK) or b"0")
+        return busy if mark >= head else [*busy, f"{CONCLUDE_MARK}: at {mark} of {head}"]
 
     async def once_each(self, investigation_id: str | UUID) -> list[str]:
         """Assert that an investigation has each fact once and each finding once; the findings' quotes in order."""
