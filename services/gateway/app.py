@@ -12,7 +12,7 @@ from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.positions import Positions
 from kit.settings import load
-from services.gateway.adapters import BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys
+from services.gateway.adapters import BlobCopies, BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys
 from services.gateway.callers import Callers
 from services.gateway.domain import RetryRules
 from services.gateway.graphql.archive import Archive
@@ -22,12 +22,13 @@ from services.gateway.investigate import Requests
 from services.gateway.keys import InstanceKeys, KeyChecks
 from services.gateway.metrics import Metrics
 from services.gateway.observe import Registration
-from services.gateway.ports import Clock, Facts, KeyProbe, KeyRegister, Reads, Texts, UserKeys, Vitals
+from services.gateway.ports import Clock, Copies, Facts, KeyProbe, KeyRegister, Reads, Texts, UserKeys, Vitals
 from services.gateway.procedures import procedures, public_procedures
 from services.gateway.reads import SqlKeyRegister, SqlReads
 from services.gateway.record import PublicRecord
 from services.gateway.rpc import Rpc
 from services.gateway.settings import GatewaySettings
+from services.gateway.site.copies import Archived
 from services.gateway.site.pages import Pages
 from services.gateway.site.reads import Shelf
 from services.gateway.site.routes import Site
@@ -48,6 +49,7 @@ class World:
     facts: Facts
     events: EventLog
     texts: Texts
+    copies: Copies
     user_keys: UserKeys
     key_probe: KeyProbe
     key_register: KeyRegister
@@ -97,7 +99,7 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
     metrics = Metrics(world.registry)
     rpc = Rpc(table, callers, clock, metrics, body_timeout_s=settings.body_timeout_s)
     graphql = GraphQLEndpoint(GraphQL(world.archive), metrics, body_timeout_s=settings.body_timeout_s)
-    site = Site(Pages(world.shelf, clock), public_url=settings.public_url).router()
+    site = Site(Pages(world.shelf, clock), Archived(world.shelf, world.copies), public_url=settings.public_url).router()
     feed = Feed(world.events, heartbeat_s=settings.events_heartbeat_s)
     events = EventsEndpoint(feed, world.registry, clients=settings.events_clients, stall_s=settings.events_stall_s)
     pages = shell(world.reads, Pulse(world.vitals, clock), world.exposition, table, site)
@@ -129,6 +131,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             facts=facts,
             events=BusEvents(host.bus),
             texts=BlobTexts(host.blobs),
+            copies=BlobCopies(host.blobs),
             user_keys=SealedKeys(host.user_keys),
             key_probe=ModelProbe(host.model),
             key_register=SqlKeyRegister(database),

@@ -177,6 +177,12 @@ class Facts(Protocol):
         ...
 
 
+class Copies(Protocol):
+    """Pages as they came when somebody went to look at a source. Raises: Unavailable."""
+
+    async def copy(self, sha256: str) -> bytes | None: ...
+
+
 class Texts(Protocol):
     """Where long texts lie. Raises: Unavailable."""
 
@@ -232,6 +238,7 @@ __all__ = [
     "Caller",
     "Clock",
     "Complete",
+    "Copies",
     "Facts",
     "InvestigationState",
     "KeyProbe",

@@ -6,8 +6,9 @@ import gzip
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any
 
 import httpx
@@ -18,9 +19,11 @@ from kit.database import Database
 from services.gateway.site.answers import POLICY
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.explained import plans, statements
+from tests.support.graphql_client import graphql_client
 from tests.support.public_record import CLEAN, EDITED, ESSAY, HOSTILE, MOON, OLD, TWEET, Article, public_record
 from tests.support.servers import Prepare
 from tests.support.site_server import pages_of, tell
+from tests.unit.gateway.fakes import KeptCopies
 from tests.unit.projector.histories import digest
 
 pytest_plugins = ["tests.support.servers"]
@@ -31,6 +34,9 @@ LD = re.compile(r'<script type="application/ld\+json">(.*?)</script>', re.DOTALL
 TAG = re.compile(r"<[^>]+>")
 BASE = "https://errata.example"
 HTML = {"accept": "text/html"}
+UNCITED = b"Nobody cites this."
+COPY = "<html><script>alert(7)</script>d\u00e9j\u00e0</html>".encode()
+PAPER = b"%PDF-1.7 \xff\xfe"
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +49,8 @@ async def http(database_url: str) -> AsyncIterator[httpx.AsyncClient]:
     errata, views = public_record()
     await tell(database_url, errata, views)
     later = errata.now + timedelta(hours=1)
-    async with pages_of(database_url, later, public_url=BASE) as router, client_of(router) as client:
+    copies = KeptCopies(COPY, PAPER, UNCITED)
+    async with pages_of(database_url, later, copies=copies, public_url=BASE) as router, client_of(router) as client:
         yield client
 
 
@@ -365,20 +372,71 @@ async def test_the_host_names_itself_only_if_it_is_one(database_url: str) -> Non
         assert "Sitemap: http://localhost/sitemap.xml" in bad.text
 
 
-async def test_checked_sources_are_told_where_there_are_any(http: httpx.AsyncClient, database_url: str) -> None:
-    (claim, payload), page_hash = MOON.claim(0), digest("the page as it was")
-    one, two = (source.url for source in payload.sources[:2])
-    async with await owner(database_url) as db:
-        await db.execute(
-            """INSERT INTO source_check VALUES
-            (%(claim)s, 8, 0, %(one)s, 'missing', NULL, NULL, NULL, NULL, NULL, NULL),
-            (%(claim)s, 9, 0, %(one)s, 'found', NULL, 'u', %(hash)s, 51234, 'text/html', '2026-02-05T12:00:55Z'),
-            (%(claim)s, 9, 1, %(two)s, 'unavailable', 'http_404', NULL, NULL, NULL, NULL, NULL)""",
-            {"claim": claim, "hash": page_hash, "one": one, "two": two},
-        )
-    page = re.sub(r"\s+", " ", TAG.sub("", (await http.get(page_of(MOON))).text))
-    assert (
-        "the quoted words are on the page, seen on 5 Feb 2026. Archived copy: 51,234 bytes, text/html, SHA-256" in page
+@pytest.fixture
+async def looked_up(http: httpx.AsyncClient, database_url: str) -> Sequence[str]:
+    """The sources of a finding were looked at; their addresses."""
+    claim, payload = MOON.claim(0)
+    urls = [source.url for source in payload.sources]
+    rows = (
+        (8, 0, urls[0], "missing", None, None),
+        (9, 0, urls[0], "found", COPY, "text/html"),
+        (9, 1, urls[1], "found", PAPER, "application/pdf"),
     )
-    assert page_hash in page
-    assert "the page could not be had" in page
+    async with await owner(database_url) as db:
+        for round_, place, url, status, page, kind in rows:
+            kept = (url, sha256(page).hexdigest(), len(page), kind, "2026-02-05T12:00:55Z") if page else (None,) * 5
+            values = (claim, round_, place, url, status, None, *kept)
+            await db.execute(f"INSERT INTO source_check VALUES ({', '.join(['%s'] * 11)})", values)
+    return urls
+
+
+@pytest.mark.requirement("2.12-02")
+async def test_checked_sources_are_told_with_their_archived_copies(
+    http: httpx.AsyncClient, looked_up: Sequence[str], database_url: str
+) -> None:
+    digest_ = sha256(COPY).hexdigest()
+    page = (await http.get(page_of(MOON))).text
+    told = re.sub(r"\s+", " ", TAG.sub("", page))
+    assert f"on the page, seen on 5 Feb 2026. Archived copy: {len(COPY)} bytes, text/html, SHA-256 {digest_}" in told
+    assert f'href="/sources/{digest_}"' in page
+    async with graphql_client(database_url) as client:
+        answer = await client.ask(
+            """query ($id: ID!) { publicInvestigation(investigationId: $id) { claims { sources {
+            url check { status pageHash mediaType sizeBytes fetchedAt archivedCopy reason finalUrl } } } } }""",
+            id=str(MOON.investigation_id),
+        )
+    first, second = answer["publicInvestigation"]["claims"]
+    assert [source["url"] for source in first["sources"]] == list(looked_up)
+    assert first["sources"][0]["check"] == {
+        "status": "found",
+        "pageHash": digest_,
+        "mediaType": "text/html",
+        "sizeBytes": len(COPY),
+        "fetchedAt": "2026-02-05T12:00:55.000Z",
+        "archivedCopy": f"/sources/{digest_}",
+        "reason": None,
+        "finalUrl": looked_up[0],
+    }
+    assert [source["check"] for source in second["sources"]] == [None]
+
+
+async def test_an_archived_copy_runs_nothing_and_is_what_was_hashed(
+    http: httpx.AsyncClient, looked_up: Sequence[str], database_url: str
+) -> None:
+    for page, kind, disposition in (
+        (COPY, "text/plain; charset=utf-8", None),
+        (PAPER, "application/octet-stream", f'attachment; filename="{sha256(PAPER).hexdigest()[:16]}.pdf"'),
+    ):
+        address = f"/sources/{sha256(page).hexdigest()}"
+        response = await http.get(address)
+        assert (response.status_code, response.content) == (200, page)
+        assert response.headers["content-type"] == kind
+        assert response.headers.get("content-disposition") == disposition
+        assert response.headers["content-security-policy"] == "default-src 'none'; sandbox"
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["x-robots-tag"] == "noindex"
+    for unknown in (sha256(UNCITED).hexdigest(), "0" * 64, "x", sha256(COPY).hexdigest().upper()):
+        assert (await http.get(f"/sources/{unknown}")).status_code == 404
+    async with await owner(database_url) as db:
+        await db.execute("DELETE FROM source_check WHERE page_hash = %s", (sha256(COPY).hexdigest(),))
+    assert (await http.get(f"/sources/{sha256(COPY).hexdigest()}")).status_code == 404

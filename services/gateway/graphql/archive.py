@@ -56,7 +56,8 @@ class Archive:
         post = self._post(row)
         row["origin"] = row
         row["audit"] = lambda info: self._audit(investigation_id)
-        return {"investigation": row, "post": post, "claims": row["claims"]}
+        checks = _once(lambda: self._checks(investigation_id))
+        return {"investigation": row, "post": post, "claims": [_checked(claim, checks) for claim in row["claims"]]}
 
     async def of_post(self, platform: str, external_id: str) -> Row:
         """All finished investigations of a post."""
@@ -158,9 +159,26 @@ class Archive:
 
         return telling(investigations)
 
+    async def _checks(self, investigation_id: UUID) -> dict[tuple[str, str], Row]:
+        async with self.open() as (record, _):
+            found = await record.source_checks(investigation_id)
+        return {(str(row["claim_id"]), row["url"]): row for row in found}
+
     async def _audit(self, investigation_id: UUID) -> Row:
         async with self.open() as (record, _):
             return audit(*await record.audit(investigation_id))
+
+
+def _checked(claim: Row, checks: Callable[[], Awaitable[Mapping[tuple[str, str], Row]]]) -> Row:
+    """A finding whose sources can tell what was found when they were looked at."""
+
+    def check_of(url: str) -> Callable[[Any], Awaitable[Row | None]]:
+        async def check(info: Any) -> Row | None:
+            return (await checks()).get((claim["id"], url))
+
+        return check
+
+    return claim | {"sources": [source | {"check": check_of(source["url"])} for source in claim["sources"]]}
 
 
 def _metrics_of(

@@ -69,6 +69,16 @@ _PASSAGES: Final = sql("""
     ) b
 """)
 
+_CHECKS: Final = sql("""
+    SELECT DISTINCT ON (k.claim_id, k.url) k.claim_id, k.url, k.status, k.reason, k.final_url, k.page_hash,
+        k.size_bytes, k.media_type, k.fetched_at, '/sources/' || k.page_hash AS archived_copy
+    FROM claim c JOIN source_check k ON k.claim_id = c.id WHERE c.investigation_id = :id
+    ORDER BY k.claim_id, k.url, k.round DESC
+""")
+_COPY: Final = sql("""
+    SELECT k.media_type FROM source_check k JOIN claim c ON c.id = k.claim_id WHERE k.page_hash = :hash LIMIT 1
+""")
+
 _AUTHOR: Final = sql("""
     SELECT id, platform, platform_user_id, display_name FROM author WHERE id = ANY (CAST(:ids AS uuid[]))
 """)
@@ -218,6 +228,14 @@ class Record:
         query = f"""SELECT observation_id, kind, platform, external_id, observed, canonical, detected_at
             FROM integrity_anomaly {where} ORDER BY detected_at DESC, observation_id DESC, kind DESC LIMIT :limit"""  # noqa: S608 (our words)
         return await self._all(sql(query), values)
+
+    async def source_checks(self, investigation_id: UUID) -> list[Row]:
+        """What became of each source of a finding when somebody went to look; nothing where nobody did."""
+        return await self._all(_CHECKS, {"id": investigation_id})
+
+    async def copy(self, sha256: str) -> Row | None:
+        """What kind of page was archived under this hash for a published finding."""
+        return await self._one(_COPY, {"hash": sha256})
 
     async def audit(self, investigation_id: UUID) -> tuple[Row, list[Row], list[Row]]:
         """What an investigation was given, its attempts, and what became of its candidates."""

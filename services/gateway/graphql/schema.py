@@ -52,7 +52,28 @@ type PublicPost {
   author: Author
 }
 
-type PublicSource { url: String! title: String! snippet: String! }
+type PublicSource {
+  url: String!
+  title: String!
+  snippet: String!
+  "What was found when the page was looked at; null if nobody has."
+  check: SourceCheck
+}
+
+"One look at a page that a finding cites."
+type SourceCheck {
+  "`found`: the snippet is on the page; `missing`: it is not; `unavailable`: there was no page; `unchecked`."
+  status: String!
+  reason: String
+  finalUrl: String
+  "SHA-256 of the page as it came."
+  pageHash: String
+  sizeBytes: Int
+  mediaType: String
+  fetchedAt: DateTime
+  "Where this server shows the page as it came."
+  archivedCopy: String
+}
 
 "A sentence found wrong, with why and by whose word."
 type PublicClaim {

@@ -96,7 +96,7 @@ class Pages:
             row = await looking.investigation(known)
             if row is None:
                 return None
-            kept, checks = await looking.sources(known), await looking.source_checks(known)
+            kept, checks = await looking.sources(known), await looking.record.source_checks(known)
             attempts, candidates = await looking.attempts(known), await looking.candidates(known)
         return findings.page(base, row, kept, checks, attempts, candidates)
 

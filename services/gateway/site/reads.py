@@ -53,13 +53,6 @@ _SOURCES: Final = sql("""
     FROM claim c JOIN source s ON s.claim_id = c.id WHERE c.investigation_id = :id ORDER BY c.ordinal, s.ordinal
 """)
 
-_CHECKS: Final = sql("""
-    SELECT DISTINCT ON (k.claim_id, k.url) k.claim_id, k.url, k.status, k.reason, k.final_url, k.page_hash,
-        k.size_bytes, k.media_type, k.fetched_at
-    FROM claim c JOIN source_check k ON k.claim_id = c.id WHERE c.investigation_id = :id
-    ORDER BY k.claim_id, k.url, k.round DESC
-""")
-
 _ATTEMPTS: Final = sql("""
     SELECT a.attempt_number AS number, a.outcome, a.request_model, a.response_model_version, a.transcript_hash,
         a.started_at, a.completed_at, u.input_tokens, u.output_tokens, u.total_tokens,
@@ -186,10 +179,6 @@ class Looking:
     async def sources(self, investigation_id: UUID) -> list[Row]:
         """What was kept of each source when it was published."""
         return await self._all(_SOURCES, {"id": investigation_id})
-
-    async def source_checks(self, investigation_id: UUID) -> list[Row]:
-        """What became of each source when somebody went to look; nothing where nobody did."""
-        return await self._all(_CHECKS, {"id": investigation_id})
 
     async def attempts(self, investigation_id: UUID) -> list[Row]:
         """Every attempt, without the long texts that GraphQL's audit holds."""

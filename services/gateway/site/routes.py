@@ -19,6 +19,7 @@ from services.gateway.search.question import BadQuestion
 from services.gateway.site import feeds
 from services.gateway.site.answers import GUARDS, answer
 from services.gateway.site.card import card
+from services.gateway.site.copies import Archived
 from services.gateway.site.pages import Pages, Values
 from services.gateway.site.paper import Paper
 from services.gateway.site.subscriptions import Feed
@@ -33,8 +34,9 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Site:
     """The public pages as one router. `public_url` is where readers reach it; where empty, where they say they are."""
 
-    def __init__(self, pages: Pages, *, public_url: str = "") -> None:
+    def __init__(self, pages: Pages, archived: Archived, *, public_url: str = "") -> None:
         self._pages = pages
+        self._archived = archived
         self._paper = Paper()
         self._public_url = public_url.rstrip("/")
 
@@ -48,6 +50,7 @@ class Site:
             ("/investigations/{id}/text", self._text),
             ("/investigations/{id}/card.png", self._card),
             ("/posts/{platform}/{external_id:path}", self._post),
+            ("/sources/{sha256}", self._copy),
             ("/authors", self._authors),
             ("/authors/{id}", self._author),
             ("/figures", self._figures),
@@ -124,6 +127,10 @@ class Site:
             return self._page(request, "missing.html", None)
         return answer(request, card(row), "image/png", max_age_s=86_400)
 
+    async def _copy(self, request: Request) -> Response:
+        response = await self._archived.copy(request, request.path_params["sha256"])
+        return response or self._page(request, "missing.html", None)
+
     async def _post(self, request: Request) -> Response:
         values = await self._pages.posts.post(request.path_params["platform"], request.path_params["external_id"])
         return self._page(request, "post.html", values)
@@ -185,6 +192,7 @@ class Site:
             "User-agent: *",
             "Disallow: /trpc/",
             "Disallow: /graphql",
+            "Disallow: /sources/",
             f"Sitemap: {self._base(request)}/sitemap.xml",
         )
         return answer(request, "\n".join((*lines, "")).encode(), "text/plain; charset=utf-8", max_age_s=86_400)

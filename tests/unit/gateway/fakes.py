@@ -168,6 +168,16 @@ class InlineTexts:
         return TextRef(sha256=sha256(data).hexdigest(), size_bytes=len(data), inline=text)
 
 
+class KeptCopies:
+    """Archived pages as a dictionary."""
+
+    def __init__(self, *pages: bytes) -> None:
+        self.pages = {sha256(page).hexdigest(): page for page in pages}
+
+    async def copy(self, sha256: str) -> bytes | None:
+        return self.pages.get(sha256)
+
+
 @dataclass
 class KeptKeys:
     kept: dict[UUID, str] = field(default_factory=dict)
@@ -243,6 +253,7 @@ class Bench:
                 facts=self.log,
                 events=self.events,
                 texts=InlineTexts(),
+                copies=KeptCopies(),
                 user_keys=self.user_keys,
                 key_probe=self.probe,
                 key_register=self.key_table,
