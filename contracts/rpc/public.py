@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from contracts.rpc.audit import Audit
 from contracts.rpc.status import ClaimOut
 from contracts.rpc.values import Instant, NonEmpty, Wire
 from contracts.v1.parts import Provenance
@@ -55,3 +56,4 @@ class PublicResult(Wire):
     post: PublicPost
     claims: tuple[ClaimOut, ...]
     source_checks: tuple[SourceCheck, ...] = ()
+    audit: Audit | None = None

@@ -13,9 +13,11 @@ from typing import Any
 
 import httpx
 import pytest
+from markupsafe import escape
 from starlette.routing import Router
 
 from kit.database import Database
+from services.gateway.reads import SqlReads
 from services.gateway.site.answers import POLICY
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.explained import plans, statements
@@ -24,7 +26,7 @@ from tests.support.public_record import CLEAN, EDITED, ESSAY, HOSTILE, MOON, OLD
 from tests.support.servers import Prepare
 from tests.support.site_server import pages_of, tell
 from tests.unit.gateway.fakes import KeptCopies
-from tests.unit.projector.histories import digest
+from tests.unit.projector.histories import PROMPT, digest
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -78,6 +80,8 @@ async def every_page(http: httpx.AsyncClient) -> list[str]:
         "/corrections?q=the&platform=x",
         *(page_of(each) for each in (MOON, TWEET, ESSAY, CLEAN, OLD, EDITED, HOSTILE)),
         f"{page_of(HOSTILE)}/text",
+        f"{page_of(MOON)}/audit",
+        f"{page_of(HOSTILE)}/audit",
         f"{page_of(MOON)}/card.png",
         "/posts/wikipedia/en:555",
         "/posts/x/666",
@@ -440,3 +444,54 @@ async def test_an_archived_copy_runs_nothing_and_is_what_was_hashed(
     async with await owner(database_url) as db:
         await db.execute("DELETE FROM source_check WHERE page_hash = %s", (sha256(COPY).hexdigest(),))
     assert (await http.get(f"/sources/{sha256(COPY).hexdigest()}")).status_code == 404
+
+
+@pytest.mark.requirement("2.12-06", "2.12-07")
+async def test_the_whole_audit_is_a_page(http: httpx.AsyncClient, database_url: str) -> None:
+    page = (await http.get(f"{page_of(MOON)}/audit")).text
+    assert f'href="{page_of(MOON)}/audit"' in (await http.get(page_of(MOON))).text
+    assert escape(PROMPT.text) in page
+    assert "<b>web search call</b>" in page
+    assert '<q dir="auto">cheese</q>' in page
+    assert '<b>fetch url</b><br><a href="https://e.example" rel="nofollow noopener">' in page
+    told = re.sub(r"\s+", " ", TAG.sub(" ", page))
+    assert "Attempt 1" in told
+    assert "failed: provider is busy" in told
+    assert told.count("passed every gate and is published") == 2
+    assert told.count("stopped at") + told.count("stopped by") == 2
+    assert f'href="{page_of(MOON)}#finding-2"' in page
+    for number in (2, 3):
+        assert MOON.claim(number)[1].text not in page, "what was rejected is not shown"
+
+
+async def test_the_json_document_holds_the_audit_and_the_checks(
+    http: httpx.AsyncClient, looked_up: Sequence[str], database_url: str
+) -> None:
+    database = Database(database_url, role="reader")
+    result = await SqlReads(database, analysis="FACT_CHECK").public(MOON.investigation_id)
+    await database.close()
+    assert result is not None
+    document = json.loads(result.model_dump_json(by_alias=True))
+    checks = {check["url"]: check for check in document["sourceChecks"]}
+    assert [checks[url]["status"] for url in looked_up] == ["found", "found"]
+    assert checks[looked_up[0]]["archivedCopy"] == f"/sources/{sha256(COPY).hexdigest()}"
+    audit = document["audit"]
+    assert audit["prompt"]["text"] == PROMPT.text
+    assert [attempt["outcome"] for attempt in audit["attempts"]] == ["FAILED", "SUCCEEDED"]
+    calls = [call["payload"] for call in audit["attempts"][1]["toolCalls"]]
+    assert calls[0]["action"]["query"] == "cheese"
+    assert [row["state"] for row in audit["validation"]] == ["APPROVED", "APPROVED", "REJECTED", "REJECTED"]
+
+
+async def test_an_audit_of_any_size_is_a_small_page(http: httpx.AsyncClient, database_url: str) -> None:
+    async with await owner(database_url) as db:
+        await db.execute("""
+            WITH a AS (SELECT id, n FROM investigation_attempt, generate_series(100, 500) n),
+            item AS (INSERT INTO investigation_attempt_output_item
+                SELECT gen_random_uuid(), id, n, NULL, 'x', NULL FROM a RETURNING id, attempt_id, output_index)
+            INSERT INTO investigation_attempt_tool_call SELECT gen_random_uuid(), attempt_id, id, output_index, NULL,
+                'web_search', 'completed', jsonb_build_object('query', repeat('日本 & ', 900)), now(), NULL, NULL
+            FROM item""")
+    page = await http.get(f"{page_of(MOON)}/audit")
+    assert len(page.content) < 100_000
+    assert "more calls" in page.text

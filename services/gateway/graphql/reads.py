@@ -112,8 +112,11 @@ _AUDITED: Final = sql("""
     WHERE i.id = :id
 """)
 _CANDIDATES: Final = sql("""
-    SELECT claim_id, attempt, state, gate, proposed_at, decided_at, retained_from FROM claim_candidate
-    WHERE investigation_id = :id ORDER BY attempt NULLS FIRST, ordinal, claim_id
+    SELECT c.claim_id, c.attempt, c.state, c.gate, c.proposed_at, c.decided_at, c.retained_from,
+        coalesce(r.response_model_version, r.request_model) AS model, r.total_tokens, r.transcript_hash
+    FROM claim_candidate c
+    LEFT JOIN LATERAL (SELECT * FROM claim_review WHERE claim_id = c.claim_id ORDER BY round DESC LIMIT 1) r ON true
+    WHERE c.investigation_id = :id ORDER BY c.attempt NULLS FIRST, c.ordinal, c.claim_id
 """)
 
 _METRICS: Final = """

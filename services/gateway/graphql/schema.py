@@ -213,6 +213,11 @@ type ValidationResult {
   decidedAt: DateTime
   "The investigation of an earlier version from which it was kept."
   retainedFrom: ID
+  "The model that took the second look, if one did."
+  model: String
+  totalTokens: Int
+  "SHA-256 of the stored transcript of the second look."
+  transcriptHash: String
 }
 type InvestigationPrompt { version: String! hash: String! text: String! }
 type InvestigationAudit {

@@ -16,7 +16,7 @@ from services.gateway.domain import parse_id
 from services.gateway.graphql.schema import make_schema
 from services.gateway.search.highlight import highlights
 from services.gateway.search.question import BadQuestion, Filters, place_at, sought
-from services.gateway.site import feeds, findings, naming
+from services.gateway.site import feeds, findings, hearing, naming
 from services.gateway.site.authors import Authors
 from services.gateway.site.cards import PAGE, cards_of
 from services.gateway.site.drawings import drawn
@@ -99,6 +99,16 @@ class Pages:
             kept, checks = await looking.sources(known), await looking.record.source_checks(known)
             attempts, candidates = await looking.attempts(known), await looking.candidates(known)
         return findings.page(base, row, kept, checks, attempts, candidates)
+
+    async def audit(self, name: str) -> Values | None:
+        """How one finished investigation came about."""
+        known = parse_id(name)
+        if known is None:
+            return None
+        async with self.shelf.open() as looking:
+            row = await looking.investigation(known)
+            found = None if row is None else await looking.record.audit(known)
+        return None if row is None or found is None else hearing.page(row, found)
 
     async def text(self, name: str) -> Values | None:
         """The whole text of one investigation."""

@@ -48,6 +48,7 @@ class Site:
             ("/corrections/{id}", self._moved),
             ("/investigations/{id}", self._investigation),
             ("/investigations/{id}/text", self._text),
+            ("/investigations/{id}/audit", self._audit),
             ("/investigations/{id}/card.png", self._card),
             ("/posts/{platform}/{external_id:path}", self._post),
             ("/sources/{sha256}", self._copy),
@@ -120,6 +121,9 @@ class Site:
 
     async def _text(self, request: Request) -> Response:
         return self._page(request, "text.html", await self._pages.text(request.path_params["id"]))
+
+    async def _audit(self, request: Request) -> Response:
+        return self._page(request, "audit.html", await self._pages.audit(request.path_params["id"]))
 
     async def _card(self, request: Request) -> Response:
         row = await self._pages.row(request.path_params["id"])
