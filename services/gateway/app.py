@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -56,7 +55,6 @@ class World:
     vitals: Vitals
     clock: Clock
     registry: CollectorRegistry
-    exposition: Callable[[], bytes]
 
 
 def assemble(settings: GatewaySettings, world: World) -> Gateway:
@@ -99,11 +97,13 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
     metrics = Metrics(world.registry)
     rpc = Rpc(table, callers, clock, metrics, body_timeout_s=settings.body_timeout_s)
     graphql = GraphQLEndpoint(GraphQL(world.archive), metrics, body_timeout_s=settings.body_timeout_s)
-    site = Site(Pages(world.shelf, clock), Archived(world.shelf, world.copies), public_url=settings.public_url).router()
     feed = Feed(world.events, heartbeat_s=settings.events_heartbeat_s)
     events = EventsEndpoint(feed, world.registry, clients=settings.events_clients, stall_s=settings.events_stall_s)
-    pages = shell(world.reads, Pulse(world.vitals, clock), world.exposition, table, site)
-    return Gateway(rpc, graphql, events, feed, pages)
+    described = shell(world.reads, Pulse(world.vitals, clock), table)
+    pages = Pages(world.shelf, clock, described.openapi)
+    site = Site(pages, Archived(world.shelf, world.copies), public_url=settings.public_url)
+    described.mount("/", site.router())
+    return Gateway(rpc, graphql, events, feed, described)
 
 
 async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServer:
@@ -138,7 +138,6 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             vitals=ServerVitals(host.bus, reads, host.blobs, host.clock),
             clock=host.clock,
             registry=host.telemetry.registry,
-            exposition=host.telemetry.exposition,
         ),
     )
     server = HttpServer(gateway, bind(settings.host, settings.port))

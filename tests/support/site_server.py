@@ -18,7 +18,7 @@ from services.gateway.site.pages import Pages
 from services.gateway.site.reads import Shelf
 from services.gateway.site.routes import Site
 from tests.integration.readmodel_tables import fill, store_at
-from tests.unit.gateway.fakes import KeptCopies
+from tests.unit.gateway.fakes import Bench, KeptCopies
 from tests.unit.projector.histories import Tape
 
 
@@ -51,7 +51,9 @@ async def pages_of(
     database = Database(database_url, role="reader")
     try:
         shelf = Shelf(database)
-        yield Site(Pages(shelf, ClockAt(now)), Archived(shelf, copies or KeptCopies()), **extra).router()
+        yield Site(
+            Pages(shelf, ClockAt(now), Bench().app.shell.openapi), Archived(shelf, copies or KeptCopies()), **extra
+        ).router()
     finally:
         await database.close()
 

@@ -276,6 +276,7 @@ type Query {
     first: Int = 20
     after: String
   ): InvestigationConnection!
+  "One author; null if there is none with this id."
   author(id: ID!): Author
   "Authors in the order of their names; `query` is looked for in the name."
   authors(query: String, platform: Platform, first: Int = 20, after: String): AuthorConnection!

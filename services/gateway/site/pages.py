@@ -5,6 +5,7 @@ A page that is not there is None; who asks for one gets the page that says so.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -24,7 +25,9 @@ from services.gateway.site.figures import FiguresDesk
 from services.gateway.site.posts import Posts
 from services.gateway.site.quotes import whole
 from services.gateway.site.reads import Row, Shelf
+from services.gateway.site.reference import reference
 from services.gateway.site.subscriptions import Subscriptions
+from services.gateway.stream.question import SHOWN
 
 Values = dict[str, Any]
 
@@ -35,6 +38,7 @@ class Pages:
 
     shelf: Shelf
     clock: Clock
+    document: Callable[[], dict[str, Any]]
     posts: Posts = field(init=False)
     authors: Authors = field(init=False)
     subscriptions: Subscriptions = field(init=False)
@@ -134,6 +138,10 @@ class Pages:
         """How it works."""
         return {"section": "/how-it-works"}
 
+    def docs(self) -> Values:
+        """Every route, as the OpenAPI document describes it."""
+        return {"section": "/api", **reference(self.document())}
+
     def api(self, base: str) -> Values:
         """The interfaces for machines."""
         return {
@@ -162,5 +170,6 @@ def queries() -> list[tuple[str, str]]:
 
 @cache
 def events() -> list[tuple[str, str]]:
-    """Every event's subject and what it tells."""
-    return [(each.SUBJECT, (each.__doc__ or "").strip().partition("\n")[0].replace("`", "")) for each in EVENTS]
+    """The subject of every event that anybody may follow, and what it tells."""
+    told = {each.SUBJECT: (each.__doc__ or "").strip().partition("\n")[0].replace("`", "") for each in EVENTS}
+    return [(subject, told[subject]) for subject in SHOWN]

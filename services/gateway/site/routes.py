@@ -57,6 +57,7 @@ class Site:
             ("/figures", self._figures),
             ("/how-it-works", self._how),
             ("/api", self._api),
+            ("/docs", self._docs),
             ("/feeds/{name}.{kind}", self._feed),
             ("/feeds/authors/{name}.{kind}", self._author_feed),
             ("/sitemap.xml", self._maps),
@@ -157,6 +158,9 @@ class Site:
 
     async def _api(self, request: Request) -> Response:
         return self._page(request, "api.html", self._pages.api(self._base(request)))
+
+    async def _docs(self, request: Request) -> Response:
+        return self._page(request, "docs.html", self._pages.docs())
 
     async def _feed(self, request: Request) -> Response:
         feed = await self._pages.subscriptions.feed(self._base(request), request.path_params["name"])

@@ -260,7 +260,6 @@ class Bench:
                 vitals=self.vitals,
                 clock=self.clock,
                 registry=self.registry,
-                exposition=lambda: generate_latest(self.registry),
             ),
         )
         transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False, client=(ADDRESS, 1))
@@ -269,6 +268,11 @@ class Bench:
             base_url="http://gateway",
             headers={"x-openerrata-extension-version": "0.3.3", "user-agent": "Mozilla/5.0"},
         )
+
+    @property
+    def metrics(self) -> str:
+        """What Prometheus would be told."""
+        return generate_latest(self.registry).decode()
 
     async def query(self, procedure: str, question: object = None, **headers: str) -> httpx.Response:
         """Ask as the extension asks."""
