@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import re
+import threading
 import xml.etree.ElementTree as ET
 from collections.abc import AsyncIterator, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -19,12 +21,16 @@ from starlette.routing import Router
 from kit.database import Database
 from services.gateway.reads import SqlReads
 from services.gateway.site.answers import POLICY
+from services.gateway.site.changes import Changes, changes
+from services.gateway.site.pages import Pages
+from services.gateway.site.posts import Posts
+from services.gateway.site.reads import Shelf
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.explained import plans, statements
 from tests.support.graphql_client import graphql_client
 from tests.support.public_record import CLEAN, EDITED, ESSAY, HOSTILE, MOON, OLD, TWEET, Article, public_record
 from tests.support.servers import Prepare
-from tests.support.site_server import pages_of, tell
+from tests.support.site_server import ClockAt, pages_of, tell
 from tests.unit.gateway.fakes import KeptCopies
 from tests.unit.projector.histories import PROMPT, digest
 
@@ -496,3 +502,47 @@ async def test_an_audit_of_any_size_is_a_small_page(http: httpx.AsyncClient, dat
     page = await http.get(f"{page_of(MOON)}/audit")
     assert len(page.content) < 100_000
     assert "more calls" in page.text
+
+
+async def test_texts_are_compared_beside_the_loop_and_without_a_connection(
+    http: httpx.AsyncClient, database_url: str
+) -> None:
+    database, began, go_on = Database(database_url, role="reader"), threading.Event(), threading.Event()
+
+    def held(old: str, new: str) -> Changes:
+        began.set()
+        assert go_on.wait(20), "the loop stands still meanwhile"
+        return changes(old, new)
+
+    posts = Posts(Shelf(database), ClockAt(datetime(2026, 3, 1, tzinfo=UTC)), held)
+    asked = [asyncio.create_task(posts.post("wikipedia", "en:555")) for _ in range(3)]
+    assert await asyncio.to_thread(began.wait, 20)
+    async with asyncio.timeout(20):
+        while await _in_transactions(database_url):
+            pass
+    go_on.set()
+    for page in await asyncio.gather(*asked):
+        assert page is not None
+        assert page["compared"][0]["changes"] is (await asked[0] or {})["compared"][0]["changes"]
+    await database.close()
+
+
+async def _in_transactions(database_url: str) -> int:
+    async with await owner(database_url) as db:
+        found = await (
+            await db.execute(
+                """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+                AND pid <> pg_backend_pid() AND state LIKE '%%transaction%%'"""
+            )
+        ).fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+async def test_a_picture_is_drawn_once(http: httpx.AsyncClient, database_url: str) -> None:
+    database = Database(database_url, role="reader")
+    pages = Pages(Shelf(database), ClockAt(datetime(2026, 3, 1, tzinfo=UTC)), dict)
+    first = await pages.card(str(MOON.investigation_id))
+    assert first is not None
+    assert await pages.card(str(MOON.investigation_id)) is first
+    await database.close()

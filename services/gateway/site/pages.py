@@ -5,20 +5,24 @@ A page that is not there is None; who asks for one gets the page that says so.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
+from uuid import UUID
 
 from contracts.v1 import EVENTS
 from kit.clock import Clock
 from services.gateway.domain import parse_id
 from services.gateway.graphql.schema import make_schema
+from services.gateway.memory import Memory, SingleFlight
 from services.gateway.search.highlight import highlights
 from services.gateway.search.question import BadQuestion, Filters, place_at, sought
 from services.gateway.site import feeds, findings, hearing, naming
 from services.gateway.site.authors import Authors
+from services.gateway.site.card import card
 from services.gateway.site.cards import PAGE, cards_of
 from services.gateway.site.drawings import drawn
 from services.gateway.site.figures import FiguresDesk
@@ -30,6 +34,7 @@ from services.gateway.site.subscriptions import Subscriptions
 from services.gateway.stream.question import SHOWN
 
 Values = dict[str, Any]
+CARDS_BYTES: Final = 8 * 1024 * 1024
 
 
 @dataclass
@@ -43,12 +48,15 @@ class Pages:
     authors: Authors = field(init=False)
     subscriptions: Subscriptions = field(init=False)
     _figures: FiguresDesk = field(init=False)
+    _cards: Memory[UUID, bytes] = field(init=False)
+    _drawing: SingleFlight[UUID, bytes] = field(init=False, default_factory=SingleFlight)
 
     def __post_init__(self) -> None:
         self.posts = Posts(self.shelf, self.clock)
         self.authors = Authors(self.shelf)
         self.subscriptions = Subscriptions(self.shelf)
         self._figures = FiguresDesk(self.shelf, self.clock)
+        self._cards = Memory(self.clock, capacity=CARDS_BYTES, weigh=len)
 
     async def home(self) -> Values:
         """The newest corrections and the figures."""
@@ -121,6 +129,18 @@ class Pages:
             return None
         text = row["content_text"]
         return {"section": "/corrections", "id": row["id"], "passage": whole(text, row["markdown"])}
+
+    async def card(self, name: str) -> bytes | None:
+        """The picture of one finished investigation; what it shows never changes."""
+        row = await self.row(name)
+        if row is None:
+            return None
+        return self._cards.get(row["id"]) or await self._drawing.run(row["id"], lambda: self._draw(row))
+
+    async def _draw(self, row: Row) -> bytes:
+        drawn_ = await asyncio.to_thread(card, row)
+        self._cards.put(row["id"], drawn_)
+        return drawn_
 
     async def row(self, name: str) -> Row | None:
         """One finished investigation as its row."""

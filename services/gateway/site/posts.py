@@ -1,18 +1,21 @@
 """A post with all its versions, and what changed from each to the next.
 
-Versions never change, so a comparison is made once and remembered.
+Versions never change, so a comparison is made once and remembered. It may take long, so it is made beside the loop and
+after the connection has gone back.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kit.clock import Clock
-from services.gateway.memory import Memory
+from services.gateway.memory import Memory, SingleFlight
 from services.gateway.site import links, naming
 from services.gateway.site.changes import Changes, changes
-from services.gateway.site.reads import VERSIONS, Looking, Row, Shelf
+from services.gateway.site.reads import VERSIONS, Row, Shelf
 
 COMPARED: Final = 6
 """So many steps from version to version are shown; each may need two long texts."""
@@ -24,7 +27,9 @@ class Posts:
 
     shelf: Shelf
     clock: Clock
+    compare: Callable[[str, str], Changes] = changes
     _compared: Memory[tuple[str, str], Changes] = field(init=False)
+    _flights: SingleFlight[tuple[str, str], Changes] = field(init=False, default_factory=SingleFlight)
 
     def __post_init__(self) -> None:
         self._compared = Memory(self.clock, capacity=500)
@@ -39,7 +44,11 @@ class Posts:
                 return None
             versions = await looking.versions(post["id"])
             ordered = sorted(versions, key=lambda row: (row["first_seen_at"], str(row["id"])), reverse=True)
-            compared = await self._compare(looking, ordered)
+            pairs = list(zip(ordered[1:], ordered, strict=False))[:COMPARED]
+            texts = await looking.texts(self._unknown(pairs))
+        compared = [
+            {"old": old, "new": new, "changes": await self._compare(_key(old, new), texts)} for old, new in pairs
+        ]
         for row in ordered:
             row["demo"] = naming.is_demo(row["provider"])
         title = next((row["title"] for row in ordered if row["title"]), None)
@@ -54,16 +63,19 @@ class Posts:
             "compared": compared,
         }
 
-    async def _compare(self, looking: Looking, versions: list[Row]) -> list[Row]:
-        pairs = list(zip(versions[1:], versions, strict=False))[:COMPARED]
-        keys = [(old["content_hash"], new["content_hash"]) for old, new in pairs]
-        missing = {text for key in keys if self._compared.get(key) is None for text in key}
-        texts = await looking.texts(sorted(missing))
-        compared = []
-        for (old, new), key in zip(pairs, keys, strict=True):
-            found = self._compared.get(key)
-            if found is None:
-                found = changes(texts[key[0]], texts[key[1]])
-                self._compared.put(key, found)
-            compared.append({"old": old, "new": new, "changes": found})
-        return compared
+    def _unknown(self, pairs: Sequence[tuple[Row, Row]]) -> list[str]:
+        keys = [_key(old, new) for old, new in pairs]
+        return sorted({text for key in keys if self._compared.get(key) is None for text in key})
+
+    async def _compare(self, key: tuple[str, str], texts: Mapping[str, str]) -> Changes:
+        known = self._compared.get(key)
+        return known or await self._flights.run(key, lambda: self._compare_anew(key, texts[key[0]], texts[key[1]]))
+
+    async def _compare_anew(self, key: tuple[str, str], old: str, new: str) -> Changes:
+        found = await asyncio.to_thread(self.compare, old, new)
+        self._compared.put(key, found)
+        return found
+
+
+def _key(old: Row, new: Row) -> tuple[str, str]:
+    return old["content_hash"], new["content_hash"]

@@ -18,7 +18,6 @@ from services.gateway.ports import Unavailable
 from services.gateway.search.question import BadQuestion
 from services.gateway.site import feeds
 from services.gateway.site.answers import GUARDS, answer
-from services.gateway.site.card import card
 from services.gateway.site.copies import Archived
 from services.gateway.site.pages import Pages, Values
 from services.gateway.site.paper import Paper
@@ -127,10 +126,10 @@ class Site:
         return self._page(request, "audit.html", await self._pages.audit(request.path_params["id"]))
 
     async def _card(self, request: Request) -> Response:
-        row = await self._pages.row(request.path_params["id"])
-        if row is None:
+        picture = await self._pages.card(request.path_params["id"])
+        if picture is None:
             return self._page(request, "missing.html", None)
-        return answer(request, card(row), "image/png", max_age_s=86_400)
+        return answer(request, picture, "image/png", max_age_s=86_400)
 
     async def _copy(self, request: Request) -> Response:
         response = await self._archived.copy(request, request.path_params["sha256"])
