@@ -99,8 +99,8 @@ class Pages:
             values["older"] = f"/corrections?{urlencode({**asked, 'after': hits[PAGE - 1].place.cursor()})}"
         return values
 
-    async def investigation(self, base: str, name: str) -> Values | None:
-        """One finished investigation."""
+    async def investigation(self, base: str, name: str, part: int = 1) -> Values | None:
+        """One finished investigation, or a further part of its findings."""
         known = parse_id(name)
         if known is None:
             return None
@@ -110,7 +110,7 @@ class Pages:
                 return None
             kept, checks = await looking.sources(known), await looking.record.source_checks(known)
             attempts, candidates = await looking.attempts(known), await looking.candidates(known)
-        return findings.page(base, row, kept, checks, attempts, candidates)
+        return findings.page(base, row, kept, checks, attempts, candidates, part)
 
     async def audit(self, name: str) -> Values | None:
         """How one finished investigation came about."""
@@ -122,13 +122,15 @@ class Pages:
             found = None if row is None else await looking.record.audit(known)
         return None if row is None or found is None else hearing.page(row, found)
 
-    async def text(self, name: str) -> Values | None:
-        """The whole text of one investigation."""
+    async def text(self, name: str, page: int = 1) -> Values | None:
+        """A page of the whole text of one investigation."""
         row = await self.row(name)
-        if row is None:
+        pages = [] if row is None else await asyncio.to_thread(whole, row["content_text"], row["markdown"])
+        if row is None or not 1 <= page <= len(pages):
             return None
-        text = row["content_text"]
-        return {"section": "/corrections", "id": row["id"], "passage": whole(text, row["markdown"])}
+        path = f"/investigations/{row['id']}"
+        shown = {"passage": pages[page - 1], "page": page, "pages": len(pages)}
+        return {"section": "/corrections", "path": path, **shown}
 
     async def card(self, name: str) -> bytes | None:
         """The picture of one finished investigation; what it shows never changes."""

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kit.clock import Clock
 from services.gateway.memory import Memory, SingleFlight
 from services.gateway.site import links, naming
 from services.gateway.site.changes import Changes, changes
+from services.gateway.site.leaves import weight
 from services.gateway.site.reads import VERSIONS, Row, Shelf
 
 COMPARED: Final = 6
 """So many steps from version to version are shown; each may need two long texts."""
+CHANGES: Final = 56_000
+"""What all changes together weigh on the page. Units: bytes of HTML."""
 
 
 @dataclass
@@ -49,6 +52,7 @@ class Posts:
         compared = [
             {"old": old, "new": new, "changes": await self._compare(_key(old, new), texts)} for old, new in pairs
         ]
+        _fit(compared)
         for row in ordered:
             row["demo"] = naming.is_demo(row["provider"])
         title = next((row["title"] for row in ordered if row["title"]), None)
@@ -75,6 +79,20 @@ class Posts:
         found = await asyncio.to_thread(self.compare, old, new)
         self._compared.put(key, found)
         return found
+
+
+def _fit(compared: Sequence[Row]) -> None:
+    """Leave out what the page cannot hold, beginning with the oldest."""
+    left = CHANGES
+    for each in compared:
+        found: Changes = each["changes"]
+        shown = []
+        for change in found.shown:
+            left -= 60 + sum(weight(edit.text) + 12 for edit in change)
+            if left < 0:
+                break
+            shown.append(change)
+        each["changes"] = replace(found, shown=tuple(shown), more=found.more + len(found.shown) - len(shown))
 
 
 def _key(old: Row, new: Row) -> tuple[str, str]:

@@ -30,6 +30,12 @@ _MISSING: Final = ("There is no such page", "Nothing is, or ever was, at this ad
 Handler = Callable[[Request], Awaitable[Response]]
 
 
+def _number(request: Request, name: str) -> int:
+    """A page's number; 1 if none is given, 0 if it is none."""
+    given = request.query_params.get(name, "1")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0
+
+
 class Site:
     """The public pages as one router. `public_url` is where readers reach it; where empty, where they say they are."""
 
@@ -116,11 +122,14 @@ class Site:
         return RedirectResponse(f"/investigations/{request.path_params['id']}", 308, GUARDS)
 
     async def _investigation(self, request: Request) -> Response:
-        values = await self._pages.investigation(self._base(request), request.path_params["id"])
+        part = _number(request, "part")
+        values = await self._pages.investigation(self._base(request), request.path_params["id"], part)
         return self._page(request, "investigation.html", values)
 
     async def _text(self, request: Request) -> Response:
-        return self._page(request, "text.html", await self._pages.text(request.path_params["id"]))
+        return self._page(
+            request, "text.html", await self._pages.text(request.path_params["id"], _number(request, "page"))
+        )
 
     async def _audit(self, request: Request) -> Response:
         return self._page(request, "audit.html", await self._pages.audit(request.path_params["id"]))
