@@ -9,7 +9,7 @@ import pytest
 
 from kit.database import Database
 from services.gateway.graphql.archive import Archive
-from services.gateway.search.question import BadQuestion, Filters
+from services.gateway.search.question import BadQuestion, Filters, sought
 from services.gateway.search.reads import RANKED, Search, reading
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
 from tests.support.explained import plans, statements
@@ -117,6 +117,30 @@ async def test_pages_counted_off_are_the_same(database: tuple[str, Database]) ->
             assert [hit.investigation_id for hit in hits] == every[7:18]
 
 
+async def test_pages_far_behind_are_the_same(database: tuple[str, Database]) -> None:
+    url, reader = database
+    async with await owner(url) as db, reading(reader) as connection:
+        for words, filters in ((None, FILTERS[0]), (None, FILTERS[3]), ("everyword", FILTERS[0]), ("th", FILTERS[2])):
+            every = await exhaustive(db, words, filters, DOCUMENTS)
+            for offset in (1_001, 2_345, len(every) - 3, len(every), 2**31 - 1):
+                hits = await Search(connection).skipping(words, filters, offset, 5)
+                assert [hit.investigation_id for hit in hits] == every[offset : offset + 5], (words, filters, offset)
+
+
+@pytest.mark.requirement("3.4-05")
+async def test_a_text_of_any_length_can_be_looked_for(database: tuple[str, Database]) -> None:
+    url, reader = database
+    async with await owner(url) as db:
+        found = await db.execute("SELECT body FROM search_document ORDER BY length(body) DESC, body LIMIT 1")
+        ((body,),) = await found.fetchall()
+        said = body.splitlines()[-1]
+        assert len(said) > 300
+        async with reading(reader) as connection:
+            for words, expected in ((said, 1), (said + "x", 0), ("x" * 400_000, 0), ("§ " * 9_000, 0)):
+                hits = await Search(connection).skipping(sought(words, None), FILTERS[0], 0, 20)
+                assert len(hits) == expected, words[:80]
+
+
 async def test_nothing_is_ever_scanned(database: tuple[str, Database]) -> None:
     _, reader = database
     archive = Archive(reader)
@@ -125,6 +149,7 @@ async def test_nothing_is_ever_scanned(database: tuple[str, Database]) -> None:
             for filters in FILTERS:
                 async with statements() as taken:
                     await archive.listed(words, filters, 20, 0)
+                    await archive.listed(words, filters, 20, 4_000)
                 for plan in await plans(db, taken):
                     assert not plan.scanned, (words, filters, plan.statement)
         async with statements() as taken:

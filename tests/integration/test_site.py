@@ -29,7 +29,19 @@ from services.gateway.site.reads import Shelf
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.explained import plans, statements
 from tests.support.graphql_client import graphql_client
-from tests.support.public_record import CLEAN, EDITED, ESSAY, HOSTILE, MOON, OLD, TWEET, Article, Finding, public_record
+from tests.support.public_record import (
+    CLEAN,
+    EDITED,
+    ESSAY,
+    HOSTILE,
+    MOON,
+    OLD,
+    REAL,
+    TWEET,
+    Article,
+    Finding,
+    public_record,
+)
 from tests.support.servers import Prepare
 from tests.support.site_server import ClockAt, pages_of, tell
 from tests.unit.gateway.fakes import KeptCopies
@@ -209,7 +221,7 @@ async def test_an_investigation_shows_all_it_rests_on(http: httpx.AsyncClient) -
     text = re.sub(r"\s+", " ", TAG.sub(" ", page))
     assert "2 of 4 candidates" in text
     assert "2 rejected" in text
-    assert "gpt-5.4 (gpt-5.4-2026-08-01), OPENAI" in text
+    assert "gpt-5.4 (gpt-5.4-2026-08-01), OpenAI" in text
     assert "Confirmed by Wikipedia itself" in text
     steps = ["first seen", "Attempt 1 began", "Attempt 1 failed", "Attempt 2 began", "2 of 4 passed", "Published: 2"]
     places = [text.index(step, text.index("From first sight")) for step in steps]
@@ -413,10 +425,14 @@ async def test_checked_sources_are_told_with_their_archived_copies(
     assert f'href="/sources/{digest_}"' in page
     async with graphql_client(database_url) as client:
         answer = await client.ask(
-            """query ($id: ID!) { publicInvestigation(investigationId: $id) { claims { sources {
+            """query ($id: ID!) { publicInvestigation(investigationId: $id) {
+            investigation { provider model audit { attempts { answeredByModel } } } claims { sources {
             url check { status pageHash mediaType sizeBytes fetchedAt archivedCopy reason finalUrl } } } } }""",
             id=str(MOON.investigation_id),
         )
+    investigation = answer["publicInvestigation"]["investigation"]
+    assert (investigation["provider"], investigation["model"]) == ("OPENAI", "OPENAI_GPT_5")
+    assert investigation["audit"]["attempts"][-1]["answeredByModel"] == REAL.version
     first, second = answer["publicInvestigation"]["claims"]
     assert [source["url"] for source in first["sources"]] == list(looked_up)
     assert first["sources"][0]["check"] == {

@@ -18,7 +18,7 @@ from contracts.v1.parts import Author, ClaimPayload, ModelName, Prompt, Publishe
 from tests.unit.projector.histories import PROMPT, TRANSCRIPT, Page, Tape, inline
 
 DEMO = ModelName(provider="demo", model="demo-catalogue", version="2026-01")
-REAL = ModelName(provider="OPENAI", model="gpt-5.4", version="gpt-5.4-2026-08-01")
+REAL = ModelName(provider="openai", model="gpt-5.4", version="gpt-5.4-2026-08-01")
 
 
 @dataclass(frozen=True)

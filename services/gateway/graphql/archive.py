@@ -16,6 +16,7 @@ from kit.database import Database
 from services.gateway.graphql.audit import audit
 from services.gateway.graphql.cursors import read_key, write_key
 from services.gateway.graphql.limits import PAGE_LIMIT
+from services.gateway.graphql.names import model_name, provider_name
 from services.gateway.graphql.reads import Record, Row
 from services.gateway.graphql.refusals import in_range, telling
 from services.gateway.search.highlight import highlights
@@ -54,7 +55,11 @@ class Archive:
         if row is None:
             return None
         post = self._post(row)
-        row["origin"] = row
+        named = {
+            "provider": provider_name(row["provider"]),
+            "model": model_name(row["provider"], row["model"]),
+        }
+        row = {**row, **named, "origin": row}
         row["audit"] = lambda info: self._audit(investigation_id)
         checks = _once(lambda: self._checks(investigation_id))
         return {"investigation": row, "post": post, "claims": [_checked(claim, checks) for claim in row["claims"]]}
@@ -69,7 +74,7 @@ class Archive:
 
     async def listed(self, query: str | None, filters: Filters, limit: int, offset: int) -> Row:
         """A page of finished investigations, counted off."""
-        text = None if query is None else sought(query)
+        text = None if query is None else sought(query, None)
         async with self.open() as (record, search):
             hits = await search.skipping(text, filters, offset, limit + 1)
             rows = await record.summaries([hit.investigation_id for hit in hits[:limit]])

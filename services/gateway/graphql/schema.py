@@ -37,7 +37,9 @@ type PublicInvestigation {
   corroborationCount: Int!
   checkedAt: DateTime!
   promptVersion: String!
+  "As a name of an enum, such as `OPENAI`."
   provider: String!
+  "The model's family as a name of an enum, such as `OPENAI_GPT_5`; the audit has the id that was asked."
   model: String!
   "SHA-256 of the text that was investigated."
   contentHash: String!
