@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from html import unescape
+from html.parser import HTMLParser
 from typing import Any
 
 import httpx
@@ -45,7 +46,7 @@ from tests.support.public_record import (
 from tests.support.servers import Prepare
 from tests.support.site_server import ClockAt, pages_of, tell
 from tests.unit.gateway.fakes import KeptCopies
-from tests.unit.projector.histories import PROMPT, digest
+from tests.unit.projector.histories import PROMPT, Tape, digest
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -189,6 +190,87 @@ async def test_the_list_is_searched_filtered_and_paged(http: httpx.AsyncClient) 
     assert (moved.status_code, moved.headers["location"]) == (308, page_of(MOON))
 
 
+async def test_words_bring_the_best_first_and_say_how_many(http: httpx.AsyncClient, database_url: str) -> None:
+    def found(page: str) -> list[str]:
+        return re.findall(r'<h2><a href="(/investigations/[0-9a-f-]{36})"', page)
+
+    errata, _ = public_record()
+    many = [
+        Article(f"sun-{n}", f"A text of the day {n}. It is wrong. The sun was high.", OLD.findings[0])
+        for n in range(30)
+    ]
+    about = Article(
+        "sun", "Nothing but this. It is wrong.", OLD.findings[0], platform="SUBSTACK", title="The sun itself"
+    )
+    for article in (about, *many):
+        errata.add(article.registered(), *article.run())
+    await tell(database_url, errata)
+    best = (await http.get("/corrections?q=sun")).text
+    assert found(best)[0] == page_of(about)
+    assert "31 corrections" in best
+    second = (await http.get("/corrections?q=sun&page=2")).text
+    assert found(best) + found(second) == [page_of(about), *map(page_of, many[::-1])]
+    by_time = (await http.get("/corrections?q=sun&order=newest")).text
+    assert found(by_time) == [page_of(each) for each in many[:9:-1]]
+    older = re.search(r'href="([^"]+)" rel="next"', by_time)
+    assert older is not None
+    rest = (await http.get(older[1].replace("&amp;", "&"))).text
+    assert found(rest) == [*map(page_of, many[9::-1]), page_of(about)]
+    plain = [found((await http.get(f"/corrections?page={n}")).text) for n in (1, 2, 3)]
+    assert list(map(len, plain)) == [20, 16, 0]
+    assert [*plain[0], *plain[1]][:30] == [*map(page_of, many[::-1])]
+
+
+async def test_a_passage_is_cut_between_words(http: httpx.AsyncClient) -> None:
+    page = (await http.get("/corrections?q=restored+several")).text
+    (hit,) = re.findall(r"<b>Text</b>(.*?)</li>", page)
+    said = unescape(TAG.sub("", hit))
+    assert said.startswith("… ")
+    for word in said.strip("… ").split():
+        assert word in MOON.text.split(), word
+
+
+async def test_the_only_card_stands_once(database_url: str) -> None:
+    errata = Tape()
+    errata.add(MOON.registered(), *MOON.run())
+    await tell(database_url, errata)
+    async with pages_of(database_url, errata.now) as router, client_of(router) as client:
+        home = (await client.get("/")).text
+    assert home.count("<article") == 1
+    assert home.count("<div") == home.count("</div>")
+
+
+async def test_every_element_is_closed_where_it_was_opened(http: httpx.AsyncClient) -> None:
+    for path in await every_page(http):
+        response = await http.get(path)
+        if response.headers["content-type"].startswith("text/html"):
+            unclosed = Unclosed()
+            unclosed.feed(response.text)
+            assert (path, unclosed.wrong, unclosed.open) == (path, [], [])
+
+
+class Unclosed(HTMLParser):
+    """What is opened and not closed, or closed and not open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[tuple[str, tuple[int, int]]] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag not in ("meta", "link", "br", "input"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+        else:
+            self.wrong.append((tag, self.getpos()))
+
+
 async def test_pages_follow_one_another_without_hole_or_repeat(http: httpx.AsyncClient, database_url: str) -> None:
     errata, _ = public_record()
     more = [Article(f"more-{n}", f"Post {n} is short. It is wrong.", OLD.findings[0]) for n in range(43)]
@@ -319,8 +401,15 @@ async def test_the_map_names_every_investigation_once(http: httpx.AsyncClient) -
     parts = [loc.text or "" for loc in index.iter(f"{MAP}loc")]
     assert parts == [f"{BASE}/sitemaps/pages.xml", f"{BASE}/sitemaps/0.xml"]
     found = ET.fromstring((await http.get("/sitemaps/0.xml")).content)
-    everything = (MOON, ESSAY, TWEET, EDITED, OLD, CLEAN, HOSTILE)
-    assert [loc.text for loc in found.iter(f"{MAP}loc")] == [f"{BASE}{page_of(each)}" for each in everything]
+    everything = [(loc.text or "").removeprefix(BASE) for loc in found.iter(f"{MAP}loc")]
+    of_posts = {"/posts/x/666", "/posts/x/1790000000000000001", "/posts/wikipedia/en:555", "/posts/wikipedia/en:9316"}
+    assert [path for path in everything if path.startswith("/inv")] == [
+        page_of(each) for each in (MOON, TWEET, EDITED, OLD, CLEAN, HOSTILE)
+    ], "the demonstration is not for search engines"
+    assert {path for path in everything if path.startswith("/posts")} == {*of_posts, "/posts/lesswrong/lw-5"}
+    assert await author_of(http, "daily wonders") in everything
+    assert await author_of(http, "Grace Writer") not in everything
+    assert len(everything) == len(set(everything))
     for missing in ("/sitemaps/1.xml", "/sitemaps/x.xml", "/sitemaps/-1.xml"):
         assert (await http.get(missing)).status_code == 404
     assert f"Sitemap: {BASE}/sitemap.xml" in (await http.get("/robots.txt")).text
@@ -475,9 +564,9 @@ async def test_the_whole_audit_is_a_page(http: httpx.AsyncClient, database_url: 
     page = (await http.get(f"{page_of(MOON)}/audit")).text
     assert f'href="{page_of(MOON)}/audit"' in (await http.get(page_of(MOON))).text
     assert escape(PROMPT.text) in page
-    assert "<b>web search call</b>" in page
+    assert "<b>Searched the web</b>" in page
     assert '<q dir="auto">cheese</q>' in page
-    assert '<b>fetch url</b><br><a href="https://e.example" rel="nofollow noopener">' in page
+    assert '<b>Read a page</b><br><a href="https://e.example" rel="nofollow noopener">' in page
     told = re.sub(r"\s+", " ", TAG.sub(" ", page))
     assert "Attempt 1" in told
     assert "failed: provider is busy" in told

@@ -92,7 +92,12 @@ class Article(Page):
             attempt=attempt,
             claim_ids=tuple(self.claim(number)[0] for number in range(claims)),
             model=self.model,
-            usage=Usage(input_tokens=9_120, output_tokens=840, total_tokens=9_960),
+            usage=Usage(
+                input_tokens=9_120,
+                output_tokens=840,
+                total_tokens=9_960,
+                cost_micro_usd=None if self.model is DEMO else 31_400 + 1_700 * (len(self.text) % 9),
+            ),
             transcript=TRANSCRIPT,
         )
 

@@ -57,14 +57,15 @@ _PUBLIC: Final = sql("""
 """)
 
 _PASSAGES: Final = sql("""
-    SELECT d.investigation_id AS id, h.title, h.author_name, h.url, d.claims, b.text
+    SELECT d.investigation_id AS id, h.title, h.author_name, h.url, d.claims, b.begin > 1 AS begins_before,
+        substr(b.content_text, b.begin, length(:found) + 240) AS text,
+        b.begin + length(:found) + 240 <= length(b.content_text) AS goes_on
     FROM unnest(CAST(:ids AS uuid[])) wanted(id)
     JOIN investigation_doc d ON d.investigation_id = wanted.id
     JOIN post_version v ON v.id = d.post_version_id
     LEFT JOIN version_heading h ON h.post_version_id = v.id
     CROSS JOIN LATERAL (
-        SELECT substr(content_text, greatest(1, position(lower(:found) IN lower(content_text)) - 120),
-            length(:found) + 240) AS text
+        SELECT content_text, greatest(1, position(lower(:found) IN lower(content_text)) - 120) AS begin
         FROM content_blob WHERE content_hash = v.content_hash
     ) b
 """)

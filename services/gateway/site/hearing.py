@@ -20,6 +20,11 @@ CALLS_SHOWN: Final = 60
 CANDIDATES_SHOWN: Final = 100
 _ASKED: Final = ("query", "queries", "q", "url", "urls", "pattern")
 _DEEPEST: Final = 8
+_TOOLS: Final = {
+    "web_search_call": "Searched the web",
+    "web_search": "Searched the web",
+    "fetch_url": "Read a page",
+}
 _OUTCOMES: Final = {
     ("APPROVED", None): "passed every gate and is published",
     ("REJECTED", "rule"): "stopped by the rule: the quote or its sources are not as they must be",
@@ -59,7 +64,7 @@ def _call(call: Row) -> dict[str, Any]:
     name = payload.get("name") if isinstance(payload, dict) else None
     said = list(dict.fromkeys(asked(payload)))[:4]
     return {
-        "tool": naming.excerpt(str(name or call["tool"]), 60).replace("_", " "),
+        "tool": _TOOLS.get(str(name or call["tool"])) or naming.excerpt(str(name or call["tool"]), 60),
         "status": call["status"],
         "asked": [(naming.excerpt(text, 160), links.web(text) if len(text) <= 500 else None) for text in said],
         "at": call["captured_at"],

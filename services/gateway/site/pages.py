@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
-from urllib.parse import urlencode
 from uuid import UUID
 
 from contracts.v1 import EVENTS
@@ -18,14 +17,14 @@ from kit.clock import Clock
 from services.gateway.domain import parse_id
 from services.gateway.graphql.schema import make_schema
 from services.gateway.memory import Memory, SingleFlight
-from services.gateway.search.highlight import highlights
-from services.gateway.search.question import BadQuestion, Filters, place_at, sought
+from services.gateway.search.question import Filters
 from services.gateway.site import feeds, findings, hearing, naming
 from services.gateway.site.authors import Authors
 from services.gateway.site.card import card
-from services.gateway.site.cards import PAGE, cards_of
+from services.gateway.site.cards import cards_of
 from services.gateway.site.drawings import drawn
 from services.gateway.site.figures import FiguresDesk
+from services.gateway.site.listing import Wanted, listed
 from services.gateway.site.posts import Posts
 from services.gateway.site.quotes import whole
 from services.gateway.site.reads import Row, Shelf
@@ -66,38 +65,9 @@ class Pages:
             cards = await cards_of(looking, [hit.investigation_id for hit in hits])
         return {"section": "/", "cards": cards, "figures": known}
 
-    async def corrections(self, words: str, platform: str, after: str) -> Values:
+    async def corrections(self, wanted: Wanted) -> Values:
         """A page of the list. Raises: nothing: what cannot be asked is told on the page."""
-        known = platform.upper() if platform.upper() in naming.PLATFORMS else None
-        asked = {name: value for name, value in (("q", words.strip()), ("platform", platform.lower())) if value}
-        values: Values = {
-            "section": "/corrections",
-            "q": words.strip() or None,
-            "platform": known,
-            "platforms": list(naming.PLATFORMS.items()),
-            "after": after or None,
-            "newest": f"/corrections?{urlencode(asked)}" if asked else "/corrections",
-            "older": None,
-            "cards": [],
-            "refusal": None,
-        }
-        try:
-            text = sought(words) if words.strip() else None
-            async with self.shelf.open() as looking:
-                place = place_at(after) if after else None
-                hits = await looking.search.newest(text, Filters(known, 1), place, PAGE + 1)
-                ids = [hit.investigation_id for hit in hits[:PAGE]]
-                values["cards"] = cards = await cards_of(looking, ids)
-                if text is not None:
-                    passages = await looking.record.passages(ids, text)
-                    for card in cards:
-                        card["highlights"] = _unseen(card, highlights(passages[card["id"]], text))
-        except BadQuestion as refusal:
-            values["refusal"] = str(refusal)
-            return values
-        if len(hits) > PAGE:
-            values["older"] = f"/corrections?{urlencode({**asked, 'after': hits[PAGE - 1].place.cursor()})}"
-        return values
+        return await listed(self.shelf, wanted)
 
     async def investigation(self, base: str, name: str, part: int = 1) -> Values | None:
         """One finished investigation, or a further part of its findings."""
@@ -174,12 +144,6 @@ class Pages:
             "queries": queries(),
             "events": events(),
         }
-
-
-def _unseen(card: Row, found: list[Row]) -> list[Row]:
-    """What was found in places that the card does not show anyway."""
-    shown = {claim[part] for claim in card["claims"][:2] for part in ("text", "summary")}
-    return [hit for hit in found if "".join(part["text"] for part in hit["parts"]) not in shown]
 
 
 @cache

@@ -19,6 +19,7 @@ from services.gateway.search.question import BadQuestion
 from services.gateway.site import feeds
 from services.gateway.site.answers import GUARDS, answer
 from services.gateway.site.copies import Archived
+from services.gateway.site.listing import Wanted
 from services.gateway.site.pages import Pages, Values
 from services.gateway.site.paper import Paper
 from services.gateway.site.subscriptions import Feed
@@ -115,7 +116,15 @@ class Site:
 
     async def _corrections(self, request: Request) -> Response:
         asked = request.query_params
-        values = await self._pages.corrections(asked.get("q", ""), asked.get("platform", ""), asked.get("after", ""))
+        values = await self._pages.corrections(
+            Wanted(
+                asked.get("q", "").strip(),
+                asked.get("platform", ""),
+                newest=asked.get("order") == "newest",
+                page=max(1, _number(request, "page")),
+                after=asked.get("after", ""),
+            )
+        )
         return self._page(request, "corrections.html", values, status=400 if values["refusal"] else 200)
 
     async def _moved(self, request: Request) -> Response:
