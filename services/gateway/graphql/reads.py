@@ -84,9 +84,12 @@ _AUTHOR: Final = sql("""
     SELECT id, platform, platform_user_id, display_name FROM author WHERE id = ANY (CAST(:ids AS uuid[]))
 """)
 _AUTHOR_METRICS: Final = sql("""
-    SELECT author_id, count(DISTINCT post_id) AS investigated_posts,
-        count(DISTINCT post_id) FILTER (WHERE claim_count > 0) AS flagged_posts, sum(claim_count) AS claim_count
-    FROM search_document WHERE author_id = ANY (CAST(:ids AS uuid[])) GROUP BY author_id
+    SELECT a.id AS author_id, t.posts AS investigated_posts, t.flagged_posts, t.claims AS claim_count
+    FROM unnest(CAST(:ids AS uuid[])) a(id) JOIN tally t ON t.scope = 'author:' || a.id
+""")
+_TALLY: Final = sql("""
+    SELECT posts AS total_investigated_posts, flagged_posts AS investigated_posts_with_flags
+    FROM tally WHERE scope = :scope
 """)
 _OF_AUTHOR: Final = """
     SELECT investigation_id, checked_at FROM search_document WHERE author_id = :id {beyond}
@@ -161,7 +164,11 @@ class Record:
     async def metrics(
         self, platform: str | None, author: UUID | None, start: datetime | None, end: datetime | None
     ) -> Row:
-        """Counts of posts."""
+        """Counts of posts: those kept up where nothing narrows them, else along the index of time or of the author."""
+        if start is None and end is None and (platform is None or author is None):
+            scope = "all" if platform is None else f"platform:{platform}"
+            kept = await self._one(_TALLY, {"scope": scope if author is None else f"author:{author}"})
+            return kept or {"total_investigated_posts": 0, "investigated_posts_with_flags": 0}
         conditions = {
             "platform = :platform": platform,
             "author_id = :author": author,
