@@ -146,7 +146,7 @@ async def test_a_finding_and_its_place_lead_to_each_other(chromium: Browser, sit
     assert await page.locator(".post mark").count() == 2
     line = await page.locator("#place-1").evaluate("node => getComputedStyle(node).textDecorationStyle")
     assert line == "wavy"
-    await page.get_by_role("link", name="Its place below").first.click()
+    await page.get_by_role("link", name="Its place in the text").first.click()
     assert page.url.endswith("#place-1")
     await page.get_by_role("link", name="Finding 1").click()
     assert page.url.endswith("#finding-1")
