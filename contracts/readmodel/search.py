@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Column, Index, Table, UniqueConstraint
+from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint
 from sqlalchemy import text as sql
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
@@ -77,4 +77,27 @@ search_document: Final = Table(
     comment="One row for each COMPLETE investigation. `body`: lower case, one line each for title, author, address, "
     "findings and text; `words`: all of that but the text",
     postgresql_with={"autovacuum_vacuum_insert_scale_factor": 0.02},
+)
+
+tally: Final = Table(
+    "tally",
+    READMODEL,
+    text("scope", primary_key=True),
+    number("posts"),
+    number("flagged_posts"),
+    number("claims"),
+    comment="Distinct posts with a finished investigation: `all`, `platform:<name>` or `author:<id>`; kept by triggers "
+    "of search_document",
+)
+
+tally_post: Final = Table(
+    "tally_post",
+    READMODEL,
+    text("scope"),
+    uuid("post_id"),
+    number("investigations"),
+    number("flagged"),
+    PrimaryKeyConstraint("scope", "post_id"),
+    Index(None, "post_id"),
+    comment="Finished investigations of each post in a scope, so that each post counts once in `tally`",
 )

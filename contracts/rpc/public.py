@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
+from contracts.rpc.audit import Audit
 from contracts.rpc.status import ClaimOut
 from contracts.rpc.values import Instant, NonEmpty, Wire
 from contracts.v1.parts import Provenance
@@ -31,9 +34,26 @@ class PublicPost(Wire):
     url: NonEmpty
 
 
+class SourceCheck(Wire):
+    """One look at a page that a finding cites; `archived_copy` is where this server shows the page as it came."""
+
+    claim_id: UUID
+    url: str
+    status: str
+    reason: str | None
+    final_url: str | None
+    page_hash: str | None
+    size_bytes: int | None
+    media_type: str | None
+    fetched_at: Instant | None
+    archived_copy: str | None
+
+
 class PublicResult(Wire):
     """Post, investigation and findings; no findings means that nothing was found wrong."""
 
     investigation: PublicInvestigation
     post: PublicPost
     claims: tuple[ClaimOut, ...]
+    source_checks: tuple[SourceCheck, ...] = ()
+    audit: Audit | None = None

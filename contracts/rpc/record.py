@@ -35,7 +35,7 @@ class ListQuestion(Request):
     platform: Optional[PlatformName] = None
     min_claim_count: Optional[Count] = None
     limit: Annotated[Count, Field(ge=1, le=100)] = 20
-    offset: Annotated[Count, Field(le=10_000)] = 0
+    offset: Count = 0
 
 
 class MetricsQuestion(Request):

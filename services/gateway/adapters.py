@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from contracts.topology import ERRATA
 from contracts.v1 import Event, OnceEvent
 from contracts.v1.parts import TextRef
-from kit.blobs import Blobs, BlobsUnavailable
+from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
 from kit.bus import AlreadyThere, Bus, BusError, Rejected
 from kit.errors import Reject, Retry
 from kit.history import latest
@@ -111,6 +111,23 @@ class BlobTexts:
         try:
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._blobs.put_text(text)
+        except (BlobsUnavailable, TimeoutError) as error:
+            raise Unavailable(f"blob store: {error or 'timeout'}") from error
+
+
+class BlobCopies:
+    """Archived pages in the blob store."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    async def copy(self, sha256: str) -> bytes | None:
+        """The page with this hash."""
+        try:
+            async with asyncio.timeout(BLOB_TIMEOUT_S):
+                return await self._blobs.get(sha256)
+        except BlobMissing:
+            return None
         except (BlobsUnavailable, TimeoutError) as error:
             raise Unavailable(f"blob store: {error or 'timeout'}") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -12,7 +11,7 @@ from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.positions import Positions
 from kit.settings import load
-from services.gateway.adapters import BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys
+from services.gateway.adapters import BlobCopies, BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys
 from services.gateway.callers import Callers
 from services.gateway.domain import RetryRules
 from services.gateway.forgetting import Forgetting
@@ -23,12 +22,13 @@ from services.gateway.investigate import Requests
 from services.gateway.keys import InstanceKeys, KeyChecks
 from services.gateway.metrics import Metrics
 from services.gateway.observe import Registration
-from services.gateway.ports import Clock, Facts, KeyProbe, KeyRegister, Reads, Texts, UserKeys, Vitals
+from services.gateway.ports import Clock, Copies, Facts, KeyProbe, KeyRegister, Reads, Texts, UserKeys, Vitals
 from services.gateway.procedures import procedures, public_procedures
 from services.gateway.reads import SqlKeyRegister, SqlReads
 from services.gateway.record import PublicRecord
 from services.gateway.rpc import Rpc
 from services.gateway.settings import GatewaySettings
+from services.gateway.site.copies import Archived
 from services.gateway.site.pages import Pages
 from services.gateway.site.reads import Shelf
 from services.gateway.site.routes import Site
@@ -49,13 +49,13 @@ class World:
     facts: Facts
     events: EventLog
     texts: Texts
+    copies: Copies
     user_keys: UserKeys
     key_probe: KeyProbe
     key_register: KeyRegister
     vitals: Vitals
     clock: Clock
     registry: CollectorRegistry
-    exposition: Callable[[], bytes]
 
 
 def assemble(settings: GatewaySettings, world: World) -> Gateway:
@@ -100,13 +100,14 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
     metrics = Metrics(world.registry)
     rpc = Rpc(table, callers, clock, metrics, body_timeout_s=settings.body_timeout_s)
     graphql = GraphQLEndpoint(GraphQL(world.archive), metrics, body_timeout_s=settings.body_timeout_s)
-    leaves = Pages(world.shelf, clock)
-    site = Site(leaves, public_url=settings.public_url).router()
-    forgetting = Forgetting(world.facts, (registration.forget, viewing.forget, leaves.forget))
+    described = shell(world.reads, Pulse(world.vitals, clock), table)
+    pages = Pages(world.shelf, clock, described.openapi)
+    site = Site(pages, Archived(world.shelf, world.copies), public_url=settings.public_url)
+    described.mount("/", site.router())
+    forgetting = Forgetting(world.facts, (registration.forget, viewing.forget, pages.forget))
     feed = Feed(world.events, heartbeat_s=settings.events_heartbeat_s, erased=forgetting.erased)
     events = EventsEndpoint(feed, world.registry, clients=settings.events_clients, stall_s=settings.events_stall_s)
-    pages = shell(world.reads, Pulse(world.vitals, clock), world.exposition, table, site)
-    return Gateway(rpc, graphql, events, feed, forgetting, pages)
+    return Gateway(rpc, graphql, events, feed, forgetting, described)
 
 
 async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServer:
@@ -134,13 +135,13 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             facts=facts,
             events=BusEvents(host.bus),
             texts=BlobTexts(host.blobs),
+            copies=BlobCopies(host.blobs),
             user_keys=SealedKeys(host.user_keys),
             key_probe=ModelProbe(host.model),
             key_register=SqlKeyRegister(database),
             vitals=ServerVitals(host.bus, reads, host.blobs, host.clock),
             clock=host.clock,
             registry=host.telemetry.registry,
-            exposition=host.telemetry.exposition,
         ),
     )
     server = HttpServer(gateway, bind(settings.host, settings.port))

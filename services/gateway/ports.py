@@ -182,6 +182,12 @@ class Facts(Protocol):
         ...
 
 
+class Copies(Protocol):
+    """Pages as they came when somebody went to look at a source. Raises: Unavailable."""
+
+    async def copy(self, sha256: str) -> bytes | None: ...
+
+
 class Texts(Protocol):
     """Where long texts lie. Raises: Unavailable."""
 
@@ -237,6 +243,7 @@ __all__ = [
     "Caller",
     "Clock",
     "Complete",
+    "Copies",
     "Facts",
     "InvestigationState",
     "KeyProbe",

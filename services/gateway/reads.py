@@ -15,12 +15,15 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult
+from contracts.rpc.audit import Audit
+from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult, SourceCheck
 from contracts.rpc.status import VersionKey, claim_out
 from contracts.v1.ids import post_id, version_id
 from contracts.v1.parts import ClaimPayload, PostRef, Provenance, PublishedClaim
 from kit.database import Database
 from services.gateway.domain import Failure
+from services.gateway.graphql.audit import audit
+from services.gateway.graphql.reads import Record
 from services.gateway.ports import (
     Broken,
     Complete,
@@ -166,6 +169,10 @@ class SqlReads:
         row = await self._row(_PUBLIC, id=investigation_id)
         if row is None:
             return None
+        async with _connection(self._database) as connection:
+            record = Record(connection)
+            checks = await record.source_checks(investigation_id)
+            told = audit(*await record.audit(investigation_id))
         return PublicResult(
             investigation=PublicInvestigation(
                 id=str(row["id"]),
@@ -179,6 +186,8 @@ class SqlReads:
             ),
             post=PublicPost(platform=row["platform"], external_id=row["external_id"], url=row["url"]),
             claims=tuple(map(claim_out, _claims(row["claims"]))),
+            source_checks=tuple(SourceCheck(**check) for check in checks),
+            audit=Audit.model_validate(told),
         )
 
     async def forgotten(self, post_id: UUID) -> bool:

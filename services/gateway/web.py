@@ -1,18 +1,17 @@
-"""All of the gateway that is not a procedure: health, readiness, metrics, the public JSON, documentation, pages.
+"""All of the gateway that is not a procedure: health, readiness, the public JSON, documentation.
 
 `/health` tells the truth: the extension's options page believes it, so it says "ok" only while readers can be served.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Annotated, Any, Final
 
 from fastapi import FastAPI, Path, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import TypeAdapter
-from starlette.routing import Router
 
 from contracts.rpc.public import PublicResult
 from services.gateway.domain import MINIMUM_EXTENSION_VERSION, parse_id
@@ -93,11 +92,9 @@ class Gateway:
             await self.shell(scope, receive, with_cors(send))
 
 
-def shell(
-    reads: Reads, pulse: Pulse, exposition: Callable[[], bytes], table: Mapping[str, Procedure], site: Router
-) -> FastAPI:
-    """The documented routes, and behind them the pages."""
-    app = FastAPI(title="OpenErrata", version="1", redoc_url=None)
+def shell(reads: Reads, pulse: Pulse, table: Mapping[str, Procedure]) -> FastAPI:
+    """The documented routes; the pages come behind them. A page of FastAPI's own would load scripts from elsewhere."""
+    app = FastAPI(title="OpenErrata", version="1", docs_url=None, redoc_url=None)
 
     @app.get("/health", tags=["service"])
     async def health() -> JSONResponse:
@@ -115,11 +112,6 @@ def shell(
         """Whether a load balancer should send requests here."""
         broken = await pulse.broken()
         return JSONResponse({"ready": not broken, "broken": list(broken)}, 503 if broken else 200)
-
-    @app.get("/metrics", tags=["service"])
-    async def metrics() -> Response:
-        """Counters and times in Prometheus' text format."""
-        return Response(exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @app.get("/asyncapi.json", tags=["service"])
     async def asyncapi() -> Response:
@@ -152,6 +144,5 @@ def shell(
             app.openapi_schema = document(generate(), table, PREFIX)
         return app.openapi_schema
 
-    app.mount("/", site)
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend the document
     return app

@@ -13,6 +13,7 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from contracts.v1.version import VersionEvent
+from platforms.text import html_to_text
 
 Row = dict[str, Any]
 INT_MAX: Final = 2**31 - 1
@@ -139,6 +140,16 @@ def meta(event: VersionEvent) -> tuple[str, Row] | None:
         return table, build(event)
     except Unfit:
         return None
+
+
+def title_of(event: VersionEvent) -> str | None:
+    """A post's title as people read it: of an article, the one it is displayed with, which may hold markup."""
+    given = event.sighting.metadata
+    title = _text(given.get("title"))
+    if event.post.platform != "WIKIPEDIA":
+        return title
+    displayed = html_to_text(_text(given.get("display_title")) or "")
+    return displayed or (title.replace("_", " ") if title else None)
 
 
 def merge(older: Row, newer: Row) -> Row:

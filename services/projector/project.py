@@ -173,12 +173,12 @@ def _registered(draft: _Draft, fact: Fact, event: VersionRegistered) -> None:
 
 
 def _heading(event: VersionRegistered) -> Heading:
-    seen, title = event.sighting, event.sighting.metadata.get("title")
+    seen = event.sighting
     author = author_id(event.post.platform, seen.author.platform_user_id) if seen.author else None
     return Heading(
         event.version_id,
         seen.url,
-        title if isinstance(title, str) and title else None,
+        metas.title_of(event),
         author,
         seen.author.display_name if seen.author else None,
     )

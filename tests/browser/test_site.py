@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 import pytest
 from playwright.async_api import Browser, Page, async_playwright
 
+from contracts.v1.ids import author_id
 from tests.architecture.sources import ROOT
 from tests.browser.chromium import FLAGS, executable
 from tests.integration.readmodel_tables import prepare
@@ -38,6 +39,10 @@ PAGES: Final = {
     "hostile": f"/investigations/{HOSTILE.investigation_id}",
     "post": "/posts/wikipedia/en:555",
     "authors": "/authors",
+    "author": f"/authors/{author_id('WIKIPEDIA', 'u-Wikipedia contributors')}",
+    "text": f"/investigations/{HOSTILE.investigation_id}/text",
+    "audit": f"/investigations/{MOON.investigation_id}/audit",
+    "docs": "/docs",
     "figures": "/figures",
     "how-it-works": "/how-it-works",
     "api": "/api",
@@ -141,7 +146,7 @@ async def test_a_finding_and_its_place_lead_to_each_other(chromium: Browser, sit
     assert await page.locator(".post mark").count() == 2
     line = await page.locator("#place-1").evaluate("node => getComputedStyle(node).textDecorationStyle")
     assert line == "wavy"
-    await page.get_by_role("link", name="Its place below").first.click()
+    await page.get_by_role("link", name="Its place in the text").first.click()
     assert page.url.endswith("#place-1")
     await page.get_by_role("link", name="Finding 1").click()
     assert page.url.endswith("#finding-1")

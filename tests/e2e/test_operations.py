@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import httpx
 import psutil
 import psycopg
 import pytest
@@ -57,8 +58,11 @@ async def test_metrics_and_readiness_of_a_sound_system(world: World) -> None:
     async with world.reader() as reader:
         await reader.view("no id")
         ready = await reader.http.get("/ready")
-        metrics = (await reader.http.get("/metrics")).text
+        assert (await reader.http.get("/metrics")).status_code == 404, "that is for operators, on a port of their own"
         health = (await reader.http.get("/health")).json()
+    (process,) = world.system.processes.values()
+    async with httpx.AsyncClient(trust_env=False) as operator:
+        metrics = (await operator.get(f"{process.operations_url}/metrics")).text
     assert (ready.status_code, ready.json()["broken"]) == (200, [])
     assert (health["status"], health["minimumSupportedExtensionVersion"]) == ("ok", "0.2.0")
     assert 'openerrata_gateway_request_seconds_count{procedure="post.recordViewAndGetStatus",status="200"}' in metrics

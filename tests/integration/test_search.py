@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from random import Random
+from uuid import UUID
 
 import pytest
 
 from kit.database import Database
 from services.gateway.graphql.archive import Archive
-from services.gateway.search.question import BadQuestion, Filters
+from services.gateway.search.question import BadQuestion, Filters, sought
 from services.gateway.search.reads import RANKED, Search, reading
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
 from tests.support.explained import plans, statements
@@ -117,6 +120,30 @@ async def test_pages_counted_off_are_the_same(database: tuple[str, Database]) ->
             assert [hit.investigation_id for hit in hits] == every[7:18]
 
 
+async def test_pages_far_behind_are_the_same(database: tuple[str, Database]) -> None:
+    url, reader = database
+    async with await owner(url) as db, reading(reader) as connection:
+        for words, filters in ((None, FILTERS[0]), (None, FILTERS[3]), ("everyword", FILTERS[0]), ("th", FILTERS[2])):
+            every = await exhaustive(db, words, filters, DOCUMENTS)
+            for offset in (1_001, 2_345, len(every) - 3, len(every), 2**31 - 1):
+                hits = await Search(connection).skipping(words, filters, offset, 5)
+                assert [hit.investigation_id for hit in hits] == every[offset : offset + 5], (words, filters, offset)
+
+
+@pytest.mark.requirement("3.4-05")
+async def test_a_text_of_any_length_can_be_looked_for(database: tuple[str, Database]) -> None:
+    url, reader = database
+    async with await owner(url) as db:
+        found = await db.execute("SELECT body FROM search_document ORDER BY length(body) DESC, body LIMIT 1")
+        ((body,),) = await found.fetchall()
+        said = body.splitlines()[-1].split("  ")[0]
+        assert len(said) > 300
+        async with reading(reader) as connection:
+            for words, expected in ((said, 1), (said + "x", 0), ("x" * 400_000, 0), ("§ " * 9_000, 0)):
+                hits = await Search(connection).skipping(sought(words, None), FILTERS[0], 0, 20)
+                assert len(hits) == expected, words[:80]
+
+
 async def test_nothing_is_ever_scanned(database: tuple[str, Database]) -> None:
     _, reader = database
     archive = Archive(reader)
@@ -125,6 +152,7 @@ async def test_nothing_is_ever_scanned(database: tuple[str, Database]) -> None:
             for filters in FILTERS:
                 async with statements() as taken:
                     await archive.listed(words, filters, 20, 0)
+                    await archive.listed(words, filters, 20, 4_000)
                 for plan in await plans(db, taken):
                     assert not plan.scanned, (words, filters, plan.statement)
         async with statements() as taken:
@@ -218,6 +246,54 @@ async def test_late_documents_go_to_the_bucket_of_their_time(empty_url: str) -> 
         mixed = await db.execute("""SELECT count(*) FROM search_document a JOIN search_document b
             ON a.bucket < b.bucket AND a.checked_at >= b.checked_at""")
         assert await mixed.fetchone() == (0,)
+
+
+@pytest.mark.requirement("2.7-01", "2.7-02")
+async def test_counts_are_kept_up_whatever_comes_and_goes(empty_url: str) -> None:
+    draw = Random(7)
+    async with await owner(empty_url) as db:
+        await db.execute("ALTER TABLE search_document DROP CONSTRAINT search_document_investigation_id_fkey")
+        for n in range(40):
+            await db.execute(
+                """INSERT INTO search_document (investigation_id, post_id, author_id, platform, checked_at, claim_count,
+                    words, body) SELECT gen_random_uuid(), md5('p' || p)::uuid, CASE WHEN a > 0 THEN md5('a' || a)::uuid
+                    END, 'S' || p %% 3, timestamptz '2026-01-01Z' + %s * interval '1 s', c, '', ''
+                FROM unnest(%s::int[], %s::int[], %s::int[]) d(p, a, c)""",
+                (n, *([draw.randrange(top) for _ in range(4)] for top in (9, 3, 2))),
+            )
+            await db.execute(
+                """DELETE FROM search_document WHERE investigation_id IN (
+                    SELECT investigation_id FROM search_document ORDER BY md5(investigation_id::text || %s)
+                    LIMIT %s)""",
+                (str(n), draw.randrange(6)),
+            )
+            counted = await db.execute("""SELECT s.scope, count(DISTINCT post_id)::int,
+                    (count(DISTINCT post_id) FILTER (WHERE claim_count > 0))::int, sum(claim_count)::int
+                FROM search_document CROSS JOIN LATERAL (VALUES ('all'), ('platform:' || platform),
+                    ('author:' || author_id)) s(scope) WHERE s.scope IS NOT NULL GROUP BY s.scope ORDER BY 1""")
+            kept = await db.execute("SELECT scope, posts, flagged_posts, claims FROM tally ORDER BY 1")
+            assert await kept.fetchall() == await counted.fetchall(), n
+        await db.execute("DELETE FROM search_document")
+        for table in ("tally", "tally_post"):
+            assert await (await db.execute(f"SELECT * FROM {table}".encode())).fetchall() == []
+
+
+async def test_counting_everything_costs_a_look(database: tuple[str, Database]) -> None:
+    _, reader = database
+    archive = Archive(reader)
+    async with await reader.session() as db:
+        author = (await archive.authors(None, None, 1, None))["edges"]
+        async with statements() as taken:
+            whole = await archive.metrics(None, None, None, None)
+            await archive.metrics("X", None, None, None)
+            await archive.metrics(None, UUID(int=1), None, None)
+        found = await plans(db, taken)
+        assert (whole["total_investigated_posts"], author) == (2_501, [])
+        assert [plan.scanned for plan in found if plan.scanned] == []
+        assert sum(plan.buffers for plan in found) < 30
+        async with statements() as taken:
+            await archive.metrics("X", None, datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 3, tzinfo=UTC))
+        assert [plan.scanned for plan in await plans(db, taken) if plan.scanned] == []
 
 
 async def test_a_document_keeps_what_stood_there_first(empty_url: str) -> None:

@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import re
+import threading
 import xml.etree.ElementTree as ET
-from collections.abc import AsyncIterator
-from datetime import timedelta
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from html import unescape
+from html.parser import HTMLParser
 from typing import Any
 
 import httpx
 import pytest
+from markupsafe import escape
 from starlette.routing import Router
 
 from kit.database import Database
+from services.gateway.reads import SqlReads
 from services.gateway.site.answers import POLICY
+from services.gateway.site.changes import Changes, changes
+from services.gateway.site.pages import Pages
+from services.gateway.site.posts import Posts
+from services.gateway.site.reads import Shelf
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.explained import plans, statements
-from tests.support.public_record import CLEAN, EDITED, ESSAY, HOSTILE, MOON, OLD, TWEET, Article, public_record
+from tests.support.graphql_client import graphql_client
+from tests.support.public_record import (
+    CLEAN,
+    EDITED,
+    ESSAY,
+    HOSTILE,
+    MOON,
+    OLD,
+    REAL,
+    TWEET,
+    Article,
+    Finding,
+    public_record,
+)
 from tests.support.servers import Prepare
-from tests.support.site_server import pages_of, tell
-from tests.unit.projector.histories import digest
+from tests.support.site_server import ClockAt, pages_of, tell
+from tests.unit.gateway.fakes import KeptCopies
+from tests.unit.projector.histories import PROMPT, Tape, digest
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -31,6 +56,9 @@ LD = re.compile(r'<script type="application/ld\+json">(.*?)</script>', re.DOTALL
 TAG = re.compile(r"<[^>]+>")
 BASE = "https://errata.example"
 HTML = {"accept": "text/html"}
+UNCITED = b"Nobody cites this."
+COPY = "<html><script>alert(7)</script>d\u00e9j\u00e0</html>".encode()
+PAPER = b"%PDF-1.7 \xff\xfe"
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +71,8 @@ async def http(database_url: str) -> AsyncIterator[httpx.AsyncClient]:
     errata, views = public_record()
     await tell(database_url, errata, views)
     later = errata.now + timedelta(hours=1)
-    async with pages_of(database_url, later, public_url=BASE) as router, client_of(router) as client:
+    copies = KeptCopies(COPY, PAPER, UNCITED)
+    async with pages_of(database_url, later, copies=copies, public_url=BASE) as router, client_of(router) as client:
         yield client
 
 
@@ -71,6 +100,8 @@ async def every_page(http: httpx.AsyncClient) -> list[str]:
         "/corrections?q=the&platform=x",
         *(page_of(each) for each in (MOON, TWEET, ESSAY, CLEAN, OLD, EDITED, HOSTILE)),
         f"{page_of(HOSTILE)}/text",
+        f"{page_of(MOON)}/audit",
+        f"{page_of(HOSTILE)}/audit",
         f"{page_of(MOON)}/card.png",
         "/posts/wikipedia/en:555",
         "/posts/x/666",
@@ -81,6 +112,7 @@ async def every_page(http: httpx.AsyncClient) -> list[str]:
         "/figures",
         "/how-it-works",
         "/api",
+        "/docs",
         "/feeds/all.atom",
         "/feeds/all.json",
         "/feeds/wikipedia.atom",
@@ -158,6 +190,87 @@ async def test_the_list_is_searched_filtered_and_paged(http: httpx.AsyncClient) 
     assert (moved.status_code, moved.headers["location"]) == (308, page_of(MOON))
 
 
+async def test_words_bring_the_best_first_and_say_how_many(http: httpx.AsyncClient, database_url: str) -> None:
+    def found(page: str) -> list[str]:
+        return re.findall(r'<h2><a href="(/investigations/[0-9a-f-]{36})"', page)
+
+    errata, _ = public_record()
+    many = [
+        Article(f"sun-{n}", f"A text of the day {n}. It is wrong. The sun was high.", OLD.findings[0])
+        for n in range(30)
+    ]
+    about = Article(
+        "sun", "Nothing but this. It is wrong.", OLD.findings[0], platform="SUBSTACK", title="The sun itself"
+    )
+    for article in (about, *many):
+        errata.add(article.registered(), *article.run())
+    await tell(database_url, errata)
+    best = (await http.get("/corrections?q=sun")).text
+    assert found(best)[0] == page_of(about)
+    assert "31 corrections" in best
+    second = (await http.get("/corrections?q=sun&page=2")).text
+    assert found(best) + found(second) == [page_of(about), *map(page_of, many[::-1])]
+    by_time = (await http.get("/corrections?q=sun&order=newest")).text
+    assert found(by_time) == [page_of(each) for each in many[:9:-1]]
+    older = re.search(r'href="([^"]+)" rel="next"', by_time)
+    assert older is not None
+    rest = (await http.get(older[1].replace("&amp;", "&"))).text
+    assert found(rest) == [*map(page_of, many[9::-1]), page_of(about)]
+    plain = [found((await http.get(f"/corrections?page={n}")).text) for n in (1, 2, 3)]
+    assert list(map(len, plain)) == [20, 16, 0]
+    assert [*plain[0], *plain[1]][:30] == [*map(page_of, many[::-1])]
+
+
+async def test_a_passage_is_cut_between_words(http: httpx.AsyncClient) -> None:
+    page = (await http.get("/corrections?q=restored+several")).text
+    (hit,) = re.findall(r"<b>Text</b>(.*?)</li>", page)
+    said = unescape(TAG.sub("", hit))
+    assert said.startswith("… ")
+    for word in said.strip("… ").split():
+        assert word in MOON.text.split(), word
+
+
+async def test_the_only_card_stands_once(database_url: str) -> None:
+    errata = Tape()
+    errata.add(MOON.registered(), *MOON.run())
+    await tell(database_url, errata)
+    async with pages_of(database_url, errata.now) as router, client_of(router) as client:
+        home = (await client.get("/")).text
+    assert home.count("<article") == 1
+    assert home.count("<div") == home.count("</div>")
+
+
+async def test_every_element_is_closed_where_it_was_opened(http: httpx.AsyncClient) -> None:
+    for path in await every_page(http):
+        response = await http.get(path)
+        if response.headers["content-type"].startswith("text/html"):
+            unclosed = Unclosed()
+            unclosed.feed(response.text)
+            assert (path, unclosed.wrong, unclosed.open) == (path, [], [])
+
+
+class Unclosed(HTMLParser):
+    """What is opened and not closed, or closed and not open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[tuple[str, tuple[int, int]]] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag not in ("meta", "link", "br", "input"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+        else:
+            self.wrong.append((tag, self.getpos()))
+
+
 async def test_pages_follow_one_another_without_hole_or_repeat(http: httpx.AsyncClient, database_url: str) -> None:
     errata, _ = public_record()
     more = [Article(f"more-{n}", f"Post {n} is short. It is wrong.", OLD.findings[0]) for n in range(43)]
@@ -190,7 +303,7 @@ async def test_an_investigation_shows_all_it_rests_on(http: httpx.AsyncClient) -
     text = re.sub(r"\s+", " ", TAG.sub(" ", page))
     assert "2 of 4 candidates" in text
     assert "2 rejected" in text
-    assert "gpt-5.4 (gpt-5.4-2026-08-01), OPENAI" in text
+    assert "gpt-5.4 (gpt-5.4-2026-08-01), OpenAI" in text
     assert "Confirmed by Wikipedia itself" in text
     steps = ["first seen", "Attempt 1 began", "Attempt 1 failed", "Attempt 2 began", "2 of 4 passed", "Published: 2"]
     places = [text.index(step, text.index("From first sight")) for step in steps]
@@ -288,15 +401,22 @@ async def test_the_map_names_every_investigation_once(http: httpx.AsyncClient) -
     parts = [loc.text or "" for loc in index.iter(f"{MAP}loc")]
     assert parts == [f"{BASE}/sitemaps/pages.xml", f"{BASE}/sitemaps/0.xml"]
     found = ET.fromstring((await http.get("/sitemaps/0.xml")).content)
-    everything = (MOON, ESSAY, TWEET, EDITED, OLD, CLEAN, HOSTILE)
-    assert [loc.text for loc in found.iter(f"{MAP}loc")] == [f"{BASE}{page_of(each)}" for each in everything]
+    everything = [(loc.text or "").removeprefix(BASE) for loc in found.iter(f"{MAP}loc")]
+    of_posts = {"/posts/x/666", "/posts/x/1790000000000000001", "/posts/wikipedia/en:555", "/posts/wikipedia/en:9316"}
+    assert [path for path in everything if path.startswith("/inv")] == [
+        page_of(each) for each in (MOON, TWEET, EDITED, OLD, CLEAN, HOSTILE)
+    ], "the demonstration is not for search engines"
+    assert {path for path in everything if path.startswith("/posts")} == {*of_posts, "/posts/lesswrong/lw-5"}
+    assert await author_of(http, "daily wonders") in everything
+    assert await author_of(http, "Grace Writer") not in everything
+    assert len(everything) == len(set(everything))
     for missing in ("/sitemaps/1.xml", "/sitemaps/x.xml", "/sitemaps/-1.xml"):
         assert (await http.get(missing)).status_code == 404
     assert f"Sitemap: {BASE}/sitemap.xml" in (await http.get("/robots.txt")).text
 
 
 async def test_what_links_to_ours_is_there(http: httpx.AsyncClient) -> None:
-    elsewhere = {"/docs", "/openapi.json", "/graphql", "/events", "/asyncapi.json"}
+    elsewhere = {"/openapi.json", "/graphql", "/events", "/asyncapi.json"}
     known: set[str] = set()
     for path in await every_page(http):
         response = await http.get(path)
@@ -365,20 +485,230 @@ async def test_the_host_names_itself_only_if_it_is_one(database_url: str) -> Non
         assert "Sitemap: http://localhost/sitemap.xml" in bad.text
 
 
-async def test_checked_sources_are_told_where_there_are_any(http: httpx.AsyncClient, database_url: str) -> None:
-    (claim, payload), page_hash = MOON.claim(0), digest("the page as it was")
-    one, two = (source.url for source in payload.sources[:2])
-    async with await owner(database_url) as db:
-        await db.execute(
-            """INSERT INTO source_check VALUES
-            (%(claim)s, 8, 0, %(one)s, 'missing', NULL, NULL, NULL, NULL, NULL, NULL),
-            (%(claim)s, 9, 0, %(one)s, 'found', NULL, 'u', %(hash)s, 51234, 'text/html', '2026-02-05T12:00:55Z'),
-            (%(claim)s, 9, 1, %(two)s, 'unavailable', 'http_404', NULL, NULL, NULL, NULL, NULL)""",
-            {"claim": claim, "hash": page_hash, "one": one, "two": two},
-        )
-    page = re.sub(r"\s+", " ", TAG.sub("", (await http.get(page_of(MOON))).text))
-    assert (
-        "the quoted words are on the page, seen on 5 Feb 2026. Archived copy: 51,234 bytes, text/html, SHA-256" in page
+@pytest.fixture
+async def looked_up(http: httpx.AsyncClient, database_url: str) -> Sequence[str]:
+    """The sources of a finding were looked at; their addresses."""
+    claim, payload = MOON.claim(0)
+    urls = [source.url for source in payload.sources]
+    rows = (
+        (8, 0, urls[0], "missing", None, None),
+        (9, 0, urls[0], "found", COPY, "text/html"),
+        (9, 1, urls[1], "found", PAPER, "application/pdf"),
     )
-    assert page_hash in page
-    assert "the page could not be had" in page
+    async with await owner(database_url) as db:
+        for round_, place, url, status, page, kind in rows:
+            kept = (url, sha256(page).hexdigest(), len(page), kind, "2026-02-05T12:00:55Z") if page else (None,) * 5
+            values = (claim, round_, place, url, status, None, *kept)
+            await db.execute(f"INSERT INTO source_check VALUES ({', '.join(['%s'] * 11)})", values)
+    return urls
+
+
+@pytest.mark.requirement("2.12-02")
+async def test_checked_sources_are_told_with_their_archived_copies(
+    http: httpx.AsyncClient, looked_up: Sequence[str], database_url: str
+) -> None:
+    digest_ = sha256(COPY).hexdigest()
+    page = (await http.get(page_of(MOON))).text
+    told = re.sub(r"\s+", " ", TAG.sub("", page))
+    assert f"on the page, seen on 5 Feb 2026. Archived copy: {len(COPY)} bytes, text/html, SHA-256 {digest_}" in told
+    assert f'href="/sources/{digest_}"' in page
+    async with graphql_client(database_url) as client:
+        answer = await client.ask(
+            """query ($id: ID!) { publicInvestigation(investigationId: $id) {
+            investigation { provider model audit { attempts { answeredByModel } } } claims { sources {
+            url check { status pageHash mediaType sizeBytes fetchedAt archivedCopy reason finalUrl } } } } }""",
+            id=str(MOON.investigation_id),
+        )
+    investigation = answer["publicInvestigation"]["investigation"]
+    assert (investigation["provider"], investigation["model"]) == ("OPENAI", "OPENAI_GPT_5")
+    assert investigation["audit"]["attempts"][-1]["answeredByModel"] == REAL.version
+    first, second = answer["publicInvestigation"]["claims"]
+    assert [source["url"] for source in first["sources"]] == list(looked_up)
+    assert first["sources"][0]["check"] == {
+        "status": "found",
+        "pageHash": digest_,
+        "mediaType": "text/html",
+        "sizeBytes": len(COPY),
+        "fetchedAt": "2026-02-05T12:00:55.000Z",
+        "archivedCopy": f"/sources/{digest_}",
+        "reason": None,
+        "finalUrl": looked_up[0],
+    }
+    assert [source["check"] for source in second["sources"]] == [None]
+
+
+async def test_an_archived_copy_runs_nothing_and_is_what_was_hashed(
+    http: httpx.AsyncClient, looked_up: Sequence[str], database_url: str
+) -> None:
+    for page, kind, disposition in (
+        (COPY, "text/plain; charset=utf-8", None),
+        (PAPER, "application/octet-stream", f'attachment; filename="{sha256(PAPER).hexdigest()[:16]}.pdf"'),
+    ):
+        address = f"/sources/{sha256(page).hexdigest()}"
+        response = await http.get(address)
+        assert (response.status_code, response.content) == (200, page)
+        assert response.headers["content-type"] == kind
+        assert response.headers.get("content-disposition") == disposition
+        assert response.headers["content-security-policy"] == "default-src 'none'; sandbox"
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["x-robots-tag"] == "noindex"
+    for unknown in (sha256(UNCITED).hexdigest(), "0" * 64, "x", sha256(COPY).hexdigest().upper()):
+        assert (await http.get(f"/sources/{unknown}")).status_code == 404
+    async with await owner(database_url) as db:
+        await db.execute("DELETE FROM source_check WHERE page_hash = %s", (sha256(COPY).hexdigest(),))
+    assert (await http.get(f"/sources/{sha256(COPY).hexdigest()}")).status_code == 404
+
+
+@pytest.mark.requirement("2.12-06", "2.12-07")
+async def test_the_whole_audit_is_a_page(http: httpx.AsyncClient, database_url: str) -> None:
+    page = (await http.get(f"{page_of(MOON)}/audit")).text
+    assert f'href="{page_of(MOON)}/audit"' in (await http.get(page_of(MOON))).text
+    assert escape(PROMPT.text) in page
+    assert "<b>Searched the web</b>" in page
+    assert '<q dir="auto">cheese</q>' in page
+    assert '<b>Read a page</b><br><a href="https://e.example" rel="nofollow noopener">' in page
+    told = re.sub(r"\s+", " ", TAG.sub(" ", page))
+    assert "Attempt 1" in told
+    assert "failed: provider is busy" in told
+    assert told.count("passed every gate and is published") == 2
+    assert told.count("stopped at") + told.count("stopped by") == 2
+    assert f'href="{page_of(MOON)}#finding-2"' in page
+    for number in (2, 3):
+        assert MOON.claim(number)[1].text not in page, "what was rejected is not shown"
+
+
+async def test_the_json_document_holds_the_audit_and_the_checks(
+    http: httpx.AsyncClient, looked_up: Sequence[str], database_url: str
+) -> None:
+    database = Database(database_url, role="reader")
+    result = await SqlReads(database, analysis="FACT_CHECK").public(MOON.investigation_id)
+    await database.close()
+    assert result is not None
+    document = json.loads(result.model_dump_json(by_alias=True))
+    checks = {check["url"]: check for check in document["sourceChecks"]}
+    assert [checks[url]["status"] for url in looked_up] == ["found", "found"]
+    assert checks[looked_up[0]]["archivedCopy"] == f"/sources/{sha256(COPY).hexdigest()}"
+    audit = document["audit"]
+    assert audit["prompt"]["text"] == PROMPT.text
+    assert [attempt["outcome"] for attempt in audit["attempts"]] == ["FAILED", "SUCCEEDED"]
+    calls = [call["payload"] for call in audit["attempts"][1]["toolCalls"]]
+    assert calls[0]["action"]["query"] == "cheese"
+    assert [row["state"] for row in audit["validation"]] == ["APPROVED", "APPROVED", "REJECTED", "REJECTED"]
+
+
+async def test_an_audit_of_any_size_is_a_small_page(http: httpx.AsyncClient, database_url: str) -> None:
+    async with await owner(database_url) as db:
+        await db.execute("""
+            WITH a AS (SELECT id, n FROM investigation_attempt, generate_series(100, 500) n),
+            item AS (INSERT INTO investigation_attempt_output_item
+                SELECT gen_random_uuid(), id, n, NULL, 'x', NULL FROM a RETURNING id, attempt_id, output_index)
+            INSERT INTO investigation_attempt_tool_call SELECT gen_random_uuid(), attempt_id, id, output_index, NULL,
+                'web_search', 'completed', jsonb_build_object('query', repeat('日本 & ', 900)), now(), NULL, NULL
+            FROM item""")
+    page = await http.get(f"{page_of(MOON)}/audit")
+    assert len(page.content) < 100_000
+    assert "more calls" in page.text
+
+
+async def test_texts_are_compared_beside_the_loop_and_without_a_connection(
+    http: httpx.AsyncClient, database_url: str
+) -> None:
+    database, began, go_on = Database(database_url, role="reader"), threading.Event(), threading.Event()
+
+    calls: list[str] = []
+
+    def held(old: str, new: str) -> Changes:
+        calls.append(old)
+        began.set()
+        assert go_on.wait(20), "the loop stands still meanwhile"
+        return changes(old, new)
+
+    posts = Posts(Shelf(database), ClockAt(datetime(2026, 3, 1, tzinfo=UTC)), held)
+    asked = [asyncio.create_task(posts.post("wikipedia", "en:555")) for _ in range(3)]
+    assert await asyncio.to_thread(began.wait, 20)
+    async with asyncio.timeout(20):
+        while await _in_transactions(database_url):
+            pass
+    go_on.set()
+    for page in await asyncio.gather(*asked):
+        assert page is not None
+        assert page["compared"][0]["changes"].removed_words > 0
+    assert len(calls) == 1, "the same is compared once for all who ask"
+    await database.close()
+
+
+async def _in_transactions(database_url: str) -> int:
+    async with await owner(database_url) as db:
+        found = await (
+            await db.execute(
+                """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+                AND pid <> pg_backend_pid() AND state LIKE '%%transaction%%'"""
+            )
+        ).fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+async def test_a_picture_is_drawn_once(http: httpx.AsyncClient, database_url: str) -> None:
+    database = Database(database_url, role="reader")
+    pages = Pages(Shelf(database), ClockAt(datetime(2026, 3, 1, tzinfo=UTC)), dict)
+    first = await pages.card(str(MOON.investigation_id))
+    assert first is not None
+    assert await pages.card(str(MOON.investigation_id)) is first
+    await database.close()
+
+
+SENTENCE = (
+    "Statement {n} says that 日本 & the {n}th tower of the old town was built by hand in a single year of peace. "
+)
+LONG = "".join(SENTENCE.format(n=n) for n in range(4_600))[:499_990]
+MANY = Article(
+    "s-900",
+    LONG,
+    *(
+        Finding(
+            SENTENCE.format(n=n * 60).strip(),
+            f"It is not so, since tower {n} is younger: " + "the records of the town tell of many years. " * 5,
+            "The sources say so *plainly*: " + "they were kept by the town and can be read. " * 20,
+        )
+        for n in range(60)
+    ),
+    platform="SUBSTACK",
+    title="A long history",
+    url="https://grace.substack.com/p/long",
+)
+
+
+async def test_the_longest_post_with_many_findings_is_shown_in_small_pages(
+    http: httpx.AsyncClient, database_url: str
+) -> None:
+    errata, _ = public_record()
+    errata.add(MANY.registered(), *MANY.run())
+    edited = Article("s-900", LONG.replace("peace", "quiet"), platform="SUBSTACK", title="A long history")
+    errata.add(edited.registered(), *edited.run())
+    await tell(database_url, errata)
+    first = await http.get(page_of(MANY))
+    parts = dict.fromkeys(re.findall(r"\?part=[0-9]+", first.text))
+    pages = [first, *[await http.get(page_of(MANY) + part) for part in parts]]
+    numbers = [int(n) for page in pages for n in re.findall(r'id="finding-(\d+)"', page.text)]
+    assert numbers == list(range(1, 61))
+    homes = set(re.findall(r'"url":"https://errata.example([^"]+#finding-\d+)"', "".join(page.text for page in pages)))
+    for home in homes:
+        path, _, place = home.partition("#")
+        assert f'id="{place}"' in (await http.get(path)).text
+    texts, at = [], f"{page_of(MANY)}/text"
+    while at:
+        texts.append(await http.get(at))
+        found = re.search(r'href="([^"]+)" rel="next"', texts[-1].text)
+        at = found[1] if found else ""
+    shown = "".join(unescape(each) for page in texts for each in re.findall(r'<p dir="auto">(.*?)</p>', page.text))
+    assert shown == LONG
+    others = [await http.get(path) for path in ("/posts/substack/s-900", "/corrections", "/", f"{page_of(MANY)}/audit")]
+    for response in (*pages, *texts, *others):
+        assert response.status_code == 200
+        assert len(response.content) < 100_000, response.url
+    for beyond in ("?part=0", "?part=x", f"?part={len(pages) + 1}", "/text?page=0", f"/text?page={len(texts) + 1}"):
+        assert (await http.get(page_of(MANY) + beyond)).status_code == 404, beyond
+    assert set(re.findall(r'href="(?:[^"]*)#place-(\d+)"', pages[0].text)) <= set(
+        re.findall(r'id="place-(\d+)"', first.text)
+    )

@@ -18,7 +18,7 @@ from contracts.v1.parts import Author, ClaimPayload, ModelName, Prompt, Publishe
 from tests.unit.projector.histories import PROMPT, TRANSCRIPT, Page, Tape, inline
 
 DEMO = ModelName(provider="demo", model="demo-catalogue", version="2026-01")
-REAL = ModelName(provider="OPENAI", model="gpt-5.4", version="gpt-5.4-2026-08-01")
+REAL = ModelName(provider="openai", model="gpt-5.4", version="gpt-5.4-2026-08-01")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,12 @@ class Article(Page):
             attempt=attempt,
             claim_ids=tuple(self.claim(number)[0] for number in range(claims)),
             model=self.model,
-            usage=Usage(input_tokens=9_120, output_tokens=840, total_tokens=9_960),
+            usage=Usage(
+                input_tokens=9_120,
+                output_tokens=840,
+                total_tokens=9_960,
+                cost_micro_usd=None if self.model is DEMO else 31_400 + 1_700 * (len(self.text) % 9),
+            ),
             transcript=TRANSCRIPT,
         )
 

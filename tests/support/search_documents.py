@@ -6,6 +6,7 @@ checked by reading everything.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,10 +19,40 @@ Session = psycopg.AsyncConnection[tuple[Any, ...]]
 PLANTED: Final = {"everyword": 1, "hundredth": 100, "thousandth": 1_000, "tenthousandth": 10_000}
 """A word, and in how many documents it stands once."""
 
+PAGE: Final = 20
+BUFFERS: Final = 5_000
+ANY: Final = Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of the mix."""
+
+    name: str
+    words: str | None = None
+    filters: Filters = ANY
+
+
+MIX: Final = (
+    Question("no words"),
+    Question("a word in every text", "everyword"),
+    Question("in 1 of 100", "hundredth"),
+    Question("in 1 of 1,000", "thousandth"),
+    Question("in 1 of 10,000", "tenthousandth"),
+    Question("a rare phrase of common words", "the cat of the mountain would not have been there"),
+    Question("in none", "nowhere to be seen"),
+    Question("a person's name", "Sofia Hopper1293"),
+    Question("one character", "§"),
+    Question("100%", "100%"),
+    Question("every text, one platform, 3 findings", "everyword", Filters("WIKIPEDIA", 3)),
+)
+"""What people look for; with the five hundredth page by cursor it is the declared mix of twelve."""
+
 _PREPARE: Final = """
     -- Nothing is here but what search reads; buckets are made as they are in life.
     SET session_replication_role = replica;
     ALTER TABLE search_document ENABLE ALWAYS TRIGGER place_in_bucket;
+    ALTER TABLE search_document ENABLE ALWAYS TRIGGER tally_up;
     CREATE TEMPORARY TABLE stock AS SELECT n, (SELECT string_agg(
         CASE WHEN random() < 0.45 THEN (search_common())[1 + floor(random() * cardinality(search_common()))::int]
             ELSE substr(md5((floor(random() ^ 3 * 20000))::text || 'w'), 1, 3 + (floor(random() * 7))::int) END, ' ')

@@ -12,10 +12,13 @@ from starlette.routing import Router
 
 from kit.database import Database
 from kit.http import HttpServer, bind
+from services.gateway.ports import Copies
+from services.gateway.site.copies import Archived
 from services.gateway.site.pages import Pages
 from services.gateway.site.reads import Shelf
 from services.gateway.site.routes import Site
 from tests.integration.readmodel_tables import fill, store_at
+from tests.unit.gateway.fakes import Bench, KeptCopies
 from tests.unit.projector.histories import Tape
 
 
@@ -41,11 +44,16 @@ async def tell(database_url: str, *tapes: Tape) -> None:
 
 
 @asynccontextmanager
-async def pages_of(database_url: str, now: datetime, **extra: Any) -> AsyncIterator[Router]:
+async def pages_of(
+    database_url: str, now: datetime, *, copies: Copies | None = None, **extra: Any
+) -> AsyncIterator[Router]:
     """The pages as an ASGI application."""
     database = Database(database_url, role="reader")
     try:
-        yield Site(Pages(Shelf(database), ClockAt(now)), **extra).router()
+        shelf = Shelf(database)
+        yield Site(
+            Pages(shelf, ClockAt(now), Bench().app.shell.openapi), Archived(shelf, copies or KeptCopies()), **extra
+        ).router()
     finally:
         await database.close()
 

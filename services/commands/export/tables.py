@@ -128,15 +128,29 @@ TABLES: Final = (
         "sources",
         "Public pages that contradict a finding's sentence",
         ("claim_id", "ordinal"),
-        "FROM source s JOIN claim c ON c.id = s.claim_id JOIN search_document d USING (investigation_id)",
+        "FROM source s JOIN claim c ON c.id = s.claim_id JOIN search_document d USING (investigation_id) "
+        "LEFT JOIN LATERAL ("
+        "SELECT * FROM source_check k WHERE k.claim_id = s.claim_id AND k.url = s.url ORDER BY k.round DESC LIMIT 1"
+        ") k ON true",
         (
             Column("claim_id", "id", "of `claims`", "s.claim_id"),
             Column("ordinal", "number", "place among the finding's sources, from 0", "s.ordinal"),
             Column("url", "text", "", "s.url"),
             Column("title", "text", "", "s.title"),
             Column("snippet", "text", "the words that contradict", "s.snippet"),
-            Column("snapshot_hash", "text", "SHA-256 of the archived copy", "s.snapshot_hash", null=True),
+            Column("snapshot_hash", "text", "SHA-256 of the snippet as it was kept", "s.snapshot_hash", null=True),
             Column("retrieved_at", "time", "", "s.retrieved_at"),
+            Column(
+                "check_status",
+                "text",
+                "of the page when it was looked at: `found`, `missing`, `unavailable`, `unchecked`",
+                "k.status",
+                null=True,
+            ),
+            Column(
+                "copy_hash", "text", "SHA-256 of the page as it came; `/sources/<copy_hash>`", "k.page_hash", null=True
+            ),
+            Column("copy_fetched_at", "time", "", "k.fetched_at", null=True),
         ),
     ),
     Exported(

@@ -16,6 +16,7 @@ from kit.database import Database
 from services.gateway.graphql.audit import audit
 from services.gateway.graphql.cursors import read_key, write_key
 from services.gateway.graphql.limits import PAGE_LIMIT
+from services.gateway.graphql.names import model_name, provider_name
 from services.gateway.graphql.reads import Record, Row
 from services.gateway.graphql.refusals import in_range, telling
 from services.gateway.search.highlight import highlights
@@ -54,9 +55,14 @@ class Archive:
         if row is None:
             return None
         post = self._post(row)
-        row["origin"] = row
+        named = {
+            "provider": provider_name(row["provider"]),
+            "model": model_name(row["provider"], row["model"]),
+        }
+        row = {**row, **named, "origin": row}
         row["audit"] = lambda info: self._audit(investigation_id)
-        return {"investigation": row, "post": post, "claims": row["claims"]}
+        checks = _once(lambda: self._checks(investigation_id))
+        return {"investigation": row, "post": post, "claims": [_checked(claim, checks) for claim in row["claims"]]}
 
     async def of_post(self, platform: str, external_id: str) -> Row:
         """All finished investigations of a post."""
@@ -68,7 +74,7 @@ class Archive:
 
     async def listed(self, query: str | None, filters: Filters, limit: int, offset: int) -> Row:
         """A page of finished investigations, counted off."""
-        text = None if query is None else sought(query)
+        text = None if query is None else sought(query, None)
         async with self.open() as (record, search):
             hits = await search.skipping(text, filters, offset, limit + 1)
             rows = await record.summaries([hit.investigation_id for hit in hits[:limit]])
@@ -158,9 +164,26 @@ class Archive:
 
         return telling(investigations)
 
+    async def _checks(self, investigation_id: UUID) -> dict[tuple[str, str], Row]:
+        async with self.open() as (record, _):
+            found = await record.source_checks(investigation_id)
+        return {(str(row["claim_id"]), row["url"]): row for row in found}
+
     async def _audit(self, investigation_id: UUID) -> Row:
         async with self.open() as (record, _):
             return audit(*await record.audit(investigation_id))
+
+
+def _checked(claim: Row, checks: Callable[[], Awaitable[Mapping[tuple[str, str], Row]]]) -> Row:
+    """A finding whose sources can tell what was found when they were looked at."""
+
+    def check_of(url: str) -> Callable[[Any], Awaitable[Row | None]]:
+        async def check(info: Any) -> Row | None:
+            return (await checks()).get((claim["id"], url))
+
+        return check
+
+    return claim | {"sources": [source | {"check": check_of(source["url"])} for source in claim["sources"]]}
 
 
 def _metrics_of(

@@ -111,14 +111,20 @@ class GraphQL:
             document = parse(query, max_tokens=limits.MAX_TOKENS, allow_empty_selection_sets=False)
         except GraphQLSyntaxError as error:
             return Answer("refused", {"errors": [_coded(error, "GRAPHQL_PARSE_FAILED")]})
-        errors = validate(self._schema, document, max_errors=MAX_ERRORS, allow_empty_selection_sets=False)
+        errors = validate(
+            self._schema, document, max_errors=MAX_ERRORS, hide_suggestions=True, allow_empty_selection_sets=False
+        )
         if errors:
             return Answer("refused", {"errors": [_coded(error, "GRAPHQL_VALIDATION_FAILED") for error in errors]})
         return document
 
     def _variables(self, operation: OperationDefinitionNode, given: Mapping[str, Any]) -> Mapping[str, Any]:
         found = get_variable_values(
-            self._schema, operation.variable_definitions or (), dict(given), max_errors=MAX_ERRORS
+            self._schema,
+            operation.variable_definitions or (),
+            dict(given),
+            max_errors=MAX_ERRORS,
+            hide_suggestions=True,
         )
         if isinstance(found, list):
             raise Refusal("bad variables", [dict(error.formatted) for error in found])

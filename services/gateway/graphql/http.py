@@ -140,6 +140,8 @@ def _matches(if_none_match: str, tag: str) -> bool:
 
 def _from_parameters(query_string: bytes) -> Asked:
     given = parse_qs(query_string.decode("latin-1"), keep_blank_values=True)
+    if given.get("query", [""])[0] == "":
+        raise BadRequest("GET needs a `query` in the address; else send POST.", 405)
     return _asked({name: given[name][0] for name in _PARAMETERS if name in given}, encoded=True)
 
 

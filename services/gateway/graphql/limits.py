@@ -32,6 +32,8 @@ MAX_DEPTH: Final = 16
 MAX_ALIASES: Final = 20
 MAX_COST: Final = 5_000
 ROOT_COST: Final = 10
+WINDOW_COST: Final = 1_000
+"""To count what lies in a window, all of it is looked at."""
 PAGE: Final = 20
 """What a list holds if nobody says how much."""
 
@@ -39,8 +41,14 @@ PAGE_LIMIT: Final = 100
 """What a list holds at most; who asks for more is refused when the list is read."""
 
 _SIZES: Final = ("first", "limit")
+_WINDOW: Final = ("windowStart", "windowEnd")
 _OPEN: Final = "postInvestigations"
 """The one list that has no size: all that a post has."""
+
+
+def _price(node: FieldNode) -> int:
+    """What a field of `Query` costs by itself."""
+    return WINDOW_COST if any(each.name.value in _WINDOW for each in node.arguments or ()) else ROOT_COST
 
 
 class TooMuch(GraphQLError):
@@ -73,7 +81,7 @@ class _Count:
             self.aliases += node.alias is not None
             if self.aliases > MAX_ALIASES:
                 raise TooMuch(f"The query has more than {MAX_ALIASES} aliases.")
-            self.cost += times * (ROOT_COST if depth == 1 else 1)
+            self.cost += times * (_price(node) if depth == 1 else 1)
             if self.cost > MAX_COST:
                 raise TooMuch(f"The query asks for more than {MAX_COST} fields; ask for fewer, or for smaller pages.")
             definition = None if of is None else of.fields.get(node.name.value)

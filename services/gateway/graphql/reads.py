@@ -57,25 +57,39 @@ _PUBLIC: Final = sql("""
 """)
 
 _PASSAGES: Final = sql("""
-    SELECT d.investigation_id AS id, h.title, h.author_name, h.url, d.claims, b.text
+    SELECT d.investigation_id AS id, h.title, h.author_name, h.url, d.claims, b.begin > 1 AS begins_before,
+        substr(b.content_text, b.begin, length(:found) + 240) AS text,
+        b.begin + length(:found) + 240 <= length(b.content_text) AS goes_on
     FROM unnest(CAST(:ids AS uuid[])) wanted(id)
     JOIN investigation_doc d ON d.investigation_id = wanted.id
     JOIN post_version v ON v.id = d.post_version_id
     LEFT JOIN version_heading h ON h.post_version_id = v.id
     CROSS JOIN LATERAL (
-        SELECT substr(content_text, greatest(1, position(lower(:found) IN lower(content_text)) - 120),
-            length(:found) + 240) AS text
+        SELECT content_text, greatest(1, position(lower(:found) IN lower(content_text)) - 120) AS begin
         FROM content_blob WHERE content_hash = v.content_hash
     ) b
+""")
+
+_CHECKS: Final = sql("""
+    SELECT DISTINCT ON (k.claim_id, k.url) k.claim_id, k.url, k.status, k.reason, k.final_url, k.page_hash,
+        k.size_bytes, k.media_type, k.fetched_at, '/sources/' || k.page_hash AS archived_copy
+    FROM claim c JOIN source_check k ON k.claim_id = c.id WHERE c.investigation_id = :id
+    ORDER BY k.claim_id, k.url, k.round DESC
+""")
+_COPY: Final = sql("""
+    SELECT k.media_type FROM source_check k JOIN claim c ON c.id = k.claim_id WHERE k.page_hash = :hash LIMIT 1
 """)
 
 _AUTHOR: Final = sql("""
     SELECT id, platform, platform_user_id, display_name FROM author WHERE id = ANY (CAST(:ids AS uuid[]))
 """)
 _AUTHOR_METRICS: Final = sql("""
-    SELECT author_id, count(DISTINCT post_id) AS investigated_posts,
-        count(DISTINCT post_id) FILTER (WHERE claim_count > 0) AS flagged_posts, sum(claim_count) AS claim_count
-    FROM search_document WHERE author_id = ANY (CAST(:ids AS uuid[])) GROUP BY author_id
+    SELECT a.id AS author_id, t.posts AS investigated_posts, t.flagged_posts, t.claims AS claim_count
+    FROM unnest(CAST(:ids AS uuid[])) a(id) JOIN tally t ON t.scope = 'author:' || a.id
+""")
+_TALLY: Final = sql("""
+    SELECT posts AS total_investigated_posts, flagged_posts AS investigated_posts_with_flags
+    FROM tally WHERE scope = :scope
 """)
 _OF_AUTHOR: Final = """
     SELECT investigation_id, checked_at FROM search_document WHERE author_id = :id {beyond}
@@ -102,8 +116,11 @@ _AUDITED: Final = sql("""
     WHERE i.id = :id
 """)
 _CANDIDATES: Final = sql("""
-    SELECT claim_id, attempt, state, gate, proposed_at, decided_at, retained_from FROM claim_candidate
-    WHERE investigation_id = :id ORDER BY attempt NULLS FIRST, ordinal, claim_id
+    SELECT c.claim_id, c.attempt, c.state, c.gate, c.proposed_at, c.decided_at, c.retained_from,
+        coalesce(r.response_model_version, r.request_model) AS model, r.total_tokens, r.transcript_hash
+    FROM claim_candidate c
+    LEFT JOIN LATERAL (SELECT * FROM claim_review WHERE claim_id = c.claim_id ORDER BY round DESC LIMIT 1) r ON true
+    WHERE c.investigation_id = :id ORDER BY c.attempt NULLS FIRST, c.ordinal, c.claim_id
 """)
 
 _METRICS: Final = """
@@ -147,7 +164,11 @@ class Record:
     async def metrics(
         self, platform: str | None, author: UUID | None, start: datetime | None, end: datetime | None
     ) -> Row:
-        """Counts of posts."""
+        """Counts of posts: those kept up where nothing narrows them, else along the index of time or of the author."""
+        if start is None and end is None and (platform is None or author is None):
+            scope = "all" if platform is None else f"platform:{platform}"
+            kept = await self._one(_TALLY, {"scope": scope if author is None else f"author:{author}"})
+            return kept or {"total_investigated_posts": 0, "investigated_posts_with_flags": 0}
         conditions = {
             "platform = :platform": platform,
             "author_id = :author": author,
@@ -218,6 +239,14 @@ class Record:
         query = f"""SELECT observation_id, kind, platform, external_id, observed, canonical, detected_at
             FROM integrity_anomaly {where} ORDER BY detected_at DESC, observation_id DESC, kind DESC LIMIT :limit"""  # noqa: S608 (our words)
         return await self._all(sql(query), values)
+
+    async def source_checks(self, investigation_id: UUID) -> list[Row]:
+        """What became of each source of a finding when somebody went to look; nothing where nobody did."""
+        return await self._all(_CHECKS, {"id": investigation_id})
+
+    async def copy(self, sha256: str) -> Row | None:
+        """What kind of page was archived under this hash for a published finding."""
+        return await self._one(_COPY, {"hash": sha256})
 
     async def audit(self, investigation_id: UUID) -> tuple[Row, list[Row], list[Row]]:
         """What an investigation was given, its attempts, and what became of its candidates."""

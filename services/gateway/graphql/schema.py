@@ -37,7 +37,9 @@ type PublicInvestigation {
   corroborationCount: Int!
   checkedAt: DateTime!
   promptVersion: String!
+  "As a name of an enum, such as `OPENAI`."
   provider: String!
+  "The model's family as a name of an enum, such as `OPENAI_GPT_5`; the audit has the id that was asked."
   model: String!
   "SHA-256 of the text that was investigated."
   contentHash: String!
@@ -52,7 +54,28 @@ type PublicPost {
   author: Author
 }
 
-type PublicSource { url: String! title: String! snippet: String! }
+type PublicSource {
+  url: String!
+  title: String!
+  snippet: String!
+  "What was found when the page was looked at; null if nobody has."
+  check: SourceCheck
+}
+
+"One look at a page that a finding cites."
+type SourceCheck {
+  "`found`: the snippet is on the page; `missing`: it is not; `unavailable`: there was no page; `unchecked`."
+  status: String!
+  reason: String
+  finalUrl: String
+  "SHA-256 of the page as it came."
+  pageHash: String
+  sizeBytes: Int
+  mediaType: String
+  fetchedAt: DateTime
+  "Where this server shows the page as it came."
+  archivedCopy: String
+}
 
 "A sentence found wrong, with why and by whose word."
 type PublicClaim {
@@ -192,6 +215,11 @@ type ValidationResult {
   decidedAt: DateTime
   "The investigation of an earlier version from which it was kept."
   retainedFrom: ID
+  "The model that took the second look, if one did."
+  model: String
+  totalTokens: Int
+  "SHA-256 of the stored transcript of the second look."
+  transcriptHash: String
 }
 type InvestigationPrompt { version: String! hash: String! text: String! }
 type InvestigationAudit {
@@ -250,6 +278,7 @@ type Query {
     first: Int = 20
     after: String
   ): InvestigationConnection!
+  "One author; null if there is none with this id."
   author(id: ID!): Author
   "Authors in the order of their names; `query` is looked for in the name."
   authors(query: String, platform: Platform, first: Int = 20, after: String): AuthorConnection!

@@ -1,4 +1,4 @@
-"""Which words of a passage were found, so that a reader sees why a result is one.
+"""Which words of a passage were found, so that a reader sees why a result is one; a cut passage says so with dots.
 
 Letters are compared one by one in lower case, as the index does; a passage put together from its parts is the passage.
 """
@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 SHOWN: Final = 240
+WORD: Final = 40
+"""Where no word ends within so many characters, words are cut."""
 
 
 def _lowered(text: str) -> str:
@@ -40,7 +42,7 @@ def highlights(passages: Mapping[str, Any], sought: str) -> list[dict[str, Any]]
         ("AUTHOR", passages["author_name"]),
         ("URL", passages["url"]),
         *(("CLAIM", claim[part]) for claim in passages["claims"] for part in ("text", "summary", "reasoning")),
-        ("TEXT", passages["text"]),
+        ("TEXT", clipped(passages["text"], before=passages["begins_before"], after=passages["goes_on"])),
     ]
     for terms in ([sought], sought.split()):
         cuts = [(field, parts(_around(passage, terms), terms)) for field, passage in fields if passage]
@@ -56,4 +58,14 @@ def _around(passage: str, terms: list[str]) -> str:
     lowered = _lowered(passage)
     places = [at for term in terms if (at := lowered.find(_lowered(term))) >= 0]
     start = max(0, min(places, default=0) - SHOWN // 3)
-    return passage[start : start + SHOWN]
+    return clipped(passage[start : start + SHOWN], before=start > 0, after=start + SHOWN < len(passage))
+
+
+def clipped(piece: str, *, before: bool, after: bool) -> str:
+    """A piece of a text without the halves of words at its ends, where the text goes `before` or `after` it."""
+    start, end = piece.find(" ", 0, WORD), piece.rfind(" ", len(piece) - WORD)
+    if after:
+        piece = piece[:end].rstrip() + " …" if end > 0 else piece + "…"
+    if before:
+        piece = "… " + piece[start:].lstrip() if start >= 0 else "…" + piece
+    return piece

@@ -89,16 +89,16 @@ def rank_at(cursor: str) -> int:
     return int(rank)
 
 
-def sought(text: str) -> str:
+def sought(text: str, limit: int | None = TEXT_LIMIT) -> str:
     """The words as texts have them: one space where there is any white space; U+0001 is some, as it is to the index.
 
-    Raises: BadQuestion: there are none, or too many.
+    Raises: BadQuestion: there are none, or more characters than the limit.
     """
     words = " ".join(text.replace("\0", "\ufffd").replace("\1", " ").split())
     if not words:
         raise BadQuestion("The words to look for are empty.")
-    if len(words) > TEXT_LIMIT:
-        raise BadQuestion(f"More than {TEXT_LIMIT} characters cannot be looked for.")
+    if limit is not None and len(words) > limit:
+        raise BadQuestion(f"More than {limit} characters cannot be looked for.")
     return words
 
 

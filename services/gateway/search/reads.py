@@ -8,6 +8,7 @@ everything would give.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from services.gateway.ports import Unavailable
 from services.gateway.search.question import FACETED_CLAIMS, BadQuestion, Filters, Hit, Place, has_trigram, like
 
 TIMEOUT_MS: Final = 5_000
+TOO_LONG: Final = "This takes too long to look for; please use longer or rarer words."
 RANKED: Final = 200
 """So many results are put into an order of their own; who wants more of them wants them by date."""
 
@@ -45,10 +47,16 @@ _HIT: Final = "investigation_id, checked_at"
 _WINDOW: Final = 64
 _FILTERED_WINDOW: Final = 1024
 
+LOOKED_UP: Final = 200
+"""So many characters of a text are asked of the index; the rest of a longer one is looked for in what that finds."""
+CHUNK: Final = 1_000
+FAR: Final = 1_000
+"""Beyond so many results, those to be skipped are not gathered at once."""
+
 _WORDS: Final = sql("""
-    SELECT q.lowered, search_grams(q.lowered) AS grams,
-        search_pairs((string_to_array(q.lowered, ' '))[2:cardinality(string_to_array(q.lowered, ' ')) - 1]) AS pairs
-    FROM (SELECT lower(:text) AS lowered) q
+    SELECT q.lowered, q.beginning, search_grams(q.beginning) AS grams,
+        search_pairs((string_to_array(q.beginning, ' '))[2:cardinality(string_to_array(q.beginning, ' ')) - 1]) AS pairs
+    FROM (SELECT lower(:text) AS lowered, left(lower(:text), :looked_up) AS beginning) q
 """)
 
 
@@ -88,7 +96,7 @@ async def reading(database: Database) -> AsyncIterator[AsyncConnection]:
             yield connection
     except (OperationalError, InterfaceError, PoolTimeout) as error:
         if getattr(getattr(error, "orig", None), "sqlstate", None) == "57014":
-            raise BadQuestion("This takes too long to look for; please use longer or rarer words.") from error
+            raise BadQuestion(TOO_LONG) from error
         raise Unavailable(f"database: {type(error).__name__}") from error
     except DBAPIError as error:
         if error.connection_invalidated:
@@ -111,9 +119,27 @@ class Search:
 
     async def skipping(self, text: str | None, filters: Filters, offset: int, limit: int) -> list[Hit]:
         """The newest results without the first `offset`."""
-        if offset and text is None and not filters.facets:
-            return await self._counted_off(offset, limit)
-        return (await self.newest(text, filters, None, offset + limit))[offset:]
+        if text is None and (offset > FAR or (offset and not filters.facets)):
+            return await self._counted_off(_filtered(filters), offset, limit)
+        if offset <= FAR or text is None:
+            return (await self.newest(text, filters, None, offset + limit))[offset:]
+        condition = _filtered(filters) & await self._containing(text)
+        place = await self._place_of(condition, offset)
+        return [] if place is None else await self._find(condition, place, limit)
+
+    async def _place_of(self, condition: Condition, nth: int) -> Place | None:
+        """Where the nth result stands; None if there are fewer. Raises: BadQuestion: to count them takes too long."""
+        clock = asyncio.get_running_loop()
+        place, left, end = None, nth, clock.time() + TIMEOUT_MS / 1000
+        while left:
+            if clock.time() > end:
+                raise BadQuestion(TOO_LONG)
+            wanted = min(left, CHUNK)
+            hits = await self._find(condition, place, wanted)
+            if len(hits) < wanted:
+                return None
+            place, left = hits[-1].place, left - wanted
+        return place
 
     async def ranked(self, text: str, filters: Filters) -> list[Hit]:
         """The best results, at most RANKED: those that say it in title, author, address or findings, then others.
@@ -143,17 +169,21 @@ class Search:
         return await self._hits(query, {"ids": [hit.investigation_id for hit in hits], "words": text})
 
     async def _containing(self, text: str) -> Condition:
-        asked = (await self._connection.execute(_WORDS, {"text": text})).one()
-        whole = ("body LIKE :pattern",)
+        asked = (await self._connection.execute(_WORDS, {"text": text, "looked_up": LOOKED_UP})).one()
+        whole = shown = ("body LIKE :pattern",)
+        rest: tuple[str, ...] = ()
         values = {"pattern": like(asked.lowered)}
-        if not has_trigram(asked.lowered):
+        if len(asked.lowered) > LOOKED_UP:
+            shown, rest = ("body LIKE :beginning",), whole
+            values |= {"beginning": like(asked.beginning)}
+        if not has_trigram(asked.beginning):
             # Two characters are shown exactly by the index; of more, it shows that all their pairs are there.
             rest = whole if len(asked.lowered) > 2 else ()
             return Condition(("search_grams(body) @> :grams",), rest, whole, {**values, "grams": asked.grams})
         if asked.pairs:
             pairs = "search_pairs(string_to_array(body, ' ')) @> :pairs"
-            return Condition((*whole, pairs), (), whole, {**values, "pairs": asked.pairs})
-        return Condition(whole, (), whole, values)
+            return Condition((*shown, pairs), rest, whole, {**values, "pairs": asked.pairs})
+        return Condition(shown, rest, whole, values)
 
     async def _find(self, condition: Condition, after: Place | None, limit: int) -> list[Hit]:
         values = {**condition.values, "limit": limit}
@@ -182,10 +212,12 @@ class Search:
         found = await self._connection.execute(query, values)
         return [Hit(row.investigation_id, row.checked_at) for row in found]
 
-    async def _counted_off(self, offset: int, limit: int) -> list[Hit]:
+    async def _counted_off(self, condition: Condition, offset: int, limit: int) -> list[Hit]:
+        """By the narrow index alone, which can judge every filter."""
         await self._connection.exec_driver_sql(_WALKING)
         return await self._hits(
-            _select(_HIT, "search_document", (), ":limit OFFSET :offset"), {"offset": offset, "limit": limit}
+            _select(_HIT, "search_document", condition.whole, ":limit OFFSET :offset"),
+            {**condition.values, "offset": offset, "limit": limit},
         )
 
 

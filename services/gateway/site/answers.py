@@ -7,6 +7,7 @@ whatever slips through escaping can run.
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from hashlib import sha256
@@ -37,9 +38,10 @@ def answer(
     max_age_s: int = 60,
     changed_at: datetime | None = None,
     immutable: bool = False,
+    guards: Mapping[str, str] | None = None,
 ) -> Response:
-    """The response, or only the word that the client has it already."""
-    headers = {**GUARDS, "content-type": kind}
+    """The response, or only the word that the client has it already. `guards` are stricter ones."""
+    headers = {**GUARDS, **(guards or {}), "content-type": kind}
     if status != 200:
         return Response(body, status, {**headers, "cache-control": "no-store"})
     headers["cache-control"] = "public, max-age=31536000, immutable" if immutable else f"public, max-age={max_age_s}"

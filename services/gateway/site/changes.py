@@ -16,6 +16,10 @@ from services.gateway.site.quotes import sentence_ends
 
 SENTENCE_EDITS: Final = 120
 WORD_EDITS: Final = 60
+SENTENCES: Final = 8_000
+"""Where more differ, old and new together, they are not compared."""
+WORDS: Final = 16_000
+"""So many are compared one by one, old and new together, in all changed sentences of two texts."""
 SHOWN: Final = 30
 CONTEXT: Final = 90
 LONGEST: Final = 1_500
@@ -48,9 +52,10 @@ class Changes:
 
 def changes(old: str, new: str) -> Changes:
     """Compare two texts."""
-    edits = compare(sentences(old), sentences(new), SENTENCE_EDITS)
+    edits = compare(sentences(old), sentences(new), SENTENCE_EDITS, SENTENCES)
     found: list[Change] = []
     added = removed = 0
+    left = WORDS
     before = ""
     position = 0
     while position < len(edits):
@@ -65,7 +70,9 @@ def changes(old: str, new: str) -> Changes:
             come += edits[position].text if edits[position].kind == "added" else ""
             position += 1
         after = edits[position].text if position < len(edits) else ""
-        inside = compare(_WORDS.findall(gone), _WORDS.findall(come), WORD_EDITS)
+        words = _WORDS.findall(gone), _WORDS.findall(come)
+        inside = compare(*words, WORD_EDITS, left)
+        left = max(0, left - sum(map(len, words)))
         added += sum(len(each.text.split()) for each in inside if each.kind == "added")
         removed += sum(len(each.text.split()) for each in inside if each.kind == "removed")
         found.append(_in_context(before, inside, after))
@@ -98,8 +105,9 @@ def _shortened(edit: Edit) -> Edit:
     return Edit(edit.kind, edit.text[: limit // 2] + " … " + edit.text[-limit // 2 :])
 
 
-def compare(old: Sequence[str], new: Sequence[str], limit: int) -> list[Edit]:
-    """The fewest pieces to remove and add, if they are at most `limit`; else all of the middle is removed and added.
+def compare(old: Sequence[str], new: Sequence[str], limit: int, most: int = SENTENCES) -> list[Edit]:
+    """The fewest pieces to remove and add, if they are at most `limit`, and those that may differ at most `most`; else
+    all of the middle is removed and added.
 
     Shapes: neighbours differ in kind; without the added, the texts together are the old text, without the removed the
     new one. Source: E. Myers, An O(ND) difference algorithm and its variations, 1986.
@@ -111,11 +119,11 @@ def compare(old: Sequence[str], new: Sequence[str], limit: int) -> list[Edit]:
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
     a, b = old[start : len(old) - end], new[start : len(new) - end]
-    middle = _fewest(a, b, limit)
+    middle = _fewest(a, b, limit) if len(a) + len(b) <= most else None
     if middle is None:
-        middle = [*(Edit("removed", piece) for piece in a), *(Edit("added", piece) for piece in b)]
-    same = [Edit("same", piece) for piece in old[:start]]
-    return _joined([*same, *middle, *(Edit("same", piece) for piece in old[len(old) - end :])])
+        middle = [Edit("removed", "".join(a)), Edit("added", "".join(b))]
+    before, after = "".join(old[:start]), "".join(old[len(old) - end :])
+    return _joined([Edit("same", before), *middle, Edit("same", after)])
 
 
 def _fewest(a: Sequence[str], b: Sequence[str], limit: int) -> list[Edit] | None:
@@ -155,27 +163,24 @@ def _walked(a: Sequence[str], b: Sequence[str], trail: Sequence[dict[int, int]])
 
 def _joined(edits: Sequence[Edit]) -> list[Edit]:
     joined: list[Edit] = []
+    same: list[str] = []
     gone: list[str] = []
     come: list[str] = []
 
-    def flush() -> None:
-        if gone:
-            joined.append(Edit("removed", "".join(gone)))
-        if come:
-            joined.append(Edit("added", "".join(come)))
-        gone.clear()
-        come.clear()
+    def flush(*kinds: tuple[Kind, list[str]]) -> None:
+        for kind, pieces in kinds:
+            if text := "".join(pieces):
+                joined.append(Edit(kind, text))
+            pieces.clear()
 
     for edit in edits:
-        if edit.kind == "removed":
-            gone.append(edit.text)
-        elif edit.kind == "added":
-            come.append(edit.text)
+        if not edit.text:
+            continue
+        if edit.kind == "same":
+            flush(("removed", gone), ("added", come))
+            same.append(edit.text)
         else:
-            flush()
-            if joined and joined[-1].kind == "same":
-                joined[-1] = Edit("same", joined[-1].text + edit.text)
-            else:
-                joined.append(edit)
-    flush()
+            flush(("same", same))
+            (gone if edit.kind == "removed" else come).append(edit.text)
+    flush(("same", same), ("removed", gone), ("added", come))
     return joined

@@ -67,10 +67,10 @@ class Chart:
     floor: int = _FLOOR
 
 
-def chart(values: Sequence[Value], *, as_percent: bool = False) -> Chart:
-    """Lay out columns, and the line through their tops."""
+def chart(values: Sequence[Value], *, as_percent: bool = False, unit: str = "") -> Chart:
+    """Lay out columns, and the line through their tops. `unit` stands before values that need not be whole."""
     highest = max((value.height or 0.0 for value in values), default=0.0)
-    steps = scale(highest, whole=not as_percent)
+    steps = scale(highest, whole=not (as_percent or unit))
     top = steps[-1]
     room = _FLOOR - TOP
     slot = (WIDTH - LEFT - 8) / max(1, len(values))
@@ -90,7 +90,9 @@ def chart(values: Sequence[Value], *, as_percent: bool = False) -> Chart:
                 value=value,
             )
         )
-    ticks = tuple(Tick(round(_FLOOR - room * step / top, 1), _told(step, as_percent=as_percent)) for step in steps)
+    ticks = tuple(
+        Tick(round(_FLOOR - room * step / top, 1), _told(step, as_percent=as_percent, unit=unit)) for step in steps
+    )
     return Chart(tuple(columns), ticks, _paths(columns))
 
 
@@ -120,5 +122,7 @@ def scale(highest: float, *, whole: bool) -> tuple[float, ...]:
     return tuple(step * n for n in range(max(1, ceil(round(highest / step, 6))) + 1))
 
 
-def _told(step: float, *, as_percent: bool) -> str:
+def _told(step: float, *, as_percent: bool, unit: str) -> str:
+    if unit:
+        return f"{unit}{step:g}"
     return f"{step * 100:g} %" if as_percent else f"{step:,.0f}"

@@ -8,7 +8,8 @@ from typing import Any
 
 from services.gateway.site.charts import Value, chart
 from services.gateway.site.figures import DURATIONS_S, WEEKS, Counts, Figures
-from services.gateway.site.naming import day, duration, number, percent, platform_name
+from services.gateway.site.naming import day, duration, money, number, percent, platform_name
+from services.gateway.site.reads import A_WEEK
 
 
 def drawn(known: Figures) -> dict[str, Any]:
@@ -39,6 +40,25 @@ def drawn(known: Figures) -> dict[str, Any]:
         ],
         "durations": chart(_plain(classes)),
         "duration_rows": [(name, number(count)) for name, count in classes],
+        "costs": chart(
+            [
+                Value(name, money(cost), None if cost is None else cost / 1e6, named=n % 4 == 1)
+                for n, ((name, _), cost) in enumerate(zip(weeks, known.costs, strict=True))
+            ],
+            unit="$",
+        ),
+        "cost_rows": [(day(monday), money(cost)) for (monday, _), cost in zip(known.weeks, known.costs, strict=True)],
+        "rejections": chart(
+            [
+                Value(name, percent(share), share, named=n % 4 == 1)
+                for n, ((name, _), share) in enumerate(zip(weeks, known.rejected_shares, strict=True))
+            ],
+            as_percent=True,
+        ),
+        "rejection_rows": [
+            (day(monday), percent(share)) for (monday, _), share in zip(known.weeks, known.rejected_shares, strict=True)
+        ],
+        "a_week": A_WEEK,
         "candidates": chart(_plain(states)),
         "candidate_rows": [(name, number(count)) for name, count in states],
     }

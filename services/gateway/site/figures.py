@@ -59,6 +59,9 @@ class Figures:
     rejected: int
     failed: int
     demo: int
+    costs: tuple[float | None, ...]
+    """By week, the median; None where no price is known."""
+    rejected_shares: tuple[float | None, ...]
 
     @property
     def rejected_share(self) -> float | None:
@@ -73,13 +76,18 @@ def first_week(now: datetime) -> datetime:
     return today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
 
 
-def figures(now: datetime, ever: int, periods: Sequence[Row], newest: Sequence[Row]) -> Figures:
+def figures(
+    now: datetime, ever: int, periods: Sequence[Row], newest: Sequence[Row], weekly: Sequence[Row] = ()
+) -> Figures:
     """Put together what the tables say. Shapes: `weeks` has every week, oldest first, also those with nothing."""
     by_week = {row["week"]: _counts(row) for row in periods if row["week"] is not None}
     by_platform = {row["platform"]: _counts(row) for row in periods if row["platform"] is not None}
     whole = next((_counts(row) for row in periods if row["week"] is None and row["platform"] is None), Counts())
     start = first_week(now)
     mondays = [start + timedelta(weeks=n) for n in range(WEEKS)]
+    sampled: dict[datetime, list[Row]] = {}
+    for row in weekly:
+        sampled.setdefault(row["week"], []).append(row)
     took = sorted((row["checked_at"] - row["queued_at"]).total_seconds() for row in newest)
     tokens = [row["tokens"] for row in newest if row["tokens"]]
     costs = [row["cost_micro_usd"] for row in newest if row["cost_micro_usd"] is not None]
@@ -100,11 +108,23 @@ def figures(now: datetime, ever: int, periods: Sequence[Row], newest: Sequence[R
         rejected=sum(row["rejected"] for row in newest),
         failed=sum(row["failed"] for row in newest),
         demo=sum(is_demo(row["provider"]) for row in newest),
+        costs=tuple(_cost(sampled.get(monday, ())) for monday in mondays),
+        rejected_shares=tuple(_rejected(sampled.get(monday, ())) for monday in mondays),
     )
 
 
 def _counts(row: Row) -> Counts:
     return Counts(row["posts"], row["flagged"], int(row["claims"]), row["investigations"])
+
+
+def _cost(rows: Sequence[Row]) -> float | None:
+    costs = [row["cost_micro_usd"] for row in rows if row["cost_micro_usd"] is not None]
+    return float(median(costs)) if costs else None
+
+
+def _rejected(rows: Sequence[Row]) -> float | None:
+    decided = sum(row["approved"] + row["rejected"] for row in rows)
+    return sum(row["rejected"] for row in rows) / decided if decided else None
 
 
 def _classes(took: Sequence[float]) -> tuple[int, ...]:
@@ -138,6 +158,6 @@ class FiguresDesk:
         async with self._shelf.open() as looking:
             ever = sum(row["documents"] for row in await looking.buckets())
             periods = await looking.periods(first_week(now))
-            newest = await looking.newest()
-        self._known = figures(now, ever, periods, newest)
+            newest, weekly = await looking.newest(), await looking.weekly(first_week(now), now)
+        self._known = figures(now, ever, periods, newest, weekly)
         return self._known

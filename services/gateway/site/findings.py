@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from services.gateway.site import jsonld, links, naming
+from services.gateway.site.leaves import leaves, weight
 from services.gateway.site.prose import prose
 from services.gateway.site.quotes import Gap, paragraph_starts, passage, spans
 from services.gateway.site.reads import Row
@@ -20,6 +21,12 @@ CHECKED: Final = {
     "unavailable": "Looked up: the page could not be had",
     "unchecked": "Not looked up",
 }
+
+
+FINDINGS: Final = 34_000
+MOST_FINDINGS: Final = 15
+"""The findings of one part weigh at most so much and are no more than so many, but always one. Units: bytes of HTML."""
+MOST_SOURCES: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +44,35 @@ def page(
     checks: Sequence[Row],
     attempts: Sequence[Row],
     candidates: Sequence[Row],
-) -> dict[str, Any]:
-    """What the template shows."""
+    part: int = 1,
+) -> dict[str, Any] | None:
+    """What the template shows; None: there is no such part. The first part has everything but further findings."""
     demo = naming.is_demo(row["provider"])
     claims, text = row["claims"], row["content_text"]
     places = spans(text, [(claim["text"], claim["context"]) for claim in claims])
     pieces = passage(text, places, paragraph_starts(text, row["markdown"]))
     address = f"{base}/investigations/{row['id']}"
     told = {"post": row["url"], "at": row["checked_at"], "demo": demo}
+    shown = {run.number for piece in pieces if not isinstance(piece, Gap) for run in piece}
+    parts = leaves(_findings(row, {span.number for span in places}, kept, checks), _weight, FINDINGS, MOST_FINDINGS)
+    if not 1 <= part <= len(parts):
+        return None
+    path = f"/investigations/{row['id']}"
+    homes = {
+        finding["number"]: f"{path if n == 1 else f'{path}?part={n}'}#finding-{finding['number']}"
+        for n, findings in enumerate(parts, 1)
+        for finding in findings
+    }
+    numbers = [finding["number"] for finding in parts[part - 1]]
+    first = numbers[0] - 1 if numbers else 0
+    here = claims[first : first + len(numbers)]
+    pages = [base + homes[number] for number in numbers]
     return {
+        "part": part,
+        "path": path,
+        "spans": [(findings[0]["number"], findings[-1]["number"]) for findings in parts if findings],
+        "homes": homes,
+        "shown": shown,
         "base": base,
         "canonical": address,
         "card": f"{address}/card.png",
@@ -60,7 +87,8 @@ def page(
             "model_name": naming.model_name(row["provider"], row["model"], row["model_version"]),
             "whole_text": f"/investigations/{row['id']}/text" if any(isinstance(one, Gap) for one in pieces) else None,
         },
-        "findings": _findings(row, {span.number for span in places}, kept, checks),
+        "count": len(claims),
+        "findings": parts[part - 1],
         "passage": pieces,
         "candidates": _counted(candidates),
         "timeline": timeline(row, attempts, candidates),
@@ -68,8 +96,8 @@ def page(
         "machine_readable": [
             jsonld.embedded(document)
             for document in (
-                jsonld.claim_reviews(base, address, claims, author=row["author_name"], **told),
-                jsonld.web_annotations(address, claims, **told),
+                jsonld.claim_reviews(base, here, pages, author=row["author_name"], **told),
+                jsonld.web_annotations(here, pages, **told),
             )
             if document
         ],
@@ -96,6 +124,7 @@ def _findings(row: Row, marked: set[int], kept: Sequence[Row], checks: Sequence[
     looked_at = {(str(one["claim_id"]), one["url"]): one for one in checks}
     return [
         {
+            "number": number,
             "text": claim["text"],
             "summary": claim["summary"],
             "reasoning": prose(claim["reasoning"]),
@@ -103,16 +132,28 @@ def _findings(row: Row, marked: set[int], kept: Sequence[Row], checks: Sequence[
             "link": links.to_sentence(row["url"], claim["text"]) if links.web(row["url"]) else None,
             "sources": [
                 _source(source, snapshots.get((claim["id"], nth)), looked_at.get((claim["id"], source["url"])))
-                for nth, source in enumerate(claim["sources"])
+                for nth, source in enumerate(claim["sources"][:MOST_SOURCES])
             ],
+            "more_sources": max(0, len(claim["sources"]) - MOST_SOURCES),
         }
         for number, claim in enumerate(row["claims"], 1)
     ]
 
 
+def _weight(finding: Mapping[str, Any]) -> int:
+    said = weight(finding["text"]) + weight(finding["summary"]) + len(finding["reasoning"].encode("utf-8", "replace"))
+    quoted = sum(
+        weight(source["title"]) + 2 * weight(source["url"]) + weight(source["snippet"]) + 900
+        for source in finding["sources"]
+    )
+    return 900 + said + 3 * len(finding["text"]) + quoted
+
+
 def _source(source: Mapping[str, Any], kept: Row | None, check: Row | None) -> dict[str, Any]:
     return {
         **source,
+        "title": naming.excerpt(source["title"], 300),
+        "snippet": naming.excerpt(source["snippet"], 1_200),
         "link": links.web(source["url"]),
         "kept_hash": (kept["snapshot_hash"] if kept else None) or sha256(source["snippet"].encode()).hexdigest(),
         "kept_at": kept["retrieved_at"] if kept else None,

@@ -5,7 +5,7 @@ A finding of the demonstration is named so in every text that may be shown elsew
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,7 +17,8 @@ from services.gateway.site.naming import machine_time
 
 NAME: Final = "OpenErrata"
 DEMO_NAME: Final = "OpenErrata demonstration (a fixed catalogue; no model was asked)"
-LIMIT: Final = 20
+ROOM: Final = 6_000
+"""The findings told on one page have at most so many characters, but always one of them is told."""
 _AROUND: Final = 60
 
 _IN_HTML: Final = str.maketrans(
@@ -32,22 +33,25 @@ def embedded(document: Any) -> Markup:
 
 def claim_reviews(
     base: str,
-    page: str,
     findings: Sequence[Mapping[str, Any]],
+    pages: Sequence[str],
     *,
     post: str,
     author: str | None,
     at: datetime,
     demo: bool,
 ) -> list[dict[str, Any]]:
-    """One ClaimReview for each finding. Source: schema.org/ClaimReview."""
+    """One ClaimReview for each finding while there is room; `pages` are where they stand.
+
+    Source: schema.org/ClaimReview.
+    """
     appearance = {"@type": "CreativeWork", "url": post} if web(post) else {"@type": "CreativeWork"}
     said_by = {"author": {"@type": "Person", "name": author}} if author else {}
     return [
         {
             "@context": "https://schema.org",
             "@type": "ClaimReview",
-            "url": f"{page}#finding-{number}",
+            "url": page,
             "datePublished": machine_time(at),
             "claimReviewed": finding["text"],
             "itemReviewed": {"@type": "Claim", "appearance": appearance, **said_by},
@@ -61,18 +65,18 @@ def claim_reviews(
                 "alternateName": "Incorrect (demonstration)" if demo else "Incorrect",
             },
         }
-        for number, finding in enumerate(findings[:LIMIT], 1)
+        for finding, page in _while_there_is_room(findings, pages)
     ]
 
 
 def web_annotations(
-    page: str, findings: Sequence[Mapping[str, Any]], *, post: str, at: datetime, demo: bool
+    findings: Sequence[Mapping[str, Any]], pages: Sequence[str], *, post: str, at: datetime, demo: bool
 ) -> list[dict[str, Any]]:
     """One annotation for each finding, anchored by the quote and the words around it. Source: W3C, Web Annotation."""
     return [
         {
             "@context": "http://www.w3.org/ns/anno.jsonld",
-            "id": f"{page}#finding-{number}",
+            "id": page,
             "type": "Annotation",
             "motivation": "assessing",
             "created": machine_time(at),
@@ -95,8 +99,19 @@ def web_annotations(
                 ],
             },
         }
-        for number, finding in enumerate(findings[:LIMIT], 1)
+        for finding, page in _while_there_is_room(findings, pages)
     ]
+
+
+def _while_there_is_room(
+    findings: Sequence[Mapping[str, Any]], pages: Sequence[str]
+) -> Iterator[tuple[Mapping[str, Any], str]]:
+    left = ROOM
+    for n, (finding, page) in enumerate(zip(findings, pages, strict=True)):
+        left -= 2 * len(finding["text"]) + len(finding["summary"])
+        if left < 0 and n:
+            return
+        yield finding, page
 
 
 def _quoted(quote: str, context: str) -> dict[str, str]:

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 PLATFORMS: Final = {"LESSWRONG": "LessWrong", "X": "X", "SUBSTACK": "Substack", "WIKIPEDIA": "Wikipedia"}
 
+PROVIDERS: Final = {"openai": "OpenAI", "anthropic": "Anthropic", "chat_completions": "a server of its operator"}
+
 
 def platform_name(platform: str) -> str:
     """A site as people know it."""
@@ -34,7 +36,7 @@ def is_demo(provider: str | None) -> bool:
 def model_name(provider: str, model: str, version: str | None = None) -> str:
     """Who answered, as exactly as it is known."""
     named = f"{model} ({version})" if version and version != model else model
-    return f"{named}, {provider}"
+    return f"{named}, {PROVIDERS.get(provider.casefold(), provider)}"
 
 
 def day(moment: datetime) -> str:

@@ -5,28 +5,35 @@ A page that is not there is None; who asks for one gets the page that says so.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
-from urllib.parse import urlencode
+from typing import Any, Final
+from uuid import UUID
 
 from contracts.v1 import EVENTS
 from kit.clock import Clock
 from services.gateway.domain import parse_id
 from services.gateway.graphql.schema import make_schema
-from services.gateway.search.highlight import highlights
-from services.gateway.search.question import BadQuestion, Filters, place_at, sought
-from services.gateway.site import feeds, findings, naming
+from services.gateway.memory import Memory, SingleFlight
+from services.gateway.search.question import Filters
+from services.gateway.site import feeds, findings, hearing, naming
 from services.gateway.site.authors import Authors
-from services.gateway.site.cards import PAGE, cards_of
+from services.gateway.site.card import card
+from services.gateway.site.cards import cards_of
 from services.gateway.site.drawings import drawn
 from services.gateway.site.figures import FiguresDesk
+from services.gateway.site.listing import Wanted, listed
 from services.gateway.site.posts import Posts
 from services.gateway.site.quotes import whole
 from services.gateway.site.reads import Row, Shelf
+from services.gateway.site.reference import reference
 from services.gateway.site.subscriptions import Subscriptions
+from services.gateway.stream.question import SHOWN
 
 Values = dict[str, Any]
+CARDS_BYTES: Final = 8 * 1024 * 1024
 
 
 @dataclass
@@ -35,20 +42,25 @@ class Pages:
 
     shelf: Shelf
     clock: Clock
+    document: Callable[[], dict[str, Any]]
     posts: Posts = field(init=False)
     authors: Authors = field(init=False)
     subscriptions: Subscriptions = field(init=False)
     _figures: FiguresDesk = field(init=False)
+    _cards: Memory[UUID, bytes] = field(init=False)
+    _drawing: SingleFlight[UUID, bytes] = field(init=False, default_factory=SingleFlight)
 
     def __post_init__(self) -> None:
         self.posts = Posts(self.shelf, self.clock)
         self.authors = Authors(self.shelf)
         self.subscriptions = Subscriptions(self.shelf)
         self._figures = FiguresDesk(self.shelf, self.clock)
+        self._cards = Memory(self.clock, capacity=CARDS_BYTES, weigh=len)
 
     def forget(self) -> None:
         """Remember nothing of any post."""
         self.posts.forget()
+        self._cards.clear()
 
     async def home(self) -> Values:
         """The newest corrections and the figures."""
@@ -58,41 +70,12 @@ class Pages:
             cards = await cards_of(looking, [hit.investigation_id for hit in hits])
         return {"section": "/", "cards": cards, "figures": known}
 
-    async def corrections(self, words: str, platform: str, after: str) -> Values:
+    async def corrections(self, wanted: Wanted) -> Values:
         """A page of the list. Raises: nothing: what cannot be asked is told on the page."""
-        known = platform.upper() if platform.upper() in naming.PLATFORMS else None
-        asked = {name: value for name, value in (("q", words.strip()), ("platform", platform.lower())) if value}
-        values: Values = {
-            "section": "/corrections",
-            "q": words.strip() or None,
-            "platform": known,
-            "platforms": list(naming.PLATFORMS.items()),
-            "after": after or None,
-            "newest": f"/corrections?{urlencode(asked)}" if asked else "/corrections",
-            "older": None,
-            "cards": [],
-            "refusal": None,
-        }
-        try:
-            text = sought(words) if words.strip() else None
-            async with self.shelf.open() as looking:
-                place = place_at(after) if after else None
-                hits = await looking.search.newest(text, Filters(known, 1), place, PAGE + 1)
-                ids = [hit.investigation_id for hit in hits[:PAGE]]
-                values["cards"] = cards = await cards_of(looking, ids)
-                if text is not None:
-                    passages = await looking.record.passages(ids, text)
-                    for card in cards:
-                        card["highlights"] = _unseen(card, highlights(passages[card["id"]], text))
-        except BadQuestion as refusal:
-            values["refusal"] = str(refusal)
-            return values
-        if len(hits) > PAGE:
-            values["older"] = f"/corrections?{urlencode({**asked, 'after': hits[PAGE - 1].place.cursor()})}"
-        return values
+        return await listed(self.shelf, wanted)
 
-    async def investigation(self, base: str, name: str) -> Values | None:
-        """One finished investigation."""
+    async def investigation(self, base: str, name: str, part: int = 1) -> Values | None:
+        """One finished investigation, or a further part of its findings."""
         known = parse_id(name)
         if known is None:
             return None
@@ -100,17 +83,41 @@ class Pages:
             row = await looking.investigation(known)
             if row is None:
                 return None
-            kept, checks = await looking.sources(known), await looking.source_checks(known)
+            kept, checks = await looking.sources(known), await looking.record.source_checks(known)
             attempts, candidates = await looking.attempts(known), await looking.candidates(known)
-        return findings.page(base, row, kept, checks, attempts, candidates)
+        return findings.page(base, row, kept, checks, attempts, candidates, part)
 
-    async def text(self, name: str) -> Values | None:
-        """The whole text of one investigation."""
+    async def audit(self, name: str) -> Values | None:
+        """How one finished investigation came about."""
+        known = parse_id(name)
+        if known is None:
+            return None
+        async with self.shelf.open() as looking:
+            row = await looking.investigation(known)
+            found = None if row is None else await looking.record.audit(known)
+        return None if row is None or found is None else hearing.page(row, found)
+
+    async def text(self, name: str, page: int = 1) -> Values | None:
+        """A page of the whole text of one investigation."""
+        row = await self.row(name)
+        pages = [] if row is None else await asyncio.to_thread(whole, row["content_text"], row["markdown"])
+        if row is None or not 1 <= page <= len(pages):
+            return None
+        path = f"/investigations/{row['id']}"
+        shown = {"passage": pages[page - 1], "page": page, "pages": len(pages)}
+        return {"section": "/corrections", "path": path, **shown}
+
+    async def card(self, name: str) -> bytes | None:
+        """The picture of one finished investigation; what it shows never changes."""
         row = await self.row(name)
         if row is None:
             return None
-        text = row["content_text"]
-        return {"section": "/corrections", "id": row["id"], "passage": whole(text, row["markdown"])}
+        return self._cards.get(row["id"]) or await self._drawing.run(row["id"], lambda: self._draw(row))
+
+    async def _draw(self, row: Row) -> bytes:
+        drawn_ = await asyncio.to_thread(card, row)
+        self._cards.put(row["id"], drawn_)
+        return drawn_
 
     async def row(self, name: str) -> Row | None:
         """One finished investigation as its row."""
@@ -128,6 +135,10 @@ class Pages:
         """How it works."""
         return {"section": "/how-it-works"}
 
+    def docs(self) -> Values:
+        """Every route, as the OpenAPI document describes it."""
+        return {"section": "/api", **reference(self.document())}
+
     def api(self, base: str) -> Values:
         """The interfaces for machines."""
         return {
@@ -140,12 +151,6 @@ class Pages:
         }
 
 
-def _unseen(card: Row, found: list[Row]) -> list[Row]:
-    """What was found in places that the card does not show anyway."""
-    shown = {claim[part] for claim in card["claims"][:2] for part in ("text", "summary")}
-    return [hit for hit in found if "".join(part["text"] for part in hit["parts"]) not in shown]
-
-
 @cache
 def queries() -> list[tuple[str, str]]:
     """What GraphQL can be asked, in its schema's own words."""
@@ -156,5 +161,6 @@ def queries() -> list[tuple[str, str]]:
 
 @cache
 def events() -> list[tuple[str, str]]:
-    """Every event's subject and what it tells."""
-    return [(each.SUBJECT, (each.__doc__ or "").strip().partition("\n")[0].replace("`", "")) for each in EVENTS]
+    """The subject of every event that anybody may follow, and what it tells."""
+    told = {each.SUBJECT: (each.__doc__ or "").strip().partition("\n")[0].replace("`", "") for each in EVENTS}
+    return [(subject, told[subject]) for subject in SHOWN]

@@ -1,21 +1,27 @@
 """A post with all its versions, and what changed from each to the next.
 
-Versions never change, so a comparison is made once and remembered.
+Versions never change, so a comparison is made once and remembered. It may take long, so it is made beside the loop and
+after the connection has gone back.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kit.clock import Clock
-from services.gateway.memory import Memory
+from services.gateway.memory import Memory, SingleFlight
 from services.gateway.site import links, naming
 from services.gateway.site.changes import Changes, changes
-from services.gateway.site.reads import VERSIONS, Looking, Row, Shelf
+from services.gateway.site.leaves import weight
+from services.gateway.site.reads import VERSIONS, Row, Shelf
 
 COMPARED: Final = 6
 """So many steps from version to version are shown; each may need two long texts."""
+CHANGES: Final = 56_000
+"""What all changes together weigh on the page. Units: bytes of HTML."""
 
 
 @dataclass
@@ -24,7 +30,9 @@ class Posts:
 
     shelf: Shelf
     clock: Clock
+    compare: Callable[[str, str], Changes] = changes
     _compared: Memory[tuple[str, str], Changes] = field(init=False)
+    _flights: SingleFlight[tuple[str, str], Changes] = field(init=False, default_factory=SingleFlight)
 
     def __post_init__(self) -> None:
         self._compared = Memory(self.clock, capacity=500)
@@ -43,7 +51,12 @@ class Posts:
                 return None
             versions = await looking.versions(post["id"])
             ordered = sorted(versions, key=lambda row: (row["first_seen_at"], str(row["id"])), reverse=True)
-            compared = await self._compare(looking, ordered)
+            pairs = list(zip(ordered[1:], ordered, strict=False))[:COMPARED]
+            texts = await looking.texts(self._unknown(pairs))
+        compared = [
+            {"old": old, "new": new, "changes": await self._compare(_key(old, new), texts)} for old, new in pairs
+        ]
+        _fit(compared)
         for row in ordered:
             row["demo"] = naming.is_demo(row["provider"])
         title = next((row["title"] for row in ordered if row["title"]), None)
@@ -58,17 +71,35 @@ class Posts:
             "compared": compared,
         }
 
-    async def _compare(self, looking: Looking, versions: list[Row]) -> list[Row]:
-        pairs = list(zip(versions[1:], versions, strict=False))[:COMPARED]
-        keys = [(old["content_hash"], new["content_hash"]) for old, new in pairs]
-        cleared = self._compared.cleared
-        missing = {text for key in keys if self._compared.get(key) is None for text in key}
-        texts = await looking.texts(sorted(missing))
-        compared = []
-        for (old, new), key in zip(pairs, keys, strict=True):
-            found = self._compared.get(key)
-            if found is None:
-                found = changes(texts[key[0]], texts[key[1]])
-                self._compared.put(key, found, cleared=cleared)
-            compared.append({"old": old, "new": new, "changes": found})
-        return compared
+    def _unknown(self, pairs: Sequence[tuple[Row, Row]]) -> list[str]:
+        keys = [_key(old, new) for old, new in pairs]
+        return sorted({text for key in keys if self._compared.get(key) is None for text in key})
+
+    async def _compare(self, key: tuple[str, str], texts: Mapping[str, str]) -> Changes:
+        known, cleared = self._compared.get(key), self._compared.cleared
+        return known or await self._flights.run(
+            key, lambda: self._compare_anew(key, texts[key[0]], texts[key[1]], cleared)
+        )
+
+    async def _compare_anew(self, key: tuple[str, str], old: str, new: str, cleared: int) -> Changes:
+        found = await asyncio.to_thread(self.compare, old, new)
+        self._compared.put(key, found, cleared=cleared)
+        return found
+
+
+def _fit(compared: Sequence[Row]) -> None:
+    """Leave out what the page cannot hold, beginning with the oldest."""
+    left = CHANGES
+    for each in compared:
+        found: Changes = each["changes"]
+        shown = []
+        for change in found.shown:
+            left -= 60 + sum(weight(edit.text) + 12 for edit in change)
+            if left < 0:
+                break
+            shown.append(change)
+        each["changes"] = replace(found, shown=tuple(shown), more=found.more + len(found.shown) - len(shown))
+
+
+def _key(old: Row, new: Row) -> tuple[str, str]:
+    return old["content_hash"], new["content_hash"]

@@ -12,7 +12,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-LONGEST: Final = 20_000
+LONGEST: Final = 8_000
 _TAGS: Final = {"a", "blockquote", "code", "em", "li", "ol", "p", "pre", "strong", "ul"}
 _MARKDOWN: Final = MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).disable(["image", "html_inline"])
 

@@ -13,12 +13,16 @@ from itertools import pairwise
 from typing import Final
 
 from platforms.text import normalize
+from services.gateway.site.leaves import LEAF, cut, leaves, weight
 
 WHOLE: Final = 16_000
-"""Texts up to so many characters are shown whole."""
+"""Of a long text without findings, so many characters are shown."""
 AROUND: Final = 500
 OPENING: Final = 900
-SHOWN: Final = 40_000
+SHOWN: Final = 32_000
+"""What is shown of a text weighs at most so much. Units: bytes of HTML."""
+PARAGRAPH: Final = 24
+"""What the marks of a paragraph weigh."""
 FLOWING: Final = 700
 """Where the page's own paragraphs are not known, a sentence's end after so many characters begins a new one."""
 
@@ -152,11 +156,12 @@ def passage(text: str, marked: Sequence[Span], starts: Sequence[int]) -> list[Pa
     return [*result, tuple(runs)] if runs else result
 
 
-def whole(text: str, markdown: str | None) -> list[Paragraph]:
-    """All of the text, in paragraphs."""
+def whole(text: str, markdown: str | None) -> list[list[str]]:
+    """All of the text, page by page, in paragraphs. Shapes: all of them together are the text."""
     starts = paragraph_starts(text, markdown)
     edges = zip([0, *starts], [*starts, len(text)], strict=True)
-    return [(Run(text[start:end]),) for start, end in edges]
+    paragraphs = [piece for start, end in edges for piece in cut(text[start:end], LEAF // 2)]
+    return leaves(paragraphs, lambda piece: weight(piece) + PARAGRAPH, LEAF)
 
 
 def _words(text: str) -> int:
@@ -165,19 +170,20 @@ def _words(text: str) -> int:
 
 def _shown(text: str, marked: Sequence[Span]) -> list[tuple[int, int]]:
     """Which stretches are shown. Shapes: in order, none touches the next."""
-    if len(text) <= WHOLE:
+    if len(text) <= SHOWN and weight(text) <= SHOWN:
         return [(0, len(text))]
-    wanted = [(0, OPENING if marked else WHOLE), *((span.start - AROUND, span.end + AROUND) for span in marked)]
+    opening = OPENING if marked else len(next(cut(text[:WHOLE], SHOWN)))
+    wanted = [(0, opening), *((span.start - AROUND, span.end + AROUND) for span in marked)]
     pieces: list[tuple[int, int]] = []
     for start, end in ((_space(text, start), _space(text, end)) for start, end in wanted):
         if pieces and start <= pieces[-1][1] + AROUND:
-            pieces[-1] = pieces[-1][0], max(end, pieces[-1][1])
+            longer = [*pieces[:-1], (pieces[-1][0], max(end, pieces[-1][1]))]
         else:
-            pieces.append((start, end))
-        if sum(last - first for first, last in pieces) > SHOWN:
-            pieces.pop()
+            longer = [*pieces, (start, end)]
+        if sum(weight(text[first:last]) for first, last in longer) > SHOWN:
             break
-    return pieces or [(0, WHOLE)]
+        pieces = longer
+    return pieces or [(0, OPENING)]
 
 
 def _space(text: str, near: int) -> int:

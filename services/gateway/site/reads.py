@@ -21,6 +21,7 @@ Row = dict[str, Any]
 
 VERSIONS: Final = 50
 SAMPLE: Final = 1_000
+A_WEEK: Final = 60
 
 _CORROBORATED: Final = "(SELECT count(*) FROM corroboration_credit c WHERE c.investigation_id = i.id)"
 
@@ -51,13 +52,6 @@ _INVESTIGATION: Final = sql(
 _SOURCES: Final = sql("""
     SELECT s.claim_id, s.ordinal, s.snapshot_hash, s.retrieved_at
     FROM claim c JOIN source s ON s.claim_id = c.id WHERE c.investigation_id = :id ORDER BY c.ordinal, s.ordinal
-""")
-
-_CHECKS: Final = sql("""
-    SELECT DISTINCT ON (k.claim_id, k.url) k.claim_id, k.url, k.status, k.reason, k.final_url, k.page_hash,
-        k.size_bytes, k.media_type, k.fetched_at
-    FROM claim c JOIN source_check k ON k.claim_id = c.id WHERE c.investigation_id = :id
-    ORDER BY k.claim_id, k.url, k.round DESC
 """)
 
 _ATTEMPTS: Final = sql("""
@@ -117,9 +111,13 @@ _FLAGGED_OF_AUTHOR: Final = sql("""
 
 _BUCKETS: Final = sql("SELECT number, starts_at, documents FROM search_bucket ORDER BY number")
 _BETWEEN: Final = sql("""
-    SELECT investigation_id AS id, checked_at FROM search_document
-    WHERE checked_at >= :start AND checked_at < coalesce(CAST(:end AS timestamptz), 'infinity')
-    ORDER BY checked_at DESC, investigation_id DESC LIMIT 50000
+    SELECT d.investigation_id AS id, d.checked_at, p.platform, p.external_id, d.author_id
+    FROM (SELECT * FROM search_document
+        WHERE checked_at >= :start AND checked_at < coalesce(CAST(:end AS timestamptz), 'infinity')
+        ORDER BY checked_at DESC, investigation_id DESC LIMIT 16000) d
+    JOIN investigation i ON i.id = d.investigation_id AND lower(i.provider) <> 'demo'
+    JOIN post p ON p.id = d.post_id
+    ORDER BY d.checked_at DESC, d.investigation_id DESC
 """)
 
 _PERIODS: Final = sql("""
@@ -129,13 +127,7 @@ _PERIODS: Final = sql("""
         FROM search_document WHERE checked_at >= :since) d
     GROUP BY GROUPING SETS ((week), (platform), ())
 """)
-_NEWEST: Final = sql("""
-    WITH newest AS MATERIALIZED (
-        SELECT investigation_id, checked_at FROM search_document ORDER BY checked_at DESC, investigation_id DESC
-        LIMIT :limit
-    )
-    SELECT n.checked_at, i.queued_at, i.provider, c.approved, c.rejected, c.failed, u.tokens, u.cost_micro_usd
-    FROM newest n
+_TOOK: Final = """
     JOIN investigation i ON i.id = n.investigation_id
     LEFT JOIN LATERAL (
         SELECT count(*) FILTER (WHERE state = 'APPROVED') AS approved,
@@ -148,7 +140,28 @@ _NEWEST: Final = sql("""
         FROM investigation_attempt a JOIN investigation_attempt_usage u ON u.attempt_id = a.id
         WHERE a.investigation_id = n.investigation_id
     ) u ON true
-""")
+"""
+_NEWEST: Final = sql(
+    f"""
+    WITH newest AS MATERIALIZED (
+        SELECT investigation_id, checked_at FROM search_document ORDER BY checked_at DESC, investigation_id DESC
+        LIMIT :limit
+    )
+    SELECT n.checked_at, i.queued_at, i.provider, c.approved, c.rejected, c.failed, u.tokens, u.cost_micro_usd
+    FROM newest n {_TOOK}
+"""  # noqa: S608 (our words)
+)
+_WEEKLY: Final = sql(
+    f"""
+    SELECT w.week, c.approved, c.rejected, u.cost_micro_usd
+    FROM generate_series(CAST(:since AS timestamptz), CAST(:now AS timestamptz), interval '7 days') w(week)
+    CROSS JOIN LATERAL (
+        SELECT investigation_id FROM search_document
+        WHERE checked_at >= w.week AND checked_at < w.week + interval '7 days'
+        ORDER BY checked_at DESC, investigation_id DESC LIMIT :limit
+    ) n {_TOOK}
+"""  # noqa: S608 (our words)
+)
 
 
 class Shelf:
@@ -187,10 +200,6 @@ class Looking:
         """What was kept of each source when it was published."""
         return await self._all(_SOURCES, {"id": investigation_id})
 
-    async def source_checks(self, investigation_id: UUID) -> list[Row]:
-        """What became of each source when somebody went to look; nothing where nobody did."""
-        return await self._all(_CHECKS, {"id": investigation_id})
-
     async def attempts(self, investigation_id: UUID) -> list[Row]:
         """Every attempt, without the long texts that GraphQL's audit holds."""
         return await self._all(_ATTEMPTS, {"id": investigation_id})
@@ -226,12 +235,16 @@ class Looking:
         return await self._all(_BUCKETS, {})
 
     async def between(self, start: datetime, end: datetime | None) -> list[Row]:
-        """Finished investigations of a piece of time, newest first."""
+        """Finished investigations of a piece of time, newest first, but none of the demonstration."""
         return await self._all(_BETWEEN, {"start": start, "end": end})
 
     async def periods(self, since: datetime) -> list[Row]:
         """Counts by week (platform is None), by platform (week is None), and in all (both are)."""
         return await self._all(_PERIODS, {"since": since})
+
+    async def weekly(self, since: datetime, now: datetime) -> list[Row]:
+        """What the newest of each week took, at most A_WEEK of each."""
+        return await self._all(_WEEKLY, {"since": since, "now": now, "limit": A_WEEK})
 
     async def newest(self) -> list[Row]:
         """What the newest finished investigations took, at most SAMPLE."""

@@ -18,7 +18,8 @@ from services.gateway.ports import Unavailable
 from services.gateway.search.question import BadQuestion
 from services.gateway.site import feeds
 from services.gateway.site.answers import GUARDS, answer
-from services.gateway.site.card import card
+from services.gateway.site.copies import Archived
+from services.gateway.site.listing import Wanted
 from services.gateway.site.pages import Pages, Values
 from services.gateway.site.paper import Paper
 from services.gateway.site.subscriptions import Feed
@@ -30,11 +31,18 @@ _MISSING: Final = ("There is no such page", "Nothing is, or ever was, at this ad
 Handler = Callable[[Request], Awaitable[Response]]
 
 
+def _number(request: Request, name: str) -> int:
+    """A page's number; 1 if none is given, 0 if it is none."""
+    given = request.query_params.get(name, "1")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0
+
+
 class Site:
     """The public pages as one router. `public_url` is where readers reach it; where empty, where they say they are."""
 
-    def __init__(self, pages: Pages, *, public_url: str = "") -> None:
+    def __init__(self, pages: Pages, archived: Archived, *, public_url: str = "") -> None:
         self._pages = pages
+        self._archived = archived
         self._paper = Paper()
         self._public_url = public_url.rstrip("/")
 
@@ -46,13 +54,16 @@ class Site:
             ("/corrections/{id}", self._moved),
             ("/investigations/{id}", self._investigation),
             ("/investigations/{id}/text", self._text),
+            ("/investigations/{id}/audit", self._audit),
             ("/investigations/{id}/card.png", self._card),
             ("/posts/{platform}/{external_id:path}", self._post),
+            ("/sources/{sha256}", self._copy),
             ("/authors", self._authors),
             ("/authors/{id}", self._author),
             ("/figures", self._figures),
             ("/how-it-works", self._how),
             ("/api", self._api),
+            ("/docs", self._docs),
             ("/feeds/{name}.{kind}", self._feed),
             ("/feeds/authors/{name}.{kind}", self._author_feed),
             ("/sitemap.xml", self._maps),
@@ -105,24 +116,42 @@ class Site:
 
     async def _corrections(self, request: Request) -> Response:
         asked = request.query_params
-        values = await self._pages.corrections(asked.get("q", ""), asked.get("platform", ""), asked.get("after", ""))
+        values = await self._pages.corrections(
+            Wanted(
+                asked.get("q", "").strip(),
+                asked.get("platform", ""),
+                newest=asked.get("order") == "newest",
+                page=max(1, _number(request, "page")),
+                after=asked.get("after", ""),
+            )
+        )
         return self._page(request, "corrections.html", values, status=400 if values["refusal"] else 200)
 
     async def _moved(self, request: Request) -> Response:
         return RedirectResponse(f"/investigations/{request.path_params['id']}", 308, GUARDS)
 
     async def _investigation(self, request: Request) -> Response:
-        values = await self._pages.investigation(self._base(request), request.path_params["id"])
+        part = _number(request, "part")
+        values = await self._pages.investigation(self._base(request), request.path_params["id"], part)
         return self._page(request, "investigation.html", values)
 
     async def _text(self, request: Request) -> Response:
-        return self._page(request, "text.html", await self._pages.text(request.path_params["id"]))
+        return self._page(
+            request, "text.html", await self._pages.text(request.path_params["id"], _number(request, "page"))
+        )
+
+    async def _audit(self, request: Request) -> Response:
+        return self._page(request, "audit.html", await self._pages.audit(request.path_params["id"]))
 
     async def _card(self, request: Request) -> Response:
-        row = await self._pages.row(request.path_params["id"])
-        if row is None:
+        picture = await self._pages.card(request.path_params["id"])
+        if picture is None:
             return self._page(request, "missing.html", None)
-        return answer(request, card(row), "image/png", max_age_s=86_400)
+        return answer(request, picture, "image/png", max_age_s=86_400)
+
+    async def _copy(self, request: Request) -> Response:
+        response = await self._archived.copy(request, request.path_params["sha256"])
+        return response or self._page(request, "missing.html", None)
 
     async def _post(self, request: Request) -> Response:
         values = await self._pages.posts.post(request.path_params["platform"], request.path_params["external_id"])
@@ -146,6 +175,9 @@ class Site:
 
     async def _api(self, request: Request) -> Response:
         return self._page(request, "api.html", self._pages.api(self._base(request)))
+
+    async def _docs(self, request: Request) -> Response:
+        return self._page(request, "docs.html", self._pages.docs())
 
     async def _feed(self, request: Request) -> Response:
         feed = await self._pages.subscriptions.feed(self._base(request), request.path_params["name"])
@@ -185,6 +217,7 @@ class Site:
             "User-agent: *",
             "Disallow: /trpc/",
             "Disallow: /graphql",
+            "Disallow: /sources/",
             f"Sitemap: {self._base(request)}/sitemap.xml",
         )
         return answer(request, "\n".join((*lines, "")).encode(), "text/plain; charset=utf-8", max_age_s=86_400)

@@ -8,7 +8,7 @@ from typing import Final
 
 from services.gateway.domain import parse_id
 from services.gateway.search.question import Filters
-from services.gateway.site import feeds, naming
+from services.gateway.site import feeds, links, naming
 from services.gateway.site.reads import Row, Shelf
 
 BUCKETS_A_MAP: Final = 8
@@ -82,7 +82,13 @@ class Subscriptions:
                 return None
             end = part[BUCKETS_A_MAP]["starts_at"] if len(part) > BUCKETS_A_MAP else None
             rows = await looking.between(part[0]["starts_at"], end)
-        return [(f"/investigations/{row['id']}", row["checked_at"]) for row in rows]
+        pages: dict[str, datetime | None] = {}
+        for row in rows:  # newest first, so a page's time is that of the newest result on it
+            pages[f"/investigations/{row['id']}"] = row["checked_at"]
+            pages.setdefault(links.post(row["platform"], row["external_id"]), row["checked_at"])
+            if row["author_id"] is not None:
+                pages.setdefault(f"/authors/{row['author_id']}", row["checked_at"])
+        return list(pages.items())
 
 
 def _entries(base: str, cards: list[Row]) -> tuple[feeds.Entry, ...]:

@@ -174,6 +174,16 @@ class InlineTexts:
         return TextRef(sha256=sha256(data).hexdigest(), size_bytes=len(data), inline=text)
 
 
+class KeptCopies:
+    """Archived pages as a dictionary."""
+
+    def __init__(self, *pages: bytes) -> None:
+        self.pages = {sha256(page).hexdigest(): page for page in pages}
+
+    async def copy(self, sha256: str) -> bytes | None:
+        return self.pages.get(sha256)
+
+
 @dataclass
 class KeptKeys:
     kept: dict[UUID, str] = field(default_factory=dict)
@@ -249,13 +259,13 @@ class Bench:
                 facts=self.log,
                 events=self.events,
                 texts=InlineTexts(),
+                copies=KeptCopies(),
                 user_keys=self.user_keys,
                 key_probe=self.probe,
                 key_register=self.key_table,
                 vitals=self.vitals,
                 clock=self.clock,
                 registry=self.registry,
-                exposition=lambda: generate_latest(self.registry),
             ),
         )
         transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False, client=(ADDRESS, 1))
@@ -264,6 +274,11 @@ class Bench:
             base_url="http://gateway",
             headers={"x-openerrata-extension-version": "0.3.3", "user-agent": "Mozilla/5.0"},
         )
+
+    @property
+    def metrics(self) -> str:
+        """What Prometheus would be told."""
+        return generate_latest(self.registry).decode()
 
     async def query(self, procedure: str, question: object = None, **headers: str) -> httpx.Response:
         """Ask as the extension asks."""

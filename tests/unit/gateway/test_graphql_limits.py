@@ -53,6 +53,14 @@ async def test_pages_multiply_whoever_says_their_size() -> None:
     )
 
 
+async def test_what_has_to_be_counted_costs_more_than_what_is_known() -> None:
+    window = "publicMetrics(windowStart: $at) { totalInvestigatedPosts }"
+    several = "query ($at: DateTime) { " + " ".join(f"a{n}: {window}" for n in range(5)) + " }"
+    assert "asks for more" in await refusal(several)
+    kept = " ".join(f"a{n}: publicMetrics {{ totalInvestigatedPosts }}" for n in range(MAX_ALIASES))
+    assert (await answer("{ " + kept + " }")).outcome == "done"
+
+
 async def test_depth_is_counted_through_fragments() -> None:
     def nested(levels: int, innermost: str = "name") -> str:
         return "ofType { " * levels + innermost + " }" * levels

@@ -97,6 +97,8 @@ def test_the_whole_phrase_is_marked_rather_than_its_words() -> None:
         "author_name": None,
         "url": "https://x.example/",
         "claims": [],
+        "begins_before": False,
+        "goes_on": False,
         "text": "The Moon, the sea",
     }
     assert [found["field"] for found in highlights(passages, "the moon")] == ["TITLE", "TEXT"]

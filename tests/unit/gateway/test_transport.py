@@ -244,12 +244,12 @@ async def test_a_signature_is_counted_and_never_needed(signature: str | None, co
         headers["x-openerrata-signature"] = signature.encode("latin-1")
     response = await bench.http.post(f"/trpc/{VIEW}", content=b'{"postVersionId":"abc"}', headers=headers)
     assert data(VIEW, response) == {"investigationState": "NOT_INVESTIGATED", "priorInvestigationResult": None}
-    assert f'openerrata_gateway_attested_total{{signature="{counted}"}} 1.0' in (await bench.http.get("/metrics")).text
+    assert f'openerrata_gateway_attested_total{{signature="{counted}"}} 1.0' in bench.metrics
 
 
 async def test_metrics_name_only_known_procedures() -> None:
     bench = Bench()
     await bench.query("post.invented-by-a-stranger")
-    text = (await bench.http.get("/metrics")).text
+    text = bench.metrics
     assert 'procedure="unknown",status="404"' in text
     assert "stranger" not in text

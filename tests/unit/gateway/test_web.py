@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+
 import pytest
+from starlette.routing import BaseRoute, Mount, Route
 
 from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult
 from contracts.rpc.status import claim_out
 from services.gateway.ports import Unavailable
+from services.gateway.site.answers import POLICY
 from tests.unit.gateway.fakes import INVESTIGATION, NOW, Bench, claim
 from tests.unit.gateway.shapes import ANSWERS
 
@@ -139,3 +144,51 @@ async def test_the_asyncapi_document_is_served() -> None:
     assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
     assert response.json()["asyncapi"] == "3.0.0"
     assert "claim.approved" in response.json()["channels"]
+
+
+HOLE = re.compile(r"\{[a-z0-9_]+(?::path)?\}")
+
+
+async def test_every_page_of_the_assembled_gateway_is_guarded() -> None:
+    bench = Bench()
+    paths = [HOLE.sub("x", route.path) for route in _routes(bench.app.shell.routes)]
+    assert {"/docs", "/api", "/investigations/x"} <= set(paths)
+    pages = 0
+    for path in [*paths, "/redoc", "/metrics", "/nowhere"]:
+        response = await bench.http.get(path, headers={"accept": "text/html"})
+        if response.headers.get("content-type", "").startswith("text/html"):
+            pages += 1
+            assert response.headers["content-security-policy"] == POLICY, path
+            assert response.headers["x-content-type-options"] == "nosniff", path
+            assert not re.search(
+                r"<script(?! type=\"application/ld)|src=\"http|<link[^>]+href=\"http", response.text
+            ), path
+    assert pages > 10
+
+
+def _routes(routes: Iterable[BaseRoute]) -> Iterator[Route]:
+    for route in routes:
+        if isinstance(route, Mount):
+            yield from _routes(route.routes)
+        elif isinstance(route, Route):
+            yield route
+
+
+async def test_the_routes_are_described_on_a_page() -> None:
+    bench = Bench()
+    page = (await bench.http.get("/docs")).text
+    document = (await bench.http.get("/openapi.json")).json()
+    for path in document["paths"]:
+        assert f"<code>{path}</code>" in page
+    for name in document["components"]["schemas"]:
+        assert f'id="{name}"' in page
+    for name in re.findall(r'href="#([^"]+)"', page):
+        assert f'id="{name}"' in page
+    assert len(page) < 100_000
+
+
+async def test_the_api_page_lists_what_can_be_followed_and_says_what_everything_is() -> None:
+    page = (await Bench().http.get("/api")).text
+    assert "errata.v1.claim.approved" in page
+    assert "errata.v1.observation.received" not in page
+    assert "<td></td>" not in page

@@ -59,6 +59,22 @@ def test_incidence_is_the_share_of_posts() -> None:
     assert (known.tokens_median, known.cost_median_micro_usd) == (100, None)
 
 
+def test_cost_and_rejections_by_week() -> None:
+    third, last = (first_week(NOW) + timedelta(weeks=n) for n in (2, WEEKS - 1))
+    weekly = [
+        {"week": third, "approved": 1, "rejected": 3, "cost_micro_usd": 10_000},
+        {"week": third, "approved": 2, "rejected": 0, "cost_micro_usd": 30_000},
+        {"week": last, "approved": 0, "rejected": 0, "cost_micro_usd": None},
+    ]
+    known = figures(NOW, 3, [], [], weekly)
+    assert [n for n, cost in enumerate(known.costs) if cost is not None] == [2]
+    assert (known.costs[2], known.rejected_shares[2], known.rejected_shares[-1]) == (20_000, 0.5, None)
+    values = drawn(known)
+    assert values["cost_rows"][2][1] == "$0.02"
+    assert values["rejection_rows"][2][1] == "50 %"
+    assert values["costs"].ticks[-1].label.startswith("$0.0")
+
+
 def test_of_nothing_there_is_no_share() -> None:
     known = figures(NOW, 0, [], [])
     assert (known.whole, known.rejected_share, known.duration_median_s) == (Counts(), None, None)
@@ -131,6 +147,9 @@ class Rows:
         return [{"documents": self.reads}]
 
     async def periods(self, since: datetime) -> list[dict[str, Any]]:
+        return []
+
+    async def weekly(self, since: datetime, now: datetime) -> list[dict[str, Any]]:
         return []
 
     async def newest(self) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from services.gateway.site import feeds, jsonld
 
 AT = datetime(2026, 2, 4, 10, 0, 0, 5_000, tzinfo=UTC)
 FINDING = {"text": "It is so.", "context": "Well. It is so. Or not.", "summary": "It is not so."}
+PAGES = ["https://o.example/i#finding-1"]
 JSON = st.recursive(st.text() | st.integers(-5, 5), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 
 
@@ -25,7 +26,7 @@ def test_embedded_json_is_itself_and_holds_no_markup(document: Any) -> None:
 
 def reviews(*, demo: bool) -> list[dict[str, Any]]:
     return jsonld.claim_reviews(
-        "https://o.example", "https://o.example/i", [FINDING], post="https://x.example/p", author="A", at=AT, demo=demo
+        "https://o.example", [FINDING], PAGES, post="https://x.example/p", author="A", at=AT, demo=demo
     )
 
 
@@ -45,7 +46,7 @@ def test_a_demonstration_is_named_in_every_text_that_may_travel() -> None:
     assert "demonstration" in review["author"]["name"]
     assert "demonstration" in review["reviewRating"]["alternateName"]
     assert review["reviewBody"].startswith("Demonstration")
-    (note,) = jsonld.web_annotations("https://o.example/i", [FINDING], post="https://x.example/p", at=AT, demo=True)
+    (note,) = jsonld.web_annotations([FINDING], PAGES, post="https://x.example/p", at=AT, demo=True)
     assert note["body"]["value"].startswith("Demonstration")
     assert "demonstration" in note["creator"]["name"]
     card = {"id": "i", "provider": "DEMO", "url": "u", "title": "T", "author_name": None, "platform": "X"}
@@ -55,9 +56,7 @@ def test_a_demonstration_is_named_in_every_text_that_may_travel() -> None:
 
 
 def test_an_annotation_points_at_the_very_words() -> None:
-    (note,) = jsonld.web_annotations(
-        "https://o.example/i", [FINDING], post="https://x.example/p#top", at=AT, demo=False
-    )
+    (note,) = jsonld.web_annotations([FINDING], PAGES, post="https://x.example/p#top", at=AT, demo=False)
     assert note["target"]["source"] == "https://x.example/p"
     quote, fragment = note["target"]["selector"]
     assert (quote["prefix"], quote["exact"], quote["suffix"]) == ("Well. ", "It is so.", " Or not.")

@@ -75,7 +75,7 @@ def test_nothing_is_added_or_lost(text: str, cuts: list[tuple[int, int]], breaks
 def test_paragraphs_are_all_of_the_text(text: str, markdown: str) -> None:
     starts = paragraph_starts(text, markdown)
     assert starts == sorted(set(starts))
-    assert "".join(run.text for paragraph in whole(text, markdown) for run in paragraph) == text
+    assert "".join(piece for page in whole(text, markdown) for piece in page) == text
 
 
 def test_paragraphs_are_those_of_the_page() -> None:
@@ -84,7 +84,7 @@ def test_paragraphs_are_those_of_the_page() -> None:
         "# The title of it all\n\nFirst **words** of the first paragraph. More.\n\n"
         "Second paragraph with a [link](https://x.example/a).\n\n- One item.\n"
     )
-    assert [run.text for (run,) in whole(text, markdown)] == [
+    assert [piece for page in whole(text, markdown) for piece in page] == [
         "The title of it all ",
         "First words of the first paragraph. More. ",
         "Second paragraph with a link. ",

@@ -1,0 +1,42 @@
+"""What a tool was asked, in the words of every provider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.gateway.site.hearing import asked
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(("{", "[1", '{"query": 1}', '["q"]')),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(("query", "action", "input", "arguments", "url", "x")), inner, max_size=4)
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        ({"type": "web_search_call", "action": {"type": "search", "query": "moon"}}, ["moon"]),
+        ({"action": {"type": "search", "queries": ["a", "b"]}}, ["a", "b"]),
+        ({"action": {"type": "open_page", "url": "https://e.example"}}, ["https://e.example"]),
+        ({"name": "fetch_url", "arguments": '{"url": "https://e.example"}'}, ["https://e.example"]),
+        ({"type": "server_tool_use", "name": "web_search", "input": {"query": "moon"}}, ["moon"]),
+        ({"function": {"name": "search", "arguments": '{"query": "moon"}'}}, ["moon"]),
+        ({"arguments": "{not json"}, []),
+        ("words", []),
+        ([], []),
+    ],
+)
+def test_what_was_asked(payload: Any, words: list[str]) -> None:
+    assert list(asked(payload)) == words
+
+
+@given(JSON)
+def test_whatever_was_recorded_is_read_or_left(payload: Any) -> None:
+    assert all(isinstance(text, str) for text in asked(payload))
