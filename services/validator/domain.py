@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from contracts.v1 import (
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    ClaimValidationFailed,
+    Event,
+    InvestigationCompleted,
+    InvestigationFailed,
+    InvestigationRequested,
+)
 from contracts.v1.investigation import FailureClass
 from contracts.v1.parts import CheckedSource, ClaimPayload
 
@@ -16,6 +27,34 @@ MAX_PAGES: Final = 8
 
 _MAY_PASS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MAY_PASS_KINDS: Final = frozenset({"connection_failed", "bad_response", "bad_encoding"})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a claim stands. `settled`: nobody needs a verdict on it any more."""
+
+    settled: bool
+
+
+def standing(proposed: ClaimProposed, history: Iterable[Event]) -> Standing:
+    """Read a claim's standing from the facts about its investigation.
+
+    It is settled by a verdict of its round, and by the end of that round, however it ended: what is said of it later
+    reaches nobody, and the next round proposes it anew.
+    """
+    return Standing(settled=any(_settles(proposed, event) for event in history))
+
+
+def _settles(proposed: ClaimProposed, event: Event) -> bool:
+    match event:
+        case ClaimApproved() | ClaimRejected() | ClaimValidationFailed():
+            return (event.claim_id, event.round) == (proposed.claim_id, proposed.round)
+        case InvestigationFailed():
+            return event.round >= proposed.round
+        case InvestigationRequested():
+            return event.round > proposed.round
+        case _:
+            return isinstance(event, InvestigationCompleted)
 
 
 def next_step(attempt: int, failure: FailureClass, asked_s: float | None = None) -> float | None:

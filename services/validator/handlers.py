@@ -38,14 +38,15 @@ class Validator:
         self._unchecked_allowed = unchecked_allowed
 
     async def on_claim_proposed(self, event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
-        """Approve, reject, or say that no verdict could be had; a claim judged before is not judged again.
+        """Approve, reject, or say that no verdict could be had; a claim that is settled is not judged again.
 
-        The log is asked whether it was wherever a delivery or the run itself is a repetition: the verdict's own fact is
-        what a paid review is stored as.
+        The verdict's own fact is what a paid review is stored as, so the log is asked for it just before one is bought:
+        a first delivery too may be hours old, if this process was stopped or its machine asleep. What is known to be a
+        repetition asks at once, before it goes to look at pages.
         """
-        if (attempt > 1 or event.attempt > 1) and await self._runs.judged(event):
+        if (attempt > 1 or event.attempt > 1) and (await self._runs.standing(event)).settled:
             return
-        run = await self._runs.started(event.investigation_id)
+        run = await self._runs.started(event)
         if run is None:
             raise Retry(LOG_LAG_S, "the log does not show the start of the run yet")
         text = await self._blobs.get_text(run.input.content)
@@ -59,6 +60,8 @@ class Validator:
         lacking = unsupported(sources, unchecked_allowed=self._unchecked_allowed)
         if lacking is not None:
             yield ClaimRejected(**_of(event), gate="sources", reason=lacking, sources=sources)
+            return
+        if (await self._runs.standing(event)).settled:
             return
         brief = ReviewBrief(
             instructions=kind.review_prompt.text,

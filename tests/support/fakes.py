@@ -15,10 +15,7 @@ from pydantic import SecretStr
 
 from analyses.evidence import Evidence
 from contracts.v1 import (
-    ClaimApproved,
     ClaimProposed,
-    ClaimRejected,
-    ClaimValidationFailed,
     Event,
     InvestigationStarted,
     OnceEvent,
@@ -56,6 +53,7 @@ from services.ingest.domain import Known, known_from
 from services.investigator.domain import Entry, Prior
 from services.investigator.handlers import Investigator
 from services.investigator.ports import Blobs, Log
+from services.validator.domain import Standing, standing
 from services.verifier.domain import Unavailable
 from tests.support.factories import MODEL, NOW
 
@@ -111,16 +109,13 @@ class MemoryLog:
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
         return self.versions.get(version_id)
 
-    async def started(self, investigation_id: UUID) -> InvestigationStarted | None:
-        starts = [event for event in self.events if isinstance(event, InvestigationStarted)]
-        return next((event for event in reversed(starts) if event.investigation_id == investigation_id), None)
+    async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
+        mine = [entry.event for entry in await self.history(proposed.investigation_id)]
+        starts = [event for event in mine if isinstance(event, InvestigationStarted)]
+        return starts[-1] if starts and starts[-1].attempt >= proposed.attempt else None
 
-    async def judged(self, proposed: ClaimProposed) -> bool:
-        return any(
-            isinstance(event, ClaimApproved | ClaimRejected | ClaimValidationFailed)
-            and (event.claim_id, event.round) == (proposed.claim_id, proposed.round)
-            for event in self.events
-        )
+    async def standing(self, proposed: ClaimProposed) -> Standing:
+        return standing(proposed, [entry.event for entry in await self.history(proposed.investigation_id)])
 
     async def known(self, version_id: UUID) -> Known:
         return known_from(

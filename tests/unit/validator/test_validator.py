@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import product
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -19,64 +18,35 @@ from contracts.v1.parts import Picture, Source, SourceStatus, Usage
 from kit.errors import Retry
 from kit.models.base import ModelError, Verdict
 from services.validator.domain import may_pass, next_step
-from services.validator.handlers import Validator
 from services.validator.sources import UnaskedSources
 from tests.support.factories import (
     INVESTIGATION_ID,
     QUOTE,
     TEXT,
     approved,
-    claim_of,
     payload,
     proposed,
-    rejected,
     snapshot,
     started,
     text_ref,
-    validation_failed,
 )
 from tests.support.fakes import (
-    Handled,
     ListedSources,
-    MemoryKeys,
     MemoryLog,
-    MemoryTexts,
-    ScriptedModel,
     checked,
     final,
-    handled,
     partial,
     transient,
     verdict,
 )
+from tests.support.judging import InMemory, Judge
 
 
-class World:
+class World(Judge):
     """A run under way, and a validator."""
 
-    def __init__(
-        self,
-        *verdicts: Verdict | ModelError,
-        log: MemoryLog | None = None,
-        sources: ListedSources | None = None,
-        unchecked_allowed: bool = False,
-        keys: Mapping[str, str] | None = None,
-    ) -> None:
-        self.log = log or MemoryLog(started())
-        self.model = ScriptedModel(verdicts=verdicts)
-        self.sources = sources or ListedSources()
-        self.validator = Validator(
-            self.log,
-            MemoryTexts(),
-            MemoryKeys(**(keys or {})),
-            self.model,
-            self.sources,
-            unchecked_allowed=unchecked_allowed,
-        )
-
-    async def judge(self, claim: ClaimProposed | None = None, attempt: int = 1) -> Handled:
-        """One delivery."""
-        return await handled(self.validator.on_claim_proposed(claim or proposed(), attempt), self.log)
+    def __init__(self, *verdicts: Verdict | ModelError, log: MemoryLog | None = None, **given: Any) -> None:
+        super().__init__(InMemory(log or MemoryLog(started())), *verdicts, **given)
 
 
 async def only_fact(world: World, claim: ClaimProposed | None = None, attempt: int = 1) -> Event:
@@ -191,43 +161,6 @@ async def test_after_a_passing_failure_the_verdict_counts() -> None:
     assert isinstance(await only_fact(world, attempt=2), ClaimApproved)
 
 
-@pytest.mark.parametrize("judged", [approved(), rejected(), validation_failed()], ids=lambda fact: type(fact).__name__)
-async def test_a_claim_judged_before_is_not_judged_again(judged: Event) -> None:
-    world = World(log=MemoryLog(started(), judged))
-    outcome = await world.judge(attempt=2)
-    assert (outcome.facts, outcome.gave_up) == ([], None)
-    assert world.model.reviews == []
-
-
-async def test_a_run_that_is_repeated_does_not_buy_a_verdict_again() -> None:
-    world = World(log=MemoryLog(started(), approved()))
-    outcome = await world.judge(proposed(attempt=2, payload=payload(summary="Said again.")))
-    assert (outcome.facts, outcome.gave_up) == ([], None)
-    assert (world.model.reviews, world.sources.asked) == ([], [])
-
-
-async def test_a_delivery_repeated_before_its_verdict_was_stored_gives_the_same_fact() -> None:
-    world = World(log=MemoryLog(started()))
-    lost = await handled(world.validator.on_claim_proposed(proposed(), 1))
-    assert [fact.event_id() for fact in lost.facts] == [(await only_fact(world, attempt=2)).event_id()]
-
-
-async def test_another_round_is_judged_anew() -> None:
-    world = World(log=MemoryLog(started(), validation_failed()))
-    fact = await only_fact(world, proposed(round=2), attempt=2)
-    assert isinstance(fact, ClaimApproved)
-    assert (fact.claim_id, fact.round) == (claim_of(), 2)
-    assert fact.event_id() != approved().event_id()
-
-
-async def test_a_log_that_lags_is_waited_for() -> None:
-    world = World(log=MemoryLog())
-    outcome = await world.judge()
-    assert isinstance(outcome.gave_up, Retry)
-    assert outcome.gave_up.after_s < 1
-    assert world.model.reviews == []
-
-
 @pytest.mark.requirement("2.1-08")
 async def test_a_readers_run_is_judged_with_the_readers_key() -> None:
     world = World(log=MemoryLog(started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"})
@@ -254,7 +187,7 @@ async def test_a_readers_key_that_is_refused_is_the_keys_fault() -> None:
 
 async def test_a_claim_that_is_given_up_fails_its_investigation() -> None:
     world = World()
-    told = await handled(world.validator.on_given_up(proposed(), "gave up after 8 attempts"), world.log)
+    told = await world.give_up(proposed(), "gave up after 8 attempts")
     (fact,) = told.facts
     assert isinstance(fact, ClaimValidationFailed)
     assert (fact.claim_id, fact.round) == (proposed().claim_id, proposed().round)
