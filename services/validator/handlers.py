@@ -73,7 +73,7 @@ class Validator:
         try:
             verdict = await self._model.review(brief, key=await self._key(run))
         except ModelError as error:
-            delay_s = next_step(attempt, error.failure, error.retry_after_s)
+            delay_s = None if _is_of_the_key(run, error) else next_step(attempt, error.failure, error.retry_after_s)
             if delay_s is not None:
                 raise Retry(delay_s, error.reason) from error
             yield await self._failed(event, run, error, sources)
@@ -112,7 +112,7 @@ class Validator:
         return ClaimValidationFailed(
             **_of(event),
             failure=error.failure,
-            fault="USER_KEY" if run.key_source == "USER" and error.about_the_key else "RUN",
+            fault="USER_KEY" if _is_of_the_key(run, error) else "RUN",
             reason=error.reason,
             status_code=error.status_code,
             sources=sources,
@@ -130,6 +130,11 @@ class Validator:
             return SecretStr(await self._keys.open(run.investigation_id))
         except LookupError as error:
             raise ModelError("NON_RETRYABLE", str(error), name=KEY_UNUSABLE) from error
+
+
+def _is_of_the_key(run: InvestigationStarted, error: ModelError) -> bool:
+    """Whether a reader's own key failed; trying it again changes nothing."""
+    return run.key_source == "USER" and error.about_the_key
 
 
 def _of(event: ClaimProposed) -> dict[str, Any]:

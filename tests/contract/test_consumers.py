@@ -57,7 +57,9 @@ def investigator(event: Event) -> Handler:
 def validator(event: Event) -> Handler:
     assert isinstance(event, ClaimProposed)
     text = f"Before. {event.payload.context} After."
-    begun = started(investigation_id=event.investigation_id, input=snapshot(text, content=text_ref(text)))
+    begun = started(
+        event.attempt, investigation_id=event.investigation_id, input=snapshot(text, content=text_ref(text))
+    )
     return Validator(MemoryLog(begun), MemoryTexts(), MemoryKeys(), ScriptedModel(), ListedSources()).on_claim_proposed
 
 

@@ -313,6 +313,11 @@ def transient(status_code: int = 500) -> ModelError:
     return ModelError("TRANSIENT", "the provider is busy", name="Busy", status_code=status_code)
 
 
+def without_credit() -> ModelError:
+    """A failure that passes once somebody pays."""
+    return ModelError("TRANSIENT", "no credit is left", name="Http429", status_code=429, of_the_account=True)
+
+
 def final(status_code: int = 401) -> ModelError:
     """A failure that will not."""
     return ModelError("NON_RETRYABLE", "the provider refused", name="Refused", status_code=status_code)

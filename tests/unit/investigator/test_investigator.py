@@ -57,6 +57,7 @@ from tests.support.fakes import (
     investigator_over,
     partial,
     transient,
+    without_credit,
 )
 
 
@@ -499,6 +500,7 @@ async def test_a_provider_that_asks_to_be_left_alone_is(asked_s: float | None, w
     [
         ("USER", final(401), "USER_KEY"),
         ("USER", final(403), "USER_KEY"),
+        ("USER", without_credit(), "USER_KEY"),
         ("USER", final(400), "RUN"),
         ("USER", partial(), "RUN"),
         ("INSTANCE", final(401), "RUN"),

@@ -38,6 +38,7 @@ from tests.support.fakes import (
     partial,
     transient,
     verdict,
+    without_credit,
 )
 from tests.support.judging import InMemory, Judge
 
@@ -177,12 +178,17 @@ async def test_a_readers_key_that_is_gone_is_a_failure_and_not_an_approval() -> 
     assert world.model.reviews == []
 
 
-@pytest.mark.requirement("3.7-03")
-async def test_a_readers_key_that_is_refused_is_the_keys_fault() -> None:
-    world = World(final(401), log=MemoryLog(started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"})
+@pytest.mark.requirement("3.7-03", "3.7-07")
+@pytest.mark.parametrize("error", [final(401), without_credit()], ids=["refused", "without-credit"])
+async def test_a_readers_key_that_is_of_no_use_is_the_keys_fault_at_once(error: ModelError) -> None:
+    world = World(error, log=MemoryLog(started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"})
     fact = await only_fact(world)
     assert isinstance(fact, ClaimValidationFailed)
     assert fact.fault == "USER_KEY"
+
+
+async def test_an_instance_without_credit_tries_again() -> None:
+    assert isinstance((await World(without_credit()).judge()).gave_up, Retry)
 
 
 async def test_a_claim_that_is_given_up_fails_its_investigation() -> None:
