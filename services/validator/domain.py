@@ -78,10 +78,15 @@ def counts(source: CheckedSource, *, unchecked_allowed: bool) -> bool:
 
 
 def unsupported(sources: Sequence[CheckedSource], *, unchecked_allowed: bool) -> str | None:
-    """Why a claim with these sources is refused; None if one of them counts."""
-    if any(counts(source, unchecked_allowed=unchecked_allowed) for source in sources):
+    """Why a claim with these sources is refused; None if one of them counts, and none was quoted for what it lacks.
+
+    Whoever invents one quotation has not earned belief in the next, so a true one beside it does not save the claim. A
+    page that could not be had says nothing about whoever cites it.
+    """
+    lacking = [source for source in sources if source.status == "missing"]
+    if not lacking and any(counts(source, unchecked_allowed=unchecked_allowed) for source in sources):
         return None
-    return f"No source shows what it is quoted for: {'; '.join(map(_said, sources))}."
+    return f"A source does not show what it is quoted for: {'; '.join(map(_said, lacking or sources))}."
 
 
 def published(claim: ClaimPayload, sources: Sequence[CheckedSource], *, unchecked_allowed: bool) -> ClaimPayload:
@@ -97,7 +102,8 @@ def published(claim: ClaimPayload, sources: Sequence[CheckedSource], *, unchecke
 def _said(source: CheckedSource) -> str:
     match source.status:
         case "missing":
-            return f"{source.url} does not contain the quoted words"
+            few = source.reason == "too_short"
+            return f"{source.url} {'is quoted with too few words' if few else 'does not contain the quoted words'}"
         case "unavailable":
             return f"{source.url} could not be had ({source.reason})"
         case _:
