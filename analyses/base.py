@@ -115,6 +115,9 @@ class Analysis(Protocol):
     def anchor(self, claim: ClaimPayload, text: str) -> ClaimPayload:
         """Drop Markdown and typography from quote and context where the result is verbatim in `text`."""
 
+    def place(self, claim: ClaimPayload, text: str) -> str:
+        """What tells an anchored claim's words from the same words elsewhere in `text`, and nothing else."""
+
     def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
         """The mechanical gate before any model is asked; None means the claim may go on to review."""
 

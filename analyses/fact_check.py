@@ -111,6 +111,10 @@ class FactCheck:
         """Bring quote and context to the text's own plain words where possible."""
         return anchoring.anchor(claim, text)
 
+    def place(self, claim: ClaimPayload, text: str) -> str:
+        """What tells the claim's words from the same words elsewhere in the text."""
+        return anchoring.place(claim, text)
+
     def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
         """The mechanical gate; needs no model."""
         return anchoring.check(claim, text)

@@ -153,7 +153,7 @@ class Investigator:
                 match item:
                     case Submission():
                         payload = kind.anchor(item.claim, brief.text)
-                        claim = claim_id(event.investigation_id, payload.text, payload.context)
+                        claim = claim_id(event.investigation_id, payload.text, kind.place(payload, brief.text))
                         if claim not in named and claim not in run.proposed:
                             yield ClaimProposed(
                                 investigation_id=event.investigation_id,
@@ -169,7 +169,7 @@ class Investigator:
                     case Retention():
                         here = kind.kept(old[item.claim_id], brief.text)
                         assert not isinstance(here, Rejection), "decide refuses what cannot be kept"
-                        claim = claim_id(event.investigation_id, here.text, here.context)
+                        claim = claim_id(event.investigation_id, here.text, kind.place(here, brief.text))
                         # What was handed in as new in this round is judged as new, whatever is said about it later.
                         if claim not in named and claim not in run.proposed:
                             if claim not in run.retained:

@@ -143,6 +143,22 @@ async def test_quotes_are_brought_to_the_words_of_the_text() -> None:
     assert claim.payload.context in TEXT
 
 
+@pytest.mark.requirement("2.6-15")
+async def test_the_same_claim_with_other_words_around_it_is_one_in_a_run_and_in_the_next() -> None:
+    """A model describes the surroundings as it likes, and otherwise each time."""
+    around = f"Some history. {QUOTE}"
+    world = World(
+        [submit(QUOTE), submit(QUOTE, "call-2", context=around), transient()],
+        [submit(QUOTE, context=around)],
+    )
+    await world.deliver()
+    draft = (await world.deliver()).facts[-1]
+    assert isinstance(draft, InvestigationDrafted)
+    (only,) = world.told(ClaimProposed)
+    assert isinstance(only, ClaimProposed)
+    assert draft.claim_ids == (only.claim_id,)
+
+
 async def test_the_same_claim_handed_in_twice_is_one() -> None:
     world = World([submit(QUOTE), submit(QUOTE, "call-2", summary="Said otherwise."), submit(OTHER_QUOTE, "call-3")])
     draft = (await world.deliver()).facts[-1]
