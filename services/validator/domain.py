@@ -11,11 +11,13 @@ from contracts.v1 import (
     ClaimProposed,
     ClaimRejected,
     ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     Event,
     InvestigationCompleted,
     InvestigationFailed,
     InvestigationRequested,
 )
+from contracts.v1.claim import ClaimEvent
 from contracts.v1.investigation import FailureClass
 from contracts.v1.parts import CheckedSource, ClaimPayload
 
@@ -31,9 +33,10 @@ _MAY_PASS_KINDS: Final = frozenset({"connection_failed", "bad_response", "bad_en
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a claim stands. `settled`: nobody needs a verdict on it any more."""
+    """Where a claim stands. `settled`: nobody needs a verdict on it any more; `tries`: reviews that failed for now."""
 
     settled: bool
+    tries: int = 0
 
 
 def standing(proposed: ClaimProposed, history: Iterable[Event]) -> Standing:
@@ -42,13 +45,22 @@ def standing(proposed: ClaimProposed, history: Iterable[Event]) -> Standing:
     It is settled by a verdict of its round, and by the end of that round, however it ended: what is said of it later
     reaches nobody, and the next round proposes it anew.
     """
-    return Standing(settled=any(_settles(proposed, event) for event in history))
+    settled, tries = False, 0
+    for event in history:
+        settled = settled or _settles(proposed, event)
+        if isinstance(event, ClaimValidationRetryScheduled) and _is_about(proposed, event):
+            tries = max(tries, event.attempt)
+    return Standing(settled, tries)
+
+
+def _is_about(proposed: ClaimProposed, event: ClaimEvent) -> bool:
+    return (event.claim_id, event.round) == (proposed.claim_id, proposed.round)
 
 
 def _settles(proposed: ClaimProposed, event: Event) -> bool:
     match event:
         case ClaimApproved() | ClaimRejected() | ClaimValidationFailed():
-            return (event.claim_id, event.round) == (proposed.claim_id, proposed.round)
+            return _is_about(proposed, event)
         case InvestigationFailed():
             return event.round >= proposed.round
         case InvestigationRequested():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 from pydantic import SecretStr
@@ -13,10 +14,12 @@ from contracts.v1 import (
     ClaimProposed,
     ClaimRejected,
     ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     Event,
     InvestigationStarted,
 )
-from contracts.v1.parts import CheckedSource, TextRef, Usage
+from contracts.v1.parts import CheckedSource, Prompt, TextRef, Usage
+from kit.clock import Clock
 from kit.errors import Retry
 from services.validator.domain import next_step, published, unsupported
 from services.validator.ports import KEY_UNUSABLE, Blobs, Keys, Model, ModelError, ReviewBrief, Runs, Sources
@@ -28,13 +31,22 @@ class Validator:
     """Judges candidates. `unchecked_allowed`: a source that could not be looked up may count."""
 
     def __init__(
-        self, runs: Runs, blobs: Blobs, keys: Keys, model: Model, sources: Sources, *, unchecked_allowed: bool = False
+        self,
+        runs: Runs,
+        blobs: Blobs,
+        keys: Keys,
+        model: Model,
+        sources: Sources,
+        clock: Clock,
+        *,
+        unchecked_allowed: bool = False,
     ) -> None:
         self._runs = runs
         self._blobs = blobs
         self._keys = keys
         self._model = model
         self._sources = sources
+        self._clock = clock
         self._unchecked_allowed = unchecked_allowed
 
     async def on_claim_proposed(self, event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
@@ -61,7 +73,8 @@ class Validator:
         if lacking is not None:
             yield ClaimRejected(**_of(event), gate="sources", reason=lacking, sources=sources)
             return
-        if (await self._runs.standing(event)).settled:
+        standing = await self._runs.standing(event)
+        if standing.settled:
             return
         brief = ReviewBrief(
             instructions=kind.review_prompt.text,
@@ -73,11 +86,24 @@ class Validator:
         try:
             verdict = await self._model.review(brief, key=await self._key(run))
         except ModelError as error:
-            delay_s = None if _is_of_the_key(run, error) else next_step(attempt, error.failure, error.retry_after_s)
-            if delay_s is not None:
-                raise Retry(delay_s, error.reason) from error
-            yield await self._failed(event, run, error, sources)
-            return
+            tries = standing.tries + 1
+            delay_s = None if _is_of_the_key(run, error) else next_step(tries, error.failure, error.retry_after_s)
+            if delay_s is None:
+                yield await self._failed(event, run, error, sources, kind.review_prompt)
+                return
+            yield ClaimValidationRetryScheduled(
+                **_of(event),
+                attempt=tries,
+                failure=error.failure,
+                reason=error.reason,
+                status_code=error.status_code,
+                error_name=error.name,
+                usage=error.usage or Usage(),
+                transcript=await self._kept(error.transcript),
+                prompt=kind.review_prompt,
+                retry_at=self._clock.now() + timedelta(seconds=delay_s),
+            )
+            raise Retry(delay_s, error.reason) from error
         transcript = await self._kept(verdict.transcript)
         if verdict.approved:
             yield ClaimApproved(
@@ -87,6 +113,7 @@ class Validator:
                 sources=sources,
                 usage=verdict.usage,
                 transcript=transcript,
+                prompt=kind.review_prompt,
             )
         else:
             yield ClaimRejected(
@@ -96,6 +123,7 @@ class Validator:
                 sources=sources,
                 usage=verdict.usage,
                 transcript=transcript,
+                prompt=kind.review_prompt,
             )
 
     async def on_given_up(self, event: ClaimProposed, reason: str) -> AsyncIterator[Event]:
@@ -108,6 +136,7 @@ class Validator:
         run: InvestigationStarted,
         error: ModelError,
         sources: tuple[CheckedSource, ...],
+        prompt: Prompt,
     ) -> ClaimValidationFailed:
         return ClaimValidationFailed(
             **_of(event),
@@ -118,6 +147,7 @@ class Validator:
             sources=sources,
             usage=error.usage or Usage(),
             transcript=await self._kept(error.transcript),
+            prompt=prompt,
         )
 
     async def _kept(self, transcript: bytes | None) -> TextRef | None:

@@ -133,7 +133,7 @@ async def run(post: Post, model: Model, beyond: World) -> Result:
     investigator = Investigator(
         log, texts, MemoryKeys(), model, StillClock(), "bench", priors=FixedPriors(), research=world, limits=Limits()
     )
-    validator = Validator(log, texts, MemoryKeys(), model, world, unchecked_allowed=model.labelled_demo)
+    validator = Validator(log, texts, MemoryKeys(), model, world, StillClock(), unchecked_allowed=model.labelled_demo)
     await _delivered(log, lambda attempt: investigator.on_investigation_requested(request, attempt))
     proposed = [event for event in log.events if isinstance(event, ClaimProposed)]
     await asyncio.gather(*(_judged(log, validator, claim) for claim in proposed))

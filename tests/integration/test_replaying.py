@@ -27,6 +27,7 @@ from tests.support.fakes import (
     MemoryKeys,
     MemoryLog,
     MemoryTexts,
+    StillClock,
     handled,
     investigator_over,
 )
@@ -61,7 +62,7 @@ class World:
         investigator = investigator_over(self.log, self.texts, model, priors=FixedPriors(self.prior))
         for delivery in range(1, deliveries + 1):
             await handled(investigator.on_investigation_requested(self.request, delivery), self.log)
-        validator = Validator(self.log, self.texts, MemoryKeys(), model, ListedSources())
+        validator = Validator(self.log, self.texts, MemoryKeys(), model, ListedSources(), StillClock())
         for event in self.log.events:
             if isinstance(event, ClaimProposed):
                 await handled(validator.on_claim_proposed(event, 1), self.log)

@@ -11,7 +11,7 @@ from kit.models.base import ModelError, Verdict
 from services.validator.handlers import Validator
 from services.validator.ports import Runs
 from tests.support.factories import proposed
-from tests.support.fakes import Handled, ListedSources, MemoryKeys, MemoryLog, MemoryTexts, ScriptedModel
+from tests.support.fakes import Handled, ListedSources, MemoryKeys, MemoryLog, MemoryTexts, ScriptedModel, StillClock
 
 
 class Journal(Protocol):
@@ -62,6 +62,7 @@ class Judge:
             self.keys,
             self.model,
             self.sources,
+            StillClock(),
             unchecked_allowed=unchecked_allowed,
         )
 

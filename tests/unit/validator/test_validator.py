@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import product
 from typing import Any, get_args
 
 import pytest
 
+from analyses import analysis
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
     ClaimRejected,
     ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     Event,
 )
 from contracts.v1.parts import Picture, Source, SourceStatus, Usage
@@ -21,6 +24,7 @@ from services.validator.domain import may_pass, next_step
 from services.validator.sources import UnaskedSources
 from tests.support.factories import (
     INVESTIGATION_ID,
+    NOW,
     QUOTE,
     TEXT,
     approved,
@@ -63,7 +67,12 @@ async def test_an_approval() -> None:
     world = World(verdict(approved=True))
     fact = await only_fact(world)
     (source,) = payload().sources
-    assert fact == approved(transcript=text_ref("{}"), usage=Usage(total_tokens=1), sources=(checked(source).source,))
+    assert fact == approved(
+        transcript=text_ref("{}"),
+        usage=Usage(total_tokens=1),
+        sources=(checked(source).source,),
+        prompt=analysis("FACT_CHECK").review_prompt,
+    )
     (brief,) = world.model.reviews
     assert '"status": "found", "wordsOnPage": "So: It is otherwise."' in brief.message
     assert brief.text == TEXT
@@ -117,12 +126,32 @@ async def test_what_cannot_be_shown_is_rejected_before_a_model_is_asked(wrong: o
     assert world.model.reviews == []
 
 
-@pytest.mark.requirement("2.4.3-10", "3.7-02")
-async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval() -> None:
-    world = World(transient(503))
-    outcomes = [await world.judge(attempt=number) for number in range(1, 5)]
+@pytest.mark.requirement("2.4.3-10", "3.7-02", "2.12-04")
+@pytest.mark.parametrize("lost", [0, 3], ids=["all-delivered", "some-deliveries-lost"])
+async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval(lost: int) -> None:
+    """Each try leaves its trace. What a crash took from a delivery was no try."""
+    busy = ModelError(
+        "TRANSIENT", "busy", name="Http503", status_code=503, usage=Usage(total_tokens=7), transcript=b'{"calls":[]}'
+    )
+    world = World(busy)
+    outcomes = [await world.judge(attempt=lost + number) for number in range(1, 5)]
     assert [o.gave_up.after_s for o in outcomes if isinstance(o.gave_up, Retry)] == [10.0, 20.0, 40.0]
-    assert [o.facts for o in outcomes[:3]] == [[], [], []]
+    for number, (outcome, after_s) in enumerate(zip(outcomes[:3], (10, 20, 40), strict=True), 1):
+        assert outcome.facts == [
+            ClaimValidationRetryScheduled(
+                investigation_id=INVESTIGATION_ID,
+                claim_id=proposed().claim_id,
+                attempt=number,
+                failure="TRANSIENT",
+                reason="busy",
+                status_code=503,
+                error_name="Http503",
+                usage=Usage(total_tokens=7),
+                transcript=text_ref('{"calls":[]}'),
+                prompt=analysis("FACT_CHECK").review_prompt,
+                retry_at=NOW + timedelta(seconds=after_s),
+            )
+        ]
     (fact,) = outcomes[3].facts
     assert isinstance(fact, ClaimValidationFailed)
     assert (fact.failure, fact.status_code) == ("TRANSIENT", 503)
