@@ -115,6 +115,7 @@ class ClaimValidationRetryScheduled(ClaimEvent):
     reason: str
     status_code: int | None = None
     error_name: str | None = None
+    sources: tuple[CheckedSource, ...] = ()
     usage: Usage = Usage()
     transcript: TextRef | None = None
     prompt: Prompt | None = None

@@ -98,6 +98,7 @@ class Validator:
                 reason=error.reason,
                 status_code=error.status_code,
                 error_name=error.name,
+                sources=sources,
                 usage=error.usage or Usage(),
                 transcript=await self._kept(error.transcript),
                 prompt=kind.review_prompt,

@@ -56,5 +56,6 @@ def held_against(source: Source, page: Page | NoPage | None) -> Evidence:
         final_url=page.final_url,
         page=page.blob,
         fetched_at=page.fetched_at,
+        content_type=page.content_type,
     )
     return Evidence(checked, words)

@@ -33,6 +33,7 @@ from contracts.v1.parts import (
     Usage,
 )
 from contracts.v1.version import VersionEvent
+from kit.blobs import BlobMissing
 from kit.bus import AlreadyThere
 from kit.errors import Reject, Retry
 from kit.models.base import (
@@ -143,7 +144,10 @@ class MemoryTexts:
         return TextRef(sha256=digest, size_bytes=len(data))
 
     async def get(self, sha256: str) -> bytes:
-        return self.objects[sha256]
+        try:
+            return self.objects[sha256]
+        except KeyError:
+            raise BlobMissing(f"no object {sha256}") from None
 
     async def put(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
         digest = sha256(data).hexdigest()

@@ -146,6 +146,7 @@ async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval(lo
                 reason="busy",
                 status_code=503,
                 error_name="Http503",
+                sources=(checked(payload().sources[0]).source,),
                 usage=Usage(total_tokens=7),
                 transcript=text_ref('{"calls":[]}'),
                 prompt=analysis("FACT_CHECK").review_prompt,
