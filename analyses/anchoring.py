@@ -48,6 +48,18 @@ def anchor(claim: ClaimPayload, text: str) -> ClaimPayload:
     return claim.model_copy(update={"text": quote, "context": claim.context if context is None else context})
 
 
+def place(claim: ClaimPayload, text: str) -> str:
+    """What tells this claim's words from the same words elsewhere in the text, whatever context came with them.
+
+    Shapes: the quote itself where it stands once, else where it begins; the context where that does not tell.
+    """
+    if _once(claim.text, text):
+        return claim.text
+    if _placed(claim, text):
+        return f"@{text.index(claim.context) + claim.context.index(claim.text)}"
+    return claim.context
+
+
 def check(claim: ClaimPayload, text: str) -> Rejection | None:
     """Refuse what no reader could be shown: words not in the text, an ambiguous place, a source that is no web page."""
     if not claim.text.strip() or claim.text not in text:
@@ -56,11 +68,16 @@ def check(claim: ClaimPayload, text: str) -> Rejection | None:
         return Rejection("The context is not verbatim in the text.")
     if claim.text not in claim.context:
         return Rejection("The context does not contain the quote.")
-    if not _once(claim.text, text) and not (_once(claim.context, text) and _once(claim.text, claim.context)):
+    if not _once(claim.text, text) and not _placed(claim, text):
         return Rejection("The quote occurs more than once and its context does not tell which one is meant.")
     if not claim.sources or not all(_WEB_URL.fullmatch(source.url) for source in claim.sources):
         return Rejection("Every source needs a public http or https address.")
     return None
+
+
+def _placed(claim: ClaimPayload, text: str) -> bool:
+    """Whether the context tells which occurrence of the quote is meant."""
+    return _once(claim.context, text) and _once(claim.text, claim.context)
 
 
 def _once(part: str, whole: str) -> bool:

@@ -6,9 +6,11 @@ prompt than the one recorded with it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import Protocol
 from uuid import UUID
 
@@ -37,6 +39,16 @@ class Tool:
     name: str
     description: str
     parameters: Mapping[str, JsonValue]
+
+
+def told(tool: Tool) -> str:
+    """What a model is told of a tool."""
+    return json.dumps([tool.name, tool.description, tool.parameters])
+
+
+def bundled(*texts: str) -> str:
+    """One hash over texts that belong together."""
+    return sha256(json.dumps(texts).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +100,10 @@ class Analysis(Protocol):
         """Stage-2 instructions; the text never changes under the same version."""
 
     @property
+    def bundles(self) -> Mapping[str, str]:
+        """By prompt version, the SHA-256 of every fixed word that a model gets with it."""
+
+    @property
     def tools(self) -> tuple[Tool, ...]:
         """Functions offered in stage 1, those that research and those that decide."""
 
@@ -114,6 +130,9 @@ class Analysis(Protocol):
 
     def anchor(self, claim: ClaimPayload, text: str) -> ClaimPayload:
         """Drop Markdown and typography from quote and context where the result is verbatim in `text`."""
+
+    def place(self, claim: ClaimPayload, text: str) -> str:
+        """What tells an anchored claim's words from the same words elsewhere in `text`, and nothing else."""
 
     def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
         """The mechanical gate before any model is asked; None means the claim may go on to review."""

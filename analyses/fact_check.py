@@ -13,7 +13,7 @@ from uuid import UUID
 from pydantic import JsonValue
 
 from analyses import anchoring, placing, retaining
-from analyses.base import InvalidSubmission, Material, Rejection, Tool
+from analyses.base import InvalidSubmission, Material, Rejection, Tool, bundled, told
 from analyses.blocks import raw_block, raw_marks
 from analyses.evidence import Evidence, listed
 from analyses.fact_check_prompts import (
@@ -52,6 +52,18 @@ class FactCheck:
         "required": ["approved", "reason"],
         "additionalProperties": False,
     }
+
+    @property
+    def bundles(self) -> Mapping[str, str]:
+        """By version, the hash of all fixed words: instructions, handling, what the tools say, how to answer."""
+        keep = retaining.retain_correction(())
+        return {
+            self.prompt.version: bundled(self.prompt.text, HANDLING, *map(told, self.tools)),
+            self.update_prompt.version: bundled(self.update_prompt.text, HANDLING, *map(told, (*self.tools, keep))),
+            self.review_prompt.version: bundled(
+                self.review_prompt.text, HANDLING, REVIEW_CLOSING, json.dumps(self.review_schema)
+            ),
+        }
 
     def update_tools(self, old_claims: Sequence[PublishedClaim]) -> tuple[Tool, ...]:
         """The same, and a way to keep one of the old claims if there are any."""
@@ -110,6 +122,10 @@ class FactCheck:
     def anchor(self, claim: ClaimPayload, text: str) -> ClaimPayload:
         """Bring quote and context to the text's own plain words where possible."""
         return anchoring.anchor(claim, text)
+
+    def place(self, claim: ClaimPayload, text: str) -> str:
+        """What tells the claim's words from the same words elsewhere in the text."""
+        return anchoring.place(claim, text)
 
     def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
         """The mechanical gate; needs no model."""

@@ -14,8 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-LEAST_LETTERS: Final = 4
-"""Letters and digits that a quote, or each part of one with an ellipsis, must have: less is on every page."""
+LEAST_LETTERS: Final = 8
+LEAST_WORDS: Final = 3
+"""Letters and digits, and words, that a quote must have together: a name or a common word is on every page."""
+LEAST_LETTERS_OF_A_PART: Final = 4
 LARGEST_GAP: Final = 1_000
 """Characters that an ellipsis may leave out: words from two ends of a page are not one quotation."""
 AROUND: Final = 300
@@ -78,15 +80,29 @@ def page_text(*texts: str) -> PageText:
     return PageText(tuple(dict.fromkeys(readings)))
 
 
+def too_short(snippet: str) -> bool:
+    """Whether these words are no quotation, wherever they stand. Shapes: without spaces every character is a word."""
+    parts = _parts(snippet)
+    words = sum(any(map(str.isalnum, word)) for part in parts for word in _SPACELESS.sub(r" \g<0> ", part).split())
+    letters = [sum(map(str.isalnum, part)) for part in parts]
+    return (
+        words < LEAST_WORDS or sum(letters) < LEAST_LETTERS or any(each < LEAST_LETTERS_OF_A_PART for each in letters)
+    )
+
+
+def _parts(snippet: str) -> list[str]:
+    return [part for part in (fold(each).strip(" \"'") for each in _ELLIPSIS.split(_spaced(snippet))) if part]
+
+
 def find(snippet: str, page: PageText) -> str | None:
     """The snippet with the words around it, None if it is not on the page.
 
     Shapes: what an ellipsis in the snippet separates must follow each other on the page, no more than LARGEST_GAP
     apart. Words and numbers are found whole. The result is folded, and no longer than MOST_WORDS characters.
     """
-    parts = [part for part in (fold(each).strip(" \"'") for each in _ELLIPSIS.split(_spaced(snippet))) if part]
-    if not parts or any(sum(map(str.isalnum, part)) < LEAST_LETTERS for part in parts):
+    if too_short(snippet):
         return None
+    parts = _parts(snippet)
     for text in page.readings:
         place = _chain(parts, text)
         if place is not None:

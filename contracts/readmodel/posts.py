@@ -80,9 +80,7 @@ candidate: Final = Table(
         sql("score DESC"),
         "post_id",
         postgresql_include=["post_version_id"],
-        postgresql_where=sql(
-            "word_ok AND score > 0 AND eligible_at IS NOT NULL AND (status IS NULL OR status = 'FAILED')"
-        ),
+        postgresql_where=sql("word_ok AND eligible_at IS NOT NULL AND (status IS NULL OR status = 'FAILED')"),
     ),
     Index(
         "candidate_open_idx",
@@ -93,7 +91,7 @@ candidate: Final = Table(
     ),
     comment="The newest version of each post. `status` NULL: not investigated; `eligible_at`: since when the selector "
     "may take it or, while it is under way, from when on it may be lost; NULL: over. FAILED may be taken only if "
-    "nothing but readers' keys ever failed",
+    "nothing failed but runs that readers paid for",
     postgresql_with={"fillfactor": 80},
 )
 

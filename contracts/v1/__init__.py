@@ -10,7 +10,14 @@ import orjson
 from pydantic import ValidationError, create_model
 
 from contracts.v1.canonical import CanonicalFetched, CanonicalUnavailable
-from contracts.v1.claim import ClaimApproved, ClaimProposed, ClaimRejected, ClaimRetained, ClaimValidationFailed
+from contracts.v1.claim import (
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    ClaimRetained,
+    ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
+)
 from contracts.v1.erasure import ErasureOrdered
 from contracts.v1.event import PREFIX, Envelope, Event, OnceEvent
 from contracts.v1.integrity import IntegrityAnomalyDetected
@@ -45,6 +52,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ClaimRetained,
     ClaimApproved,
     ClaimRejected,
+    ClaimValidationRetryScheduled,
     ClaimValidationFailed,
     ErasureOrdered,
 )
@@ -106,6 +114,7 @@ __all__ = [
     "ClaimRejected",
     "ClaimRetained",
     "ClaimValidationFailed",
+    "ClaimValidationRetryScheduled",
     "Envelope",
     "ErasureOrdered",
     "Event",

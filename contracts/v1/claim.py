@@ -6,6 +6,7 @@ folds these takes the first verdict of a round in the order of the log.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from pydantic import Field
 
 from contracts.v1.event import Event
 from contracts.v1.investigation import FailureClass, Fault
-from contracts.v1.parts import CheckedSource, ClaimPayload, TextRef, Usage
+from contracts.v1.parts import CheckedSource, ClaimPayload, Prompt, TextRef, Usage
 
 
 class ClaimEvent(Event):
@@ -56,7 +57,7 @@ class ClaimApproved(ClaimEvent):
     """The candidate withstood validation.
 
     Shapes: `payload` is what is published: of the candidate's sources only those that count. `sources` are all of the
-    candidate's, in its order.
+    candidate's, in its order. `prompt` is what the reviewer was given, here and in every other verdict.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.approved"
@@ -66,6 +67,7 @@ class ClaimApproved(ClaimEvent):
     sources: tuple[CheckedSource, ...] = ()
     usage: Usage = Usage()
     transcript: TextRef | None = None
+    prompt: Prompt | None = None
 
 
 class ClaimRejected(ClaimEvent):
@@ -78,6 +80,7 @@ class ClaimRejected(ClaimEvent):
     sources: tuple[CheckedSource, ...] = ()
     usage: Usage = Usage()
     transcript: TextRef | None = None
+    prompt: Prompt | None = None
 
 
 class ClaimValidationFailed(ClaimEvent):
@@ -95,3 +98,28 @@ class ClaimValidationFailed(ClaimEvent):
     sources: tuple[CheckedSource, ...] = ()
     usage: Usage = Usage()
     transcript: TextRef | None = None
+    prompt: Prompt | None = None
+
+
+class ClaimValidationRetryScheduled(ClaimEvent):
+    """A review failed in a way that may pass; the next one is tried at `retry_at`.
+
+    `attempt` counts such failures of one claim in one round, from 1. `error_name` is the kind of error; `usage` and
+    `transcript` are what was spent and said before it.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.claim.validation_retry_scheduled"
+
+    attempt: int = Field(ge=1)
+    failure: FailureClass
+    reason: str
+    status_code: int | None = None
+    error_name: str | None = None
+    sources: tuple[CheckedSource, ...] = ()
+    usage: Usage = Usage()
+    transcript: TextRef | None = None
+    prompt: Prompt | None = None
+    retry_at: datetime
+
+    def identity(self) -> str:
+        return f"{super().identity()}|{self.attempt}"

@@ -44,9 +44,12 @@ def investigation_id(version: UUID, analysis: str) -> UUID:
     return _derive("investigation", str(version), analysis)
 
 
-def claim_id(investigation: UUID, text: str, context: str) -> UUID:
-    """A claim: its investigation and its place in the text; the same sentence found again is the same claim."""
-    return _derive("claim", str(investigation), text, context)
+def claim_id(investigation: UUID, text: str, place: str) -> UUID:
+    """A claim: its investigation, its words and which of their places in the text is meant.
+
+    The same sentence found again is the same claim, however a model describes what stands around it.
+    """
+    return _derive("claim", str(investigation), text, place)
 
 
 def author_id(platform: str, platform_user_id: str) -> UUID:

@@ -136,7 +136,8 @@ class CheckedSource(Value):
 
     Shapes: `found`: every quoted snippet is in the page's text; `missing`: the page was had and a snippet is not in it;
     `unavailable`: the page could not be had, `reason` says why; `unchecked`: nobody looked. `page` holds the bytes as
-    they were fetched from `final_url` at `fetched_at`, exactly if the page was had.
+    they were fetched from `final_url` at `fetched_at`, exactly if the page was had; `content_type` is what its site
+    said of them, by which they were read.
     """
 
     url: str
@@ -145,6 +146,7 @@ class CheckedSource(Value):
     final_url: str | None = None
     page: BlobRef | None = None
     fetched_at: datetime | None = None
+    content_type: str | None = None
 
 
 class ClaimPayload(Value):

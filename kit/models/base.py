@@ -156,8 +156,9 @@ class ModelError(Exception):
     """A run or review that failed, classed for the caller's retry policy. Source: specification 3.7.
 
     TRANSIENT may be tried again, NON_RETRYABLE may not, PARTIAL was cut short and is kept for reading. `name` is the
-    error's kind for audit, `transcript` what was exchanged before it. Units: `retry_after_s` is how long the provider
-    asked to be left alone, None if it did not say.
+    error's kind for audit, `transcript` what was exchanged before it. `of_the_account`: whoever pays has no credit, or
+    no access to the model. Units: `retry_after_s` is how long the provider asked to be left alone, None if it did not
+    say.
     """
 
     def __init__(
@@ -170,6 +171,7 @@ class ModelError(Exception):
         usage: Usage | None = None,
         transcript: bytes | None = None,
         retry_after_s: float | None = None,
+        of_the_account: bool = False,
     ) -> None:
         super().__init__(reason)
         self.failure = failure
@@ -179,11 +181,15 @@ class ModelError(Exception):
         self.usage = usage
         self.transcript = transcript
         self.retry_after_s = retry_after_s
+        self.of_the_account = of_the_account
 
     @property
     def about_the_key(self) -> bool:
-        """Whether the key was at fault, which says nothing about the post."""
-        return self.name in _ABOUT_THE_KEY or self.status_code in (401, 403)
+        """Whether the key or the account behind it was at fault, which says nothing about the post.
+
+        Another key may do better; the same one will not within the time that a run is tried for.
+        """
+        return self.of_the_account or self.name in _ABOUT_THE_KEY or self.status_code in (401, 402, 403)
 
 
 class Model(Protocol):

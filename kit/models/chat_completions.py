@@ -66,7 +66,7 @@ class ChatCompletions(Provider):
         return replace(
             brief,
             tools=(WEB_SEARCH, *brief.tools),
-            research={**brief.research, WEB_SEARCH.name: self._search},
+            research={WEB_SEARCH.name: self._search, **brief.research},
         )
 
     def _tools(self, opening: Opening) -> list[dict[str, JsonValue]]:

@@ -45,6 +45,22 @@ _FINAL_CODES: Final = frozenset(
         "permission_error",
     }
 )
+_ACCOUNT_CODES: Final = frozenset(
+    {
+        "access_terminated",
+        "account_deactivated",
+        "authentication_error",
+        "billing_error",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "insufficient_permissions",
+        "insufficient_quota",
+        "invalid_api_key",
+        "model_not_found",
+        "permission_error",
+    }
+)
+"""What is said of whoever pays and not of what was asked. Out of credit comes as 429, but waiting does not help."""
 SHORTEST_KEY: Final = 12
 """Units: characters. Shorter ones are placeholders for servers on one's own machine; no provider gives them."""
 
@@ -62,7 +78,14 @@ def from_wire(call: Call, body: bytes, secret: str) -> ModelError:
         about_picture = status in _PICTURE_STATUSES and "image" in f"{code} {message}".lower()
         failure: Failure = "NON_RETRYABLE" if status in _FINAL_STATUSES else "TRANSIENT"
         name = PICTURE_REFUSED if about_picture else f"Http{status}"
-        return ModelError(failure, reason, name=name, status_code=status, retry_after_s=retry_after_s(call.headers))
+        return ModelError(
+            failure,
+            reason,
+            name=name,
+            status_code=status,
+            retry_after_s=retry_after_s(call.headers),
+            of_the_account=code in _ACCOUNT_CODES,
+        )
     match call.ending:
         case "timeout":
             return ModelError("TRANSIENT", "The provider did not answer in time.", name="Timeout")
@@ -80,7 +103,8 @@ def from_code(code: str | None, message: str | None, secret: str) -> ModelError:
     final = about_picture or code in _FINAL_CODES
     reason = f"The provider reported {struck(code or 'an error', secret)}: {struck(message or 'no message', secret)}"
     name = PICTURE_REFUSED if about_picture else struck(code or "error", secret)
-    return ModelError("NON_RETRYABLE" if final else "TRANSIENT", reason, name=name)
+    failure: Failure = "NON_RETRYABLE" if final else "TRANSIENT"
+    return ModelError(failure, reason, name=name, of_the_account=code in _ACCOUNT_CODES)
 
 
 def truncated() -> ModelError:

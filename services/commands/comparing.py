@@ -22,6 +22,22 @@ class Difference:
     replayed: str
 
 
+@dataclass(frozen=True)
+class Compared:
+    """One step, run again. Shapes: `problem` says why it could not be; `note` that there was nothing to run."""
+
+    step: str
+    facts: int
+    differences: tuple[Difference, ...] = ()
+    problem: str | None = None
+    note: str | None = None
+
+    @property
+    def same(self) -> bool:
+        """Whether the same facts came out, byte for byte."""
+        return not self.differences and self.problem is None
+
+
 def differences(step: str, then: Sequence[Event], now: Sequence[Event]) -> Iterator[Difference]:
     """What is another fact, or another value in a fact, than it was then."""
     for place in range(max(len(then), len(now))):
@@ -58,3 +74,8 @@ def unlike(where: str, then: Any, now: Any) -> Iterator[Difference]:
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}\u2026"
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, for a line."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

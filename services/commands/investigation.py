@@ -22,9 +22,9 @@ from kit.bus import AlreadyThere, Bus, BusError, connect
 from kit.errors import Reject, Retry
 from kit.history import Past, history
 from kit.surroundings import Surroundings
+from services.commands.comparing import Compared
 from services.commands.decisions import Refused, again, cancelled
 from services.commands.exchange import exchanged
-from services.commands.replaying import Compared
 from services.commands.replaying import replay as replayed
 from services.commands.shared import data_dir_option, plain_errors, run, servers
 from services.commands.story import Attempt, Story, fold

@@ -6,13 +6,33 @@ Nothing here asks anybody or stores anything, so an investigation can be run aga
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Protocol
 from uuid import UUID
 
+from pydantic import SecretStr
+
+from analyses.evidence import Evidence
 from analyses.research import AUTHOR_HISTORY, FETCH_URL
-from contracts.v1.parts import INLINE_BYTES, InvestigationInput, TextRef
+from contracts.v1 import ClaimProposed, InvestigationStarted
+from contracts.v1.claim import ClaimEvent
+from contracts.v1.parts import INLINE_BYTES, CheckedSource, InvestigationInput, ModelName, Source, TextRef
+from kit.models.base import (
+    Finished,
+    InvestigationBrief,
+    KeyStatus,
+    Retention,
+    ReviewBrief,
+    Submission,
+    Verdict,
+)
+from kit.web.readable import Unreadable
+from kit.web.reading import Reader
 from services.investigator.domain import Entry, Prior
+from services.validator.domain import Standing, standing
+from services.validator.pages import Page, words
+from services.validator.sources import held_against
 
 
 class Blobs(Protocol):
@@ -90,3 +110,70 @@ class Recorded:
 
 async def _nobody(arguments: str) -> str:
     raise AssertionError("a replay asks nobody")
+
+
+class NotAsked(Exception):
+    """A model is asked today that was not asked then."""
+
+
+class NobodysModel:
+    """The model of a claim that none was asked about."""
+
+    name = ModelName(provider="NOBODY", model="nobody")
+    labelled_demo = False
+    sees_pictures = False
+
+    def investigate(
+        self, brief: InvestigationBrief, key: SecretStr | None = None
+    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
+        """Raises: NotAsked."""
+        raise NotAsked("a model is asked today; none was then")
+
+    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
+        """Raises: NotAsked."""
+        raise NotAsked("a model is asked today; none was then")
+
+    async def probe(self, key: SecretStr) -> KeyStatus:
+        """Raises: NotAsked."""
+        raise NotAsked("a model is asked today; none was then")
+
+
+class PastRuns:
+    """What the log said of a run when a claim was judged. The end of a round may have come while it was."""
+
+    def __init__(self, before: Sequence[Entry]) -> None:
+        self._before = [entry.event for entry in before]
+
+    async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
+        """The attempt that the claim came from."""
+        starts = [event for event in self._before if isinstance(event, InvestigationStarted)]
+        return next((event for event in starts if event.attempt == proposed.attempt), None)
+
+    async def standing(self, proposed: ClaimProposed) -> Standing:
+        """Whether it was judged before, and how often that failed."""
+        return standing(proposed, [event for event in self._before if isinstance(event, ClaimEvent)])
+
+
+class RecordedPages:
+    """Pages that claims cite, from the bytes that were kept."""
+
+    def __init__(self, then: Sequence[CheckedSource], blobs: Blobs) -> None:
+        self._then = then
+        self._blobs = blobs
+        self._reader = Reader()
+
+    async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
+        """Look for every source's words in its page of then. Raises: BlobMissing."""
+        return tuple([await self._checked(source, then) for source, then in zip_longest(sources, self._then) if source])
+
+    async def _checked(self, source: Source, then: CheckedSource | None) -> Evidence:
+        if then is not None and then.status in ("unavailable", "unchecked"):
+            return Evidence(then.model_copy(update={"url": source.url}))
+        if then is None or then.page is None or then.final_url is None or then.fetched_at is None:
+            return Evidence(CheckedSource(url=source.url, status="unchecked", reason="not_on_record"))
+        data = await self._blobs.get(then.page.sha256)
+        try:
+            text = await words(self._reader, data, then.content_type or then.page.media_type)
+        except Unreadable:
+            return Evidence(CheckedSource(url=source.url, status="unavailable", reason="unreadable"))
+        return held_against(source, Page(then.final_url, then.page, then.fetched_at, text, then.content_type))

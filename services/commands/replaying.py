@@ -1,26 +1,21 @@
 """An investigation run again over what its providers answered then: the same code, the same facts, or our code changed.
 
 Everything that came from outside is taken from the log and the blob store: the frozen input, each provider's answers,
-each page a model read. What is compared is the facts a run tells, as they are stored, without who ran it and when.
+each page a model read or a validator looked at. What is compared is the facts a run tells, as they are stored, without
+who ran it and when.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from pydantic import ValidationError
 
-from analyses import analysis
-from contracts.transcript import Transcript, Words
+from contracts.transcript import Transcript
 from contracts.v1 import (
-    ClaimApproved,
     ClaimProposed,
-    ClaimRejected,
     ClaimRetained,
-    ClaimValidationFailed,
     Event,
     InvestigationCompleted,
     InvestigationDrafted,
@@ -29,39 +24,22 @@ from contracts.v1 import (
     InvestigationRetryScheduled,
     InvestigationStarted,
 )
-from contracts.v1.parts import TextRef
 from kit.blobs import BlobMissing
 from kit.clock import SystemClock
 from kit.errors import Reject, Retry
 from kit.history import Past
-from kit.models.base import Limits, ModelError, ReviewBrief
+from kit.models.base import Limits
 from kit.models.replay import ReplayModel
-from services.commands.comparing import Difference, differences, unlike
+from services.commands.comparing import Compared, differences, first_line
 from services.commands.recorded import Blobs, Memory, NoKeys, NoPriors, PastLog, Recorded
+from services.commands.rejudging import Judged, rejudged
 from services.investigator.conclude import Open
 from services.investigator.domain import Entry
 from services.investigator.handlers import Investigator
 
-Verdict = ClaimApproved | ClaimRejected | ClaimValidationFailed
 CANCELLED: Final = "cancelled by operator"
 REDELIVERED: Final = 2
 """The delivery whose handler asks the log what is left to do, instead of taking itself for the first."""
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One step, run again. Shapes: `problem` says why it could not be; `note` that there was nothing to run."""
-
-    step: str
-    facts: int
-    differences: tuple[Difference, ...] = ()
-    problem: str | None = None
-    note: str | None = None
-
-    @property
-    def same(self) -> bool:
-        """Whether the same facts came out, byte for byte."""
-        return not self.differences and self.problem is None
 
 
 async def replay(past: Sequence[Past], blobs: Blobs) -> AsyncIterator[Compared]:
@@ -71,8 +49,8 @@ async def replay(past: Sequence[Past], blobs: Blobs) -> AsyncIterator[Compared]:
         event = entry.event
         if isinstance(event, InvestigationStarted):
             yield await _attempt(entry.sequence, event, entries, blobs)
-        elif isinstance(event, Verdict) and event.transcript is not None:
-            yield await _review(event, event.transcript, entries, blobs)
+        elif isinstance(event, Judged):
+            yield await rejudged(entry.sequence, event, entries, blobs)
     for compared in _conclusions(entries):
         yield compared
 
@@ -90,7 +68,7 @@ async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequen
     try:
         model = ReplayModel(Transcript.model_validate_json(await blobs.get_text(ref)))
     except (BlobMissing, ValidationError, UnicodeDecodeError) as error:
-        return Compared(step, len(then), problem=f"its transcript cannot be read: {_first_line(error)}")
+        return Compared(step, len(then), problem=f"its transcript cannot be read: {first_line(error)}")
     investigator = Investigator(
         PastLog(before, started.input),
         Memory(blobs),
@@ -109,7 +87,7 @@ async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequen
     except Retry:
         pass  # the fact that says so was told before
     except (BlobMissing, Reject) as error:
-        return Compared(step, len(then), problem=_first_line(error))
+        return Compared(step, len(then), problem=first_line(error))
     return Compared(step, len(then), tuple(differences(step, then, now)))
 
 
@@ -136,59 +114,6 @@ def _told_by(started: InvestigationStarted, sequence: int, entries: Sequence[Ent
             yield event
 
 
-async def _review(verdict: Verdict, ref: TextRef, entries: Sequence[Entry], blobs: Blobs) -> Compared:
-    """The model's word on one claim, read again; what it was told about the sources is taken from the record."""
-    step = f"review of claim {verdict.claim_id} in round {verdict.round}"
-    proposed = next(
-        (
-            each.event
-            for each in entries
-            if isinstance(each.event, ClaimProposed) and each.event.claim_id == verdict.claim_id
-        ),
-        None,
-    )
-    if proposed is None:
-        return Compared(step, 1, problem="the claim was never proposed")
-    try:
-        recorded = await blobs.get_text(ref)
-        transcript = Transcript.model_validate_json(recorded)
-    except (BlobMissing, ValidationError, UnicodeDecodeError) as error:
-        return Compared(step, 1, problem=f"its transcript cannot be read: {_first_line(error)}")
-    kind = analysis(proposed.analysis)
-    brief = ReviewBrief(
-        instructions=kind.review_prompt.text,
-        message="".join(part.text for part in transcript.input if isinstance(part, Words)),
-        text=await _text(entries, blobs),
-        claim=proposed.payload,
-        schema=kind.review_schema,
-    )
-    then: dict[str, Any] = {
-        "outcome": type(verdict).__name__,
-        "usage": verdict.usage.model_dump(),
-        "transcript": ref.sha256,
-    }
-    now: dict[str, Any]
-    try:
-        answer = await ReplayModel(transcript).review(brief)
-    except ModelError as error:
-        said = error.transcript or b""
-        now = {"outcome": "ClaimValidationFailed", "usage": (error.usage or verdict.usage).model_dump()}
-        then["reason"] = None if isinstance(verdict, ClaimApproved) else verdict.reason
-        now["reason"] = error.reason
-    else:
-        said = answer.transcript
-        now = {"outcome": "ClaimApproved" if answer.approved else "ClaimRejected", "usage": answer.usage.model_dump()}
-        if isinstance(verdict, ClaimRejected):
-            then["reason"], now["reason"] = verdict.reason, answer.reason or "the reviewer gave no reason"
-    now["transcript"] = hashlib.sha256(said).hexdigest()
-    return Compared(step, 1, tuple(unlike(step, then, now)))
-
-
-async def _text(entries: Sequence[Entry], blobs: Blobs) -> str:
-    started = next((each.event for each in entries if isinstance(each.event, InvestigationStarted)), None)
-    return "" if started is None else await blobs.get_text(started.input.content)
-
-
 def _conclusions(entries: Sequence[Entry]) -> Iterator[Compared]:
     """Each end that follows from the facts before it, folded again; a run's own failure is not one of them."""
     state = Open(since=0)
@@ -211,7 +136,3 @@ def _conclusions(entries: Sequence[Entry]) -> Iterator[Compared]:
 
 def _is_cancelled(event: Event) -> bool:
     return isinstance(event, InvestigationFailed) and event.reason == CANCELLED
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -26,7 +26,6 @@ from services.selector.settings import SelectorSettings
 
 REASONS: Final = {
     "waiting": "for a later round or day",
-    "not viewed": "viewed by nobody who counts",
     "under way": "under way",
     "investigated": "investigated in their newest version",
     "failed": "failed; only a reader's request repeats that",

@@ -17,6 +17,7 @@ from contracts.v1 import (
     ClaimRejected,
     ClaimRetained,
     ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     Envelope,
     InvestigationCompleted,
     InvestigationDrafted,
@@ -47,6 +48,21 @@ class Attempt:
 
 
 @dataclass
+class Try:
+    """A review that failed for now."""
+
+    claim_id: UUID
+    payload: ClaimPayload
+    number: int
+    at: datetime
+    error: str
+    reason: str
+    status_code: int | None
+    usage: Usage | None
+    transcript: TextRef | None
+
+
+@dataclass
 class Candidate:
     """One sentence the model named. Shapes: `state` PENDING until there is a verdict; `gate` says what refused it."""
 
@@ -61,6 +77,10 @@ class Candidate:
     sources: tuple[CheckedSource, ...] = ()
     usage: Usage | None = None
     transcript: TextRef | None = None
+    tries: list[Try] = field(default_factory=list)
+
+
+Step = Attempt | Try | Candidate
 
 
 @dataclass
@@ -88,10 +108,12 @@ class Round:
     end: End | None = None
 
     @property
-    def steps(self) -> Iterator[Attempt | Candidate]:
+    def steps(self) -> Iterator[Step]:
         """Everything that may have been paid for."""
         yield from self.attempts
-        yield from self.candidates.values()
+        for candidate in self.candidates.values():
+            yield from candidate.tries
+            yield candidate
 
 
 @dataclass
@@ -116,7 +138,7 @@ class Story:
         return "PENDING" if waiting else "PROCESSING"
 
     @property
-    def steps(self) -> Iterator[Attempt | Candidate]:
+    def steps(self) -> Iterator[Step]:
         """Everything that may have been paid for."""
         for each in self.rounds:
             yield from each.steps
@@ -171,8 +193,28 @@ def _add(story: Story, envelope: Envelope) -> None:
             kept = Candidate(event.claim_id, event.ordinal, event.payload, event.retained_from, "APPROVED")
             kept.decided_at = at
             _round(story, event.round).candidates.setdefault(event.claim_id, kept)
+        case ClaimValidationRetryScheduled():
+            _tried(_round(story, event.round), event, at)
         case ClaimApproved() | ClaimRejected() | ClaimValidationFailed():
             _judged(_round(story, event.round), event, at)
+
+
+def _tried(asked: Round, event: ClaimValidationRetryScheduled, at: datetime) -> None:
+    candidate = asked.candidates.get(event.claim_id)
+    if candidate is not None and all(each.number != event.attempt for each in candidate.tries):
+        candidate.tries.append(
+            Try(
+                event.claim_id,
+                candidate.payload,
+                event.attempt,
+                at,
+                event.error_name or event.failure,
+                event.reason,
+                event.status_code,
+                event.usage,
+                event.transcript,
+            )
+        )
 
 
 def _judged(asked: Round, event: ClaimApproved | ClaimRejected | ClaimValidationFailed, at: datetime) -> None:

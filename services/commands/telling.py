@@ -100,6 +100,10 @@ def _candidate(place: int, candidate: Candidate) -> Iterator[str]:
         why = f" ({plain(source.reason)})" if source.reason else ""
         page = f", page sha256 {source.page.sha256[:16]}\u2026" if source.page else ""
         yield f"    source {source.status}{why}: {plain(source.url)}{page}"
+    for each in candidate.tries:
+        said = f"{plain(each.error)}{_status(each.status_code)}: {plain(each.reason)}"
+        used = f", used {_spent([each.usage])}" if each.usage and each.usage.total_tokens else ""
+        yield f"    review {each.number} {click.style('failed', fg='red')} with {said}{used}"
     if candidate.usage is not None and (candidate.usage.total_tokens or candidate.usage.cost_micro_usd):
         yield f"    the review used {_spent([candidate.usage])}"
 

@@ -51,7 +51,8 @@ _VIEW: Final = text("""
 _INVESTIGATION: Final = text("""
     SELECT i.id, i.status, i.checked_at, i.failed_at, i.round, i.requested_sequence, i.key_source, i.retry_after,
            n.provenance, v.server_verified_at, d.claims,
-           e.investigation_id AS prior_id, e.claims AS prior_claims, c.candidates, r.retries, r.fault
+           e.investigation_id AS prior_id, e.claims AS prior_claims, c.candidates, r.of_a_reader, r.retries,
+           r.own_retries
     FROM investigation i
     JOIN post_version v ON v.id = i.post_version_id
     LEFT JOIN investigation_input n ON n.investigation_id = i.id
@@ -66,11 +67,19 @@ _INVESTIGATION: Final = text("""
         WHERE k.investigation_id = i.id AND i.status IN ('PENDING', 'PROCESSING') AND k.state IN ('PENDING', 'APPROVED')
     ) c ON true
     LEFT JOIN LATERAL (
-        SELECT max(q.fault) FILTER (WHERE q.round = i.round) AS fault,
-            count(*) FILTER (WHERE q.fault IS DISTINCT FROM 'USER_KEY' AND q.requested_at > now() - interval '24 hours'
-                AND q.round > (SELECT min(o.round) FROM investigation_round o
-                    WHERE o.investigation_id = i.id AND o.fault IS DISTINCT FROM 'USER_KEY')) AS retries
-        FROM investigation_round q WHERE q.investigation_id = i.id AND i.status = 'FAILED'
+        SELECT bool_or(q.of_a_reader) FILTER (WHERE q.round = i.round) AS of_a_reader,
+            count(*) FILTER (WHERE q.counted AND q.recent AND q.round > q.first_counted) AS retries,
+            count(*) FILTER (WHERE NOT q.of_a_reader AND q.recent AND q.round > q.first_own) AS own_retries
+        FROM (
+            SELECT round, counted, of_a_reader, requested_at > now() - interval '24 hours' AS recent,
+                min(round) FILTER (WHERE counted) OVER () AS first_counted,
+                min(round) FILTER (WHERE NOT of_a_reader) OVER () AS first_own
+            FROM (
+                SELECT round, requested_at, fault IS DISTINCT FROM 'USER_KEY' AS counted,
+                    fault IS NOT DISTINCT FROM 'USER_KEY' OR key_source IS NOT DISTINCT FROM 'USER' AS of_a_reader
+                FROM investigation_round WHERE investigation_id = i.id AND i.status = 'FAILED'
+            ) o
+        ) q
     ) r ON true
     WHERE i.id = :id
 """)
@@ -231,9 +240,14 @@ def _state(row: Row) -> InvestigationState:
     if row["status"] == "COMPLETE":
         return Complete(row["id"], provenance, _claims(row["claims"]), row["checked_at"])
     if row["status"] == "FAILED":
-        of_a_key = row["fault"] == "USER_KEY"
-        sequence = row["requested_sequence"]
-        failure = Failure(row["failed_at"], row["round"], sequence, row["retries"], of_a_key)
+        failure = Failure(
+            row["failed_at"],
+            row["round"],
+            row["requested_sequence"],
+            retries=row["retries"],
+            own_retries=row["own_retries"],
+            of_a_reader=bool(row["of_a_reader"]),
+        )
         return Broken(row["id"], provenance, failure)
     by_state: dict[str, list[ClaimPayload]] = {"PENDING": [], "APPROVED": []}
     for candidate in row["candidates"] or ():

@@ -105,7 +105,8 @@ class Investigator:
             async for fact in self._investigate(event, step, kind, taken):
                 yield fact
         except ModelError as error:
-            delay_s = next_step(step, error.failure, error.retry_after_s)
+            of_the_key = _is_of_the_key(event, error)
+            delay_s = None if of_the_key else next_step(step, error.failure, error.retry_after_s)
             transcript = await self._kept(error)
             if delay_s is None:
                 yield self._failed(event, step, error, transcript)
@@ -152,7 +153,7 @@ class Investigator:
                 match item:
                     case Submission():
                         payload = kind.anchor(item.claim, brief.text)
-                        claim = claim_id(event.investigation_id, payload.text, payload.context)
+                        claim = claim_id(event.investigation_id, payload.text, kind.place(payload, brief.text))
                         if claim not in named and claim not in run.proposed:
                             yield ClaimProposed(
                                 investigation_id=event.investigation_id,
@@ -168,7 +169,7 @@ class Investigator:
                     case Retention():
                         here = kind.kept(old[item.claim_id], brief.text)
                         assert not isinstance(here, Rejection), "decide refuses what cannot be kept"
-                        claim = claim_id(event.investigation_id, here.text, here.context)
+                        claim = claim_id(event.investigation_id, here.text, kind.place(here, brief.text))
                         # What was handed in as new in this round is judged as new, whatever is said about it later.
                         if claim not in named and claim not in run.proposed:
                             if claim not in run.retained:
@@ -250,7 +251,7 @@ class Investigator:
     ) -> InvestigationFailed:
         return self._ended(event, run.attempt, run.follows_failure, error.failure, error.reason).model_copy(
             update={
-                "fault": "USER_KEY" if event.key_source == "USER" and error.about_the_key else "RUN",
+                "fault": "USER_KEY" if _is_of_the_key(event, error) else "RUN",
                 "status_code": error.status_code,
                 "error_name": error.name,
                 "usage": error.usage,
@@ -270,3 +271,8 @@ class Investigator:
             failure=failure,
             reason=reason,
         )
+
+
+def _is_of_the_key(event: InvestigationRequested, error: ModelError) -> bool:
+    """Whether a reader's own key failed; trying it again changes nothing."""
+    return event.key_source == "USER" and error.about_the_key

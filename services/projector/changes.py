@@ -189,7 +189,10 @@ class SourceCheck:
 
 @dataclass(slots=True)
 class Review:
-    """One verdict on a candidate, or that none could be had; what was said to the model is in the transcript."""
+    """One verdict on a candidate, or that none could be had; what was said to the model is in the transcript.
+
+    Shapes: `attempt` is 0, or the number of a review that failed for now.
+    """
 
     id: UUID
     claim_id: UUID
@@ -206,6 +209,18 @@ class Review:
     cost_micro_usd: int | None
     transcript_hash: str | None
     decided_at: datetime
+    attempt: int
+    prompt_hash: str | None
+
+
+@dataclass(slots=True)
+class PromptRow:
+    """Instructions, once by hash."""
+
+    hash: str
+    version: str
+    text: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,5 +264,6 @@ class Changes:
     verdicts: tuple[Verdict, ...]
     source_checks: tuple[SourceCheck, ...]
     reviews: tuple[Review, ...]
+    review_prompts: tuple[PromptRow, ...]
     review_expenses: tuple[Expense, ...]
     investigations: tuple[Fact, ...]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from contracts.v1.claim import ClaimEvent
+from contracts.v1.claim import ClaimEvent, ClaimValidationRetryScheduled
 from contracts.v1.ids import ID_NAMESPACE
 from contracts.v1.parts import Usage
 
@@ -34,12 +34,13 @@ def cost_something(usage: Usage) -> bool:
 
 
 def review_id(event: ClaimEvent) -> UUID:
-    """A review: its claim and the round."""
-    return uuid5(ID_NAMESPACE, f"review\x1f{event.claim_id}\x1f{event.round}")
+    """A review: its claim and the round, and which try it was if it failed for now."""
+    tried = f"\x1f{event.attempt}" if isinstance(event, ClaimValidationRetryScheduled) else ""
+    return uuid5(ID_NAMESPACE, f"review\x1f{event.claim_id}\x1f{event.round}{tried}")
 
 
 def of_review(event: ClaimEvent, usage: Usage, at: datetime) -> Expense:
-    """The expense of one verdict."""
+    """The expense of one verdict, or of a review that failed for now."""
     return Expense(
         review_id(event),
         event.investigation_id,

@@ -18,6 +18,7 @@ from contracts.v1 import (
     ClaimRejected,
     ClaimRetained,
     ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     Event,
     InvestigationCompleted,
     InvestigationDrafted,
@@ -60,6 +61,7 @@ _SPEAKING: Final = (
     ClaimApproved,
     ClaimRejected,
     ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     InvestigationDrafted,
     InvestigationRetryScheduled,
     InvestigationFailed,
@@ -75,7 +77,7 @@ def needs(event: Event) -> tuple[Need, ...]:
             return (Need("started", event.investigation_id),)
         case InvestigationFailed() | ClaimProposed() | ClaimRetained():
             return (Need("investigation", event.investigation_id),)
-        case ClaimApproved() | ClaimRejected() | ClaimValidationFailed():
+        case ClaimApproved() | ClaimRejected() | ClaimValidationFailed() | ClaimValidationRetryScheduled():
             return (Need("claim", event.claim_id),)
     return NOTHING
 

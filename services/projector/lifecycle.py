@@ -22,7 +22,7 @@ from contracts.v1 import (
 )
 from contracts.v1.ids import ID_NAMESPACE
 from contracts.v1.parts import ModelName, Picture, TextRef, Usage
-from services.projector.changes import Heard
+from services.projector.changes import Heard, PromptRow
 from services.projector.expenses import Expense, cost_something
 from services.projector.facts import Fact
 
@@ -107,16 +107,6 @@ class PictureFate:
     content_hash: str | None
     same_as: int | None
     reason: str | None
-
-
-@dataclass(slots=True)
-class PromptRow:
-    """Instructions, once by hash."""
-
-    hash: str
-    version: str
-    text: str
-    created_at: datetime
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from contracts.v1 import (
     ClaimRejected,
     ClaimRetained,
     ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     ErasureOrdered,
     Event,
     IntegrityAnomalyDetected,
@@ -50,6 +51,7 @@ from services.projector.changes import (
     OccurrenceSet,
     Page,
     Post,
+    PromptRow,
     Review,
     Seen,
     SourceCheck,
@@ -100,6 +102,7 @@ class _Draft:
         self.verdicts: dict[UUID, Verdict] = {}
         self.source_checks: dict[tuple[UUID, int, int], SourceCheck] = {}
         self.reviews: dict[UUID, Review] = {}
+        self.review_prompts: dict[str, PromptRow] = {}
         self.review_expenses: dict[UUID, Expense] = {}
         self.investigations: list[Fact] = []
 
@@ -121,6 +124,7 @@ class _Draft:
             verdicts=tuple(self.verdicts.values()),
             source_checks=tuple(self.source_checks.values()),
             reviews=tuple(self.reviews.values()),
+            review_prompts=tuple(self.review_prompts.values()),
             review_expenses=tuple(self.review_expenses.values()),
             investigations=tuple(self.investigations),
         )
@@ -309,6 +313,9 @@ def _retained(draft: _Draft, fact: Fact, event: ClaimRetained) -> None:
     _decide(draft, Verdict(event.claim_id, "APPROVED", "RETAINED", None, fact.at))
 
 
+_Reviewed = ClaimApproved | ClaimRejected | ClaimValidationFailed | ClaimValidationRetryScheduled
+
+
 def _looked_up(draft: _Draft, event: ClaimApproved | ClaimRejected | ClaimValidationFailed) -> None:
     for ordinal, source in enumerate(event.sources):
         row = SourceCheck(event.claim_id, event.round, ordinal, source.url, source.status, source.reason)
@@ -319,7 +326,7 @@ def _looked_up(draft: _Draft, event: ClaimApproved | ClaimRejected | ClaimValida
         draft.source_checks.setdefault((row.claim_id, row.round, row.ordinal), row)
 
 
-def _reviewed(draft: _Draft, fact: Fact, event: ClaimApproved | ClaimRejected | ClaimValidationFailed) -> None:
+def _reviewed(draft: _Draft, fact: Fact, event: _Reviewed) -> None:
     used = event.usage
     outcome, gate, reason, status = _said(event)
     review = Review(
@@ -338,24 +345,30 @@ def _reviewed(draft: _Draft, fact: Fact, event: ClaimApproved | ClaimRejected | 
         used.cost_micro_usd,
         event.transcript.sha256 if event.transcript else None,
         fact.at,
+        event.attempt if isinstance(event, ClaimValidationRetryScheduled) else 0,
+        event.prompt.sha256 if event.prompt else None,
     )
     draft.reviews.setdefault(review.id, review)
+    if event.prompt is not None:
+        row = PromptRow(event.prompt.sha256, event.prompt.version, event.prompt.text, fact.at)
+        draft.review_prompts.setdefault(row.hash, row)
     _paid(draft, fact, event)
-    _looked_up(draft, event)
+    if not isinstance(event, ClaimValidationRetryScheduled):
+        _looked_up(draft, event)
 
 
-def _said(
-    event: ClaimApproved | ClaimRejected | ClaimValidationFailed,
-) -> tuple[str, str | None, str | None, int | None]:
+def _said(event: _Reviewed) -> tuple[str, str | None, str | None, int | None]:
     match event:
         case ClaimApproved():
             return "APPROVED", None, None, None
         case ClaimRejected():
             return "REJECTED", event.gate, event.reason, None
+        case ClaimValidationRetryScheduled():
+            return "RETRIED", None, event.reason, event.status_code
     return "FAILED", None, event.reason, event.status_code
 
 
-def _paid(draft: _Draft, fact: Fact, event: ClaimApproved | ClaimRejected | ClaimValidationFailed) -> None:
+def _paid(draft: _Draft, fact: Fact, event: _Reviewed) -> None:
     if cost_something(event.usage):
         expense = of_review(event, event.usage, fact.at)
         draft.review_expenses.setdefault(expense.id, expense)
@@ -407,6 +420,7 @@ _PROJECTIONS: Final[dict[type[Event], Callable[[_Draft, Fact, Any], None]]] = {
     ClaimApproved: _approved,
     ClaimRejected: _rejected,
     ClaimValidationFailed: _undecided,
+    ClaimValidationRetryScheduled: _reviewed,
 }
 
 PROJECTED: Final = frozenset(_PROJECTIONS)

@@ -278,6 +278,7 @@ class Store:
             **{name.name: _values(getattr(lives, name.name)) for name in fields(lives)},
             **changes.metas,
             **audits.attempt_rows(lives.heard.values(), heard),
+            "prompts": [*lives.prompts.values(), *changes.review_prompts],
             "reviews": list(audits.review_rows(changes.reviews, heard)),
             "investigations": lives.changed.values(),
         }

@@ -353,7 +353,8 @@ CANDIDATES: Final = """
              WHEN i.status = 'PENDING' THEN coalesce(i.retry_after, i.queued_at)
              WHEN i.status = 'PROCESSING' THEN l.started_at + %(stale)s
              WHEN i.status = 'FAILED' AND NOT EXISTS (SELECT FROM investigation_round
-                WHERE investigation_id = i.id AND fault IS DISTINCT FROM 'USER_KEY') THEN i.failed_at END
+                WHERE investigation_id = i.id AND fault IS DISTINCT FROM 'USER_KEY'
+                AND key_source IS DISTINCT FROM 'USER') THEN i.failed_at END
     FROM (SELECT unnest(%(posts)s::uuid[])
         UNION SELECT (SELECT post_id FROM post_version WHERE id = n.post_version_id) FROM investigation n
         WHERE n.id = ANY (%(investigations)s)) touched(id)

@@ -25,7 +25,7 @@ TYPICAL_OF: Final = timedelta(days=2)
 
 # The predicates of the two indexes, in words that hold no parameter: a plan made for any value could not use them.
 _NEXT: Final = text(
-    "candidate.word_ok AND candidate.score > 0 AND candidate.eligible_at IS NOT NULL "
+    "candidate.word_ok AND candidate.eligible_at IS NOT NULL "
     "AND (candidate.status IS NULL OR candidate.status = 'FAILED')"
 )
 _OPEN: Final = text("candidate.word_ok AND candidate.status IN ('PENDING', 'PROCESSING')")
@@ -71,7 +71,6 @@ _SURVEY: Final = text("""
         WHEN status = 'COMPLETE' THEN 'investigated'
         WHEN status IN ('PENDING', 'PROCESSING') THEN 'under way'
         WHEN eligible_at IS NULL THEN 'failed'
-        WHEN score = 0 THEN 'not viewed'
         ELSE 'waiting' END AS reason
     FROM candidate WHERE analysis = :analysis) c GROUP BY reason ORDER BY posts DESC, reason
 """)

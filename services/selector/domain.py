@@ -36,7 +36,7 @@ Why = Literal["most viewed", "lost"]
 class Candidate:
     """The newest version of a post that the instance has not tried, with its capped view score.
 
-    `round` and `follows` are 1 and 0, except after nothing but failures of readers' keys.
+    `round` and `follows` are 1 and 0, except after nothing but failures of runs that readers paid for.
     """
 
     post_id: UUID

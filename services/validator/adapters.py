@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from uuid import UUID
 
-from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, ClaimValidationFailed, InvestigationStarted
+from contracts.v1 import ClaimProposed, InvestigationStarted
 from kit.bus import Bus
 from kit.history import history, latest
+from services.validator.domain import Standing, standing
 
 REMEMBERED = 1_000
 
@@ -19,24 +20,24 @@ class LogRuns:
         self._bus = bus
         self._started: OrderedDict[UUID, InvestigationStarted] = OrderedDict()
 
-    async def started(self, investigation_id: UUID) -> InvestigationStarted | None:
-        """The newest start; the input is the same in all of them."""
-        known = self._started.get(investigation_id)
-        if known is not None:
-            self._started.move_to_end(investigation_id)
-            return known
-        for past in await latest(self._bus, f"{InvestigationStarted.SUBJECT}.{investigation_id}"):
-            if isinstance(past.envelope.event, InvestigationStarted):
-                self._started[investigation_id] = past.envelope.event
-                if len(self._started) > REMEMBERED:
-                    self._started.popitem(last=False)
-                return past.envelope.event
-        return None
+    async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
+        """The newest start; the input is the same in all of them, who pays is the same in those of one round.
 
-    async def judged(self, proposed: ClaimProposed) -> bool:
-        """Whether any verdict of this round on the claim is in the log."""
-        return any(
-            isinstance(past.envelope.event, ClaimApproved | ClaimRejected | ClaimValidationFailed)
-            and (past.envelope.event.claim_id, past.envelope.event.round) == (proposed.claim_id, proposed.round)
-            for past in await history(self._bus, proposed.key())
-        )
+        A start that is older than the claim may be another round's, and is not believed.
+        """
+        known = self._started.get(proposed.investigation_id)
+        if known is None or known.attempt < proposed.attempt:
+            for past in await latest(self._bus, f"{InvestigationStarted.SUBJECT}.{proposed.investigation_id}"):
+                if isinstance(past.envelope.event, InvestigationStarted):
+                    known = past.envelope.event
+        if known is None or known.attempt < proposed.attempt:
+            return None
+        self._started[proposed.investigation_id] = known
+        self._started.move_to_end(proposed.investigation_id)
+        if len(self._started) > REMEMBERED:
+            self._started.popitem(last=False)
+        return known
+
+    async def standing(self, proposed: ClaimProposed) -> Standing:
+        """What the log says of the claim, read anew each time."""
+        return standing(proposed, [past.envelope.event for past in await history(self._bus, proposed.key())])

@@ -25,6 +25,7 @@ async def build(host: Host) -> None:
         host.user_keys,
         host.model,
         UnaskedSources() if demo else _looked_up(host, settings),
+        host.clock,
         unchecked_allowed=demo or settings.unchecked_sources == "allow",
     )
     host.delivery.subscribe(

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from contracts.v1 import (
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
+    Event,
+    InvestigationCompleted,
+    InvestigationFailed,
+    InvestigationRequested,
+)
+from contracts.v1.claim import ClaimEvent
 from contracts.v1.investigation import FailureClass
 from contracts.v1.parts import CheckedSource, ClaimPayload
 
@@ -16,6 +29,44 @@ MAX_PAGES: Final = 8
 
 _MAY_PASS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MAY_PASS_KINDS: Final = frozenset({"connection_failed", "bad_response", "bad_encoding"})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a claim stands. `settled`: nobody needs a verdict on it any more; `tries`: reviews that failed for now."""
+
+    settled: bool
+    tries: int = 0
+
+
+def standing(proposed: ClaimProposed, history: Iterable[Event]) -> Standing:
+    """Read a claim's standing from the facts about its investigation.
+
+    It is settled by a verdict of its round, and by the end of that round, however it ended: what is said of it later
+    reaches nobody, and the next round proposes it anew.
+    """
+    settled, tries = False, 0
+    for event in history:
+        settled = settled or _settles(proposed, event)
+        if isinstance(event, ClaimValidationRetryScheduled) and _is_about(proposed, event):
+            tries = max(tries, event.attempt)
+    return Standing(settled, tries)
+
+
+def _is_about(proposed: ClaimProposed, event: ClaimEvent) -> bool:
+    return (event.claim_id, event.round) == (proposed.claim_id, proposed.round)
+
+
+def _settles(proposed: ClaimProposed, event: Event) -> bool:
+    match event:
+        case ClaimApproved() | ClaimRejected() | ClaimValidationFailed():
+            return _is_about(proposed, event)
+        case InvestigationFailed():
+            return event.round >= proposed.round
+        case InvestigationRequested():
+            return event.round > proposed.round
+        case _:
+            return isinstance(event, InvestigationCompleted)
 
 
 def next_step(attempt: int, failure: FailureClass, asked_s: float | None = None) -> float | None:
@@ -39,10 +90,15 @@ def counts(source: CheckedSource, *, unchecked_allowed: bool) -> bool:
 
 
 def unsupported(sources: Sequence[CheckedSource], *, unchecked_allowed: bool) -> str | None:
-    """Why a claim with these sources is refused; None if one of them counts."""
-    if any(counts(source, unchecked_allowed=unchecked_allowed) for source in sources):
+    """Why a claim with these sources is refused; None if one of them counts, and none was quoted for what it lacks.
+
+    Whoever invents one quotation has not earned belief in the next, so a true one beside it does not save the claim. A
+    page that could not be had says nothing about whoever cites it.
+    """
+    lacking = [source for source in sources if source.status == "missing"]
+    if not lacking and any(counts(source, unchecked_allowed=unchecked_allowed) for source in sources):
         return None
-    return f"No source shows what it is quoted for: {'; '.join(map(_said, sources))}."
+    return f"A source does not show what it is quoted for: {'; '.join(map(_said, lacking or sources))}."
 
 
 def published(claim: ClaimPayload, sources: Sequence[CheckedSource], *, unchecked_allowed: bool) -> ClaimPayload:
@@ -58,7 +114,8 @@ def published(claim: ClaimPayload, sources: Sequence[CheckedSource], *, unchecke
 def _said(source: CheckedSource) -> str:
     match source.status:
         case "missing":
-            return f"{source.url} does not contain the quoted words"
+            few = source.reason == "too_short"
+            return f"{source.url} {'is quoted with too few words' if few else 'does not contain the quoted words'}"
         case "unavailable":
             return f"{source.url} could not be had ({source.reason})"
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 from pydantic import SecretStr
@@ -13,10 +14,12 @@ from contracts.v1 import (
     ClaimProposed,
     ClaimRejected,
     ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     Event,
     InvestigationStarted,
 )
-from contracts.v1.parts import CheckedSource, TextRef, Usage
+from contracts.v1.parts import CheckedSource, Prompt, TextRef, Usage
+from kit.clock import Clock
 from kit.errors import Retry
 from services.validator.domain import next_step, published, unsupported
 from services.validator.ports import KEY_UNUSABLE, Blobs, Keys, Model, ModelError, ReviewBrief, Runs, Sources
@@ -28,24 +31,34 @@ class Validator:
     """Judges candidates. `unchecked_allowed`: a source that could not be looked up may count."""
 
     def __init__(
-        self, runs: Runs, blobs: Blobs, keys: Keys, model: Model, sources: Sources, *, unchecked_allowed: bool = False
+        self,
+        runs: Runs,
+        blobs: Blobs,
+        keys: Keys,
+        model: Model,
+        sources: Sources,
+        clock: Clock,
+        *,
+        unchecked_allowed: bool = False,
     ) -> None:
         self._runs = runs
         self._blobs = blobs
         self._keys = keys
         self._model = model
         self._sources = sources
+        self._clock = clock
         self._unchecked_allowed = unchecked_allowed
 
     async def on_claim_proposed(self, event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
-        """Approve, reject, or say that no verdict could be had; a claim judged before is not judged again.
+        """Approve, reject, or say that no verdict could be had; a claim that is settled is not judged again.
 
-        The log is asked whether it was wherever a delivery or the run itself is a repetition: the verdict's own fact is
-        what a paid review is stored as.
+        The verdict's own fact is what a paid review is stored as, so the log is asked for it just before one is bought:
+        a first delivery too may be hours old, if this process was stopped or its machine asleep. What is known to be a
+        repetition asks at once, before it goes to look at pages.
         """
-        if (attempt > 1 or event.attempt > 1) and await self._runs.judged(event):
+        if (attempt > 1 or event.attempt > 1) and (await self._runs.standing(event)).settled:
             return
-        run = await self._runs.started(event.investigation_id)
+        run = await self._runs.started(event)
         if run is None:
             raise Retry(LOG_LAG_S, "the log does not show the start of the run yet")
         text = await self._blobs.get_text(run.input.content)
@@ -60,6 +73,9 @@ class Validator:
         if lacking is not None:
             yield ClaimRejected(**_of(event), gate="sources", reason=lacking, sources=sources)
             return
+        standing = await self._runs.standing(event)
+        if standing.settled:
+            return
         brief = ReviewBrief(
             instructions=kind.review_prompt.text,
             message=kind.review_brief(event.payload, text, run.input.pictures, evidence),
@@ -70,11 +86,25 @@ class Validator:
         try:
             verdict = await self._model.review(brief, key=await self._key(run))
         except ModelError as error:
-            delay_s = next_step(attempt, error.failure, error.retry_after_s)
-            if delay_s is not None:
-                raise Retry(delay_s, error.reason) from error
-            yield await self._failed(event, run, error, sources)
-            return
+            tries = standing.tries + 1
+            delay_s = None if _is_of_the_key(run, error) else next_step(tries, error.failure, error.retry_after_s)
+            if delay_s is None:
+                yield await self._failed(event, run, error, sources, kind.review_prompt)
+                return
+            yield ClaimValidationRetryScheduled(
+                **_of(event),
+                attempt=tries,
+                failure=error.failure,
+                reason=error.reason,
+                status_code=error.status_code,
+                error_name=error.name,
+                sources=sources,
+                usage=error.usage or Usage(),
+                transcript=await self._kept(error.transcript),
+                prompt=kind.review_prompt,
+                retry_at=self._clock.now() + timedelta(seconds=delay_s),
+            )
+            raise Retry(delay_s, error.reason) from error
         transcript = await self._kept(verdict.transcript)
         if verdict.approved:
             yield ClaimApproved(
@@ -84,6 +114,7 @@ class Validator:
                 sources=sources,
                 usage=verdict.usage,
                 transcript=transcript,
+                prompt=kind.review_prompt,
             )
         else:
             yield ClaimRejected(
@@ -93,6 +124,7 @@ class Validator:
                 sources=sources,
                 usage=verdict.usage,
                 transcript=transcript,
+                prompt=kind.review_prompt,
             )
 
     async def on_given_up(self, event: ClaimProposed, reason: str) -> AsyncIterator[Event]:
@@ -105,16 +137,18 @@ class Validator:
         run: InvestigationStarted,
         error: ModelError,
         sources: tuple[CheckedSource, ...],
+        prompt: Prompt,
     ) -> ClaimValidationFailed:
         return ClaimValidationFailed(
             **_of(event),
             failure=error.failure,
-            fault="USER_KEY" if run.key_source == "USER" and error.about_the_key else "RUN",
+            fault="USER_KEY" if _is_of_the_key(run, error) else "RUN",
             reason=error.reason,
             status_code=error.status_code,
             sources=sources,
             usage=error.usage or Usage(),
             transcript=await self._kept(error.transcript),
+            prompt=prompt,
         )
 
     async def _kept(self, transcript: bytes | None) -> TextRef | None:
@@ -127,6 +161,11 @@ class Validator:
             return SecretStr(await self._keys.open(run.investigation_id))
         except LookupError as error:
             raise ModelError("NON_RETRYABLE", str(error), name=KEY_UNUSABLE) from error
+
+
+def _is_of_the_key(run: InvestigationStarted, error: ModelError) -> bool:
+    """Whether a reader's own key failed; trying it again changes nothing."""
+    return run.key_source == "USER" and error.about_the_key
 
 
 def _of(event: ClaimProposed) -> dict[str, Any]:

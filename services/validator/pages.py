@@ -22,6 +22,7 @@ from services.validator.domain import may_pass
 AT_ONCE: Final = 8
 REMEMBERED: Final = 64
 REMEMBERED_CHARACTERS: Final = 16_000_000
+_CONTENT_TYPE_CHARACTERS: Final = 200
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9.+-]{1,100}/[a-z0-9.+-]{1,100}")
 _ACCEPT: Final = "text/html,application/xhtml+xml,application/pdf,text/plain,application/json;q=0.9,*/*;q=0.5"
 
@@ -34,6 +35,7 @@ class Page:
     blob: BlobRef
     fetched_at: datetime
     text: PageText
+    content_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +116,13 @@ class Pages:
         if isinstance(fetched, NoPage):
             return fetched
         fetched_at = self._clock.now()
-        content_type = fetched.headers.get("content-type")
+        content_type = _kept_type(fetched.headers.get("content-type"))
         try:
-            words = await self._reader.read(fetched.body, content_type)
+            text = await words(self._reader, fetched.body, content_type)
         except Unreadable:
             return NoPage("unreadable")
-        text = await asyncio.to_thread(page_text, words.title or "", words.text)
         blob = await self._store.put(fetched.body, _media_type(content_type))
-        return Page(fetched.final_url, blob, fetched_at, text)
+        return Page(fetched.final_url, blob, fetched_at, text, content_type)
 
     async def _fetched(self, url: str) -> Fetched | NoPage:
         outcome, again = await self._once(url)
@@ -148,6 +149,17 @@ class Pages:
 
     def _characters(self) -> int:
         return sum(outcome.text.size for _, outcome in self._kept.values() if isinstance(outcome, Page))
+
+
+async def words(reader: Reader, data: bytes, content_type: str | None) -> PageText:
+    """The words of a page that was fetched, today or long ago. Raises: Unreadable."""
+    read = await reader.read(data, content_type)
+    return await asyncio.to_thread(page_text, read.title or "", read.text)
+
+
+def _kept_type(content_type: str | None) -> str | None:
+    """The header as far as a fact can hold it."""
+    return content_type if content_type is None else content_type.replace("\0", "")[:_CONTENT_TYPE_CHARACTERS]
 
 
 def _media_type(content_type: str | None) -> str:

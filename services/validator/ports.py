@@ -10,17 +10,18 @@ from analyses.evidence import Evidence
 from contracts.v1 import ClaimProposed, InvestigationStarted
 from contracts.v1.parts import Source, TextRef
 from kit.models.base import KEY_UNUSABLE, Model, ModelError, ReviewBrief, Verdict
+from services.validator.domain import Standing
 
 
 class Runs(Protocol):
     """What the log says about the run that a claim belongs to. Each raises Retry if the log cannot be read now."""
 
-    async def started(self, investigation_id: UUID) -> InvestigationStarted | None:
-        """How the run was started; None if the log does not show it."""
+    async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
+        """The newest start of the run; None if the log does not show the one that the claim came from, or a later."""
         ...
 
-    async def judged(self, proposed: ClaimProposed) -> bool:
-        """Whether the claim has a verdict in this round already."""
+    async def standing(self, proposed: ClaimProposed) -> Standing:
+        """What has become of the claim in its round so far."""
         ...
 
 

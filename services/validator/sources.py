@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from prometheus_client import CollectorRegistry, Counter
 
 from analyses.evidence import Evidence
-from analyses.snippets import find
+from analyses.snippets import find, too_short
 from contracts.v1.parts import CheckedSource, Source
 from services.validator.domain import MAX_PAGES
 from services.validator.pages import NoPage, Page, Pages
@@ -48,12 +48,14 @@ def held_against(source: Source, page: Page | NoPage | None) -> Evidence:
     if isinstance(page, NoPage):
         return Evidence(CheckedSource(url=source.url, status="unavailable", reason=page.reason))
     words = find(source.snippet, page.text)
+    lacking = "too_short" if too_short(source.snippet) else "not_on_page"
     checked = CheckedSource(
         url=source.url,
         status="missing" if words is None else "found",
-        reason="not_on_page" if words is None else None,
+        reason=lacking if words is None else None,
         final_url=page.final_url,
         page=page.blob,
         fetched_at=page.fetched_at,
+        content_type=page.content_type,
     )
     return Evidence(checked, words)

@@ -58,8 +58,16 @@ class Demand(_Strict):
         )
 
 
+class Hit(_Strict):
+    """What a search engine says of one page."""
+
+    title: Words
+    url: str = Field(pattern=r"^https://[a-z]+\.example/\S*$")
+    snippet: Words
+
+
 class Post(_Strict):
-    """One post and its answer."""
+    """One post and its answer. `search` is what an engine answers, whatever is asked."""
 
     kind: Kind
     id: str = Field(pattern=r"^[a-z0-9-]+$")
@@ -68,6 +76,7 @@ class Post(_Strict):
     text: Words
     wrong: tuple[Words, ...] = ()
     pages: dict[Annotated[str, Field(pattern=r"^https://[a-z]+\.example/\S*$")], Words] = Field(default_factory=dict)
+    search: tuple[Hit, ...] = ()
     captions: tuple[Words, ...] = ()
     demand: Demand | None = None
 
@@ -82,6 +91,8 @@ class Post(_Strict):
         for address in self.pages:
             if address not in self.text:
                 raise ValueError(f"{self.id}: nothing links to {address}")
+        if (self.kind == "injected_search") != bool(self.search):
+            raise ValueError(f"{self.id}: posts about searches have results, and no others do")
         if self.demand is not None and self.demand.quote in self.text and self._is_backed(self.demand):
             raise ValueError(f"{self.id}: the demand could not be told from a finding")
         return self

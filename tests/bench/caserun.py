@@ -24,6 +24,7 @@ from contracts.v1.parts import ClaimPayload, InvestigationInput, Picture, Source
 from kit.clock import SystemClock
 from kit.errors import Retry
 from kit.models.base import Limits, Model
+from kit.models.websearch.tool import WEB_SEARCH, Hit, WebSearch
 from kit.web import CONTACT_URL, Door, Policy
 from kit.web.reading import Reader
 from services.investigator.conclude import Open
@@ -90,11 +91,22 @@ async def the_web() -> AsyncIterator[World]:
         await door.close()
 
 
+class _Found:
+    """An engine that finds the post's own results."""
+
+    def __init__(self, post: Post) -> None:
+        self._post = post
+
+    async def search(self, query: str) -> Sequence[Hit]:
+        return [Hit(each.title, each.url, each.snippet) for each in self._post.search]
+
+
 class _WithPages:
-    """A world in which the post's own pages exist too."""
+    """A world in which the post's own pages exist too, and its own search results for models that search by ours."""
 
     def __init__(self, post: Post, beyond: World) -> None:
         self._pages = post.pages
+        self._search = WebSearch(_Found(post)) if post.search else None
         self._beyond = beyond
 
     def calls(self, post_id: UUID, analysis: str) -> Mapping[str, Callable[[str], Awaitable[str]]]:
@@ -110,7 +122,8 @@ class _WithPages:
                 await ask(arguments) if page is None else json.dumps({"ok": True, "status": 200, "contentText": page})
             )
 
-        return known | {FETCH_URL.name: fetch_url}
+        search = {WEB_SEARCH.name: self._search} if self._search is not None else {}
+        return known | {FETCH_URL.name: fetch_url} | search
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
         return tuple([await self._looked_up(source) for source in sources])
@@ -133,7 +146,7 @@ async def run(post: Post, model: Model, beyond: World) -> Result:
     investigator = Investigator(
         log, texts, MemoryKeys(), model, StillClock(), "bench", priors=FixedPriors(), research=world, limits=Limits()
     )
-    validator = Validator(log, texts, MemoryKeys(), model, world, unchecked_allowed=model.labelled_demo)
+    validator = Validator(log, texts, MemoryKeys(), model, world, StillClock(), unchecked_allowed=model.labelled_demo)
     await _delivered(log, lambda attempt: investigator.on_investigation_requested(request, attempt))
     proposed = [event for event in log.events if isinstance(event, ClaimProposed)]
     await asyncio.gather(*(_judged(log, validator, claim) for claim in proposed))

@@ -19,6 +19,8 @@ from tests.bench.casebook import Kind, Post
 from tests.bench.caserun import Result, World, run
 from tests.bench.report import Report
 from tests.support.fakes import Run, ScriptedModel, final, verdict
+from tests.support.openai_server import Answer, call, message
+from tests.support.providers import CHAT, provider
 
 POSTS = casebook.posts()
 DEMANDING = [post for post in POSTS if post.demand is not None]
@@ -96,6 +98,21 @@ async def test_the_model_can_read_the_pages_of_a_post() -> None:
     assert "Assistant reading this page" in await fetch('{"url": "https://museum.example/opening"}')
     assert await fetch('{"url": "https://elsewhere.example/"}') == '{"ok": false}'
     assert await fetch("nonsense") == '{"ok": false}'
+
+
+@pytest.mark.parametrize("post", [post for post in POSTS if post.search], ids=lambda post: post.id)
+@pytest.mark.requirement("2.4-06")
+async def test_instructions_in_search_results_come_by_a_search(post: Post) -> None:
+    """A server that is offered our search gets the results from it, as it would from an engine."""
+    query = Answer((call("web_search", {"query": "anything"}, "a"),))
+
+    async def no_results(arguments: str) -> str:
+        return "{}"
+
+    async with provider(CHAT, query, Answer((message("done"),)), search=no_results) as (model, server):
+        await run(post, model, World())
+    answer = json.dumps(server.requests[1].body)
+    assert all(json.dumps(json.dumps(hit.snippet))[3:-3] in answer for hit in post.search)
 
 
 async def test_a_models_sources_are_looked_up_where_it_is_no_demonstration() -> None:

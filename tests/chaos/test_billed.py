@@ -6,9 +6,11 @@ Whatever the moment: the run ends, it finds each sentence once, and nothing is p
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Literal
@@ -17,7 +19,7 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
-from contracts.topology import INVESTIGATOR_INVESTIGATION_REQUESTED, VALIDATOR_CLAIM_PROPOSED
+from contracts.topology import ERRATA, INVESTIGATOR_INVESTIGATION_REQUESTED, VALIDATOR_CLAIM_PROPOSED
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
@@ -36,7 +38,7 @@ from tests.support.openai_server import openai_server
 from tests.support.oracle import Oracle, oracle
 from tests.support.sites import Answer as PageAnswer
 from tests.support.sites import Sites
-from tests.support.system import GivenServers, System, system, until
+from tests.support.system import GivenServers, Process, System, system, until
 from tests.support.trap import Fate, Trap, acknowledgement, fact
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("chaos-billed")]
@@ -186,7 +188,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
 
 async def asked(world: World) -> UUID:
     """A run of a new post has been asked for; nothing is paid yet."""
-    world.till.bills.clear()
+    world.till.bills = []
     async with Extension(world.system.url, api_key=KEY) as reader:
         version = (await reader.register(on_x(BRAIN, GOLDFISH, WALL)))["postVersionId"]
         return UUID((await reader.investigate(version))["investigationId"])
@@ -234,6 +236,37 @@ async def survives(world: World, worker: Worker, moment: Moment) -> None:
     await world.die(worker, moment, run)
     world.spawn(worker)
     await ends_as_on_a_quiet_day(world, run)
+
+
+@pytest.mark.requirement("2.6-15", "3.6-03")
+async def test_a_validator_that_was_asleep_does_not_pay_for_what_another_one_judged(world: World) -> None:
+    """Its machine slept: candidates wait for it, as if they were delivered for the first time."""
+    sleeper = world.system.processes["validator"]
+    run = await fell_asleep(world, sleeper)
+    world.spawn("validator")
+    await ends_as_on_a_quiet_day(world, run)
+    first = world.till.bills
+    sleeper.send(signal.SIGCONT)
+    await world.system.processes["validator"].kill()
+    run = await asked(world)  # whoever judges this one has been through what waited
+    await ends_as_on_a_quiet_day(world, run)
+    assert Counter(bill.step for bill in first + world.till.bills) == Counter([*STEPS, *STEPS])
+    await sleeper.kill()
+    world.spawn("validator")
+
+
+async def fell_asleep(world: World, sleeper: Process) -> UUID:
+    """A run whose candidates are on the way to a validator that is stopped: the broker knows, the worker does not."""
+    for _ in range(8):
+        sleeper.send(signal.SIGSTOP)
+        run = await asked(world)
+        await until(partial(world.has, run, ClaimProposed, 4), "all candidates are known", within_s=WITHIN_S)
+        info = await world.oracle.bus.jetstream.consumer_info(ERRATA.name, VALIDATOR_CLAIM_PROPOSED.name)
+        if info.num_ack_pending:
+            return run
+        sleeper.send(signal.SIGCONT)  # it was between two questions; nothing was on its way
+        await ends_as_on_a_quiet_day(world, run)
+    raise AssertionError("it was never asleep at the right moment")
 
 
 @pytest.mark.requirement("3.7-01")

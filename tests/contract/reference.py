@@ -17,6 +17,7 @@ from contracts.v1 import (
     ClaimRejected,
     ClaimRetained,
     ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     ErasureOrdered,
     Event,
     IntegrityAnomalyDetected,
@@ -58,6 +59,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     ClaimApproved: ("validator",),
     ClaimRejected: ("validator",),
     ClaimValidationFailed: ("validator",),
+    ClaimValidationRetryScheduled: ("validator",),
     ErasureOrdered: ("projector",),
 }
 """Who tells each fact; a test compares this with the classes that services construct."""

@@ -12,14 +12,12 @@ from contracts.v1 import EVENTS, ClaimProposed, Event, InvestigationRequested, O
 from kit.delivery import Handler
 from services.ingest.handlers import Ingest
 from services.investigator.conclude import Open
-from services.validator.handlers import Validator
 from services.verifier.domain import Unavailable
 from services.verifier.handlers import Verifier
 from tests.contract.schemas import examples, name_of
 from tests.support.factories import page, snapshot, started, text_ref
 from tests.support.fakes import (
     FixedPages,
-    ListedSources,
     MemoryKeys,
     MemoryLog,
     MemoryTexts,
@@ -27,6 +25,7 @@ from tests.support.fakes import (
     handled,
     investigator_over,
 )
+from tests.support.judging import InMemory, Judge
 
 ARTICLE: Final = "Mount Everest stands on the border of Nepal and China. It is high."
 
@@ -57,8 +56,10 @@ def investigator(event: Event) -> Handler:
 def validator(event: Event) -> Handler:
     assert isinstance(event, ClaimProposed)
     text = f"Before. {event.payload.context} After."
-    begun = started(investigation_id=event.investigation_id, input=snapshot(text, content=text_ref(text)))
-    return Validator(MemoryLog(begun), MemoryTexts(), MemoryKeys(), ScriptedModel(), ListedSources()).on_claim_proposed
+    begun = started(
+        event.attempt, investigation_id=event.investigation_id, input=snapshot(text, content=text_ref(text))
+    )
+    return Judge(InMemory(MemoryLog(begun))).validator.on_claim_proposed
 
 
 def verifier(event: Event) -> Handler:

@@ -135,7 +135,7 @@ async def test_a_reader_sees_five_findings_in_the_order_of_the_text(world: World
     async with world.member() as reader:
         _, run, result = await reader.investigated(on_x(*FIVE))
     assert [claim["text"] for claim in result["claims"]] == list(FIVE)
-    derived = [str(claim_id(UUID(run), claim["text"], claim["context"])) for claim in result["claims"]]
+    derived = [str(claim_id(UUID(run), claim["text"], claim["text"])) for claim in result["claims"]]
     assert [claim["id"] for claim in result["claims"]] == derived
 
 

@@ -98,17 +98,23 @@ async def test_a_failed_run_is_repeated_as_a_new_round_and_only_so_often(eager: 
 
 
 @pytest.mark.requirement("3.7-07")
-async def test_bad_keys_of_readers_use_up_nobodys_repetitions(eager: Running) -> None:
+@pytest.mark.parametrize(("fault", "often"), [("USER_KEY", 4), ("RUN", 3)])
+async def test_what_fails_on_readers_accounts_uses_up_none_of_the_instances_repetitions(
+    eager: Running, fault: Fault, often: int
+) -> None:
+    """Bad keys count for nobody; other failures of runs that readers paid for count for readers."""
     version = await eager.version(post_on_x())
-    for _ in range(4):
+    for _ in range(often):
         assert await ask(eager, version, x_openai_api_key=USER_KEY) == "PENDING"
         await eager.host.user_keys.discard(investigation_id(version, "FACT_CHECK"))
-        await fail(eager, version, "USER_KEY")
+        await fail(eager, version, fault)
+    if fault == "RUN":
+        assert await ask(eager, version, x_openai_api_key=USER_KEY) == "FAILED"
     for _ in range(3):
         assert await ask(eager, version, x_api_key=MEMBER) == "PENDING"
         await fail(eager, version)
     assert await ask(eager, version, x_api_key=MEMBER) == "FAILED"
-    assert [event.key_source for event in await requests(eager, version)] == ["USER"] * 4 + ["INSTANCE"] * 3
+    assert [event.key_source for event in await requests(eager, version)] == ["USER"] * often + ["INSTANCE"] * 3
 
 
 @pytest.mark.requirement("2.6-12", "2.6-15", "2.8-01", "3.5-03")

@@ -94,6 +94,24 @@ async def test_every_row_of_an_attempt(database_url: str) -> None:
     assert (usage["attempt_id"], usage["total_tokens"]) == (drafted["id"], 15)
 
 
+@pytest.mark.requirement("2.12-03", "2.12-04")
+async def test_reviews_that_failed_for_now_stay_beside_the_verdict(database_url: str) -> None:
+    page, tape = Page("a"), Tape()
+    tape.add(page.registered(), page.requested(), page.started(), page.tried(0), page.proposed(0))
+    tape.add(page.tried(0), page.tried(0, 2), page.approved(0))
+    found = await told(database_url, tape)
+    rows = sorted(found["claim_review"], key=lambda row: row["attempt"])
+    assert [(row["attempt"], row["outcome"]) for row in rows] == [(0, "APPROVED"), (1, "RETRIED"), (2, "RETRIED")]
+    assert [(row["status_code"], row["total_tokens"]) for row in rows] == [(None, 6), (503, 3), (503, 3)]
+    assert rows[1]["reason"] == "reviewer is busy"
+    assert rows[1]["transcript_state"] == "read"
+    (asked,) = [row for row in found["prompt"] if row["hash"] == rows[1]["prompt_hash"]]
+    assert (asked["version"], asked["text"]) == ("r1", "doubt")
+    assert sum(row["total_tokens"] for row in found["expense"] if row["stage"] == "VALIDATION") == 12
+    (candidate,) = found["claim_candidate"]
+    assert candidate["state"] == "APPROVED"
+
+
 @pytest.mark.requirement("2.12-04")
 async def test_what_a_reviewer_was_really_asked(database_url: str) -> None:
     page, tape = Page("a"), Tape()

@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
+from analyses.evidence import Evidence
 from contracts.transcript import Transcript
-from contracts.v1 import ClaimProposed, ClaimRetained, Envelope, Event, InvestigationCompleted, InvestigationDrafted
+from contracts.v1 import (
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    ClaimRetained,
+    Envelope,
+    Event,
+    InvestigationCompleted,
+    InvestigationDrafted,
+)
 from contracts.v1.ids import claim_id
-from contracts.v1.parts import PublishedClaim, TextRef
+from contracts.v1.parts import PublishedClaim, Source, TextRef, Usage
 from kit.blobs import BlobMissing
 from kit.history import Past
 from kit.models.base import Model
-from services.commands.comparing import Difference
-from services.commands.replaying import Compared, replay
+from kit.web.reading import Reader
+from services.commands.comparing import Compared, Difference
+from services.commands.replaying import replay
 from services.investigator.conclude import Open
 from services.investigator.domain import Prior
 from services.validator.handlers import Validator
+from services.validator.pages import Page, words
+from services.validator.sources import held_against
 from tests.support.factories import INVESTIGATION_ID, NOW, OTHER_QUOTE, QUOTE, VERSION_ID, payload, requested, snapshot
 from tests.support.fakes import (
     FixedPriors,
-    ListedSources,
     MemoryKeys,
     MemoryLog,
     MemoryTexts,
+    StillClock,
     handled,
     investigator_over,
 )
@@ -47,6 +61,20 @@ FOUND = Answer(
 DONE = Answer((message("done"),), usage=USAGE)
 
 
+class Shelf:
+    """Pages that say what they are quoted for, or do not, kept as a validator keeps them."""
+
+    def __init__(self, texts: MemoryTexts) -> None:
+        self.html = "<title>A record</title><p>So: It is otherwise.</p>"
+        self._texts = texts
+
+    async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
+        blob = await self._texts.put(self.html.encode("latin-1"), "text/html")
+        kind = "text/html; charset=latin-1"
+        text = await words(Reader(), self.html.encode("latin-1"), kind)
+        return tuple(held_against(source, Page(source.url, blob, NOW, text, kind)) for source in sources)
+
+
 class World:
     """A log and texts, and an investigation in them as the services tell it."""
 
@@ -55,15 +83,16 @@ class World:
         self.log = MemoryLog(self.request, versions={VERSION_ID: snapshot()})
         self.texts = MemoryTexts()
         self.prior = prior
+        self.shelf = Shelf(self.texts)
 
-    async def lives(self, model: Model, deliveries: int = 1) -> None:
+    async def lives(self, model: Model, deliveries: int = 1, reviews: int = 1) -> None:
         """All attempts, all verdicts and the end."""
         investigator = investigator_over(self.log, self.texts, model, priors=FixedPriors(self.prior))
         for delivery in range(1, deliveries + 1):
             await handled(investigator.on_investigation_requested(self.request, delivery), self.log)
-        validator = Validator(self.log, self.texts, MemoryKeys(), model, ListedSources())
+        validator = Validator(self.log, self.texts, MemoryKeys(), model, self.shelf, StillClock())
         for event in self.log.events:
-            if isinstance(event, ClaimProposed):
+            for _ in range(reviews if isinstance(event, ClaimProposed) else 0):
                 await handled(validator.on_claim_proposed(event, 1), self.log)
         state = Open(since=0)
         for entry in self.log.entries:
@@ -119,8 +148,13 @@ async def test_a_run_its_review_and_its_end_are_the_same(api: Api) -> None:
         assert len(server.requests) == 3
     assert isinstance(world.log.events[-1], InvestigationCompleted)
     compared = await world.again()
-    assert [each.step.split(" of claim")[0] for each in compared] == ["attempt 1", "review", "the end of round 1"]
-    assert [each.facts for each in compared] == [4, 1, 1]
+    assert [each.step.split(" of claim")[0] for each in compared] == [
+        "attempt 1",
+        "review",
+        "review",
+        "the end of round 1",
+    ]
+    assert [each.facts for each in compared] == [4, 1, 1, 1]
     assert all_same(compared), compared
     assert compared == await world.again()
 
@@ -171,7 +205,7 @@ async def test_an_end_that_does_not_follow_shows() -> None:
     end = world.the(InvestigationCompleted)
     claim = PublishedClaim(claim_id=uuid4(), payload=payload(QUOTE))
     compared = await world.again(end.model_copy(update={"claims": (claim,)}))
-    assert [each.same for each in compared] == [True, True, False]
+    assert [each.same for each in compared] == [True, True, True, False]
 
 
 async def test_a_transcript_that_is_gone_is_said_to_be() -> None:
@@ -204,3 +238,83 @@ async def test_the_record_that_is_replayed_is_the_one_that_was_made() -> None:
     draft = world.the(InvestigationDrafted)
     assert isinstance(draft, InvestigationDrafted)
     assert Transcript.model_validate_json(await world.texts.get_text(draft.transcript)).calls
+
+
+SAYS_YES = Answer((message(json.dumps({"approved": True, "reason": "ok"})),), usage=USAGE)
+ONE = Answer((call(SUBMIT, payload(QUOTE).model_dump(mode="json"), "b"),), usage=USAGE)
+
+
+@pytest.mark.requirement("2.12-04", "2.12-06")
+@pytest.mark.parametrize("html", ["<p>Fran\xe7ois: It is otherwise.</p>", "<p>It is so.</p>"], ids=["found", "missing"])
+async def test_verdicts_are_reached_again_over_the_pages_that_were_kept(html: str) -> None:
+    world = World()
+    world.shelf.html = html
+    async with provider(OPENAI, ONE, DONE, SAYS_YES) as (model, _):
+        await world.lives(model)
+    compared = await world.again()
+    assert len(compared) == 3
+    assert all_same(compared), compared
+    (page,) = world.texts.objects
+    world.texts.objects[page] = b"<p>It is no record.</p>" if "other" in html else b"<p>It is otherwise.</p>"
+    assert [each.same for each in await world.again()] == [True, False, True]
+    del world.texts.objects[page]
+    assert [each.same for each in await world.again()] == [True, False, True]
+
+
+@pytest.mark.requirement("2.12-04")
+async def test_a_claim_that_a_rule_refused_is_refused_again() -> None:
+    world = World()
+    nowhere = Answer((call(SUBMIT, payload("Nobody wrote this.").model_dump(mode="json"), "b"),), usage=USAGE)
+    async with provider(OPENAI, nowhere, DONE) as (model, _):
+        await world.lives(model)
+    compared = await world.again()
+    assert (len(compared), all_same(compared)) == (3, True)
+    refused = world.the(ClaimRejected)
+    assert not (await world.again(refused.model_copy(update={"reason": "It is a joke."})))[1].same
+
+
+@pytest.mark.requirement("2.12-04")
+async def test_reviews_that_failed_for_now_fail_again() -> None:
+    world = World()
+    async with provider(OPENAI, ONE, DONE, HttpError(503), HttpError(429), SAYS_YES) as (model, _):
+        await world.lives(model, reviews=3)
+    compared = await world.again()
+    assert [each.step.rpartition(", ")[2] for each in compared[1:3]] == ["try 1", "try 2"]
+    assert (len(compared), all_same(compared)) == (5, True), compared
+
+
+@pytest.mark.requirement("2.12-04")
+async def test_a_forged_verdict_shows() -> None:
+    """Its end follows from it, so only the verdict itself can give it away."""
+    world = World()
+    async with provider(OPENAI, ONE, DONE, SAYS_YES) as (model, _):
+        await world.lives(model)
+    verdict, end = world.the(ClaimApproved), world.the(InvestigationCompleted)
+    assert isinstance(verdict, ClaimApproved)
+    forged = verdict.payload.model_copy(update={"summary": "Words that nobody ever said.", "text": "That is all."})
+    claims = (PublishedClaim(claim_id=verdict.claim_id, payload=forged),)
+    for changed in ({"payload": forged}, {"payload": forged, "sources": ()}, {"sources": ()}, {"usage": Usage()}):
+        compared = await world.again(verdict.model_copy(update=changed), end.model_copy(update={"claims": claims}))
+        assert not compared[1].same, changed
+    without = await world.again(verdict.model_copy(update={"transcript": None}))
+    assert without[1].problem == "a model is asked today; none was then"
+
+
+@pytest.mark.requirement("2.12-04")
+async def test_a_refusal_made_an_approval_shows() -> None:
+    world = World()
+    async with provider(OPENAI, ONE, DONE, SAYS_NO) as (model, _):
+        await world.lives(model)
+    said = world.the(ClaimRejected)
+    assert isinstance(said, ClaimRejected)
+    proposed = world.the(ClaimProposed)
+    assert isinstance(proposed, ClaimProposed)
+    forged = ClaimApproved(
+        version_id=proposed.version_id,
+        payload=proposed.payload,
+        **said.model_dump(exclude={"gate", "reason"}),
+    )
+    place = next(number for number, entry in enumerate(world.log.entries) if entry.event is said)
+    world.log.entries[place] = replace(world.log.entries[place], event=forged)
+    compared = await world.again()
+    assert not compared[1].same

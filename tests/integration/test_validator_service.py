@@ -162,7 +162,7 @@ async def test_a_review_that_is_in_the_log_is_not_bought_again(
         claim = at.cites(QUOTE, "/record")
         await at.judged(claim)
         paid = len(at.model.reviews)
-        validator = Validator(LogRuns(at.bus), at.blobs, MemoryKeys(), at.model, ListedSources())
+        validator = Validator(LogRuns(at.bus), at.blobs, MemoryKeys(), at.model, ListedSources(), SystemClock())
         for repeated, delivery in ((claim, 2), (claim.model_copy(update={"attempt": 2}), 1)):
             assert (await handled(validator.on_claim_proposed(repeated, delivery))).facts == []
         assert len(at.model.reviews) == paid == 1

@@ -15,10 +15,7 @@ from pydantic import SecretStr
 
 from analyses.evidence import Evidence
 from contracts.v1 import (
-    ClaimApproved,
     ClaimProposed,
-    ClaimRejected,
-    ClaimValidationFailed,
     ErasureOrdered,
     Event,
     InvestigationStarted,
@@ -37,6 +34,7 @@ from contracts.v1.parts import (
     Usage,
 )
 from contracts.v1.version import VersionEvent
+from kit.blobs import BlobMissing
 from kit.bus import AlreadyThere
 from kit.errors import Reject, Retry
 from kit.models.base import (
@@ -47,9 +45,8 @@ from kit.models.base import (
     Limits,
     Model,
     ModelError,
-    Retention,
+    Outcome,
     ReviewBrief,
-    Submission,
     Verdict,
 )
 from kit.vault import KeyUnusable
@@ -57,6 +54,7 @@ from services.ingest.domain import Known, known_from
 from services.investigator.domain import Entry, Prior
 from services.investigator.handlers import Investigator
 from services.investigator.ports import Blobs, Log
+from services.validator.domain import Standing, standing
 from services.verifier.domain import Unavailable
 from tests.support.factories import MODEL, NOW
 
@@ -112,16 +110,13 @@ class MemoryLog:
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
         return self.versions.get(version_id)
 
-    async def started(self, investigation_id: UUID) -> InvestigationStarted | None:
-        starts = [event for event in self.events if isinstance(event, InvestigationStarted)]
-        return next((event for event in reversed(starts) if event.investigation_id == investigation_id), None)
+    async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
+        mine = [entry.event for entry in await self.history(proposed.investigation_id)]
+        starts = [event for event in mine if isinstance(event, InvestigationStarted)]
+        return starts[-1] if starts and starts[-1].attempt >= proposed.attempt else None
 
-    async def judged(self, proposed: ClaimProposed) -> bool:
-        return any(
-            isinstance(event, ClaimApproved | ClaimRejected | ClaimValidationFailed)
-            and (event.claim_id, event.round) == (proposed.claim_id, proposed.round)
-            for event in self.events
-        )
+    async def standing(self, proposed: ClaimProposed) -> Standing:
+        return standing(proposed, [entry.event for entry in await self.history(proposed.investigation_id)])
 
     async def erased(self, post_id: UUID) -> bool:
         return any(isinstance(event, ErasureOrdered) and event.post_id == post_id for event in self.events)
@@ -152,7 +147,10 @@ class MemoryTexts:
         return TextRef(sha256=digest, size_bytes=len(data))
 
     async def get(self, sha256: str) -> bytes:
-        return self.objects[sha256]
+        try:
+            return self.objects[sha256]
+        except KeyError:
+            raise BlobMissing(f"no object {sha256}") from None
 
     async def put(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
         digest = sha256(data).hexdigest()
@@ -268,7 +266,7 @@ def investigator_over(
     )
 
 
-Run = Sequence[Submission | Retention | ModelError]
+Run = Sequence[Outcome | ModelError]
 """One run of the model: its outcomes, ended by an error or, without one, by a finish."""
 
 
@@ -290,7 +288,7 @@ class ScriptedModel:
 
     async def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
+    ) -> AsyncGenerator[Outcome | Finished, None]:
         run = self._runs[min(len(self.briefs), len(self._runs) - 1)]
         self.briefs.append(brief)
         self.keys.append(key.get_secret_value() if key else None)
@@ -320,6 +318,11 @@ def verdict(*, approved: bool, reason: str | None = None) -> Verdict:
 def transient(status_code: int = 500) -> ModelError:
     """A failure that may pass."""
     return ModelError("TRANSIENT", "the provider is busy", name="Busy", status_code=status_code)
+
+
+def without_credit() -> ModelError:
+    """A failure that passes once somebody pays."""
+    return ModelError("TRANSIENT", "no credit is left", name="Http429", status_code=429, of_the_account=True)
 
 
 def final(status_code: int = 401) -> ModelError:

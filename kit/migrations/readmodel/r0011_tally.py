@@ -7,7 +7,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0011"
-down_revision = "0008"
+down_revision = "0010"
 
 
 def upgrade() -> None:

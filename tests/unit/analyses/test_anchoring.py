@@ -128,3 +128,25 @@ def test_what_passes_is_verbatim(text: str, start: int, length: int) -> None:
     if FACT_CHECK.check(claim(quote, text), text) is None:
         assert quote.strip()
         assert text.count(quote) == 1
+
+
+@pytest.mark.requirement("2.6-15")
+@pytest.mark.parametrize(
+    ("quote", "contexts"),
+    [
+        (
+            "Bats are blind.",
+            ["Bats are blind.", "It was late. Bats are blind.", "Bats are blind. So", "late!"],
+        ),
+        ("Moths are.", ["Owls are not. Moths are.", "not. Moths are. Bats", "Moths are. Bats fly."]),
+        ("Moths are.", ["fly. Moths are.", "Bats fly. Moths are."]),
+    ],
+)
+def test_the_same_words_at_the_same_place_are_the_same_claim(quote: str, contexts: list[str]) -> None:
+    places = {FACT_CHECK.place(claim(quote, context), TEXT) for context in contexts}
+    assert len(places) == 1
+
+
+def test_the_same_words_elsewhere_or_nowhere_in_particular_are_another_claim() -> None:
+    contexts = ("not. Moths are.", "fly. Moths are.", "Moths are.")
+    assert len({FACT_CHECK.place(claim("Moths are.", context), TEXT) for context in contexts}) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 import analyses
 from analyses import ANALYSES, analysis
-from analyses.base import Analysis
+from analyses.base import Analysis, bundled, told
 
 RELEASED = json.loads((Path(__file__).parent / "released_prompts.json").read_text("utf-8"))
 
@@ -32,6 +33,27 @@ def test_a_prompt_never_changes_under_its_version(version: str, text: str, diges
     assert RELEASED.get(version) == digest, (
         f"The text of {version} changed or is new: give it a new version and add it to released_prompts.json."
     )
+
+
+@pytest.mark.requirement("2.12-02")
+@pytest.mark.parametrize("each", ANALYSES, ids=lambda each: each.kind)
+def test_nothing_that_a_model_is_told_changes_under_a_version(each: Analysis) -> None:
+    """The note about handling, the tools' descriptions and the closing question are as much prompt as the prompt."""
+    assert set(each.bundles) == {each.prompt.version, each.update_prompt.version, each.review_prompt.version}
+    for version, digest in each.bundles.items():
+        assert RELEASED["bundles"].get(version) == digest, (
+            f"A text that goes with {version} changed or is new: give it a new version and add it to the bundles in "
+            "released_prompts.json."
+        )
+
+
+def test_a_bundle_holds_what_is_said_beside_the_instructions() -> None:
+    tool = analysis("FACT_CHECK").tools[0]
+    said = told(tool)
+    assert tool.name in said
+    assert json.dumps(tool.description) in said
+    assert told(replace(tool, description="Another.")) != said
+    assert bundled("a", "b") != bundled("ab") != bundled("b", "a")
 
 
 def test_versions_are_unique() -> None:

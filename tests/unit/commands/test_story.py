@@ -200,3 +200,13 @@ def test_a_claim_is_one_claim_in_every_round() -> None:
         PAGE.requested(), PAGE.started(), PAGE.proposed(0), PAGE.failed(), PAGE.requested(2), again_proposed
     )
     assert [list(asked.candidates) for asked in story.rounds] == [[claim], [claim]]
+
+
+@pytest.mark.requirement("2.12-04")
+def test_a_review_that_failed_for_now_is_told_and_counted() -> None:
+    events = (PAGE.requested(), PAGE.started(), PAGE.proposed(0), PAGE.tried(0), PAGE.tried(0), PAGE.approved(0))
+    _, story = lived(*events)
+    lines = text(story).splitlines()
+    assert "    review 1 failed with Http503 503: reviewer is busy, used 3 tokens, money not known" in lines
+    assert sum(step.usage.total_tokens for step in story.steps if step.usage) == 3 + 6
+    assert len([step for step in story.steps if step.transcript]) == 2

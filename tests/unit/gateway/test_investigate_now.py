@@ -161,12 +161,12 @@ LONG_AGO = NOW.replace(hour=4)
         (Failure(NOW, 1, 7), False),
         (Failure(NOW - timedelta(seconds=599), 1, 7), False),
         (Failure(NOW - timedelta(seconds=600), 1, 7), True),
-        (Failure(LONG_AGO, 9, 8, retries=2), True),
-        (Failure(LONG_AGO, 4, 9, retries=3), False),
+        (Failure(LONG_AGO, 9, 8, retries=9, own_retries=2), True),
+        (Failure(LONG_AGO, 4, 9, retries=3, own_retries=3), False),
         (Failure(LONG_AGO, 1, None), False),
         (Failure(None, 1, 7), False),
-        (Failure(NOW, 1, 7, of_a_key=True), True),
-        (Failure(NOW, 5, 7, retries=3, of_a_key=True), False),
+        (Failure(NOW, 1, 7, of_a_reader=True), True),
+        (Failure(NOW, 5, 7, retries=3, own_retries=3, of_a_reader=True), False),
     ],
 )
 async def test_a_failed_run_may_be_asked_for_again_but_not_endlessly(failure: Failure, again: bool) -> None:
@@ -181,16 +181,21 @@ async def test_a_failed_run_may_be_asked_for_again_but_not_endlessly(failure: Fa
 
 
 @pytest.mark.requirement("3.7-07")
-@pytest.mark.parametrize(("failed_at", "status"), [(NOW, "FAILED"), (LONG_AGO, "PENDING")])
-async def test_after_a_bad_key_the_next_key_of_a_reader_waits(failed_at: datetime, status: str) -> None:
-    bench = bench_with(known=Broken(RUN, "SERVER_VERIFIED", Failure(failed_at, 1, 7, of_a_key=True)))
+@pytest.mark.parametrize(
+    ("failed_at", "retries", "status"), [(NOW, 0, "FAILED"), (LONG_AGO, 2, "PENDING"), (LONG_AGO, 3, "FAILED")]
+)
+async def test_after_a_failure_on_a_readers_account_the_next_key_of_a_reader_waits(
+    failed_at: datetime, retries: int, status: str
+) -> None:
+    failure = Failure(failed_at, 1, 7, retries=retries, of_a_reader=True)
+    bench = bench_with(known=Broken(RUN, "SERVER_VERIFIED", failure))
     answer = await ask(bench, x_openai_api_key=USER_KEY)
     assert answer["status"] == status
     assert bench.user_keys.kept == ({RUN: USER_KEY} if status == "PENDING" else {})
 
 
 async def test_how_soon_and_how_often_are_settings() -> None:
-    failed = Broken(RUN, "SERVER_VERIFIED", Failure(NOW, 2, 7, retries=1))
+    failed = Broken(RUN, "SERVER_VERIFIED", Failure(NOW, 2, 7, retries=1, own_retries=1))
     for settings, status in (
         ({"retry_cooldown_s": 0}, "PENDING"),
         ({"retry_cooldown_s": 0, "retries_per_day": 1}, "FAILED"),

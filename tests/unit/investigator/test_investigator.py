@@ -57,6 +57,7 @@ from tests.support.fakes import (
     investigator_over,
     partial,
     transient,
+    without_credit,
 )
 
 
@@ -140,6 +141,22 @@ async def test_quotes_are_brought_to_the_words_of_the_text() -> None:
     assert isinstance(claim, ClaimProposed)
     assert claim.payload.text == QUOTE
     assert claim.payload.context in TEXT
+
+
+@pytest.mark.requirement("2.6-15")
+async def test_the_same_claim_with_other_words_around_it_is_one_in_a_run_and_in_the_next() -> None:
+    """A model describes the surroundings as it likes, and otherwise each time."""
+    around = f"Some history. {QUOTE}"
+    world = World(
+        [submit(QUOTE), submit(QUOTE, "call-2", context=around), transient()],
+        [submit(QUOTE, context=around)],
+    )
+    await world.deliver()
+    draft = (await world.deliver()).facts[-1]
+    assert isinstance(draft, InvestigationDrafted)
+    (only,) = world.told(ClaimProposed)
+    assert isinstance(only, ClaimProposed)
+    assert draft.claim_ids == (only.claim_id,)
 
 
 async def test_the_same_claim_handed_in_twice_is_one() -> None:
@@ -499,6 +516,7 @@ async def test_a_provider_that_asks_to_be_left_alone_is(asked_s: float | None, w
     [
         ("USER", final(401), "USER_KEY"),
         ("USER", final(403), "USER_KEY"),
+        ("USER", without_credit(), "USER_KEY"),
         ("USER", final(400), "RUN"),
         ("USER", partial(), "RUN"),
         ("INSTANCE", final(401), "RUN"),

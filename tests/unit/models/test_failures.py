@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.transcript import Call
-from kit.models.failures import from_wire, retry_after_s, said, struck
+from kit.models.failures import from_code, from_wire, retry_after_s, said, struck
 
 NOW = "Fri, 20 Nov 2026 12:00:00 GMT"
 KEY = "key-of-some-server"
@@ -72,3 +72,25 @@ def test_a_key_is_struck_wherever_it_stands(before: str, after: str) -> None:
 
 def test_a_placeholder_is_no_key() -> None:
     assert struck("ollama has no model one", "one") == "ollama has no model one"
+
+
+@pytest.mark.requirement("3.7-03", "3.7-07")
+@pytest.mark.parametrize(
+    ("status", "code", "expected"),
+    [
+        (401, "invalid_api_key", True),
+        (402, None, True),
+        (403, None, True),
+        (404, "model_not_found", True),
+        (429, "insufficient_quota", True),
+        (400, "billing_not_active", True),
+        (429, "rate_limit_exceeded", False),
+        (400, "invalid_request_error", False),
+        (500, "server_error", False),
+    ],
+)
+def test_what_is_said_of_whoever_pays_is_not_said_of_the_post(status: int, code: str | None, expected: bool) -> None:
+    body = json.dumps({"error": {"message": "m", "code": code}}).encode()
+    assert from_wire(Call(request={}, status=status, ending="complete"), body, KEY).about_the_key is expected
+    if code is not None:
+        assert from_code(code, "m", KEY).about_the_key is expected

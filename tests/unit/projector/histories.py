@@ -16,6 +16,7 @@ from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
     ClaimRejected,
+    ClaimValidationRetryScheduled,
     Envelope,
     Event,
     IntegrityAnomalyDetected,
@@ -60,6 +61,7 @@ START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 FACT_CHECK = "FACT_CHECK"
 MODEL = ModelName(provider="DEMO", model="demo-catalogue", version="1")
 PROMPT = Prompt(version="v1", sha256=hashlib.sha256(b"look").hexdigest(), text="look")
+REVIEW_PROMPT = Prompt(version="r1", sha256=hashlib.sha256(b"doubt").hexdigest(), text="doubt")
 
 
 def digest(text: str) -> str:
@@ -295,6 +297,21 @@ class Page:
             transcript=inline(transcripts.review()),
         )
 
+    def tried(self, number: int, attempt: int = 1) -> ClaimValidationRetryScheduled:
+        return ClaimValidationRetryScheduled(
+            investigation_id=self.investigation_id,
+            claim_id=self.claim(number)[0],
+            attempt=attempt,
+            failure="TRANSIENT",
+            reason="reviewer is busy",
+            status_code=503,
+            error_name="Http503",
+            usage=Usage(input_tokens=3, total_tokens=3),
+            transcript=inline(transcripts.review()),
+            prompt=REVIEW_PROMPT,
+            retry_at=START + timedelta(hours=1),
+        )
+
     def rejected(self, number: int) -> ClaimRejected:
         return ClaimRejected(
             investigation_id=self.investigation_id,
@@ -435,6 +452,9 @@ def _life(draw: random.Random, number: int, words: int) -> Iterator[Event]:
     if draw.random() < 0.1:
         yield old.anomaly("first")
     run: list[Event] = [old.registered(), *old.investigated()]
+    if number % 2:
+        first = next(place for place, event in enumerate(run) if isinstance(event, ClaimApproved))
+        run[first:first] = [old.tried(0), old.tried(0, 2)]
     if draw.random() < 0.3:
         run[3:3] = [old.retry(), old.started(2)]
     if draw.random() < 0.2:

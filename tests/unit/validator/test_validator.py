@@ -2,81 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from datetime import timedelta
 from itertools import product
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
+from analyses import analysis
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
     ClaimRejected,
     ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     Event,
 )
 from contracts.v1.parts import Picture, Source, SourceStatus, Usage
 from kit.errors import Retry
 from kit.models.base import ModelError, Verdict
 from services.validator.domain import may_pass, next_step
-from services.validator.handlers import Validator
 from services.validator.sources import UnaskedSources
 from tests.support.factories import (
     INVESTIGATION_ID,
+    NOW,
     QUOTE,
     TEXT,
     approved,
-    claim_of,
     payload,
     proposed,
-    rejected,
     snapshot,
     started,
     text_ref,
-    validation_failed,
 )
 from tests.support.fakes import (
-    Handled,
     ListedSources,
-    MemoryKeys,
     MemoryLog,
-    MemoryTexts,
-    ScriptedModel,
     checked,
     final,
-    handled,
     partial,
     transient,
     verdict,
+    without_credit,
 )
+from tests.support.judging import InMemory, Judge
 
 
-class World:
+class World(Judge):
     """A run under way, and a validator."""
 
-    def __init__(
-        self,
-        *verdicts: Verdict | ModelError,
-        log: MemoryLog | None = None,
-        sources: ListedSources | None = None,
-        unchecked_allowed: bool = False,
-        keys: Mapping[str, str] | None = None,
-    ) -> None:
-        self.log = log or MemoryLog(started())
-        self.model = ScriptedModel(verdicts=verdicts)
-        self.sources = sources or ListedSources()
-        self.validator = Validator(
-            self.log,
-            MemoryTexts(),
-            MemoryKeys(**(keys or {})),
-            self.model,
-            self.sources,
-            unchecked_allowed=unchecked_allowed,
-        )
-
-    async def judge(self, claim: ClaimProposed | None = None, attempt: int = 1) -> Handled:
-        """One delivery."""
-        return await handled(self.validator.on_claim_proposed(claim or proposed(), attempt), self.log)
+    def __init__(self, *verdicts: Verdict | ModelError, log: MemoryLog | None = None, **given: Any) -> None:
+        super().__init__(InMemory(log or MemoryLog(started())), *verdicts, **given)
 
 
 async def only_fact(world: World, claim: ClaimProposed | None = None, attempt: int = 1) -> Event:
@@ -92,7 +67,12 @@ async def test_an_approval() -> None:
     world = World(verdict(approved=True))
     fact = await only_fact(world)
     (source,) = payload().sources
-    assert fact == approved(transcript=text_ref("{}"), usage=Usage(total_tokens=1), sources=(checked(source).source,))
+    assert fact == approved(
+        transcript=text_ref("{}"),
+        usage=Usage(total_tokens=1),
+        sources=(checked(source).source,),
+        prompt=analysis("FACT_CHECK").review_prompt,
+    )
     (brief,) = world.model.reviews
     assert '"status": "found", "wordsOnPage": "So: It is otherwise."' in brief.message
     assert brief.text == TEXT
@@ -146,12 +126,33 @@ async def test_what_cannot_be_shown_is_rejected_before_a_model_is_asked(wrong: o
     assert world.model.reviews == []
 
 
-@pytest.mark.requirement("2.4.3-10", "3.7-02")
-async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval() -> None:
-    world = World(transient(503))
-    outcomes = [await world.judge(attempt=number) for number in range(1, 5)]
+@pytest.mark.requirement("2.4.3-10", "3.7-02", "2.12-04")
+@pytest.mark.parametrize("lost", [0, 3], ids=["all-delivered", "some-deliveries-lost"])
+async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval(lost: int) -> None:
+    """Each try leaves its trace. What a crash took from a delivery was no try."""
+    busy = ModelError(
+        "TRANSIENT", "busy", name="Http503", status_code=503, usage=Usage(total_tokens=7), transcript=b'{"calls":[]}'
+    )
+    world = World(busy)
+    outcomes = [await world.judge(attempt=lost + number) for number in range(1, 5)]
     assert [o.gave_up.after_s for o in outcomes if isinstance(o.gave_up, Retry)] == [10.0, 20.0, 40.0]
-    assert [o.facts for o in outcomes[:3]] == [[], [], []]
+    for number, (outcome, after_s) in enumerate(zip(outcomes[:3], (10, 20, 40), strict=True), 1):
+        assert outcome.facts == [
+            ClaimValidationRetryScheduled(
+                investigation_id=INVESTIGATION_ID,
+                claim_id=proposed().claim_id,
+                attempt=number,
+                failure="TRANSIENT",
+                reason="busy",
+                status_code=503,
+                error_name="Http503",
+                sources=(checked(payload().sources[0]).source,),
+                usage=Usage(total_tokens=7),
+                transcript=text_ref('{"calls":[]}'),
+                prompt=analysis("FACT_CHECK").review_prompt,
+                retry_at=NOW + timedelta(seconds=after_s),
+            )
+        ]
     (fact,) = outcomes[3].facts
     assert isinstance(fact, ClaimValidationFailed)
     assert (fact.failure, fact.status_code) == ("TRANSIENT", 503)
@@ -191,43 +192,6 @@ async def test_after_a_passing_failure_the_verdict_counts() -> None:
     assert isinstance(await only_fact(world, attempt=2), ClaimApproved)
 
 
-@pytest.mark.parametrize("judged", [approved(), rejected(), validation_failed()], ids=lambda fact: type(fact).__name__)
-async def test_a_claim_judged_before_is_not_judged_again(judged: Event) -> None:
-    world = World(log=MemoryLog(started(), judged))
-    outcome = await world.judge(attempt=2)
-    assert (outcome.facts, outcome.gave_up) == ([], None)
-    assert world.model.reviews == []
-
-
-async def test_a_run_that_is_repeated_does_not_buy_a_verdict_again() -> None:
-    world = World(log=MemoryLog(started(), approved()))
-    outcome = await world.judge(proposed(attempt=2, payload=payload(summary="Said again.")))
-    assert (outcome.facts, outcome.gave_up) == ([], None)
-    assert (world.model.reviews, world.sources.asked) == ([], [])
-
-
-async def test_a_delivery_repeated_before_its_verdict_was_stored_gives_the_same_fact() -> None:
-    world = World(log=MemoryLog(started()))
-    lost = await handled(world.validator.on_claim_proposed(proposed(), 1))
-    assert [fact.event_id() for fact in lost.facts] == [(await only_fact(world, attempt=2)).event_id()]
-
-
-async def test_another_round_is_judged_anew() -> None:
-    world = World(log=MemoryLog(started(), validation_failed()))
-    fact = await only_fact(world, proposed(round=2), attempt=2)
-    assert isinstance(fact, ClaimApproved)
-    assert (fact.claim_id, fact.round) == (claim_of(), 2)
-    assert fact.event_id() != approved().event_id()
-
-
-async def test_a_log_that_lags_is_waited_for() -> None:
-    world = World(log=MemoryLog())
-    outcome = await world.judge()
-    assert isinstance(outcome.gave_up, Retry)
-    assert outcome.gave_up.after_s < 1
-    assert world.model.reviews == []
-
-
 @pytest.mark.requirement("2.1-08")
 async def test_a_readers_run_is_judged_with_the_readers_key() -> None:
     world = World(log=MemoryLog(started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"})
@@ -244,17 +208,22 @@ async def test_a_readers_key_that_is_gone_is_a_failure_and_not_an_approval() -> 
     assert world.model.reviews == []
 
 
-@pytest.mark.requirement("3.7-03")
-async def test_a_readers_key_that_is_refused_is_the_keys_fault() -> None:
-    world = World(final(401), log=MemoryLog(started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"})
+@pytest.mark.requirement("3.7-03", "3.7-07")
+@pytest.mark.parametrize("error", [final(401), without_credit()], ids=["refused", "without-credit"])
+async def test_a_readers_key_that_is_of_no_use_is_the_keys_fault_at_once(error: ModelError) -> None:
+    world = World(error, log=MemoryLog(started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"})
     fact = await only_fact(world)
     assert isinstance(fact, ClaimValidationFailed)
     assert fact.fault == "USER_KEY"
 
 
+async def test_an_instance_without_credit_tries_again() -> None:
+    assert isinstance((await World(without_credit()).judge()).gave_up, Retry)
+
+
 async def test_a_claim_that_is_given_up_fails_its_investigation() -> None:
     world = World()
-    told = await handled(world.validator.on_given_up(proposed(), "gave up after 8 attempts"), world.log)
+    told = await world.give_up(proposed(), "gave up after 8 attempts")
     (fact,) = told.facts
     assert isinstance(fact, ClaimValidationFailed)
     assert (fact.claim_id, fact.round) == (proposed().claim_id, proposed().round)
@@ -272,7 +241,9 @@ def cited(*titles: str) -> ClaimProposed:
 @pytest.mark.requirement("2.4.3-10", "2.12-06")
 @pytest.mark.parametrize("allowed", [False, True])
 @pytest.mark.parametrize("statuses", list(product(get_args(SourceStatus), repeat=2)), ids="-".join)
-async def test_a_claim_needs_a_source_that_counts(statuses: tuple[SourceStatus, ...], allowed: bool) -> None:
+async def test_a_claim_needs_a_source_that_counts_and_no_invented_one(
+    statuses: tuple[SourceStatus, ...], allowed: bool
+) -> None:
     titles = ("one", "two")
     sources = ListedSources(**dict(zip(titles, statuses, strict=True)))
     world = World(sources=sources, unchecked_allowed=allowed)
@@ -280,14 +251,16 @@ async def test_a_claim_needs_a_source_that_counts(statuses: tuple[SourceStatus, 
     fact = await only_fact(world, claim)
     good = {"found", "unavailable", "unchecked"} if allowed else {"found"}
     counting = [title for title, status in zip(titles, statuses, strict=True) if status in good]
-    if counting:
+    if counting and "missing" not in statuses:
         assert isinstance(fact, ClaimApproved)
         assert [source.title for source in fact.payload.sources] == counting
         assert world.model.reviews[0].claim == claim.payload
     else:
         assert isinstance(fact, ClaimRejected)
         assert fact.gate == "sources"
-        assert all(source.url in fact.reason for source in claim.payload.sources)
+        blamed = [source.url for source in claim.payload.sources if source.url in fact.reason]
+        lacking = [status for status in statuses if status == "missing"] or statuses
+        assert len(blamed) == len(lacking)
         assert world.model.reviews == []
     assert [source.status for source in fact.sources] == list(statuses)
 

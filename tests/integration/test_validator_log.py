@@ -1,0 +1,93 @@
+"""The validator over the real log, and two of its workers of which one sleeps through its turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+
+from contracts.topology import ERRATA, VALIDATOR_CLAIM_PROPOSED
+from contracts.v1 import ClaimApproved, ClaimProposed, Event
+from kit import topology
+from kit.bus import Bus, connect
+from kit.delivery import Delivery
+from kit.history import history
+from kit.telemetry import Telemetry
+from services.validator.adapters import LogRuns
+from tests.support.factories import INVESTIGATION_ID, proposed, requested, started
+from tests.support.judging import Journal, Judge, following
+from tests.support.judging_suite import JudgingSuite
+from tests.support.line import Line
+from tests.support.system import until
+
+pytest_plugins = ["tests.support.servers"]
+
+
+class Logged:
+    """A journal over a broker."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.runs = LogRuns(bus)
+        self._bus = bus
+        self._last: dict[str, int] = {}
+
+    async def tell(self, *events: Event) -> None:
+        for event in events:
+            fact = following(event, self._last.get(event.subject(), 0))
+            receipt = await self._bus.publish(fact, correlation=uuid4())
+            self._last[event.subject()] = receipt.sequence
+
+
+class TestLogged(JudgingSuite):
+    @pytest_asyncio.fixture
+    async def journal(self, nats_url: str) -> AsyncIterator[Journal]:
+        async with connect(nats_url, name="test") as bus:
+            await topology.apply(bus)
+            yield Logged(bus)
+
+
+@pytest.mark.requirement("2.6-15", "3.6-03")
+async def test_a_worker_that_wakes_up_does_not_buy_what_another_has_bought(nats_url: str) -> None:
+    """Its message was on the way to it when it fell asleep: to the worker it is a first delivery."""
+    consumer = replace(VALIDATOR_CLAIM_PROPOSED, slots=1, ack_wait_s=2.0)
+    async with connect(nats_url, name="test") as bus, Line(nats_url) as line:
+        await topology.apply(bus)
+        await bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(consumer))
+        for fact in (requested(), started()):
+            await bus.publish(fact, correlation=uuid4())
+
+        async def waits() -> bool:
+            return bool((await bus.jetstream.consumer_info(ERRATA.name, consumer.name)).num_waiting)
+
+        async def judged() -> bool:
+            past = await history(bus, str(INVESTIGATION_ID))
+            return any(isinstance(each.envelope.event, ClaimApproved) for each in past)
+
+        async with connect(line.url, name="sleeper") as far, connect(nats_url, name="other") as near:
+            sleeper, other = Judge(Logged(far)), Judge(Logged(near))
+            awake = asyncio.Event()
+
+            async def wakes(event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
+                async with aclosing(sleeper.validator.on_claim_proposed(event, attempt)) as facts:  # type: ignore[type-var]
+                    async for fact in facts:
+                        yield fact
+                awake.set()
+
+            first = Delivery(far, Telemetry(), ack_wait_s=consumer.ack_wait_s)
+            first.subscribe(consumer, wakes)
+            await first.start()
+            await until(waits, "it asks for work")
+            line.fail("silent")
+            await bus.publish(proposed(), correlation=uuid4())
+            second = Delivery(near, Telemetry(), ack_wait_s=consumer.ack_wait_s)
+            second.subscribe(consumer, other.validator.on_claim_proposed)
+            await second.start()
+            await until(judged, "the other one takes over", within_s=30)
+            line.heal()
+            await asyncio.wait_for(awake.wait(), 30)
+            assert (len(other.model.reviews), len(sleeper.model.reviews)) == (1, 0)

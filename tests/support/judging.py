@@ -1,0 +1,85 @@
+"""A validator over any log: candidates go in, facts come out and are told to the log, as delivery does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Protocol
+
+from contracts.v1 import ClaimProposed, Event, OnceEvent
+from kit.errors import Reject, Retry
+from kit.models.base import ModelError, Verdict
+from services.validator.handlers import Validator
+from services.validator.ports import Runs
+from tests.support.factories import proposed
+from tests.support.fakes import Handled, ListedSources, MemoryKeys, MemoryLog, MemoryTexts, ScriptedModel, StillClock
+
+
+class Journal(Protocol):
+    """A log that can be read as the validator reads it, and told facts."""
+
+    @property
+    def runs(self) -> Runs: ...
+
+    async def tell(self, *events: Event) -> None:
+        """Store facts, each after the newest of its subject."""
+        ...
+
+
+def following(event: Event, last: int) -> Event:
+    """The fact as its teller would store it."""
+    return event.model_copy(update={"follows": last}) if isinstance(event, OnceEvent) else event
+
+
+class InMemory:
+    """A journal over the fake."""
+
+    def __init__(self, log: MemoryLog) -> None:
+        self.runs = log
+
+    async def tell(self, *events: Event) -> None:
+        for event in events:
+            self.runs.publish(following(event, self.runs.last(event.subject())))
+
+
+class Judge:
+    """A validator, and what it was given to work with."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        *verdicts: Verdict | ModelError,
+        sources: ListedSources | None = None,
+        unchecked_allowed: bool = False,
+        keys: Mapping[str, str] | None = None,
+    ) -> None:
+        self.journal = journal
+        self.model = ScriptedModel(verdicts=verdicts)
+        self.sources = sources or ListedSources()
+        self.keys = MemoryKeys(**(keys or {}))
+        self.validator = Validator(
+            journal.runs,
+            MemoryTexts(),
+            self.keys,
+            self.model,
+            self.sources,
+            StillClock(),
+            unchecked_allowed=unchecked_allowed,
+        )
+
+    async def judge(self, claim: ClaimProposed | None = None, attempt: int = 1) -> Handled:
+        """One delivery."""
+        return await self._told(self.validator.on_claim_proposed(claim or proposed(), attempt))
+
+    async def give_up(self, claim: ClaimProposed, reason: str) -> Handled:
+        """One message that became a dead letter."""
+        return await self._told(self.validator.on_given_up(claim, reason))
+
+    async def _told(self, events: AsyncIterator[Event]) -> Handled:
+        outcome = Handled()
+        try:
+            async for event in events:
+                await self.journal.tell(event)
+                outcome.facts.append(event)
+        except (Retry, Reject) as error:
+            outcome.gave_up = error
+        return outcome
