@@ -41,7 +41,10 @@ class InvestigationRequested(OnceEvent):
 
 
 class InvestigationStarted(OnceEvent):
-    """An attempt begins. `input` is the same in every attempt: the snapshot the first one took."""
+    """An attempt begins. `input` is the same in every attempt: the snapshot the first one took.
+
+    `delivery` is the number of the request's delivery that it was begun on.
+    """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.started"
 
@@ -55,6 +58,7 @@ class InvestigationStarted(OnceEvent):
     prompt: Prompt
     model: ModelName
     key_source: KeySource = "INSTANCE"
+    delivery: int | None = Field(default=None, ge=1)
 
     def key(self) -> str:
         return str(self.investigation_id)

@@ -45,7 +45,7 @@ from services.investigator.handlers import Investigator
 Verdict = ClaimApproved | ClaimRejected | ClaimValidationFailed
 CANCELLED: Final = "cancelled by operator"
 REDELIVERED: Final = 2
-"""The delivery whose handler asks the log what is left to do, instead of taking itself for the first."""
+"""The delivery of an attempt of which it is not on record."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequen
     )
     now: list[Event] = []
     try:
-        async for event in investigator.on_investigation_requested(asked, REDELIVERED):
+        async for event in investigator.on_investigation_requested(asked, started.delivery or REDELIVERED):
             now.append(event)  # noqa: PERF401 (what was told before an exception counts)
     except Retry:
         pass  # the fact that says so was told before

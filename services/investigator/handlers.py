@@ -27,8 +27,8 @@ from contracts.v1.ids import claim_id
 from contracts.v1.investigation import FailureClass
 from contracts.v1.parts import InvestigationInput, Picture, TextRef
 from kit.clock import Clock
-from kit.errors import Reject, Retry
-from services.investigator.domain import GiveUp, NotYet, Run, Step, first, next_step, plan
+from kit.errors import Reject, Retry, Superseded
+from services.investigator.domain import Elsewhere, GiveUp, NotYet, Run, Step, first, next_step, plan
 from services.investigator.earlier import with_earlier
 from services.investigator.ports import (
     KEY_UNUSABLE,
@@ -79,9 +79,11 @@ class Investigator:
     async def on_investigation_requested(self, event: InvestigationRequested, attempt: int) -> AsyncIterator[Event]:
         """Do what the history says is left to do."""
         step: Step | None = first(event) if attempt == 1 else None
-        step = step or plan(event, await self._log.history(event.investigation_id))
+        step = step or plan(event, await self._log.history(event.investigation_id), attempt)
         if isinstance(step, NotYet):
             raise Retry(LOG_LAG_S, "the log does not show the request yet")
+        if isinstance(step, Elsewhere):
+            raise Superseded("an attempt was begun on a later delivery of the request")
         if isinstance(step, GiveUp):
             yield self._ended(event, step.attempt, step.follows_failure, "TRANSIENT", "every attempt was cut short")
         if not isinstance(step, Run):
@@ -100,6 +102,7 @@ class Investigator:
             prompt=kind.prompt if taken.parent_investigation_id is None else kind.update_prompt,
             model=self._model.name,
             key_source=event.key_source,
+            delivery=attempt,
         )
         try:
             async for fact in self._investigate(event, step, kind, taken):

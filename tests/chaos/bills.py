@@ -33,12 +33,16 @@ class Bill:
 
 @dataclass
 class Till(OpenAIServer):
-    """Submits four sentences in two rounds, approves two on review; `hold` leaves the next call for a step hanging."""
+    """Submits four sentences in two rounds, approves two on review.
+
+    `hold` leaves the next call for a step hanging; `slow` keeps first rounds from ending until it is set.
+    """
 
     page: str
     bills: list[Bill] = field(default_factory=list)
     holding: str | None = None
     held: asyncio.Event = field(default_factory=asyncio.Event)
+    slow: asyncio.Event | None = None
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -58,7 +62,8 @@ class Till(OpenAIServer):
             return Broken("silence")
         if step == FIRST:
             texts = (BRAIN, GOLDFISH, INVENTED, WALL)
-            return Answer(tuple(self._correction(number, text) for number, text in enumerate(texts)))
+            said = tuple(self._correction(number, text) for number, text in enumerate(texts))
+            return Answer(said, gate=self.slow)
         if step == SECOND:
             return Answer((message("Done."),))
         approved = step.removeprefix("review: ") in APPROVED

@@ -6,6 +6,7 @@ Whatever the moment: the run ends, it finds each sentence once, and nothing is p
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ from tests.support.openai_server import openai_server
 from tests.support.oracle import Oracle, oracle
 from tests.support.sites import Answer as PageAnswer
 from tests.support.sites import Sites
-from tests.support.system import GivenServers, System, system, until
+from tests.support.system import GivenServers, Process, System, system, until
 from tests.support.trap import Fate, Trap, acknowledgement, fact
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("chaos-billed")]
@@ -119,10 +120,11 @@ class World:
     traps: dict[Worker, Trap]
     _lives: count[int] = field(default_factory=lambda: count(1))
 
-    def spawn(self, worker: Worker) -> str:
+    def spawn(self, worker: Worker, name: str = "") -> str:
         """A new worker with a key of its own, so that its bills can be told from those of the dead; the key."""
         key = f"sk-test-{worker}-{next(self._lives):020}"
-        self.system.spawn(worker, settings={"OPENERRATA_NATS_URL": self.traps[worker].url, "OPENAI_API_KEY": key})
+        settings = {"OPENERRATA_NATS_URL": self.traps[worker].url, "OPENAI_API_KEY": key}
+        self.system.spawn(worker, name=name, settings=settings)
         return key
 
     async def die(self, worker: Worker, moment: Moment, run: UUID) -> None:
@@ -225,6 +227,36 @@ async def test_the_validator_is_killed(world: World, moment: Moment) -> None:
     await survives(world, "validator", moment)
     rounds = Counter(bill.step for bill in world.till.bills if bill.step in (FIRST, SECOND))
     assert rounds == {FIRST: 1, SECOND: 1}, "the investigator was well all the time"
+
+
+@pytest.mark.requirement("2.6-15", "3.6-03")
+async def test_an_investigator_that_slept_through_its_deadline_leaves_the_run_to_another(world: World) -> None:
+    sleeper = world.system.processes["investigator"]
+    sleeper.send(signal.SIGSTOP)
+    run = await asked(world)
+    world.till.slow = asyncio.Event()
+    payer = world.spawn("investigator", "investigator-awake")
+    awake = world.system.processes["investigator-awake"]
+    try:
+        await until(lambda: _true(bool(world.till.bills)), "the other worker takes over", within_s=WITHIN_S)
+        sleeper.send(signal.SIGCONT)
+        await until(lambda: _true(_left_alone(sleeper)), "the late delivery is left alone", within_s=WITHIN_S)
+        world.till.slow.set()
+        await ends_as_on_a_quiet_day(world, run)
+        assert Counter(bill.step for bill in world.till.bills) == Counter(STEPS)
+        assert {bill.payer for bill in world.till.bills if bill.step in (FIRST, SECOND)} == {payer}
+    finally:
+        world.till.slow = None
+        sleeper.send(signal.SIGCONT)
+        await awake.kill()
+
+
+async def _true(value: bool) -> bool:
+    return value
+
+
+def _left_alone(process: Process) -> bool:
+    return any("leaving it alone" in line.get("event", "") for line in process.lines())
 
 
 async def survives(world: World, worker: Worker, moment: Moment) -> None:

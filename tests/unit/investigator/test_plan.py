@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import Event, InvestigationStarted
-from services.investigator.domain import MAX_ATTEMPTS, Entry, GiveUp, Nothing, NotYet, Run, Step, next_step, plan
+from services.investigator.domain import (
+    MAX_ATTEMPTS,
+    Elsewhere,
+    Entry,
+    GiveUp,
+    Nothing,
+    NotYet,
+    Run,
+    Step,
+    next_step,
+    plan,
+)
 from tests.support.factories import (
     OTHER_QUOTE,
     claim_of,
@@ -30,9 +41,9 @@ def history(*events: Event) -> list[Entry]:
     return [Entry(sequence, event) for sequence, event in enumerate(events, 11)]
 
 
-def step(*events: Event, round_: int = 1) -> Step:
+def step(*events: Event, round_: int = 1, delivery: int = 1) -> Step:
     """What is left to do after these."""
-    return plan(requested(round=round_), history(*events))
+    return plan(requested(round=round_), history(*events), delivery)
 
 
 def run_of(result: Step) -> Run:
@@ -51,6 +62,17 @@ def test_the_first_attempt() -> None:
     assert (run.follows_start, run.follows_draft, run.follows_failure) == (0, 0, 0)
     assert run.input is None
     assert run.proposed == {}
+
+
+@pytest.mark.requirement("2.6-15")
+def test_an_attempt_begun_on_a_later_delivery_is_left_to_its_worker() -> None:
+    begun = (requested(), started(delivery=2))
+    assert step(*begun, delivery=1) == step(*begun, delivery=2) == Elsewhere()
+    assert run_of(step(*begun, delivery=3)).attempt == 2
+    assert run_of(step(requested(), started(), delivery=1)).attempt == 2, "of an older start nothing is known"
+    anew = (*begun, failed(), requested(round=2))
+    assert run_of(step(*anew, round_=2, delivery=1)).attempt == 2, "another request counts its own deliveries"
+    assert step(*begun, drafted(), delivery=1) == Nothing()
 
 
 @pytest.mark.requirement("2.4.4-03")
