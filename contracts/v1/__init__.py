@@ -15,6 +15,7 @@ from contracts.v1.erasure import ErasureOrdered
 from contracts.v1.event import PREFIX, Envelope, Event, OnceEvent
 from contracts.v1.integrity import IntegrityAnomalyDetected
 from contracts.v1.investigation import (
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
@@ -37,6 +38,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     IntegrityAnomalyDetected,
     InvestigationRequested,
     InvestigationStarted,
+    InvestigationAdvanced,
     InvestigationDrafted,
     InvestigationRetryScheduled,
     InvestigationCompleted,
@@ -110,6 +112,7 @@ __all__ = [
     "ErasureOrdered",
     "Event",
     "IntegrityAnomalyDetected",
+    "InvestigationAdvanced",
     "InvestigationCompleted",
     "InvestigationDrafted",
     "InvestigationFailed",

@@ -15,7 +15,7 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.v1.parts import ModelName
-from kit.models.base import Finished, InvestigationBrief, ModelError, Retention, Submission
+from kit.models.base import Finished, InvestigationBrief, ModelError, Outcome, Retention, Submission
 from kit.models.recording import Recorder
 
 RESEARCH_AT_ONCE = 8
@@ -55,7 +55,7 @@ class Conversation(Protocol):
 
 async def run(
     brief: InvestigationBrief, talk: Conversation, recorder: Recorder, model: ModelName
-) -> AsyncGenerator[Submission | Retention | Finished, None]:
+) -> AsyncGenerator[Outcome | Finished, None]:
     """Ask, answer the calls, ask again, until the model calls nothing. Raises: as `Conversation.ask`."""
     if brief.limits.cost_micro_usd is not None and recorder.usage.cost_micro_usd is None:
         raise ModelError(
@@ -88,7 +88,7 @@ async def run(
                 # Nothing found is said in words; an empty answer after no outcome is not that.
                 raise ModelError("NON_RETRYABLE", "The model ended without an answer.", name="EmptyAnswer")
             yield Finished(
-                usage=recorder.usage,
+                usage=recorder.own_usage,
                 model=model.model_copy(update={"version": turn.version}),
                 transcript=recorder.transcript(),
                 response_id=turn.response_id,
@@ -98,6 +98,8 @@ async def run(
         _stay_within(brief, recorder)
         if not left:
             break
+        if (advance := recorder.advance()) is not None:
+            yield advance
         await _look_up([call for call in asked.values() if call.id not in answers], brief, recorder, answers)
     reason = f"The model still called tools after {brief.limits.rounds} rounds."
     raise ModelError("NON_RETRYABLE", reason, name="RoundLimit")

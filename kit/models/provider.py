@@ -18,11 +18,12 @@ from typing import ClassVar
 import httpx2
 from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, ValidationError
 
-from contracts.transcript import Price, Protocol
+from contracts.transcript import Price, Protocol, Transcript
 from contracts.v1.parts import ModelName
 from kit.clock import SystemClock
 from kit.models import failures
 from kit.models.base import (
+    Advance,
     Finished,
     Image,
     InvestigationBrief,
@@ -31,9 +32,8 @@ from kit.models.base import (
     KeyStatus,
     Limits,
     ModelError,
-    Retention,
+    Outcome,
     ReviewBrief,
-    Submission,
     Tool,
     Verdict,
 )
@@ -41,7 +41,8 @@ from kit.models.conversation import Conversation, Turn, run
 from kit.models.events import BadEvent
 from kit.models.prices import price_of
 from kit.models.recording import Recorder, new_transcript, recorded_parts
-from kit.models.stamps import LiveStamps, Stamps
+from kit.models.resuming import Lookup, goes_on
+from kit.models.stamps import LiveStamps, RecordedStamps, Stamps
 from kit.models.wire import Tap
 
 KEY_FORMAT = re.compile(r"sk-[A-Za-z0-9_-]{20,}")
@@ -68,6 +69,7 @@ class Line:
     http: httpx2.AsyncClient
     secret: str
     recorder: Recorder
+    lookup: Lookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +143,19 @@ class Provider(ABC):
 
     async def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
-        """Run stage 1. Shapes: any number of outcomes, each call id once, then one Finished. Raises: ModelError."""
+    ) -> AsyncGenerator[Outcome | Finished, None]:
+        """Run stage 1. Shapes: as Model.investigate. Raises: ModelError."""
         brief = self._equipped(brief)
         opening = Opening(brief.instructions, brief.parts, brief.tools)
-        line = self._line("investigation", opening, key, limits=brief.limits)
+        line = self._line("investigation", opening, key, limits=brief.limits, done=brief.done)
+        brief = replace(brief, research=line.lookup.before(brief.research))
         yielded = False
         while True:
             try:
                 talk = self._converse(replace(opening, parts=brief.parts), line)
                 async with aclosing(run(brief, talk, line.recorder, self.name)) as steps:
                     async for step in steps:
-                        yielded = True
+                        yielded |= not isinstance(step, Advance)
                         yield step
                 return
             except ModelError as error:
@@ -236,6 +239,7 @@ class Provider(ABC):
         key: SecretStr | None,
         *,
         limits: Limits | None = None,
+        done: Transcript | None = None,
         own: bool = False,
     ) -> Line:
         if key is not None and not own and not self.takes_readers_keys:
@@ -257,9 +261,12 @@ class Provider(ABC):
             reasoning=self._reasoning(),
             limits=limits and asdict(limits),
         )
-        recorder = Recorder(head, secret, self._stamps)
-        http = httpx2.AsyncClient(transport=Tap(self._http, recorder), timeout=self._timeout)
-        return Line(http, secret, recorder)
+        if done is not None and not goes_on(done, head):
+            done = None
+        stamps = RecordedStamps(done, self._stamps) if done else self._stamps
+        recorder = Recorder(head, secret, stamps, done)
+        http = httpx2.AsyncClient(transport=Tap(self._http, recorder, done), timeout=self._timeout)
+        return Line(http, secret, recorder, Lookup(done.research if done else ()))
 
     @property
     def _sdk_failures(self) -> tuple[type[Exception], ...]:
@@ -282,6 +289,6 @@ def _in_words(brief: InvestigationBrief) -> InvestigationBrief:
 
 
 def _with_record(failed: ModelError, recorder: Recorder) -> ModelError:
-    failed.usage = recorder.usage
+    failed.usage = recorder.own_usage
     failed.transcript = recorder.transcript(failed)
     return failed

@@ -20,19 +20,26 @@ _CONNECTING: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTim
 
 
 class Tap(httpx2.AsyncBaseTransport):
-    """Passes requests to a client that is shared by all runs and notes the answers of this one."""
+    """Passes requests to a client that is shared by all runs and notes the answers of this one.
 
-    def __init__(self, http: httpx2.AsyncClient, recorder: Recorder) -> None:
+    The first ones are answered from `done`, if there is such a record.
+    """
+
+    def __init__(self, http: httpx2.AsyncClient, recorder: Recorder, done: Transcript | None = None) -> None:
         self._http = http
         self._recorder = recorder
+        self._played = httpx2.AsyncClient(transport=Playback(done)) if done else http
+        self._left = len(done.calls) if done else 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send it, and note what comes."""
         try:
-            response = await self._http.send(request, stream=True)
+            response = await (self._played if self._left else self._http).send(request, stream=True)
         except httpx2.TransportError as error:
             self._recorder.ended(_ending(error))
             raise
+        finally:
+            self._left = max(0, self._left - 1)
         self._recorder.status(response.status_code, response.headers)
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _PACKING]
         return httpx2.Response(response.status_code, headers=headers, stream=_Noted(response, self._recorder))

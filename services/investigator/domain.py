@@ -16,14 +16,16 @@ from contracts.v1 import (
     ClaimProposed,
     ClaimRetained,
     Event,
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
     InvestigationRequested,
+    InvestigationRetryScheduled,
     InvestigationStarted,
 )
-from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import InvestigationInput, PublishedClaim
+from contracts.v1.investigation import CONVERSATION_LOST, FailureClass
+from contracts.v1.parts import InvestigationInput, PublishedClaim, TextRef
 
 MAX_ATTEMPTS: Final = 4
 RETRY_BASE_S: Final = 10.0
@@ -67,7 +69,8 @@ class AuthorPost:
 class Run:
     """Start attempt number `attempt`; `input` is that of earlier attempts, if there were any.
 
-    Shapes: `proposed` and `retained` are this round's claims that earlier attempts told of, with their place.
+    Shapes: `proposed` and `retained` are this round's claims that earlier attempts told of, with their place; `done`
+    are the stretches, in order, of what this round's attempts exchanged with the model before they were cut short.
     """
 
     attempt: int
@@ -78,6 +81,7 @@ class Run:
     input: InvestigationInput | None
     proposed: dict[UUID, int]
     retained: dict[UUID, int] = field(default_factory=dict)
+    done: tuple[TextRef, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,16 +131,21 @@ def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: in
     taken: InvestigationInput | None = None
     proposed: dict[UUID, int] = {}
     retained: dict[UUID, int] = {}
+    advances: list[InvestigationAdvanced] = []
     for entry in history:
         event = entry.event
         last[type(event)] = entry.sequence
         if isinstance(event, InvestigationRequested):
             if event.round > round_:
                 round_, over, attempts_before, proposed, retained = event.round, False, attempts, {}, {}
-                begun_on = 0
+                begun_on, advances = 0, []
         elif isinstance(event, InvestigationStarted):
             attempts, taken = max(attempts, event.attempt), event.input
             begun_on = max(begun_on, event.delivery or 0)
+        elif isinstance(event, InvestigationAdvanced) and event.attempt > attempts_before:
+            advances.append(event)
+        elif isinstance(event, InvestigationRetryScheduled) and event.error_name == CONVERSATION_LOST:
+            advances = []
         elif isinstance(event, InvestigationDrafted):
             drafted_attempt = max(drafted_attempt, event.attempt)
         elif isinstance(event, ClaimProposed) and event.round == round_:
@@ -163,6 +172,32 @@ def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: in
         input=taken,
         proposed=proposed,
         retained=retained,
+        done=chain(advances),
+    )
+
+
+def chain(advances: Sequence[InvestigationAdvanced]) -> tuple[TextRef, ...]:
+    """The stretches that lead to the last of these, from the first on; none if one is missing.
+
+    Two workers may have gone on from the same stretch, each believing the other dead.
+    """
+    by_hash = {event.stretch.sha256: event for event in advances}
+    found: list[TextRef] = []
+    last = advances[-1] if advances else None
+    while last is not None:
+        found.append(last.stretch)
+        if last.before is None:
+            return tuple(reversed(found))
+        last = by_hash.pop(last.before, None)
+    return ()
+
+
+def is_over(request: InvestigationRequested, history: Sequence[Entry]) -> bool:
+    """Whether the investigation has ended in this round or a later one, whatever a worker still does."""
+    return any(
+        isinstance(entry.event, InvestigationCompleted)
+        or (isinstance(entry.event, InvestigationFailed) and entry.event.round >= request.round)
+        for entry in history
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
@@ -13,10 +14,12 @@ from pydantic import SecretStr
 
 from analyses import analysis
 from analyses.base import Analysis, Earlier, Material, Rejection
+from contracts.transcript import Stretch, Transcript, joined
 from contracts.v1 import (
     ClaimProposed,
     ClaimRetained,
     Event,
+    InvestigationAdvanced,
     InvestigationDrafted,
     InvestigationFailed,
     InvestigationRequested,
@@ -28,10 +31,11 @@ from contracts.v1.investigation import FailureClass
 from contracts.v1.parts import InvestigationInput, Picture, TextRef
 from kit.clock import Clock
 from kit.errors import Reject, Retry, Superseded
-from services.investigator.domain import Elsewhere, GiveUp, NotYet, Run, Step, first, next_step, plan
+from services.investigator.domain import Elsewhere, GiveUp, NotYet, Run, Step, first, is_over, next_step, plan
 from services.investigator.earlier import with_earlier
 from services.investigator.ports import (
     KEY_UNUSABLE,
+    Advance,
     Blobs,
     Finished,
     Image,
@@ -146,7 +150,8 @@ class Investigator:
     async def _investigate(
         self, event: InvestigationRequested, run: Run, kind: Analysis, taken: InvestigationInput
     ) -> AsyncIterator[Event]:
-        brief = await self._brief(event, kind, taken)
+        brief = replace(await self._brief(event, kind, taken), done=await self._done(run))
+        before = run.done[-1].sha256 if run.done else None
         old = {claim.claim_id: claim.payload for claim in taken.old_claims}
         named: dict[UUID, None] = {}
         retained: list[UUID] = []
@@ -185,6 +190,19 @@ class Investigator:
                                 )
                             retained.append(claim)
                         named[claim] = None
+                    case Advance():
+                        stretch = await self._blobs.put_text(item.stretch.decode())
+                        yield InvestigationAdvanced(
+                            investigation_id=event.investigation_id,
+                            attempt=run.attempt,
+                            calls=item.calls,
+                            before=None if item.begins else before,
+                            stretch=stretch,
+                            usage=item.usage,
+                        )
+                        before = stretch.sha256
+                        if await self._is_over(event):
+                            return
                     case Finished():
                         yield InvestigationDrafted(
                             follows=run.follows_draft,
@@ -226,6 +244,20 @@ class Investigator:
             old_claims={claim.claim_id: claim.payload.text for claim in taken.old_claims},
             limits=self._limits,
         )
+
+    async def _done(self, run: Run) -> Transcript | None:
+        """What was exchanged before this attempt. A record that cannot be read is none: the run begins anew."""
+        try:
+            return joined([Stretch.model_validate_json(await self._blobs.get_text(ref)) for ref in run.done])
+        except (LookupError, ValueError):
+            return None
+
+    async def _is_over(self, event: InvestigationRequested) -> bool:
+        """Whether the rest of the run is of no use: it was cancelled, or a review failed for good."""
+        try:
+            return is_over(event, await self._log.history(event.investigation_id))
+        except Retry:  # a log that cannot be read now is no reason to give up what is half done
+            return False
 
     async def _text(self, ref: TextRef | None) -> str | None:
         return None if ref is None else await self._blobs.get_text(ref)

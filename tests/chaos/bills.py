@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, InvestigationDrafted
+from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, InvestigationAdvanced, InvestigationDrafted
 from kit.history import Past
 from tests.e2e.posts import BRAIN, GOLDFISH, WALL
 from tests.support.openai_server import Answer, Broken, OpenAIServer, Request, Turn, call, message
@@ -108,8 +108,9 @@ def _results(facts: Iterable[Past]) -> dict[str, datetime]:
                 quotes[event.claim_id] = event.payload.text
             case ClaimApproved() | ClaimRejected():
                 found.setdefault(f"review: {quotes[event.claim_id]}", at)
-            case InvestigationDrafted():
+            case InvestigationAdvanced():
                 found.setdefault(FIRST, at)
+            case InvestigationDrafted():
                 found.setdefault(SECOND, at)
             case _:
                 pass

@@ -24,6 +24,7 @@ from contracts.v1 import (
     ClaimProposed,
     ClaimRejected,
     Event,
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationStarted,
@@ -90,6 +91,8 @@ OF_THE_INVESTIGATOR: tuple[Moment, ...] = (
     Published(ClaimProposed, "stored"),
     Published(ClaimProposed, "lost", 4),
     Published(ClaimProposed, "stored", 4),
+    Published(InvestigationAdvanced, "lost"),
+    Published(InvestigationAdvanced, "stored"),
     Asked(SECOND),
     Published(InvestigationDrafted, "lost"),
     Published(InvestigationDrafted, "stored"),
@@ -279,5 +282,5 @@ async def test_a_run_that_kills_whoever_takes_it_comes_to_an_end(world: World) -
     async with Extension(world.system.url, api_key=KEY) as reader:
         assert (await reader.result(str(run), within_s=WITHIN_S))["investigationState"] == "FAILED"
     await world.oracle.settled(within_s=WITHIN_S)
-    assert Counter(bill.step for bill in world.till.bills if bill.step in (FIRST, SECOND)) == {FIRST: 4, SECOND: 4}
+    assert Counter(bill.step for bill in world.till.bills if bill.step in (FIRST, SECOND)) == {FIRST: 1, SECOND: 4}
     assert world.till.paid_twice() == []

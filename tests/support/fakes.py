@@ -46,9 +46,8 @@ from kit.models.base import (
     Limits,
     Model,
     ModelError,
-    Retention,
+    Outcome,
     ReviewBrief,
-    Submission,
     Verdict,
 )
 from kit.vault import KeyUnusable
@@ -264,7 +263,7 @@ def investigator_over(
     )
 
 
-Run = Sequence[Submission | Retention | ModelError]
+Run = Sequence[Outcome | ModelError]
 """One run of the model: its outcomes, ended by an error or, without one, by a finish."""
 
 
@@ -286,7 +285,7 @@ class ScriptedModel:
 
     async def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
+    ) -> AsyncGenerator[Outcome | Finished, None]:
         run = self._runs[min(len(self.briefs), len(self._runs) - 1)]
         self.briefs.append(brief)
         self.keys.append(key.get_secret_value() if key else None)
