@@ -39,6 +39,7 @@ from kit.models.base import (
 )
 from kit.models.conversation import Conversation, Turn, run
 from kit.models.events import BadEvent
+from kit.models.patience import PATIENCE, Patience
 from kit.models.prices import price_of
 from kit.models.recording import Recorder, new_transcript, recorded_parts
 from kit.models.resuming import Lookup, goes_on
@@ -74,11 +75,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Outfit:
-    """What surrounds a provider. `http` carries all requests, None: the internet; `stamps` None: the clock."""
+    """What surrounds a provider. `http` carries all requests, None: the internet; `stamps` None: the clock.
+
+    `patience` is how long it is waited for.
+    """
 
     http: httpx2.AsyncClient | None = None
     stamps: Stamps | None = None
     price: Callable[[str], Price | None] = price_of
+    patience: Patience = PATIENCE
 
 
 LIVE = Outfit()
@@ -94,7 +99,7 @@ class _Answer(BaseModel):
 class Provider(ABC):
     """Model over a provider's protocol.
 
-    Units: `silence_s` is how long the provider may send nothing before the call counts as lost.
+    Units: `silence_s` is how long the provider may say nothing before the call counts as lost, None: as in the outfit.
     """
 
     labelled_demo = False
@@ -107,7 +112,7 @@ class Provider(ABC):
         name: ModelName,
         *,
         key: SecretStr | None,
-        silence_s: float,
+        silence_s: float | None = None,
         sees_pictures: bool = True,
         max_rounds: int | None = None,
         outfit: Outfit = LIVE,
@@ -118,7 +123,8 @@ class Provider(ABC):
         self._max_rounds = max_rounds
         self._stamps = outfit.stamps or LiveStamps(SystemClock())
         self._price = outfit.price(name.model)
-        self._timeout = httpx2.Timeout(silence_s, connect=_CONNECT_S)
+        self._patience = outfit.patience if silence_s is None else replace(outfit.patience, silence_s=silence_s)
+        self._timeout = httpx2.Timeout(self._patience.silence_s, connect=_CONNECT_S)
         self._http = outfit.http or httpx2.AsyncClient(follow_redirects=True)
 
     @abstractmethod
@@ -265,7 +271,7 @@ class Provider(ABC):
             done = None
         stamps = RecordedStamps(done, self._stamps) if done else self._stamps
         recorder = Recorder(head, secret, stamps, done)
-        http = httpx2.AsyncClient(transport=Tap(self._http, recorder, done), timeout=self._timeout)
+        http = httpx2.AsyncClient(transport=Tap(self._http, recorder, self._patience, done), timeout=self._timeout)
         return Line(http, secret, recorder, Lookup(done.research if done else ()))
 
     @property
