@@ -85,6 +85,7 @@ class RunLimits(Value):
     rounds: int
     tokens: int | None = None
     cost_micro_usd: int | None = None
+    submissions: int | None = None
 
 
 class Failed(Value):

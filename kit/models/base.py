@@ -44,12 +44,14 @@ class Image:
 class Limits:
     """Where a run is cut off, whatever the model would still like to do. None: no such limit.
 
-    Units: `rounds` provider calls, `tokens` in and out together, `cost_micro_usd` millionths of a US dollar.
+    Units: `rounds` provider calls, `tokens` in and out together, `cost_micro_usd` millionths of a US dollar;
+    `submissions` are new claims that are taken, each of which costs a review.
     """
 
     rounds: int = 150
     tokens: int | None = None
     cost_micro_usd: int | None = None
+    submissions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from kit.models.recording import Recorder
 
 RESEARCH_AT_ONCE = 8
 ACKNOWLEDGED = json.dumps({"acknowledged": True})
+ENOUGH = json.dumps({"ok": False, "error": "No more corrections are taken in this run. Come to an end."})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ async def run(
         )
     answers: dict[str, str] = {}
     asked: dict[str, Asked] = {}
-    outcomes = 0
+    outcomes = submissions = 0
     for left in reversed(range(brief.limits.rounds)):
         open_ids = list(asked)
         asked = {}
@@ -79,6 +80,11 @@ async def run(
                 if event.id in answers or event.name in brief.research:
                     continue
                 outcome = _decide(event, brief, answers)
+                if isinstance(outcome, Submission):
+                    submissions += 1
+                    if brief.limits.submissions is not None and submissions > brief.limits.submissions:
+                        answers[event.id] = ENOUGH
+                        continue
                 if outcome is not None:
                     outcomes += 1
                     yield outcome

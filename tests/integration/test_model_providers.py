@@ -445,3 +445,12 @@ async def test_a_readers_key_is_used_for_its_own_call_only_and_only_by_openai(ap
     assert api is OPENAI
     sent = [request.headers["authorization"] for request in server.requests]
     assert sent == [f"Bearer {USER_KEY.get_secret_value()}", f"Bearer {KEY.get_secret_value()}"]
+
+
+async def test_only_so_many_claims_are_taken_and_the_model_is_told(api: Api) -> None:
+    turns = Answer((submit("a"), submit("b"), submit("c"))), Answer((submit("d"), call(RETAIN, {"id": str(OLD)}, "e")))
+    async with provider(api, *turns, DONE) as (model, server):
+        outcomes, _ = await run(model, brief(limits=Limits(submissions=2)))
+    assert [outcome.call_id for outcome in outcomes] == ["a", "b", "e"]
+    assert "No more corrections" in answers(api, server.requests[1].body)["c"]
+    assert "No more corrections" in answers(api, server.requests[2].body)["d"]
