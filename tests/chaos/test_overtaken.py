@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from nats.js.client import JetStreamContext
 
 from contracts.topology import ERRATA, INVESTIGATOR_INVESTIGATION_REQUESTED
 from contracts.v1 import Event, InvestigationDrafted, InvestigationRetryScheduled, InvestigationStarted
-from contracts.v1.parts import InvestigationInput, Usage
+from contracts.v1.parts import Usage
 from kit import topology
 from kit.bus import Bus, connect
 from kit.delivery import Delivery
 from kit.history import history
 from kit.models.base import Finished, InvestigationBrief, Submission
 from kit.telemetry import Telemetry
-from services.investigator.domain import Entry
 from tests.chaos.test_heartbeats import holds, settled
-from tests.support.factories import INVESTIGATION_ID, MODEL, payload, requested, snapshot, started
+from tests.support.brokers_log import BrokersLog
+from tests.support.factories import INVESTIGATION_ID, MODEL, payload, requested, started
 from tests.support.fakes import MemoryTexts, ScriptedModel, investigator_over
 from tests.support.line import Line
 from tests.support.servers import nats_server
@@ -58,22 +58,6 @@ class PaidModel(ScriptedModel):
         await self._till.finish.wait()
         yield Submission("c1", payload())
         yield Finished(Usage(total_tokens=1), MODEL, b"{}", None, "done")
-
-
-@dataclass
-class BrokersLog:
-    """History from the broker; the version is known anyway. `asked` counts the looks."""
-
-    bus: Bus
-    asked: int = 0
-
-    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
-        found = await history(self.bus, str(investigation_id))
-        self.asked += 1
-        return [Entry(past.sequence, past.envelope.event) for past in found]
-
-    async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
-        return snapshot()
 
 
 class Place:
