@@ -2,6 +2,8 @@
 
 A fixed marker would be enough to break this: an article could carry the end marker and go on with instructions. Nor may
 an article carry what only looks like the marker, in other letters or spacing: a model reads, it does not compare bytes.
+Letters that look alike are without number, so each message's markers hold a word made from all of its texts: whoever
+writes one of them would have to know what that word is before having written it.
 """
 
 from __future__ import annotations
@@ -9,16 +11,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from hashlib import sha256
 from itertools import count
+from typing import Final
 
+WORD_CHARACTERS: Final = 20
+"""Units: hexadecimal digits; 80 bits cannot be found by trying."""
 _UNSEEN = re.compile(r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+")
 
 
 def raw_marks(tag: str, *texts: str) -> tuple[str, str]:
-    """Begin and end markers that neither occur in any of the texts of a message nor look like anything in them."""
+    """Begin and end markers that neither occur in any of the texts of a message nor look like anything in them.
+
+    Shapes: all markers of a message share a word if they are made from the same texts, in whatever order.
+    """
     taken = _numbers_taken(tag, texts)
     number = next(n for n in count(1) if n not in taken)
-    name = tag if number == 1 else f"{tag} {number}"
+    name = " ".join((tag, *([str(number)] if number > 1 else []), _word(texts)))
     return f"<<<BEGIN {name}>>>", f"<<<END {name}>>>"
 
 
@@ -26,6 +35,11 @@ def raw_block(tag: str, content: str, *others: str) -> str:
     """Wrap `content` in markers that occur neither in it nor in the `others` of the same message."""
     begin, end = raw_marks(tag, content, *others)
     return f"{begin}\n{content}\n{end}"
+
+
+def _word(texts: Iterable[str]) -> str:
+    each = sorted(sha256(text.encode("utf-8", "surrogatepass")).digest() for text in set(texts) if text)
+    return sha256(b"".join(each)).hexdigest()[:WORD_CHARACTERS]
 
 
 def _numbers_taken(tag: str, texts: Iterable[str]) -> set[int]:

@@ -5,7 +5,7 @@ What passes here goes into events and the database, so text that PostgreSQL cann
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
@@ -14,8 +14,18 @@ from contracts.v1.parts import ClaimPayload, Source
 
 WEB_URL = r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00/?#]+[^\s\x00]*$"
 
-_Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=r"^[^\x00]*$")]
-_WebUrl = Annotated[str, StringConstraints(strip_whitespace=True, pattern=WEB_URL)]
+QUOTE_CHARACTERS: Final = 4_000
+SHORT_CHARACTERS: Final = 2_000
+LONG_CHARACTERS: Final = 20_000
+ADDRESS_CHARACTERS: Final = 8_192
+MOST_SOURCES: Final = 20
+"""A claim is read by a second model and by people; a model that goes on and on is told to be brief."""
+
+_PLAIN = StringConstraints(strip_whitespace=True, min_length=1, pattern=r"^[^\x00]*$")
+_Quote = Annotated[str, _PLAIN, Field(max_length=QUOTE_CHARACTERS)]
+_Short = Annotated[str, _PLAIN, Field(max_length=SHORT_CHARACTERS)]
+_Long = Annotated[str, _PLAIN, Field(max_length=LONG_CHARACTERS)]
+_WebUrl = Annotated[str, StringConstraints(strip_whitespace=True, pattern=WEB_URL, max_length=ADDRESS_CHARACTERS)]
 
 
 class _Strict(BaseModel):
@@ -24,16 +34,16 @@ class _Strict(BaseModel):
 
 class _Source(_Strict):
     url: _WebUrl
-    title: _Words
-    snippet: _Words
+    title: _Short
+    snippet: _Quote
 
 
 class _Correction(_Strict):
-    text: _Words
-    context: _Words
-    summary: _Words
-    reasoning: _Words
-    sources: list[_Source] = Field(min_length=1)
+    text: _Quote
+    context: _Quote
+    summary: _Short
+    reasoning: _Long
+    sources: list[_Source] = Field(min_length=1, max_length=MOST_SOURCES)
 
 
 def _strings(**descriptions: str) -> dict[str, JsonValue]:

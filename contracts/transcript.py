@@ -7,7 +7,7 @@ provider's words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -85,6 +85,7 @@ class RunLimits(Value):
     rounds: int
     tokens: int | None = None
     cost_micro_usd: int | None = None
+    submissions: int | None = None
 
 
 class Failed(Value):
@@ -102,6 +103,7 @@ class Transcript(Value):
 
     Shapes: `research` in the order in which it was asked for; `tools` and `reasoning` as the provider was told;
     `limits` are those of a run, a review has none; `instead_of` is what another provider was asked before, in vain.
+    `taken_over` is how many of the calls an earlier attempt made and paid for.
     """
 
     format: Literal[1] = FORMAT
@@ -119,6 +121,7 @@ class Transcript(Value):
     research: tuple[Research, ...] = ()
     error: Failed | None = None
     instead_of: Transcript | None = None
+    taken_over: int = Field(default=0, ge=0)
 
     def requests(self) -> Iterator[dict[str, JsonValue]]:
         """The whole body of each call, as it was sent."""
@@ -129,6 +132,23 @@ class Transcript(Value):
                 body["messages"] = [*_listed(before, "messages")[: call.messages_kept], *_listed(body, "messages")]
             yield body
             before = body
+
+
+class Stretch(Value):
+    """What was exchanged in one run since the stretch before it; the first has a `head`, a record without calls."""
+
+    head: Transcript | None = None
+    calls: tuple[Call, ...]
+    research: tuple[Research, ...] = ()
+
+
+def joined(stretches: Sequence[Stretch]) -> Transcript | None:
+    """The record that these make, in their order; None if the first does not begin one, or another one does."""
+    if not stretches or stretches[0].head is None or any(each.head is not None for each in stretches[1:]):
+        return None
+    calls = tuple(call for each in stretches for call in each.calls)
+    research = tuple(found for each in stretches for found in each.research)
+    return stretches[0].head.model_copy(update={"calls": calls, "research": research})
 
 
 def shortened(body: dict[str, JsonValue], before: dict[str, JsonValue]) -> Call:

@@ -41,7 +41,7 @@ class BlobSettings:
     region: str = "us-east-1"
 
 
-class BlobMissing(Exception):
+class BlobMissing(LookupError):
     """No object has this hash, or the stored bytes do not have the hash they are stored under."""
 
 

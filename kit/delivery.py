@@ -2,7 +2,8 @@
 
 A message is acknowledged only after every fact its handler yielded is stored. So a crash at any line repeats work and
 loses none, and because facts have derived ids, repeated work changes nothing. A worker that the broker has not heard
-from for as long as its deadline stops, because by then another one does the same work.
+from for as long as its deadline stops, because by then another one does the same work; and a delivery that another one
+has overtaken is not said a word about, because the broker would take it as said about the other.
 """
 
 from __future__ import annotations
@@ -26,12 +27,11 @@ from contracts.v1 import Envelope, Event, OnceEvent, Undecodable, decode
 from kit.bus import REPLY_TO, AlreadyThere, Bus, BusError, Outgoing
 from kit.circuit import Circuit, StopLimit, stop
 from kit.dead import DeadLetter, Origin, origin_of
-from kit.errors import Reject, Retry
+from kit.errors import Reject, Retry, Superseded
 from kit.telemetry import Telemetry
 from kit.tracing import Spans
 
 FETCH_TIMEOUT_S = 5.0
-STALE_RETRY_S = 0.5
 BUG_RETRY_BASE_S = 1.0
 BUG_RETRY_MAX_S = 60.0
 
@@ -39,7 +39,10 @@ log = structlog.get_logger(__name__)
 
 
 Handler = Callable[[Any, int], AsyncIterator[Event]]
-"""Takes the fact that its consumer delivers and the number of this delivery (from 1); yields the facts that follow."""
+"""Takes the fact that its consumer delivers and the number of this delivery (from 1); yields the facts that follow.
+
+Where another worker's fact stands in the way of one of these, it is asked once more, as if by the next delivery.
+"""
 
 GivenUp = Callable[[Any, str], AsyncIterator[Event]]
 """Takes a fact that can never be handled and the reason; yields what the rest of the system must know about it."""
@@ -127,7 +130,11 @@ class Delivery:
             correlation = envelope.correlation
             said["correlation"] = str(correlation)
             async with lease.held():
-                last = await self._run(handler, envelope, attempt, reply_to)
+                try:
+                    last = await self._run(handler, envelope, attempt, reply_to)
+                except AlreadyThere:
+                    log.info("another worker was faster, looking again", **said)
+                    last = await self._run(handler, envelope, attempt + 1, reply_to)
                 if consumer.answers and reply_to is not None and last is not None:
                     await self._bus.answer(reply_to, *last)
                 await message.ack()
@@ -150,10 +157,9 @@ class Delivery:
             outcome = "retry"
             log.info("will retry", reason=error.reason, after_s=error.after_s, **said)
             await _nak(message, error.after_s)
-        except AlreadyThere:
+        except (Superseded, AlreadyThere) as error:
             outcome = "stale"
-            log.info("another worker was faster, looking again", **said)
-            await _nak(message, STALE_RETRY_S)
+            log.info("another worker has this, leaving it alone", reason=str(error), **said)
         except asyncio.CancelledError:
             outcome = "cancelled"
             raise

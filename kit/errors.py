@@ -1,4 +1,4 @@
-"""The two ways a handler may give up. Anything else it raises is a bug and treated as one by delivery."""
+"""The ways a handler may give up. Anything else it raises is a bug and treated as one by delivery."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ class Retry(Exception):
     def __init__(self, after_s: float, reason: str) -> None:
         super().__init__(reason)
         self.after_s = after_s
+        self.reason = reason
+
+
+class Superseded(Exception):
+    """A later delivery of this message is being handled: this one is left alone, neither acknowledged nor refused.
+
+    The broker does not tell deliveries of a message apart: whatever is said about this one would be taken as said about
+    the other. If its holder is dead, the message comes back after its deadline.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
         self.reason = reason
 
 

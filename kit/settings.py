@@ -98,6 +98,9 @@ class ModelSettings(BaseSettings):
     validator_model: ModelChoice | None = None
     model_failover: ModelChoice | None = None
     model_prices: Mapping[str, PriceSetting] = Field(default_factory=dict)
+    model_silence_s: float = Field(default=300.0, gt=0, description="longest silence of a provider within an answer")
+    model_call_s: float = Field(default=1_800.0, gt=0, description="longest time for one answer of a provider")
+    model_run_s: float = Field(default=7_200.0, gt=0, description="longest time for all answers of one attempt")
 
     def prices(self) -> dict[str, Price]:
         """The instance's own prices by model."""

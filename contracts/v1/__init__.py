@@ -22,6 +22,7 @@ from contracts.v1.erasure import ErasureOrdered
 from contracts.v1.event import PREFIX, Envelope, Event, OnceEvent
 from contracts.v1.integrity import IntegrityAnomalyDetected
 from contracts.v1.investigation import (
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
@@ -44,6 +45,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     IntegrityAnomalyDetected,
     InvestigationRequested,
     InvestigationStarted,
+    InvestigationAdvanced,
     InvestigationDrafted,
     InvestigationRetryScheduled,
     InvestigationCompleted,
@@ -119,6 +121,7 @@ __all__ = [
     "ErasureOrdered",
     "Event",
     "IntegrityAnomalyDetected",
+    "InvestigationAdvanced",
     "InvestigationCompleted",
     "InvestigationDrafted",
     "InvestigationFailed",

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from contracts.v1.event import Event, OnceEvent
-from contracts.v1.parts import InvestigationInput, ModelName, Prompt, PublishedClaim, TextRef, Usage
+from contracts.v1.parts import InvestigationInput, ModelName, Prompt, PublishedClaim, Sha256, TextRef, Usage
 
 FailureClass = Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
 RequestedBy = Literal["READER", "SELECTOR"]
 KeySource = Literal["INSTANCE", "USER"]
 Fault = Literal["RUN", "USER_KEY"]
+
+CONVERSATION_LOST: Final = "ConversationLost"
+"""The `error_name` of an attempt whose provider does not remember what was said before: the next one begins anew."""
 
 
 class InvestigationRequested(OnceEvent):
@@ -41,7 +44,10 @@ class InvestigationRequested(OnceEvent):
 
 
 class InvestigationStarted(OnceEvent):
-    """An attempt begins. `input` is the same in every attempt: the snapshot the first one took."""
+    """An attempt begins. `input` is the same in every attempt: the snapshot the first one took.
+
+    `delivery` is the number of the request's delivery that it was begun on.
+    """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.started"
 
@@ -55,6 +61,7 @@ class InvestigationStarted(OnceEvent):
     prompt: Prompt
     model: ModelName
     key_source: KeySource = "INSTANCE"
+    delivery: int | None = Field(default=None, ge=1)
 
     def key(self) -> str:
         return str(self.investigation_id)
@@ -85,6 +92,29 @@ class InvestigationDrafted(OnceEvent):
 
     def identity(self) -> str:
         return str(self.attempt)
+
+
+class InvestigationAdvanced(Event):
+    """The model has answered and wants to go on: what has passed is on record, and no later attempt pays for it again.
+
+    Shapes: `stretch` holds what was exchanged since `before`, the hash of the stretch it goes on from; None: since the
+    beginning. `calls` counts the answers on record. `usage` is what this attempt has spent so far.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.investigation.advanced"
+
+    investigation_id: UUID
+    attempt: int = Field(ge=1)
+    calls: int = Field(ge=1)
+    before: Sha256 | None = None
+    stretch: TextRef
+    usage: Usage
+
+    def key(self) -> str:
+        return str(self.investigation_id)
+
+    def identity(self) -> str:
+        return f"{self.attempt}|{self.calls}"
 
 
 class InvestigationRetryScheduled(Event):

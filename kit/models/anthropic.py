@@ -41,7 +41,7 @@ class AnthropicMessages(Provider):
         base_url: str = "https://api.anthropic.com",
         effort: Effort = "medium",
         max_tokens: int = 64_000,
-        silence_s: float = 300.0,
+        silence_s: float | None = None,
         outfit: Outfit = LIVE,
     ) -> None:
         super().__init__(ModelName(provider="anthropic", model=model), key=key, silence_s=silence_s, outfit=outfit)

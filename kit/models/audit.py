@@ -36,7 +36,7 @@ class Audit:
     """Everything about one attempt, or one review.
 
     Shapes: `output_items` have indices from 0 without gaps over all calls; response fields are those of the last answer
-    that had them; `usage` is None if no answer told.
+    that had them; `usage` is of what this attempt was answered, None if no answer told.
     """
 
     request_model: str
@@ -60,7 +60,7 @@ def rows(transcript: Transcript) -> Audit:
     """The rows of a transcript."""
     answers = list(_answers(transcript))
     bill = Bill(transcript.price)
-    for answer in answers:
+    for answer in answers[transcript.taken_over :]:
         if answer.spent is not None:
             bill.add(answer.spent)
     reasoning = transcript.reasoning or {}
@@ -85,7 +85,7 @@ def rows(transcript: Transcript) -> Audit:
         response_status=_last(answer.status for answer in answers),
         response_model_version=_last(answer.version for answer in answers),
         response_output_text=_last(answer.text for answer in answers),
-        usage=bill.usage if any(answer.spent for answer in answers) else None,
+        usage=bill.usage if any(answer.spent for answer in answers[transcript.taken_over :]) else None,
         error=transcript.error,
         started_at=min((call.started_at for call in transcript.calls if call.started_at), default=None),
         completed_at=max((call.completed_at for call in transcript.calls if call.completed_at), default=None),

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from pydantic import JsonValue, SecretStr
 
+from contracts.transcript import Transcript
 from contracts.v1.parts import BlobRef, ClaimPayload, ModelName, Usage
 
 Failure = Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
@@ -43,12 +44,14 @@ class Image:
 class Limits:
     """Where a run is cut off, whatever the model would still like to do. None: no such limit.
 
-    Units: `rounds` provider calls, `tokens` in and out together, `cost_micro_usd` millionths of a US dollar.
+    Units: `rounds` provider calls, `tokens` in and out together, `cost_micro_usd` millionths of a US dollar;
+    `submissions` are new claims that are taken, each of which costs a review.
     """
 
     rounds: int = 150
     tokens: int | None = None
     cost_micro_usd: int | None = None
+    submissions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ class InvestigationBrief:
     read no prose; `parts` already hold the article and those claims, in words and pictures. `tools` are offered; a call
     to a name in `research` is answered by awaiting it with the call's arguments, and it never raises; every other call
     is an outcome: `decide(name, arguments)` reads it as a new claim or as the id of an old one that is kept, or raises
-    ValueError whose text is the answer the model gets.
+    ValueError whose text is the answer the model gets. `done` is what an attempt that was cut short had exchanged: a
+    provider that made that record goes on from there, and any other begins anew.
     """
 
     instructions: str
@@ -70,6 +74,7 @@ class InvestigationBrief:
     research: Mapping[str, Callable[[str], Awaitable[str]]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     old_claims: Mapping[UUID, str] = field(default_factory=dict)
+    done: Transcript | None = None
 
     @property
     def message(self) -> str:
@@ -110,8 +115,28 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
+class Advance:
+    """The model has answered and will be asked again; yielded before anything else is paid for.
+
+    Shapes: `stretch` is a `contracts.transcript.Stretch` as UTF-8 JSON, `begins` if it is a record's first; `calls`
+    counts the answers on record, those of earlier attempts included; `usage` is what this attempt spent so far.
+    """
+
+    stretch: bytes
+    begins: bool
+    calls: int
+    usage: Usage
+
+
+Outcome = Submission | Retention | Advance
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
-    """The end of a run that succeeded. Shapes: `transcript` is a `contracts.transcript.Transcript` as UTF-8 JSON."""
+    """The end of a run that succeeded.
+
+    Shapes: `transcript` is a `contracts.transcript.Transcript` as UTF-8 JSON; `usage` is what this attempt spent.
+    """
 
     usage: Usage
     model: ModelName
@@ -209,8 +234,11 @@ class Model(Protocol):
 
     def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
-        """Run stage 1. Shapes: any number of outcomes, each call id once, then one Finished. Raises: ModelError."""
+    ) -> AsyncGenerator[Outcome | Finished, None]:
+        """Run stage 1. Shapes: any number of outcomes, each call id once, then one Finished. Raises: ModelError.
+
+        Outcomes that `brief.done` has already told come again.
+        """
 
     async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
         """Ask stage 2 about one claim. Raises: ModelError."""

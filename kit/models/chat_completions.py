@@ -45,7 +45,7 @@ class ChatCompletions(Provider):
         search: Callable[[str], Awaitable[str]] | None = None,
         effort: str | None = None,
         sees_pictures: bool = False,
-        silence_s: float = 300.0,
+        silence_s: float | None = None,
         outfit: Outfit = LIVE,
     ) -> None:
         super().__init__(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from kit.models.failover import Failover, Keyed
+from kit.models.patience import Patience
 from kit.models.prices import price_of
 from kit.models.provider import Outfit
 from kit.models.staged import Staged
@@ -40,7 +41,8 @@ def choose(
     wanted = (models.investigator_model or both, models.validator_model or both)
     if "demo" in (*wanted, models.model_failover) and (*wanted, models.model_failover) != ("demo", "demo", None):
         raise SettingsError("the demo catalogue stands in for both stages and for no other model, or not at all")
-    outfit = Outfit(price=partial(price_of, own=models.prices()))
+    patience = Patience(models.model_silence_s, models.model_call_s, models.model_run_s)
+    outfit = Outfit(price=partial(price_of, own=models.prices()), patience=patience)
     build = partial(_built, infrastructure=infrastructure, openai=openai, outfit=outfit)
     first = build(wanted[0])
     second = first if wanted[0] == wanted[1] else build(wanted[1])

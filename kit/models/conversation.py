@@ -15,11 +15,12 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.v1.parts import ModelName
-from kit.models.base import Finished, InvestigationBrief, ModelError, Retention, Submission
+from kit.models.base import Finished, InvestigationBrief, ModelError, Outcome, Retention, Submission
 from kit.models.recording import Recorder
 
 RESEARCH_AT_ONCE = 8
 ACKNOWLEDGED = json.dumps({"acknowledged": True})
+ENOUGH = json.dumps({"ok": False, "error": "No more corrections are taken in this run. Come to an end."})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Conversation(Protocol):
 
 async def run(
     brief: InvestigationBrief, talk: Conversation, recorder: Recorder, model: ModelName
-) -> AsyncGenerator[Submission | Retention | Finished, None]:
+) -> AsyncGenerator[Outcome | Finished, None]:
     """Ask, answer the calls, ask again, until the model calls nothing. Raises: as `Conversation.ask`."""
     if brief.limits.cost_micro_usd is not None and recorder.usage.cost_micro_usd is None:
         raise ModelError(
@@ -65,7 +66,7 @@ async def run(
         )
     answers: dict[str, str] = {}
     asked: dict[str, Asked] = {}
-    outcomes = 0
+    outcomes = submissions = 0
     for left in reversed(range(brief.limits.rounds)):
         open_ids = list(asked)
         asked = {}
@@ -79,6 +80,11 @@ async def run(
                 if event.id in answers or event.name in brief.research:
                     continue
                 outcome = _decide(event, brief, answers)
+                if isinstance(outcome, Submission):
+                    submissions += 1
+                    if brief.limits.submissions is not None and submissions > brief.limits.submissions:
+                        answers[event.id] = ENOUGH
+                        continue
                 if outcome is not None:
                     outcomes += 1
                     yield outcome
@@ -88,7 +94,7 @@ async def run(
                 # Nothing found is said in words; an empty answer after no outcome is not that.
                 raise ModelError("NON_RETRYABLE", "The model ended without an answer.", name="EmptyAnswer")
             yield Finished(
-                usage=recorder.usage,
+                usage=recorder.own_usage,
                 model=model.model_copy(update={"version": turn.version}),
                 transcript=recorder.transcript(),
                 response_id=turn.response_id,
@@ -98,6 +104,8 @@ async def run(
         _stay_within(brief, recorder)
         if not left:
             break
+        if (advance := recorder.advance()) is not None:
+            yield advance
         await _look_up([call for call in asked.values() if call.id not in answers], brief, recorder, answers)
     reason = f"The model still called tools after {brief.limits.rounds} rounds."
     raise ModelError("NON_RETRYABLE", reason, name="RoundLimit")

@@ -1,7 +1,8 @@
 """A second provider for when the first one is down: asked only if nothing was answered, so that nothing is paid twice.
 
 An error status, or nobody there, costs nothing. A stream that broke or fell silent may have been billed and may have
-said something; such a run is tried again later like any other.
+said something; such a run is tried again later like any other. A run that the first had begun, and cannot be asked to
+go on with, the second begins anew: what is paid twice then is the price of an outage.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
-from contracts.transcript import Transcript
+from contracts.transcript import Stretch, Transcript
 from kit.models.base import (
+    Advance,
     Finished,
     InvestigationBrief,
     KeyStatus,
     Model,
     ModelError,
-    Retention,
+    Outcome,
     ReviewBrief,
-    Submission,
     Verdict,
 )
 from kit.models.recording import written
@@ -52,45 +53,46 @@ class Failover:
 
     async def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
-        """Run stage 1. Shapes: as Model.investigate. Raises: ModelError, the second's if it was asked."""
-        yielded = False
-        try:
-            async with aclosing(self._first.investigate(brief, key)) as steps:
-                async for step in steps:
-                    yielded = True
-                    yield step
-            return
-        except ModelError as error:
-            failed = error
-        if yielded or not self._may_ask_second(failed, key):
-            raise failed
+    ) -> AsyncGenerator[Outcome | Finished, None]:
+        """Run stage 1. Shapes: as Model.investigate. Raises: ModelError."""
+        failed: ModelError | None = None
+        if brief.done is None or brief.done.instead_of is None:
+            try:
+                async with aclosing(self._first.investigate(brief, key)) as steps:
+                    async for step in steps:
+                        yield step
+                return
+            except ModelError as error:
+                failed = error
+            if not self._may_ask_second(failed, key):
+                raise failed
+            before, brief = _record(failed), replace(brief, done=None)
+        else:  # the second has stood in already, and goes on
+            before = brief.done.instead_of
+            brief = replace(brief, done=brief.done.model_copy(update={"instead_of": None}))
         try:
             async with aclosing(self._second.investigate(brief, key)) as steps:
                 async for step in steps:
-                    if isinstance(step, Finished):
-                        step = replace(step, transcript=_joined(failed, step.transcript))
-                    yield step
+                    yield _with_first(step, before)
             return
         except ModelError as error:
-            error.transcript = _joined(failed, error.transcript) if error.transcript else failed.transcript
-            failed = error
+            failed = _both(failed, before, error)
         raise failed
 
     async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
-        """Ask stage 2 about one claim. Raises: ModelError, the second's if it was asked."""
+        """Ask stage 2 about one claim. Raises: ModelError."""
         try:
             return await self._first.review(brief, key)
         except ModelError as error:
             failed = error
         if not self._may_ask_second(failed, key):
             raise failed
+        before = _record(failed)
         try:
             verdict = await self._second.review(brief, key)
-            return replace(verdict, transcript=_joined(failed, verdict.transcript))
+            return replace(verdict, transcript=_joined(before, verdict.transcript))
         except ModelError as error:
-            error.transcript = _joined(failed, error.transcript) if error.transcript else failed.transcript
-            failed = error
+            failed = _both(failed, before, error)
         raise failed
 
     async def probe(self, key: SecretStr) -> KeyStatus:
@@ -107,16 +109,55 @@ class Failover:
         return failed.failure == "TRANSIENT" and _cost_nothing(failed)
 
 
+def _record(failed: ModelError) -> Transcript | None:
+    return None if failed.transcript is None else Transcript.model_validate_json(failed.transcript)
+
+
 def _cost_nothing(failed: ModelError) -> bool:
-    if failed.transcript is None:
+    """Whether nothing was answered in this attempt; what an earlier one was told is paid for already."""
+    record = _record(failed)
+    if record is None:
         return False
-    calls = Transcript.model_validate_json(failed.transcript).calls
+    calls = record.calls[record.taken_over :]
     return all(call.ending == "unreached" or (call.status or 0) >= 400 for call in calls)
 
 
-def _joined(first: ModelError, second: bytes) -> bytes:
-    """The second's record with the first's inside."""
-    if first.transcript is None:
+def _both(first: ModelError | None, before: Transcript | None, second: ModelError) -> ModelError:
+    """The failure of both, where both failed: that of the second only if the second was of use at all.
+
+    One that is set up wrongly answers nothing; it must not turn what would have passed into the end.
+    """
+    useless = second.transcript is None or _cost_nothing(second)
+    if second.transcript is not None:
+        second.transcript = _joined(before, second.transcript)
+    if first is None or not useless:
         return second
-    before = Transcript.model_validate_json(first.transcript)
+    if second.transcript is None:
+        return first
+    return ModelError(
+        first.failure,
+        f"{first.reason} The provider that stands in: {second.reason}",
+        name=first.name,
+        status_code=first.status_code,
+        usage=first.usage,
+        transcript=second.transcript,
+        retry_after_s=first.retry_after_s,
+    )
+
+
+def _with_first(step: Outcome | Finished, before: Transcript | None) -> Outcome | Finished:
+    if isinstance(step, Finished):
+        return replace(step, transcript=_joined(before, step.transcript))
+    if isinstance(step, Advance) and step.begins:
+        stretch = Stretch.model_validate_json(step.stretch)
+        assert stretch.head is not None
+        head = stretch.head.model_copy(update={"instead_of": before})
+        return replace(step, stretch=written(stretch.model_copy(update={"head": head})))
+    return step
+
+
+def _joined(before: Transcript | None, second: bytes) -> bytes:
+    """The second's record with the first's inside."""
+    if before is None:
+        return second
     return written(Transcript.model_validate_json(second).model_copy(update={"instead_of": before}))

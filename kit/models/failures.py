@@ -17,6 +17,7 @@ from math import isfinite
 from typing import Final
 
 from contracts.transcript import Call
+from contracts.v1.investigation import CONVERSATION_LOST
 from kit.models.base import Failure, ModelError
 
 PICTURE_REFUSED: Final = "PictureRefused"
@@ -65,6 +66,7 @@ SHORTEST_KEY: Final = 12
 """Units: characters. Shorter ones are placeholders for servers on one's own machine; no provider gives them."""
 
 _KEY_LIKE: Final = re.compile(r"\b(?:sk|sess|org|proj)-[\w*.-]+")
+_FORGOTTEN: Final = frozenset({"previous_response_not_found"})
 _REASON_CHARACTERS: Final = 300
 _LONGEST_WAIT_S: Final = 86_400.0
 
@@ -75,6 +77,8 @@ def from_wire(call: Call, body: bytes, secret: str) -> ModelError:
     if status is not None and not 200 <= status < 300:
         code, message = said(body)
         reason = _KEY_REFUSALS.get(status) or f"The provider answered {status}: {struck(message, secret)}"
+        if code in _FORGOTTEN:
+            return ModelError("TRANSIENT", reason, name=CONVERSATION_LOST, status_code=status)
         about_picture = status in _PICTURE_STATUSES and "image" in f"{code} {message}".lower()
         failure: Failure = "NON_RETRYABLE" if status in _FINAL_STATUSES else "TRANSIENT"
         name = PICTURE_REFUSED if about_picture else f"Http{status}"

@@ -39,7 +39,7 @@ class OpenAIResponses(Provider):
         base_url: str = "https://api.openai.com/v1",
         effort: Effort = "medium",
         max_rounds: int = 150,
-        silence_s: float = 300.0,
+        silence_s: float | None = None,
         outfit: Outfit = LIVE,
     ) -> None:
         name = ModelName(provider="openai", model=model)

@@ -18,11 +18,12 @@ from typing import ClassVar
 import httpx2
 from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, ValidationError
 
-from contracts.transcript import Price, Protocol
+from contracts.transcript import Price, Protocol, Transcript
 from contracts.v1.parts import ModelName
 from kit.clock import SystemClock
 from kit.models import failures
 from kit.models.base import (
+    Advance,
     Finished,
     Image,
     InvestigationBrief,
@@ -31,17 +32,18 @@ from kit.models.base import (
     KeyStatus,
     Limits,
     ModelError,
-    Retention,
+    Outcome,
     ReviewBrief,
-    Submission,
     Tool,
     Verdict,
 )
 from kit.models.conversation import Conversation, Turn, run
 from kit.models.events import BadEvent
+from kit.models.patience import PATIENCE, Patience
 from kit.models.prices import price_of
 from kit.models.recording import Recorder, new_transcript, recorded_parts
-from kit.models.stamps import LiveStamps, Stamps
+from kit.models.resuming import Lookup, goes_on
+from kit.models.stamps import LiveStamps, RecordedStamps, Stamps
 from kit.models.wire import Tap
 
 KEY_FORMAT = re.compile(r"sk-[A-Za-z0-9_-]{20,}")
@@ -68,15 +70,20 @@ class Line:
     http: httpx2.AsyncClient
     secret: str
     recorder: Recorder
+    lookup: Lookup
 
 
 @dataclass(frozen=True, slots=True)
 class Outfit:
-    """What surrounds a provider. `http` carries all requests, None: the internet; `stamps` None: the clock."""
+    """What surrounds a provider. `http` carries all requests, None: the internet; `stamps` None: the clock.
+
+    `patience` is how long it is waited for.
+    """
 
     http: httpx2.AsyncClient | None = None
     stamps: Stamps | None = None
     price: Callable[[str], Price | None] = price_of
+    patience: Patience = PATIENCE
 
 
 LIVE = Outfit()
@@ -92,7 +99,7 @@ class _Answer(BaseModel):
 class Provider(ABC):
     """Model over a provider's protocol.
 
-    Units: `silence_s` is how long the provider may send nothing before the call counts as lost.
+    Units: `silence_s` is how long the provider may say nothing before the call counts as lost, None: as in the outfit.
     """
 
     labelled_demo = False
@@ -105,7 +112,7 @@ class Provider(ABC):
         name: ModelName,
         *,
         key: SecretStr | None,
-        silence_s: float,
+        silence_s: float | None = None,
         sees_pictures: bool = True,
         max_rounds: int | None = None,
         outfit: Outfit = LIVE,
@@ -116,7 +123,8 @@ class Provider(ABC):
         self._max_rounds = max_rounds
         self._stamps = outfit.stamps or LiveStamps(SystemClock())
         self._price = outfit.price(name.model)
-        self._timeout = httpx2.Timeout(silence_s, connect=_CONNECT_S)
+        self._patience = outfit.patience if silence_s is None else replace(outfit.patience, silence_s=silence_s)
+        self._timeout = httpx2.Timeout(self._patience.silence_s, connect=_CONNECT_S)
         self._http = outfit.http or httpx2.AsyncClient(follow_redirects=True)
 
     @abstractmethod
@@ -141,18 +149,19 @@ class Provider(ABC):
 
     async def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
-        """Run stage 1. Shapes: any number of outcomes, each call id once, then one Finished. Raises: ModelError."""
+    ) -> AsyncGenerator[Outcome | Finished, None]:
+        """Run stage 1. Shapes: as Model.investigate. Raises: ModelError."""
         brief = self._equipped(brief)
         opening = Opening(brief.instructions, brief.parts, brief.tools)
-        line = self._line("investigation", opening, key, limits=brief.limits)
+        line = self._line("investigation", opening, key, limits=brief.limits, done=brief.done)
+        brief = replace(brief, research=line.lookup.before(brief.research))
         yielded = False
         while True:
             try:
                 talk = self._converse(replace(opening, parts=brief.parts), line)
                 async with aclosing(run(brief, talk, line.recorder, self.name)) as steps:
                     async for step in steps:
-                        yielded = True
+                        yielded |= not isinstance(step, Advance)
                         yield step
                 return
             except ModelError as error:
@@ -236,6 +245,7 @@ class Provider(ABC):
         key: SecretStr | None,
         *,
         limits: Limits | None = None,
+        done: Transcript | None = None,
         own: bool = False,
     ) -> Line:
         if key is not None and not own and not self.takes_readers_keys:
@@ -257,9 +267,12 @@ class Provider(ABC):
             reasoning=self._reasoning(),
             limits=limits and asdict(limits),
         )
-        recorder = Recorder(head, secret, self._stamps)
-        http = httpx2.AsyncClient(transport=Tap(self._http, recorder), timeout=self._timeout)
-        return Line(http, secret, recorder)
+        if done is not None and not goes_on(done, head):
+            done = None
+        stamps = RecordedStamps(done, self._stamps) if done else self._stamps
+        recorder = Recorder(head, secret, stamps, done)
+        http = httpx2.AsyncClient(transport=Tap(self._http, recorder, self._patience, done), timeout=self._timeout)
+        return Line(http, secret, recorder, Lookup(done.research if done else ()))
 
     @property
     def _sdk_failures(self) -> tuple[type[Exception], ...]:
@@ -282,6 +295,6 @@ def _in_words(brief: InvestigationBrief) -> InvestigationBrief:
 
 
 def _with_record(failed: ModelError, recorder: Recorder) -> ModelError:
-    failed.usage = recorder.usage
+    failed.usage = recorder.own_usage
     failed.transcript = recorder.transcript(failed)
     return failed

@@ -19,12 +19,13 @@ from contracts.transcript import (
     PictureShown,
     Price,
     Research,
+    Stretch,
     Transcript,
     Words,
     shortened,
 )
-from contracts.v1.parts import Usage
-from kit.models.base import Image, ModelError
+from contracts.v1.parts import Usage, Value
+from kit.models.base import Advance, Image, ModelError
 from kit.models.failures import SHORTEST_KEY
 from kit.models.prices import Bill, Spent
 from kit.models.stamps import Stamps, answered, asked, found, researched
@@ -33,10 +34,18 @@ KEPT_HEADERS = frozenset({"content-type", "date", "retry-after", "retry-after-ms
 
 
 class Recorder:
-    """Grows call by call; `transcript()` may be taken at any point, also after a failure."""
+    """Grows call by call; `transcript()` may be taken at any point, also after a failure.
 
-    def __init__(self, head: Transcript, secret: str, stamps: Stamps) -> None:
-        self._head = head
+    What `done` holds is recorded anew as it is played back; an earlier attempt has paid for it and told of it.
+    """
+
+    def __init__(self, head: Transcript, secret: str, stamps: Stamps, done: Transcript | None = None) -> None:
+        self._begins = done is None
+        self._taken_over = len(done.calls) if done else 0
+        self._told_calls = self._taken_over
+        self._told_research = len(done.research) if done else 0
+        self._head = head.model_copy(update={"taken_over": self._taken_over})
+        self._own_bill = Bill(head.price)
         self._secret = secret
         self._stamps = stamps
         self._bill = Bill(head.price)
@@ -48,8 +57,13 @@ class Recorder:
 
     @property
     def usage(self) -> Usage:
-        """What was spent so far."""
+        """What the run has cost so far, in all attempts."""
         return self._bill.usage
+
+    @property
+    def own_usage(self) -> Usage:
+        """What this attempt has spent so far."""
+        return self._own_bill.usage
 
     @property
     def last(self) -> Call | None:
@@ -86,6 +100,8 @@ class Recorder:
     def spend(self, spent: Spent) -> None:
         """Count what a call used."""
         self._bill.add(spent)
+        if len(self._calls) > self._taken_over:
+            self._own_bill.add(spent)
 
     async def research(self, call_id: str, name: str, arguments: str, answer: Callable[[str], Awaitable[str]]) -> str:
         """Look something up for the model, on record."""
@@ -103,17 +119,35 @@ class Recorder:
         )
         return output
 
+    def advance(self) -> Advance | None:
+        """What has passed since this was asked last; None if that is nothing."""
+        calls = self._recorded()[self._told_calls :]
+        if not calls:
+            return None
+        stretch = Stretch(
+            head=self._head if self._begins else None, calls=calls, research=self._looked_up()[self._told_research :]
+        )
+        step = Advance(written(stretch, self._struck), self._begins, len(self._calls), self.own_usage)
+        self._begins = False
+        self._told_calls, self._told_research = len(self._calls), len(self._research)
+        return step
+
     def transcript(self, failed: ModelError | None = None) -> bytes:
         """Everything so far as UTF-8 JSON."""
-        calls = (self._with_body(call, bytes(body)) for call, body in zip(self._calls, self._bodies, strict=True))
         whole = self._head.model_copy(
             update={
-                "calls": tuple(calls),
-                "research": tuple(self._research[place] for place in sorted(self._research)),
+                "calls": self._recorded(),
+                "research": self._looked_up(),
                 "error": failure(failed) if failed else None,
             }
         )
         return written(whole, self._struck)
+
+    def _recorded(self) -> tuple[Call, ...]:
+        return tuple(self._with_body(call, bytes(body)) for call, body in zip(self._calls, self._bodies, strict=True))
+
+    def _looked_up(self) -> tuple[Research, ...]:
+        return tuple(self._research[place] for place in sorted(self._research))
 
     def _with_body(self, call: Call, body: bytes) -> Call:
         try:
@@ -131,9 +165,9 @@ class Recorder:
         self._calls[-1] = self._calls[-1].model_copy(update=fields)
 
 
-def written(transcript: Transcript, struck: Callable[[str], str] = str) -> bytes:
+def written(record: Value, struck: Callable[[str], str] = str) -> bytes:
     """A record as UTF-8 JSON. Surrogates, which JSON texts of a provider may hold, cannot be written as UTF-8."""
-    text = json.dumps(transcript.model_dump(mode="json", warnings=False), ensure_ascii=False)
+    text = json.dumps(record.model_dump(mode="json", warnings=False), ensure_ascii=False)
     return struck(text).encode("utf-8", "replace")
 
 

@@ -6,16 +6,16 @@ So the outcomes must be the same, and so must the new record, to the byte; where
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, assert_never
 
 import httpx2
 from pydantic import SecretStr
 
-from contracts.transcript import PictureShown, Transcript, Words
+from contracts.transcript import PictureShown, Research, Transcript, Words
 from contracts.v1.parts import BlobRef, ModelName
 from kit.models.base import (
     Finished,
@@ -24,18 +24,17 @@ from kit.models.base import (
     KeyRefused,
     KeyStatus,
     Limits,
-    Retention,
+    Outcome,
     ReviewBrief,
-    Submission,
     Verdict,
 )
 from kit.models.failover import Failover, Keyed
 from kit.models.provider import Outfit
+from kit.models.resuming import Lookup, goes_on
 from kit.models.stamps import RecordedStamps
 from kit.models.wire import Playback
 
 NO_KEY: Final = SecretStr("no-key-is-used-in-a-replay")
-_UNHEARD: Final = "This was not asked when the run was recorded."
 
 
 class ReplayModel:
@@ -43,22 +42,20 @@ class ReplayModel:
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
-        self._lookup = _Lookup(transcript)
-        self._model = _model(transcript, self._lookup)
+        self._model = _model(transcript, None)
         self.name: ModelName = self._model.name
         self.labelled_demo = self._model.labelled_demo
         self.sees_pictures = self._model.sees_pictures
 
     async def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
+    ) -> AsyncGenerator[Outcome | Finished, None]:
         """The recorded run again. Raises: ModelError, if the recorded one did."""
+        lookup = Lookup(_researched(self._transcript, brief.done))
         again = replace(
-            brief,
-            research={name: self._lookup.of(name) for name in brief.research},
-            limits=self._limits(brief),
+            brief, research=lookup.before(dict.fromkeys(brief.research, _unheard)), limits=self._limits(brief)
         )
-        async with aclosing(self._model.investigate(again)) as steps:
+        async with aclosing(_model(self._transcript, brief.done, lookup).investigate(again)) as steps:
             async for step in steps:
                 yield step
 
@@ -72,25 +69,18 @@ class ReplayModel:
 
     def _limits(self, brief: InvestigationBrief) -> Limits:
         then = self._transcript.limits
-        return Limits(then.rounds, then.tokens, then.cost_micro_usd) if then else brief.limits
+        return Limits(**then.model_dump()) if then else brief.limits
 
 
-class _Lookup:
-    """Recorded answers by what was asked, in the order of asking where the same was asked twice."""
+async def _unheard(arguments: str) -> str:
+    return "This was not asked when the run was recorded."
 
-    def __init__(self, transcript: Transcript) -> None:
-        self._answers: dict[tuple[str, str], deque[str]] = defaultdict(deque)
-        for each in transcript.research:
-            self._answers[each.name, each.arguments].append(each.output)
 
-    def of(self, name: str) -> Callable[[str], Awaitable[str]]:
-        """The answers of one function."""
-
-        async def answer(arguments: str) -> str:
-            waiting = self._answers[name, arguments]
-            return waiting.popleft() if waiting else _UNHEARD
-
-        return answer
+def _researched(transcript: Transcript, done: Transcript | None) -> Iterator[Research]:
+    """What was looked up while this record was made, and not taken over from the one it goes on from."""
+    if transcript.instead_of is not None:
+        yield from _researched(transcript.instead_of, done)
+    yield from transcript.research[len(done.research) if done and goes_on(done, transcript) else 0 :]
 
 
 def shown(transcript: Transcript) -> tuple[str | Image, ...]:
@@ -103,12 +93,13 @@ def shown(transcript: Transcript) -> tuple[str | Image, ...]:
     )
 
 
-def _model(transcript: Transcript, lookup: _Lookup) -> Keyed:
+def _model(transcript: Transcript, done: Transcript | None, lookup: Lookup | None = None) -> Keyed:
     if transcript.instead_of is not None:
         alone = transcript.model_copy(update={"instead_of": None})
-        return Failover(_model(transcript.instead_of, lookup), _model(alone, lookup))
+        return Failover(_model(transcript.instead_of, done, lookup), _model(alone, done, lookup))
+    asked = len(done.calls) if done and goes_on(done, transcript) else 0
     outfit = Outfit(
-        httpx2.AsyncClient(transport=Playback(transcript)),
+        httpx2.AsyncClient(transport=Playback(transcript.model_copy(update={"calls": transcript.calls[asked:]}))),
         RecordedStamps(transcript),
         lambda _: transcript.price,
     )
@@ -135,7 +126,9 @@ def _model(transcript: Transcript, lookup: _Lookup) -> Keyed:
                 model=transcript.model,
                 base_url="http://replayed",
                 effort=effort,
-                search=lookup.of(WEB_SEARCH.name) if _offered(transcript, WEB_SEARCH.name) else None,
+                search=partial((lookup or Lookup(())).answer, WEB_SEARCH.name, live=_unheard)
+                if _offered(transcript, WEB_SEARCH.name)
+                else None,
                 sees_pictures=any(isinstance(part, PictureShown) for part in transcript.input),
                 outfit=outfit,
             )

@@ -17,9 +17,8 @@ from kit.models.base import (
     KeyRefused,
     KeyStatus,
     ModelError,
-    Retention,
+    Outcome,
     ReviewBrief,
-    Submission,
     Verdict,
 )
 from kit.models.failover import Keyed
@@ -40,7 +39,7 @@ class Staged:
 
     async def investigate(
         self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
+    ) -> AsyncGenerator[Outcome | Finished, None]:
         """Run stage 1. Shapes: as Model.investigate. Raises: ModelError."""
         self._refuse(key)
         async with aclosing(self._investigator.investigate(brief, key)) as steps:

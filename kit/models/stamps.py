@@ -32,9 +32,10 @@ class LiveStamps:
 
 
 class RecordedStamps:
-    """Moments of a run on record. One that is not there has the time of the last one that is."""
+    """Moments of a run on record. One that is not there is told by `then`, or has the time of the last one that is."""
 
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, then: Stamps | None = None) -> None:
+        self._then = then
         self._times: dict[str, datetime] = {}
         for number, call in enumerate(transcript.calls):
             self._note(asked(number), call.started_at)
@@ -45,7 +46,10 @@ class RecordedStamps:
 
     def at(self, moment: str) -> datetime:
         """The time on record."""
-        return self._times.get(moment) or max(self._times.values(), default=datetime.min)
+        known = self._times.get(moment)
+        if known is None and self._then is not None:
+            return self._then.at(moment)
+        return known or max(self._times.values(), default=datetime.min)
 
     def _note(self, moment: str, time: datetime | None) -> None:
         if time is not None:

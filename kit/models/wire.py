@@ -6,13 +6,16 @@ unpacked text, therefore the playing side never says that it is packed.
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64decode
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 from typing import Final
 
 import httpx2
 
 from contracts.transcript import Call, Ending, Transcript
+from kit.models.patience import Listener, Patience, Watch
 from kit.models.recording import Recorder
 
 _PACKING: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
@@ -20,34 +23,53 @@ _CONNECTING: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTim
 
 
 class Tap(httpx2.AsyncBaseTransport):
-    """Passes requests to a client that is shared by all runs and notes the answers of this one."""
+    """Passes requests to a client that is shared by all runs and notes the answers of this one.
 
-    def __init__(self, http: httpx2.AsyncClient, recorder: Recorder) -> None:
+    The first ones are answered from `done`, if there is such a record.
+    """
+
+    def __init__(
+        self, http: httpx2.AsyncClient, recorder: Recorder, patience: Patience, done: Transcript | None = None
+    ) -> None:
         self._http = http
+        self._watch = Watch(patience)
         self._recorder = recorder
+        self._played = httpx2.AsyncClient(transport=Playback(done)) if done else http
+        self._left = len(done.calls) if done else 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send it, and note what comes."""
         try:
-            response = await self._http.send(request, stream=True)
+            async with asyncio.timeout_at(self._watch.call()):
+                response = await (self._played if self._left else self._http).send(request, stream=True)
+        except TimeoutError:
+            self._recorder.ended("timeout")
+            raise httpx2.ReadTimeout("no answer in time") from None
         except httpx2.TransportError as error:
             self._recorder.ended(_ending(error))
             raise
+        finally:
+            self._left = max(0, self._left - 1)
         self._recorder.status(response.status_code, response.headers)
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _PACKING]
-        return httpx2.Response(response.status_code, headers=headers, stream=_Noted(response, self._recorder))
+        return httpx2.Response(
+            response.status_code, headers=headers, stream=_Noted(response, self._recorder, self._watch)
+        )
 
 
 class _Noted(httpx2.AsyncByteStream):
-    def __init__(self, response: httpx2.Response, recorder: Recorder) -> None:
+    def __init__(self, response: httpx2.Response, recorder: Recorder, watch: Watch) -> None:
         self._response = response
         self._recorder = recorder
+        self._watch = watch
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async for data in self._response.aiter_bytes():
-                self._recorder.chunk(data)
-                yield data
+            listener = Listener(self._response.headers.get("content-type", ""))
+            async with aclosing(self._watch.over(self._response.aiter_bytes(), listener)) as pieces:  # type: ignore[type-var]  # async generators have aclose
+                async for data in pieces:
+                    self._recorder.chunk(data)
+                    yield data
         except httpx2.TransportError as error:
             self._recorder.ended(_ending(error))
             raise

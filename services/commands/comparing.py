@@ -10,7 +10,7 @@ from typing import Any, Final
 from contracts.v1 import Event
 
 SHOWN_CHARACTERS: Final = 160
-_NOT_COMPARED: Final = {"worker", "retry_at"}
+_NOT_COMPARED: Final = {"worker", "delivery", "retry_at"}
 
 
 @dataclass(frozen=True)

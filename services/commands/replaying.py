@@ -8,15 +8,17 @@ who ran it and when.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing
 from typing import Final
 
 from pydantic import ValidationError
 
-from contracts.transcript import Transcript
+from contracts.transcript import Stretch, Transcript, joined
 from contracts.v1 import (
     ClaimProposed,
     ClaimRetained,
     Event,
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
@@ -34,12 +36,13 @@ from services.commands.comparing import Compared, differences, first_line
 from services.commands.recorded import Blobs, Memory, NoKeys, NoPriors, PastLog, Recorded
 from services.commands.rejudging import Judged, rejudged
 from services.investigator.conclude import Open
-from services.investigator.domain import Entry
+from services.investigator.domain import Entry, chain
 from services.investigator.handlers import Investigator
 
+_NUMBERED: Final = (ClaimProposed, InvestigationAdvanced, InvestigationDrafted, InvestigationRetryScheduled)
 CANCELLED: Final = "cancelled by operator"
 REDELIVERED: Final = 2
-"""The delivery whose handler asks the log what is left to do, instead of taking itself for the first."""
+"""The delivery of an attempt of which it is not on record."""
 
 
 async def replay(past: Sequence[Past], blobs: Blobs) -> AsyncIterator[Compared]:
@@ -59,14 +62,14 @@ async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequen
     step = f"attempt {started.attempt}"
     before = [entry for entry in entries if entry.sequence < sequence]
     asked = next((each.event for each in reversed(before) if isinstance(each.event, InvestigationRequested)), None)
-    then = list(_told_by(started, sequence, entries))
-    ref = next((ref for event in then if (ref := getattr(event, "transcript", None)) is not None), None)
+    then, cut_short = _on_record(list(_told_by(started, sequence, entries)))
     if asked is None:
         return Compared(step, len(then), problem="it was never asked for")
-    if ref is None:
-        return Compared(step, len(then), note="no exchange with a model is on record")
     try:
-        model = ReplayModel(Transcript.model_validate_json(await blobs.get_text(ref)))
+        transcript = await _transcript(then, entries, blobs)
+        if transcript is None:
+            return Compared(step, len(then), note="no exchange with a model is on record")
+        model = ReplayModel(transcript)
     except (BlobMissing, ValidationError, UnicodeDecodeError) as error:
         return Compared(step, len(then), problem=f"its transcript cannot be read: {first_line(error)}")
     investigator = Investigator(
@@ -81,14 +84,44 @@ async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequen
         limits=Limits(),
     )
     now: list[Event] = []
+    told = investigator.on_investigation_requested(asked, started.delivery or REDELIVERED)
     try:
-        async for event in investigator.on_investigation_requested(asked, REDELIVERED):
-            now.append(event)  # noqa: PERF401 (what was told before an exception counts)
+        async with aclosing(told) as events:  # type: ignore[type-var]  # async generators have aclose
+            async for event in events:
+                now.append(event)
+                if cut_short and len(now) == len(then):
+                    break
     except Retry:
         pass  # the fact that says so was told before
     except (BlobMissing, Reject) as error:
         return Compared(step, len(then), problem=first_line(error))
     return Compared(step, len(then), tuple(differences(step, then, now)))
+
+
+def _on_record(told: list[Event]) -> tuple[list[Event], bool]:
+    """What an attempt told, as far as the exchange that led to it is on record; whether it was cut short there."""
+    if any(getattr(event, "transcript", None) is not None for event in told):
+        return told, False
+    advances = [place for place, event in enumerate(told) if isinstance(event, InvestigationAdvanced)]
+    return (told[: advances[-1] + 1], True) if advances else (told, False)
+
+
+async def _transcript(told: Sequence[Event], entries: Sequence[Entry], blobs: Blobs) -> Transcript | None:
+    """The exchange of an attempt: as it was recorded at its end, or as far as it had advanced."""
+    for event in told:
+        if (ref := getattr(event, "transcript", None)) is not None:
+            return Transcript.model_validate_json(await blobs.get_text(ref))
+    advances = [event for event in told if isinstance(event, InvestigationAdvanced)]
+    if not advances:
+        return None
+    earlier = [entry.event for entry in entries if isinstance(entry.event, InvestigationAdvanced)]
+    refs = chain([*(event for event in earlier if event != advances[-1]), advances[-1]])
+    record = joined([Stretch.model_validate_json(await blobs.get_text(ref)) for ref in refs])
+    if record is None:
+        raise BlobMissing("a stretch of it is not on record")
+    first = advances[0]
+    taken_over = first.calls - len(Stretch.model_validate_json(await blobs.get_text(first.stretch)).calls)
+    return record.model_copy(update={"taken_over": taken_over})
 
 
 def _told_by(started: InvestigationStarted, sequence: int, entries: Sequence[Entry]) -> Iterator[Event]:
@@ -107,10 +140,7 @@ def _told_by(started: InvestigationStarted, sequence: int, entries: Sequence[Ent
             # Only the attempt itself knows by what kind of error it ended.
             if event.attempt == started.attempt and event.error_name is not None:
                 yield event
-        elif (
-            isinstance(event, ClaimProposed | InvestigationDrafted | InvestigationRetryScheduled)
-            and event.attempt == started.attempt
-        ):
+        elif isinstance(event, _NUMBERED) and event.attempt == started.attempt:
             yield event
 
 

@@ -19,6 +19,7 @@ from contracts.v1 import (
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
     Envelope,
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
@@ -169,6 +170,9 @@ def _add(story: Story, envelope: Envelope) -> None:
             story.input = story.input or event.input
             attempt = Attempt(event.attempt, event.worker, at, event.model, event.prompt.version)
             story.rounds[-1].attempts.append(attempt)
+        case InvestigationAdvanced():
+            for attempt in _attempts(story, event.attempt):
+                attempt.usage = event.usage if attempt.ended_at is None else attempt.usage
         case InvestigationDrafted():
             for attempt in _attempts(story, event.attempt):
                 attempt.ended_at, attempt.model = at, event.model

@@ -48,8 +48,9 @@ class Open:
         match event:
             case InvestigationRequested():
                 if self.request is None or event.round > self.request.round:
-                    self.request, self.drafted, self.over = event, None, False
+                    self.request, self.started, self.drafted, self.over = event, None, None, False
                     self.verdicts.clear()
+                    self.retained.clear()
             case InvestigationStarted():
                 self.started = event
             case InvestigationDrafted():
@@ -68,8 +69,10 @@ class Open:
 
     def decide(self) -> OnceEvent | None:
         """The fact that ends this investigation, once everything it needs is there."""
-        if self.over or self.drafted is None or self.started is None or self.request is None:
+        if self.over or self.started is None or self.request is None:
             return None
+        if self.drafted is None:
+            return self._hopeless(self.request, self.started)
         kept = set(self.drafted.retained_ids)
         before = [each for each in self.drafted.retained_ids if each not in self.drafted.claim_ids]
         claims: list[PublishedClaim] = []
@@ -80,7 +83,7 @@ class Open:
                 payload = self.retained.get(claim_id)
                 missing |= payload is None
             elif isinstance(verdict, ClaimValidationFailed):
-                return self._failed(self.request, self.drafted, verdict)
+                return self._failed(self.request, self.drafted.attempt, verdict)
             else:
                 payload = verdict.payload if isinstance(verdict, ClaimApproved) else None
                 missing |= verdict is None
@@ -98,14 +101,21 @@ class Open:
             claims=tuple(claims),
         )
 
+    def _hopeless(self, request: InvestigationRequested, started: InvestigationStarted) -> InvestigationFailed | None:
+        """The end of a run under way whose result is lost with one of its reviews: the rest would be for nothing."""
+        for verdict in self.verdicts.values():
+            if isinstance(verdict, ClaimValidationFailed):
+                return self._failed(request, started.attempt, verdict)
+        return None
+
     def _failed(
-        self, request: InvestigationRequested, drafted: InvestigationDrafted, verdict: ClaimValidationFailed
+        self, request: InvestigationRequested, attempt: int, verdict: ClaimValidationFailed
     ) -> InvestigationFailed:
         return InvestigationFailed(
             follows=self.last_failure,
             investigation_id=request.investigation_id,
             version_id=request.version_id,
-            attempt=drafted.attempt,
+            attempt=attempt,
             round=request.round,
             failure=verdict.failure,
             fault=verdict.fault,

@@ -16,14 +16,16 @@ from contracts.v1 import (
     ClaimProposed,
     ClaimRetained,
     Event,
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
     InvestigationRequested,
+    InvestigationRetryScheduled,
     InvestigationStarted,
 )
-from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import InvestigationInput, Prompt, PublishedClaim
+from contracts.v1.investigation import CONVERSATION_LOST, FailureClass
+from contracts.v1.parts import InvestigationInput, PublishedClaim, TextRef
 
 MAX_ATTEMPTS: Final = 4
 RETRY_BASE_S: Final = 10.0
@@ -65,9 +67,10 @@ class AuthorPost:
 
 @dataclass(frozen=True)
 class Run:
-    """Start attempt number `attempt`; `input` and `prompt` are those of earlier attempts, if there were any.
+    """Start attempt number `attempt`; `input` is that of earlier attempts, if there were any.
 
-    Shapes: `proposed` and `retained` are this round's claims that earlier attempts told of, with their place.
+    Shapes: `proposed` and `retained` are this round's claims that earlier attempts told of, with their place; `done`
+    are the stretches, in order, of what this round's attempts exchanged with the model before they were cut short.
     """
 
     attempt: int
@@ -76,9 +79,9 @@ class Run:
     follows_draft: int
     follows_failure: int
     input: InvestigationInput | None
-    prompt: Prompt | None
     proposed: dict[UUID, int]
     retained: dict[UUID, int] = field(default_factory=dict)
+    done: tuple[TextRef, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,11 +98,16 @@ class Nothing:
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """An attempt was begun on this delivery of the request, or a later one, by somebody else."""
+
+
+@dataclass(frozen=True)
 class NotYet:
     """The log shown to us does not hold the request itself: it lags, look again."""
 
 
-Step = Run | GiveUp | Nothing | NotYet
+Step = Run | GiveUp | Nothing | Elsewhere | NotYet
 
 
 def first(request: InvestigationRequested) -> Run | None:
@@ -107,27 +115,37 @@ def first(request: InvestigationRequested) -> Run | None:
 
     Should the history say otherwise, the stream refuses the start, since it must be the first of its subject.
     """
-    return Run(1, 1, 0, 0, 0, None, None, {}) if request.round == 1 else None
+    return Run(1, 1, 0, 0, 0, None, {}) if request.round == 1 else None
 
 
-def plan(request: InvestigationRequested, history: Sequence[Entry]) -> Step:
-    """Decide what a worker that holds `request` has to do."""
-    attempts = attempts_before = round_ = 0
+def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: int) -> Step:
+    """Decide what a worker that holds `request` has to do.
+
+    Shapes: `delivery` numbers the deliveries of the request from 1. One that reached its worker late finds an attempt
+    begun on one as late or later: that attempt is under way, and beginning another would pay for the same twice.
+    """
+    attempts = attempts_before = round_ = begun_on = 0
     last: dict[type[Event], int] = {}
     drafted_attempt = 0
     over = False
     taken: InvestigationInput | None = None
-    prompt: Prompt | None = None
     proposed: dict[UUID, int] = {}
     retained: dict[UUID, int] = {}
+    advances: list[InvestigationAdvanced] = []
     for entry in history:
         event = entry.event
         last[type(event)] = entry.sequence
         if isinstance(event, InvestigationRequested):
             if event.round > round_:
                 round_, over, attempts_before, proposed, retained = event.round, False, attempts, {}, {}
+                begun_on, advances = 0, []
         elif isinstance(event, InvestigationStarted):
-            attempts, taken, prompt = max(attempts, event.attempt), event.input, event.prompt
+            attempts, taken = max(attempts, event.attempt), event.input
+            begun_on = max(begun_on, event.delivery or 0)
+        elif isinstance(event, InvestigationAdvanced) and event.attempt > attempts_before:
+            advances.append(event)
+        elif isinstance(event, InvestigationRetryScheduled) and event.error_name == CONVERSATION_LOST:
+            advances = []
         elif isinstance(event, InvestigationDrafted):
             drafted_attempt = max(drafted_attempt, event.attempt)
         elif isinstance(event, ClaimProposed) and event.round == round_:
@@ -140,6 +158,8 @@ def plan(request: InvestigationRequested, history: Sequence[Entry]) -> Step:
         return NotYet()
     if over or request.round < round_ or drafted_attempt > attempts_before:
         return Nothing()
+    if begun_on >= delivery:
+        return Elsewhere()
     follows_failure = last.get(InvestigationFailed, 0)
     if attempts - attempts_before >= MAX_ATTEMPTS:
         return GiveUp(attempts, follows_failure)
@@ -150,9 +170,34 @@ def plan(request: InvestigationRequested, history: Sequence[Entry]) -> Step:
         follows_draft=last.get(InvestigationDrafted, 0),
         follows_failure=follows_failure,
         input=taken,
-        prompt=prompt,
         proposed=proposed,
         retained=retained,
+        done=chain(advances),
+    )
+
+
+def chain(advances: Sequence[InvestigationAdvanced]) -> tuple[TextRef, ...]:
+    """The stretches that lead to the last of these, from the first on; none if one is missing.
+
+    Two workers may have gone on from the same stretch, each believing the other dead.
+    """
+    by_hash = {event.stretch.sha256: event for event in advances}
+    found: list[TextRef] = []
+    last = advances[-1] if advances else None
+    while last is not None:
+        found.append(last.stretch)
+        if last.before is None:
+            return tuple(reversed(found))
+        last = by_hash.pop(last.before, None)
+    return ()
+
+
+def is_over(request: InvestigationRequested, history: Sequence[Entry]) -> bool:
+    """Whether the investigation has ended in this round or a later one, whatever a worker still does."""
+    return any(
+        isinstance(entry.event, InvestigationCompleted)
+        or (isinstance(entry.event, InvestigationFailed) and entry.event.round >= request.round)
+        for entry in history
     )
 
 

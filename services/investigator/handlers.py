@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
@@ -13,10 +14,12 @@ from pydantic import SecretStr
 
 from analyses import analysis
 from analyses.base import Analysis, Earlier, Material, Rejection
+from contracts.transcript import Stretch, Transcript, joined
 from contracts.v1 import (
     ClaimProposed,
     ClaimRetained,
     Event,
+    InvestigationAdvanced,
     InvestigationDrafted,
     InvestigationFailed,
     InvestigationRequested,
@@ -27,11 +30,12 @@ from contracts.v1.ids import claim_id
 from contracts.v1.investigation import FailureClass
 from contracts.v1.parts import InvestigationInput, Picture, TextRef
 from kit.clock import Clock
-from kit.errors import Reject, Retry
-from services.investigator.domain import GiveUp, NotYet, Run, Step, first, next_step, plan
+from kit.errors import Reject, Retry, Superseded
+from services.investigator.domain import Elsewhere, GiveUp, NotYet, Run, Step, first, is_over, next_step, plan
 from services.investigator.earlier import with_earlier
 from services.investigator.ports import (
     KEY_UNUSABLE,
+    Advance,
     Blobs,
     Finished,
     Image,
@@ -79,9 +83,11 @@ class Investigator:
     async def on_investigation_requested(self, event: InvestigationRequested, attempt: int) -> AsyncIterator[Event]:
         """Do what the history says is left to do."""
         step: Step | None = first(event) if attempt == 1 else None
-        step = step or plan(event, await self._log.history(event.investigation_id))
+        step = step or plan(event, await self._log.history(event.investigation_id), attempt)
         if isinstance(step, NotYet):
             raise Retry(LOG_LAG_S, "the log does not show the request yet")
+        if isinstance(step, Elsewhere):
+            raise Superseded("an attempt was begun on a later delivery of the request")
         if isinstance(step, GiveUp):
             yield self._ended(event, step.attempt, step.follows_failure, "TRANSIENT", "every attempt was cut short")
         if not isinstance(step, Run):
@@ -100,6 +106,7 @@ class Investigator:
             prompt=kind.prompt if taken.parent_investigation_id is None else kind.update_prompt,
             model=self._model.name,
             key_source=event.key_source,
+            delivery=attempt,
         )
         try:
             async for fact in self._investigate(event, step, kind, taken):
@@ -144,7 +151,8 @@ class Investigator:
     async def _investigate(
         self, event: InvestigationRequested, run: Run, kind: Analysis, taken: InvestigationInput
     ) -> AsyncIterator[Event]:
-        brief = await self._brief(event, kind, taken)
+        brief = replace(await self._brief(event, kind, taken), done=await self._done(run))
+        before = run.done[-1].sha256 if run.done else None
         old = {claim.claim_id: claim.payload for claim in taken.old_claims}
         named: dict[UUID, None] = {}
         retained: list[UUID] = []
@@ -183,6 +191,19 @@ class Investigator:
                                 )
                             retained.append(claim)
                         named[claim] = None
+                    case Advance():
+                        stretch = await self._blobs.put_text(item.stretch.decode())
+                        yield InvestigationAdvanced(
+                            investigation_id=event.investigation_id,
+                            attempt=run.attempt,
+                            calls=item.calls,
+                            before=None if item.begins else before,
+                            stretch=stretch,
+                            usage=item.usage,
+                        )
+                        before = stretch.sha256
+                        if await self._is_over(event):
+                            return
                     case Finished():
                         yield InvestigationDrafted(
                             follows=run.follows_draft,
@@ -224,6 +245,20 @@ class Investigator:
             old_claims={claim.claim_id: claim.payload.text for claim in taken.old_claims},
             limits=self._limits,
         )
+
+    async def _done(self, run: Run) -> Transcript | None:
+        """What was exchanged before this attempt. A record that cannot be read is none: the run begins anew."""
+        try:
+            return joined([Stretch.model_validate_json(await self._blobs.get_text(ref)) for ref in run.done])
+        except (LookupError, ValueError):
+            return None
+
+    async def _is_over(self, event: InvestigationRequested) -> bool:
+        """Whether the rest of the run is of no use: it was cancelled, or a review failed for good."""
+        try:
+            return is_over(event, await self._log.history(event.investigation_id))
+        except Retry:  # a log that cannot be read now is no reason to give up what is half done
+            return False
 
     async def _text(self, ref: TextRef | None) -> str | None:
         return None if ref is None else await self._blobs.get_text(ref)

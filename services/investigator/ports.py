@@ -9,6 +9,7 @@ from uuid import UUID
 from contracts.v1.parts import InvestigationInput, TextRef
 from kit.models.base import (
     KEY_UNUSABLE,
+    Advance,
     Finished,
     Image,
     InvestigationBrief,
@@ -53,7 +54,7 @@ class Blobs(Protocol):
     """Texts by reference, pictures by hash."""
 
     async def get_text(self, ref: TextRef) -> str:
-        """The text itself."""
+        """The text itself. Raises: LookupError: it is not there, or was altered."""
         ...
 
     async def put_text(self, text: str) -> TextRef:
@@ -75,6 +76,7 @@ class Keys(Protocol):
 
 __all__ = [
     "KEY_UNUSABLE",
+    "Advance",
     "Blobs",
     "Finished",
     "Image",

@@ -21,6 +21,7 @@ class InvestigatorSettings(BaseSettings):
     max_rounds: int = Field(default=150, ge=1, description="answers of the model in one run")
     max_tokens: int | None = Field(default=None, ge=1, description="tokens of one run, in and out together")
     max_cost_usd: float | None = Field(default=None, gt=0, description="money one run may cost")
+    max_submissions: int = Field(default=50, ge=1, description="new claims that one run may hand in")
     contact_url: str = Field(
         default=CONTACT_URL,
         description="where hosts of pages and pictures can reach the operator, part of the User-Agent",
@@ -41,4 +42,6 @@ class InvestigatorSettings(BaseSettings):
     def limits(self) -> Limits:
         """Where a run is cut off."""
         cost = None if self.max_cost_usd is None else round(self.max_cost_usd * MICRO_PER_USD)
-        return Limits(rounds=self.max_rounds, tokens=self.max_tokens, cost_micro_usd=cost)
+        return Limits(
+            rounds=self.max_rounds, tokens=self.max_tokens, cost_micro_usd=cost, submissions=self.max_submissions
+        )

@@ -1,7 +1,7 @@
 """What each paid step used, one row a step, counted once however often its fact is told.
 
-A step is counted when the fact that ends it is told; what a killed process had spent before that is in no fact, and so
-in no budget.
+A step is counted when a fact tells of it: its end, or for an attempt each answer it went on from. What a killed process
+was spending when it died is in no fact, and so in no budget.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ class Expense:
     total_tokens: int
     cost_micro_usd: int | None
     spent_at: datetime
+
+    def or_more(self, earlier: Expense | None) -> Expense:
+        """The same step is told of again as it goes on; whoever tells of more knows better."""
+        return earlier if earlier is not None and earlier.total_tokens >= self.total_tokens else self
 
 
 def cost_something(usage: Usage) -> bool:

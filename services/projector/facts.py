@@ -20,6 +20,7 @@ from contracts.v1 import (
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
     Event,
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
@@ -73,7 +74,9 @@ def needs(event: Event) -> tuple[Need, ...]:
     match event:
         case VersionSeen() | VersionVerified() | InvestigationRequested() | InvestigationStarted():
             return (Need("version", event.version_id),)
-        case InvestigationDrafted() | InvestigationRetryScheduled() | InvestigationCompleted():
+        case (
+            InvestigationAdvanced() | InvestigationDrafted() | InvestigationRetryScheduled() | InvestigationCompleted()
+        ):
             return (Need("started", event.investigation_id),)
         case InvestigationFailed() | ClaimProposed() | ClaimRetained():
             return (Need("investigation", event.investigation_id),)

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from contracts.v1 import (
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
@@ -259,6 +260,8 @@ def fold(states: Mapping[UUID, Investigation], facts: Iterable[Fact], texts: Map
                 _requested(lives, fact, event)
             case InvestigationStarted() as event:
                 _started(lives, fact, event, texts)
+            case InvestigationAdvanced() as event:
+                _advanced(lives, fact, event)
             case InvestigationDrafted() as event:
                 _drafted(lives, fact, event)
             case InvestigationRetryScheduled() as event:
@@ -388,14 +391,25 @@ def _spent(lives: Lifecycles, state: Investigation, attempt: UUID, usage: Usage,
         usage.cost_micro_usd,
         at,
     )
+    _paid(lives, state, attempt, usage, at)
+
+
+def _paid(lives: Lifecycles, state: Investigation, attempt: UUID, usage: Usage, at: datetime) -> None:
+    """Count what an attempt has cost as far as is known; it is told again, and more, until the attempt ends."""
     if cost_something(usage):
         expense = Expense(attempt, state.id, state.round, "INVESTIGATION", usage.total_tokens, usage.cost_micro_usd, at)
-        lives.attempt_expenses.setdefault(attempt, expense)
+        lives.attempt_expenses[attempt] = expense.or_more(lives.attempt_expenses.get(attempt))
 
 
 def _asked(state: Investigation, model: ModelName) -> None:
     state.provider, state.model = model.provider, model.model
     state.model_version = model.version or state.model_version
+
+
+def _advanced(lives: Lifecycles, fact: Fact, event: InvestigationAdvanced) -> None:
+    state = lives.states.get(event.investigation_id)
+    if state is not None and event.attempt <= state.attempt_count:
+        _paid(lives, state, attempt_id(event.investigation_id, event.attempt), event.usage, fact.at)
 
 
 def _drafted(lives: Lifecycles, fact: Fact, event: InvestigationDrafted) -> None:

@@ -253,10 +253,12 @@ _ERRATA: Final = (
         # A draft that comes late, when the next round is requested already, was paid for by the round it started in.
         "attempt_expenses",
         "expense",
-        """INSERT INTO expense SELECT r.id, r.investigation_id, a.round, r.stage, r.total_tokens, r.cost_micro_usd,
-            r.spent_at
+        """INSERT INTO expense AS e
+        SELECT r.id, r.investigation_id, a.round, r.stage, r.total_tokens, r.cost_micro_usd, r.spent_at
         FROM given r JOIN investigation_attempt a ON a.id = r.id
-        ON CONFLICT DO NOTHING""",
+        ON CONFLICT (id) DO UPDATE SET (total_tokens, cost_micro_usd, spent_at)
+            = ROW (excluded.total_tokens, excluded.cost_micro_usd, excluded.spent_at)
+        WHERE e.total_tokens < excluded.total_tokens""",
     ),
     Write(
         "errors",

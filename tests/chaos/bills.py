@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, InvestigationDrafted
+from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, InvestigationAdvanced, InvestigationDrafted
 from kit.history import Past
 from tests.e2e.posts import BRAIN, GOLDFISH, WALL
 from tests.support.openai_server import Answer, Broken, OpenAIServer, Request, Turn, call, message
@@ -33,12 +33,16 @@ class Bill:
 
 @dataclass
 class Till(OpenAIServer):
-    """Submits four sentences in two rounds, approves two on review; `hold` leaves the next call for a step hanging."""
+    """Submits four sentences in two rounds, approves two on review.
+
+    `hold` leaves the next call for a step hanging; `slow` keeps first rounds from ending until it is set.
+    """
 
     page: str
     bills: list[Bill] = field(default_factory=list)
     holding: str | None = None
     held: asyncio.Event = field(default_factory=asyncio.Event)
+    slow: asyncio.Event | None = None
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -58,7 +62,8 @@ class Till(OpenAIServer):
             return Broken("silence")
         if step == FIRST:
             texts = (BRAIN, GOLDFISH, INVENTED, WALL)
-            return Answer(tuple(self._correction(number, text) for number, text in enumerate(texts)))
+            said = tuple(self._correction(number, text) for number, text in enumerate(texts))
+            return Answer(said, gate=self.slow)
         if step == SECOND:
             return Answer((message("Done."),))
         approved = step.removeprefix("review: ") in APPROVED
@@ -103,8 +108,9 @@ def _results(facts: Iterable[Past]) -> dict[str, datetime]:
                 quotes[event.claim_id] = event.payload.text
             case ClaimApproved() | ClaimRejected():
                 found.setdefault(f"review: {quotes[event.claim_id]}", at)
-            case InvestigationDrafted():
+            case InvestigationAdvanced():
                 found.setdefault(FIRST, at)
+            case InvestigationDrafted():
                 found.setdefault(SECOND, at)
             case _:
                 pass

@@ -25,6 +25,7 @@ from contracts.v1 import (
     ClaimProposed,
     ClaimRejected,
     Event,
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationStarted,
@@ -91,6 +92,8 @@ OF_THE_INVESTIGATOR: tuple[Moment, ...] = (
     Published(ClaimProposed, "stored"),
     Published(ClaimProposed, "lost", 4),
     Published(ClaimProposed, "stored", 4),
+    Published(InvestigationAdvanced, "lost"),
+    Published(InvestigationAdvanced, "stored"),
     Asked(SECOND),
     Published(InvestigationDrafted, "lost"),
     Published(InvestigationDrafted, "stored"),
@@ -121,10 +124,11 @@ class World:
     traps: dict[Worker, Trap]
     _lives: count[int] = field(default_factory=lambda: count(1))
 
-    def spawn(self, worker: Worker) -> str:
+    def spawn(self, worker: Worker, name: str = "") -> str:
         """A new worker with a key of its own, so that its bills can be told from those of the dead; the key."""
         key = f"sk-test-{worker}-{next(self._lives):020}"
-        self.system.spawn(worker, settings={"OPENERRATA_NATS_URL": self.traps[worker].url, "OPENAI_API_KEY": key})
+        settings = {"OPENERRATA_NATS_URL": self.traps[worker].url, "OPENAI_API_KEY": key}
+        self.system.spawn(worker, name=name, settings=settings)
         return key
 
     async def die(self, worker: Worker, moment: Moment, run: UUID) -> None:
@@ -229,6 +233,36 @@ async def test_the_validator_is_killed(world: World, moment: Moment) -> None:
     assert rounds == {FIRST: 1, SECOND: 1}, "the investigator was well all the time"
 
 
+@pytest.mark.requirement("2.6-15", "3.6-03")
+async def test_an_investigator_that_slept_through_its_deadline_leaves_the_run_to_another(world: World) -> None:
+    sleeper = world.system.processes["investigator"]
+    sleeper.send(signal.SIGSTOP)
+    run = await asked(world)
+    world.till.slow = asyncio.Event()
+    payer = world.spawn("investigator", "investigator-awake")
+    awake = world.system.processes["investigator-awake"]
+    try:
+        await until(lambda: _true(bool(world.till.bills)), "the other worker takes over", within_s=WITHIN_S)
+        sleeper.send(signal.SIGCONT)
+        await until(lambda: _true(_left_alone(sleeper)), "the late delivery is left alone", within_s=WITHIN_S)
+        world.till.slow.set()
+        await ends_as_on_a_quiet_day(world, run)
+        assert Counter(bill.step for bill in world.till.bills) == Counter(STEPS)
+        assert {bill.payer for bill in world.till.bills if bill.step in (FIRST, SECOND)} == {payer}
+    finally:
+        world.till.slow = None
+        sleeper.send(signal.SIGCONT)
+        await awake.kill()
+
+
+async def _true(value: bool) -> bool:
+    return value
+
+
+def _left_alone(process: Process) -> bool:
+    return any("leaving it alone" in line.get("event", "") for line in process.lines())
+
+
 async def survives(world: World, worker: Worker, moment: Moment) -> None:
     """Kill one worker at one moment and let another one take over."""
     world.prepare(worker, moment)
@@ -280,5 +314,5 @@ async def test_a_run_that_kills_whoever_takes_it_comes_to_an_end(world: World) -
     async with Extension(world.system.url, api_key=KEY) as reader:
         assert (await reader.result(str(run), within_s=WITHIN_S))["investigationState"] == "FAILED"
     await world.oracle.settled(within_s=WITHIN_S)
-    assert Counter(bill.step for bill in world.till.bills if bill.step in (FIRST, SECOND)) == {FIRST: 4, SECOND: 4}
+    assert Counter(bill.step for bill in world.till.bills if bill.step in (FIRST, SECOND)) == {FIRST: 1, SECOND: 4}
     assert world.till.paid_twice() == []

@@ -6,22 +6,25 @@ A run that is taken over is paid for twice, so the first is worth as much as the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
 
 from contracts.topology import ERRATA, INVESTIGATOR_INVESTIGATION_REQUESTED, Consumer
-from contracts.v1 import Event, InvestigationRequested, InvestigationRetryScheduled
+from contracts.v1.parts import InvestigationInput, Usage
 from kit import topology
 from kit.bus import Bus, connect
 from kit.delivery import Delivery
 from kit.embedded import EmbeddedStack
+from kit.models.base import Finished, InvestigationBrief, Submission
 from kit.telemetry import Telemetry
-from tests.support.factories import NOW, requested
+from tests.support.brokers_log import BrokersLog
+from tests.support.factories import MODEL, TEXT, payload, requested, snapshot
+from tests.support.fakes import MemoryTexts, ScriptedModel, investigator_over
 from tests.support.line import Fault, Line
 from tests.support.servers import nats_server
 from tests.support.system import until
@@ -36,35 +39,46 @@ def server(tmp_path: Path) -> Iterator[EmbeddedStack]:
         yield running
 
 
-@dataclass
-class Runs:
+class Runs(ScriptedModel):
     """Long runs of one worker: each lasts until it is told to end. Money is spent when one begins."""
 
-    begun: list[UUID] = field(default_factory=list)
-    ended: list[UUID] = field(default_factory=list)
-    aborted: list[UUID] = field(default_factory=list)
-    finish: asyncio.Event = field(default_factory=asyncio.Event)
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: list[UUID] = []
+        self.ended: list[UUID] = []
+        self.aborted: list[UUID] = []
+        self.finish = asyncio.Event()
 
-    async def handle(self, event: InvestigationRequested, attempt: int) -> AsyncIterator[Event]:
-        self.begun.append(event.investigation_id)
+    async def investigate(
+        self, brief: InvestigationBrief, key: object = None
+    ) -> AsyncGenerator[Submission | Finished, None]:
+        run = UUID(brief.message.rsplit("Run ", 1)[1][:36])
+        self.begun.append(run)
         try:
             await self.finish.wait()
         except asyncio.CancelledError:
-            self.aborted.append(event.investigation_id)
+            self.aborted.append(run)
             raise
-        self.ended.append(event.investigation_id)
-        yield InvestigationRetryScheduled(
-            investigation_id=event.investigation_id, attempt=attempt, failure="TRANSIENT", reason="done", retry_at=NOW
-        )
+        self.ended.append(run)
+        yield Submission("c1", payload())
+        yield Finished(Usage(total_tokens=1), MODEL, b"{}", None, "done")
+
+
+class OwnVersions(BrokersLog):
+    """Each investigation has a version of its own, which names it."""
+
+    async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
+        return snapshot(f"{TEXT} Run {version_id}")
 
 
 @asynccontextmanager
 async def worker(url: str, consumer: Consumer) -> AsyncIterator[Runs]:
-    """A process with room for all runs."""
+    """An investigator with room for all runs."""
     async with connect(url, name="worker", graceful_timeout_s=1.0) as bus:
         runs = Runs()
+        investigator = investigator_over(OwnVersions(bus), MemoryTexts(), runs)
         delivery = Delivery(bus, Telemetry())
-        delivery.subscribe(consumer, runs.handle)
+        delivery.subscribe(consumer, investigator.on_investigation_requested)
         await delivery.start()
         yield runs
 
@@ -75,7 +89,7 @@ async def asked(bus: Bus, consumer: Consumer) -> set[UUID]:
     await bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(consumer))
     wanted = [uuid4() for _ in range(RUNS)]
     for investigation in wanted:
-        await bus.publish(requested(investigation_id=investigation), correlation=uuid4())
+        await bus.publish(requested(investigation_id=investigation, version_id=investigation), correlation=uuid4())
     return set(wanted)
 
 

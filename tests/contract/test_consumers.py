@@ -8,7 +8,15 @@ from typing import Any, Final
 import pytest
 
 from contracts.topology import CONSUMERS
-from contracts.v1 import EVENTS, ClaimProposed, Event, InvestigationRequested, ObservationReceived, message
+from contracts.v1 import (
+    EVENTS,
+    ClaimProposed,
+    Event,
+    InvestigationRequested,
+    InvestigationStarted,
+    ObservationReceived,
+    message,
+)
 from kit.delivery import Handler
 from services.ingest.handlers import Ingest
 from services.investigator.conclude import Open
@@ -88,6 +96,11 @@ WITHOUT_TEXT = {"ingest-canonical-unavailable-minimal", "ingest-observation-rece
 LEFT_TO_ANOTHER = {"verifier-observation-received-minimal", "ingest-observation-received-full"}
 
 
+def as_told(fact: Event) -> Event:
+    """The fact without the number of the delivery that led to it."""
+    return fact.model_copy(update={"delivery": None}) if isinstance(fact, InvestigationStarted) else fact
+
+
 def test_every_consumer_is_fed() -> None:
     assert set(HANDLERS) == {consumer.name for consumer in CONSUMERS}
 
@@ -97,7 +110,7 @@ async def test_a_consumer_eats_its_examples_twice(consumer: str, event: Event, r
     handler = HANDLERS[consumer](event)
     first = await handled(handler(event, 1))
     second = await handled(handler(event, 2))
-    assert first.facts == second.facts
+    assert list(map(as_told, first.facts)) == list(map(as_told, second.facts))
     assert [each.event_id() for each in first.facts] == [each.event_id() for each in second.facts]
     if request.node.callspec.id in WITHOUT_TEXT:
         assert "no text" in str(first.gave_up)

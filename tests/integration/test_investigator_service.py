@@ -37,6 +37,7 @@ from platforms.images import extract_images
 from services.investigator.app import build
 from tests.integration.readmodel_tables import fill, prepare, store_at
 from tests.support.factories import requested, text_ref
+from tests.support.marks import without_words
 from tests.support.openai_server import Answer as Turn
 from tests.support.openai_server import OpenAIServer, call, message, openai_server
 from tests.support.picture_files import gif, png
@@ -143,7 +144,7 @@ async def test_a_post_with_pictures_is_shown_to_the_model(
     assert kept == gif()
     (sent,) = provider.requests[0].body["input"]
     page = "".join(part.get("text") or f"<{part['image_url'][:14]}>" for part in sent["content"])
-    article = page.partition("<<<BEGIN ARTICLE>>>")[2].partition("<<<END ARTICLE>>>")[0]
+    article = without_words(page).partition("<<<BEGIN ARTICLE>>>")[2].partition("<<<END ARTICLE>>>")[0]
     order = [
         "It is high.",
         "<data:image/png>",

@@ -14,7 +14,16 @@ from pydantic import SecretStr
 from contracts.transcript import Transcript
 from contracts.v1.parts import Usage
 from kit.models.audit import rows
-from kit.models.base import InvestigationBrief, KeyAccepted, Limits, ModelError, Retention, Submission
+from kit.models.base import (
+    Advance,
+    Finished,
+    InvestigationBrief,
+    KeyAccepted,
+    Limits,
+    ModelError,
+    Retention,
+    Submission,
+)
 from kit.models.provider import Provider
 from tests.support.openai_server import Answer, Broken, HttpError, Turn, call, message, openai_server
 from tests.support.providers import (
@@ -128,7 +137,7 @@ async def test_lookups_of_one_round_run_beside_each_other_and_after_the_outcomes
         assert await anext(steps) == Submission("c", CLAIM)
         assert together.n_waiting == 0
         rest = [step async for step in steps]
-    assert len(rest) == 1
+    assert [type(step) for step in rest] == [Advance, Finished]
 
 
 @pytest.mark.requirement("3.7-04")
@@ -312,7 +321,7 @@ async def test_rounds_are_limited_and_the_outcomes_before_stay(api: Api) -> None
     turns = [Answer((submit(str(number)),)) for number in range(3)]
     async with provider(api, *turns) as (model, server):
         steps = model.investigate(brief(limits=Limits(rounds=3)))
-        seen = [await anext(steps) for _ in range(3)]
+        seen = [await anext(steps) for _ in range(5)]
         with pytest.raises(ModelError) as raised:
             await anext(steps)
     assert [step.call_id for step in seen if isinstance(step, Submission)] == ["0", "1", "2"]
@@ -436,3 +445,12 @@ async def test_a_readers_key_is_used_for_its_own_call_only_and_only_by_openai(ap
     assert api is OPENAI
     sent = [request.headers["authorization"] for request in server.requests]
     assert sent == [f"Bearer {USER_KEY.get_secret_value()}", f"Bearer {KEY.get_secret_value()}"]
+
+
+async def test_only_so_many_claims_are_taken_and_the_model_is_told(api: Api) -> None:
+    turns = Answer((submit("a"), submit("b"), submit("c"))), Answer((submit("d"), call(RETAIN, {"id": str(OLD)}, "e")))
+    async with provider(api, *turns, DONE) as (model, server):
+        outcomes, _ = await run(model, brief(limits=Limits(submissions=2)))
+    assert [outcome.call_id for outcome in outcomes] == ["a", "b", "e"]
+    assert "No more corrections" in answers(api, server.requests[1].body)["c"]
+    assert "No more corrections" in answers(api, server.requests[2].body)["d"]

@@ -10,7 +10,17 @@ import pytest
 
 from contracts.transcript import Transcript
 from contracts.v1.parts import BlobRef
-from kit.models.base import Finished, Image, InvestigationBrief, Limits, Model, ModelError, Retention, Submission
+from kit.models.base import (
+    Advance,
+    Finished,
+    Image,
+    InvestigationBrief,
+    Limits,
+    Model,
+    ModelError,
+    Retention,
+    Submission,
+)
 from kit.models.failover import Failover
 from kit.models.replay import ReplayModel, shown
 from tests.support.openai_server import Answer, Broken, HttpError, Turn, call, message
@@ -154,7 +164,7 @@ async def test_what_decides_differently_today_shows(api: Api) -> None:
     stricter = InvestigationBrief(asked.instructions, asked.parts, asked.text, asked.tools, nothing)  # type: ignore[arg-type]
     retold, rewritten = await again(record, stricter)
     assert story[0] == Submission("a", CLAIM)
-    assert [type(step) for step in retold] == [Finished]
+    assert [type(step) for step in retold] == [Advance, Finished]
     assert rewritten != record
 
 
@@ -176,12 +186,48 @@ async def test_the_second_provider_stands_in_and_both_are_on_record(turn: Turn) 
     assert await again(record, asked) == (story, record)
 
 
-async def test_if_both_fail_the_second_failure_counts_and_both_are_on_record() -> None:
-    async with provider(OPENAI, HttpError(503)) as (first, _), provider(CHAT, HttpError(401)) as (second, _):
+@pytest.mark.requirement("3.7-02")
+@pytest.mark.parametrize(
+    ("limits", "turns", "why"),
+    [
+        (Limits(), (HttpError(401),), "refused the API key"),
+        (Limits(), (HttpError(404),), "answered 404"),
+        (Limits(cost_micro_usd=1_000_000), (), "no price"),
+    ],
+    ids=["key", "model", "price"],
+)
+async def test_a_spare_that_is_set_up_wrongly_does_not_make_an_outage_the_end(
+    limits: Limits, turns: tuple[Turn, ...], why: str
+) -> None:
+    busy = HttpError(503, headers={"retry-after": "7"})
+    asked = brief(limits=limits)
+    async with provider(OPENAI, busy, model="gpt-5.4") as (first, _), provider(CHAT, *turns) as (second, _):
+        story, record = await told(Failover(first, second), asked)
+        verdict = await failed_review(Failover(first, second))
+    failure, name, reason, status, wait_s, _ = story[0]  # type: ignore[misc]
+    assert (failure, name, status, wait_s) == ("TRANSIENT", "Http503", 503, 7.0)
+    assert "answered 503" in reason
+    assert why in reason
+    transcript = Transcript.model_validate_json(record)
+    assert transcript.error is not None
+    assert transcript.instead_of is not None
+    assert await again(record, asked) == (story, record)
+    assert verdict.failure == "TRANSIENT"
+
+
+async def test_if_both_fail_after_the_second_was_asked_in_earnest_its_failure_counts() -> None:
+    turns = (Answer((submit("a"),)), Answer((message("no", "refusal"),)))
+    async with provider(OPENAI, HttpError(503)) as (first, _), provider(CHAT, *turns) as (second, _):
         story, record = await told(Failover(first, second), brief())
-    assert story[0][:2] == ("NON_RETRYABLE", "Http401")  # type: ignore[index]
+    assert story[-1][:2] == ("NON_RETRYABLE", "Refusal")  # type: ignore[index]
     assert Transcript.model_validate_json(record).instead_of is not None
     assert await again(record, brief()) == (story, record)
+
+
+async def failed_review(model: Model) -> ModelError:
+    with pytest.raises(ModelError) as raised:
+        await model.review(REVIEW)
+    return raised.value
 
 
 @pytest.mark.parametrize(

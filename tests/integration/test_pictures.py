@@ -23,6 +23,7 @@ from services.investigator.fates import MAX_BYTES
 from services.investigator.pictures import Pictures
 from tests.support.factories import TEXT, VERSION_ID, requested, snapshot
 from tests.support.fakes import Handled, MemoryLog, MemoryTexts, handled, investigator_over
+from tests.support.marks import without_words
 from tests.support.openai_server import Answer as Turn
 from tests.support.openai_server import HttpError, OpenAIServer, message, openai_server
 from tests.support.picture_files import gif, jpeg, png, webp
@@ -237,7 +238,7 @@ async def test_the_provider_is_sent_the_pictures_in_their_places(sites: Sites) -
         {"type": "input_image", "detail": "auto", "image_url": uri("image/png", png())},
     ]
     words = "".join(part.get("text", "<shown>") for part in sent["content"])
-    article = words.partition("<<<BEGIN ARTICLE>>>\n")[2].partition("\n<<<END ARTICLE>>>")[0]
+    article = without_words(words).partition("<<<BEGIN ARTICLE>>>\n")[2].partition("\n<<<END ARTICLE>>>")[0]
     assert article == (
         f"\n[Picture 0:<shown>]\n{TEXT[:5]}\n[Picture 1:<shown>]\n{TEXT[5:10]}\n[Picture 2: not to be had]\n"
         f"{TEXT[10:15]}\n[Picture 3: the same as picture 0]\n{TEXT[15:]}"

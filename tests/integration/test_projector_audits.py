@@ -165,3 +165,13 @@ async def test_five_megabytes_and_the_same_rows_again(database_url: str) -> None
     assert sum(len(json.dumps(row["raw_payload"])) for row in found["investigation_attempt_tool_call"]) > 10_000_000
     await rebuild(database_url, texts, analyses=ANALYSES)
     assert await everything(database_url) == found
+
+
+@pytest.mark.requirement("2.12-04")
+async def test_what_a_lost_attempt_had_spent_is_counted_once_and_grows(database_url: str) -> None:
+    """The first attempt is cut short after two answers, the second ends; facts are told again, and out of order."""
+    page, tape = Page("a"), Tape()
+    tape.add(page.registered(), page.requested(), page.started(), page.advanced(2), page.advanced(1), page.advanced(2))
+    tape.add(page.started(2), page.advanced(1, attempt=2), page.drafted(attempt=2), page.advanced(1, attempt=2))
+    rows = (await told(database_url, tape))["expense"]
+    assert sorted((row["total_tokens"], row["cost_micro_usd"]) for row in rows) == [(10, 14), (15, None)]

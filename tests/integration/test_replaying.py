@@ -18,6 +18,7 @@ from contracts.v1 import (
     ClaimRetained,
     Envelope,
     Event,
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
 )
@@ -85,10 +86,14 @@ class World:
         self.prior = prior
         self.shelf = Shelf(self.texts)
 
-    async def lives(self, model: Model, deliveries: int = 1, reviews: int = 1) -> None:
+    def told(self, kind: str) -> list[Event]:
+        """Facts by the last word of their subject."""
+        return [event for event in self.log.events if event.SUBJECT.endswith(f".{kind}")]
+
+    async def lives(self, model: Model, deliveries: Sequence[int] = (1,), reviews: int = 1) -> None:
         """All attempts, all verdicts and the end."""
         investigator = investigator_over(self.log, self.texts, model, priors=FixedPriors(self.prior))
-        for delivery in range(1, deliveries + 1):
+        for delivery in deliveries:
             await handled(investigator.on_investigation_requested(self.request, delivery), self.log)
         validator = Validator(self.log, self.texts, MemoryKeys(), model, self.shelf, StillClock())
         for event in self.log.events:
@@ -154,7 +159,7 @@ async def test_a_run_its_review_and_its_end_are_the_same(api: Api) -> None:
         "review",
         "the end of round 1",
     ]
-    assert [each.facts for each in compared] == [4, 1, 1, 1]
+    assert [each.facts for each in compared] == [5, 1, 1, 1]
     assert all_same(compared), compared
     assert compared == await world.again()
 
@@ -171,7 +176,7 @@ async def test_an_update_run_is_the_same_without_what_was_found_before() -> None
         await world.lives(model)
     assert world.the(ClaimRetained)
     compared = await world.again()
-    assert compared[0].facts == 4
+    assert compared[0].facts == 5
     assert all_same(compared), compared
 
 
@@ -180,10 +185,44 @@ async def test_attempts_that_failed_fail_again_in_the_same_way() -> None:
     world = World()
     turns: tuple[Turn, ...] = (FOUND, HttpError(500), HttpError(429, headers={"retry-after": "30"}), HttpError(401))
     async with provider(OPENAI, *turns) as (model, _):
-        await world.lives(model, deliveries=3)
+        await world.lives(model, deliveries=(1, 2, 3))
     compared = await world.again()
     assert [each.step for each in compared[:3]] == ["attempt 1", "attempt 2", "attempt 3"]
     assert all_same(compared), compared
+
+
+@pytest.mark.requirement("2.12-04", "3.6-03")
+@pytest.mark.parametrize("api", APIS, ids=repr)
+@pytest.mark.parametrize("loses", ["its connection", "its life"])
+async def test_a_run_that_went_on_from_another_attempt_is_the_same(api: Api, loses: str) -> None:
+    """The first attempt fails in its third round, or its worker dies there."""
+    world = World()
+    more = Answer((call(SUBMIT, payload(OTHER_QUOTE).model_dump(mode="json"), "e"),), usage=USAGE)
+    fails = () if loses == "its life" else (HttpError(500),)
+    async with provider(api, FOUND, more, *fails, DONE, SAYS_NO, SAYS_NO, SAYS_NO) as (model, server):
+        if loses == "its life":
+            run = investigator_over(world.log, world.texts, model).on_investigation_requested(world.request, 1)
+            while len(world.told("advanced")) < 2:
+                world.log.publish(await anext(run))
+            await run.aclose()  # type: ignore[attr-defined]  # async generators have aclose
+            await world.lives(model, deliveries=(2,))
+        else:
+            await world.lives(model, deliveries=(1, 2))
+        asked = sum("tools" in request.body for request in server.requests)
+    assert asked == (3 if loses == "its life" else 4), "no answer was asked for twice"
+    assert isinstance(world.log.events[-1], InvestigationCompleted)
+    first, second = world.told("advanced")
+    assert isinstance(first, InvestigationAdvanced)
+    assert isinstance(second, InvestigationAdvanced)
+    assert (first.before, second.before) == (None, first.stretch.sha256)
+    draft = world.the(InvestigationDrafted)
+    assert isinstance(draft, InvestigationDrafted)
+    assert (draft.attempt, draft.usage.total_tokens, len(draft.claim_ids)) == (2, 1500, 3)
+    compared = await world.again()
+    assert [each.step for each in compared[:2]] == ["attempt 1", "attempt 2"]
+    assert (compared[0].note, compared[0].facts >= 5) == (None, True)
+    assert all_same(compared), compared
+    assert not (await world.tampered("Mount Everest was", "Mount Nothing was"))[1].same
 
 
 @pytest.mark.requirement("2.12-04")

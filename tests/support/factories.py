@@ -19,6 +19,7 @@ from contracts.v1 import (
     ClaimRejected,
     ClaimRetained,
     ClaimValidationFailed,
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
@@ -144,6 +145,21 @@ def started(attempt: int = 1, **given: Any) -> InvestigationStarted:
             "input": snapshot(),
             "prompt": Prompt(version="prompt-1", sha256=sha256(b"Look.").hexdigest(), text="Look."),
             "model": MODEL,
+            **given,
+        }
+    )
+
+
+def advanced(stretch: int = 1, before: int | None = None, **given: Any) -> InvestigationAdvanced:
+    """The model has answered and wants to go on; stretches are known by their numbers here."""
+    return InvestigationAdvanced(
+        **{
+            "investigation_id": INVESTIGATION_ID,
+            "attempt": 1,
+            "calls": stretch,
+            "before": None if before is None else text_ref(f"stretch {before}").sha256,
+            "stretch": text_ref(f"stretch {stretch}"),
+            "usage": Usage(input_tokens=10, output_tokens=5, total_tokens=15),
             **given,
         }
     )

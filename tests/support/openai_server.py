@@ -46,7 +46,10 @@ class HttpError:
 
 @dataclass(frozen=True)
 class Broken:
-    """A stream that sends these items and then: an error event, silence, a clean end, a lost connection, or garbage."""
+    """A stream that sends these items and then: an error event, silence, a clean end, a lost connection, or garbage.
+
+    One that `drips` sends the server's drop again and again.
+    """
 
     how: str
     items: tuple[Json, ...] = ()
@@ -89,8 +92,9 @@ class Request:
 class OpenAIServer:
     """Plays its script, one turn per request, and keeps the requests."""
 
-    def __init__(self, speech: Speech | None = None) -> None:
+    def __init__(self, speech: Speech | None = None, drip: bytes = b"", every_s: float = 0.1) -> None:
         self.speech = speech or Responses()
+        self._drip, self._every_s = drip, every_s
         self.url = ""
         self.turns: list[Turn] = []
         self.requests: list[Request] = []
@@ -155,6 +159,11 @@ class OpenAIServer:
             await _chunk(writer, b"event: response.completed\ndata: {not json\n\n")
         elif turn.how == "silence":
             await self.closing.wait()
+        elif turn.how == "drips":
+            while not self.closing.is_set():
+                await _chunk(writer, self._drip)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.closing.wait(), self._every_s)
         elif turn.how == "lost":
             writer.transport.abort()
             return

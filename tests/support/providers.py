@@ -16,6 +16,7 @@ from analyses.submission import SUBMIT_CORRECTION, parse_correction
 from contracts.v1.parts import ClaimPayload, Source
 from kit.models.anthropic import AnthropicMessages
 from kit.models.base import (
+    Advance,
     Finished,
     Image,
     InvestigationBrief,
@@ -126,8 +127,8 @@ async def provider(
 async def run(
     model: Model, asked: InvestigationBrief | None = None, key: SecretStr | None = None
 ) -> tuple[list[Submission | Retention], Finished]:
-    """All outcomes and the end of a run."""
-    steps = [step async for step in model.investigate(asked or brief(), key)]
+    """All claims handed in or kept, and the end of a run."""
+    steps = [step async for step in model.investigate(asked or brief(), key) if not isinstance(step, Advance)]
     assert isinstance(steps[-1], Finished)
     outcomes = [step for step in steps[:-1] if not isinstance(step, Finished)]
     assert len(outcomes) == len(steps) - 1

@@ -28,7 +28,7 @@ GONE = CheckedSource(url="https://c.example/", status="unavailable", reason="htt
 
 def block(brief: str, tag: str) -> str:
     """What stands between the markers of a tag."""
-    found = re.search(rf"<<<BEGIN ({tag}(?: \d+)?)>>>\n(.*)\n<<<END \1>>>", brief, re.DOTALL)
+    found = re.search(rf"<<<BEGIN ({tag}(?: \d+)? [0-9a-f]{{20}})>>>\n(.*)\n<<<END \1>>>", brief, re.DOTALL)
     assert found is not None
     return found[2]
 

@@ -15,6 +15,7 @@ from analyses import analysis
 from analyses.base import Material
 from analyses.placing import Part, in_markdown, in_text, joined, listed, note
 from contracts.v1.parts import BlobRef, ClaimPayload, Picture, Source
+from tests.support.marks import without_words
 
 FACT_CHECK = analysis("FACT_CHECK")
 BLOB = BlobRef(sha256="a" * 64, size_bytes=1, media_type="image/png")
@@ -101,7 +102,7 @@ def test_words_are_joined_and_none_is_empty(parts: list[Part]) -> None:
 def test_the_brief_shows_pictures_inside_the_articles_block() -> None:
     pictures = [picture(0, 3), picture(1, 3, "omitted")]
     message = told(FACT_CHECK.brief(Material("X", "https://x.com", "AbcDef", pictures=pictures)))
-    article = message.partition("<<<BEGIN ARTICLE>>>\n")[2].partition("\n<<<END ARTICLE>>>")
+    article = without_words(message).partition("<<<BEGIN ARTICLE>>>\n")[2].partition("\n<<<END ARTICLE>>>")
     assert article[0] == "Abc\n[Picture 0:<0>]\n\n[Picture 1: left out]\nDef"
     assert article[2].startswith("\n\nPictures of the post are evidence too.")
 
@@ -124,7 +125,7 @@ def test_the_reviewer_gets_one_line_for_each_picture() -> None:
         sources=(Source(url="https://example.org", title="t", snippet="s"),),
     )
     pictures = [picture(0, 3, caption_text='Two\n"lines"'), picture(1, 9, "unavailable")]
-    message = FACT_CHECK.review_brief(claim, "A text", pictures)
+    message = without_words(FACT_CHECK.review_brief(claim, "A text", pictures))
     lines = message.partition("<<<BEGIN PICTURES>>>\n")[2].partition("\n<<<END PICTURES>>>")[0].split("\n")
     assert lines == listed(pictures).split("\n")
     assert [json.loads(line) for line in lines] == [

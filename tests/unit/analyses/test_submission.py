@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from analyses import analysis
 from analyses.base import InvalidSubmission
+from analyses.submission import LONG_CHARACTERS, MOST_SOURCES, QUOTE_CHARACTERS, SHORT_CHARACTERS
 from contracts.v1.parts import Source
 
 parse = analysis("FACT_CHECK").parse_submission
@@ -71,3 +72,26 @@ def test_any_text_is_read_or_refused(arguments: str) -> None:
 def test_any_object_is_read_or_refused(given_fields: dict[str, object]) -> None:
     with pytest.raises(InvalidSubmission):
         parse(json.dumps(given_fields))
+
+
+@pytest.mark.parametrize(
+    ("field", "most"),
+    [
+        ("text", QUOTE_CHARACTERS),
+        ("context", QUOTE_CHARACTERS),
+        ("summary", SHORT_CHARACTERS),
+        ("reasoning", LONG_CHARACTERS),
+    ],
+)
+def test_a_model_that_goes_on_and_on_is_told_to_be_brief(field: str, most: int) -> None:
+    assert parse(json.dumps(GOOD | {field: "x" * most}))
+    with pytest.raises(InvalidSubmission, match=f"{field}.*{most}"):
+        parse(json.dumps(GOOD | {field: "x" * (most + 1)}))
+
+
+def test_sources_are_limited_in_number_and_length() -> None:
+    assert parse(json.dumps(GOOD | {"sources": [SOURCE] * MOST_SOURCES}))
+    long = {"url": f"https://example.org/{'x' * 9_000}"}, {"title": "x" * 2_001}, {"snippet": "x" * 4_001}
+    for sources in ([SOURCE] * (MOST_SOURCES + 1), *([SOURCE | each] for each in long)):
+        with pytest.raises(InvalidSubmission, match="sources"):
+            parse(json.dumps(GOOD | {"sources": sources}))

@@ -63,6 +63,23 @@ def test_only_what_was_approved_is_published_in_the_order_of_submission() -> Non
     assert texts_of(end) == [QUOTES[0], QUOTES[2], QUOTES[3]]
 
 
+@pytest.mark.requirement("3.7-01")
+def test_a_run_whose_review_cannot_be_had_ends_before_its_draft() -> None:
+    lost = validation_failed(QUOTES[1], failure="NON_RETRYABLE", status_code=401, fault="USER_KEY")
+    end = decided(requested(), started(), proposed(QUOTES[1]), lost)
+    assert isinstance(end, InvestigationFailed)
+    assert (end.attempt, end.round, end.failure, end.fault, end.status_code) == (1, 1, "NON_RETRYABLE", "USER_KEY", 401)
+    assert decided(requested(), proposed(QUOTES[1]), lost) is None, "of a run that nobody began nothing can end"
+
+
+def test_a_new_round_knows_nothing_of_what_was_kept_or_begun_before() -> None:
+    before = [requested(), started(), retained(QUOTES[0]), drafted(1, CLAIMS[:1], retained_ids=tuple(CLAIMS[:1]))]
+    state = folded([*before, failed(), requested(round=2)])
+    assert (state.started, state.drafted, state.retained, state.verdicts) == (None, None, {}, {})
+    again = [started(2), drafted(2, CLAIMS[:1], retained_ids=tuple(CLAIMS[:1]))]
+    assert decided(*before, failed(), requested(round=2), *again) is None, "what is kept must be told in its round"
+
+
 def test_a_draft_without_candidates_is_a_result() -> None:
     assert texts_of(decided(requested(), started(), drafted())) == []
 

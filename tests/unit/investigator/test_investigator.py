@@ -14,6 +14,7 @@ from contracts.v1 import (
     ClaimProposed,
     ClaimRetained,
     Event,
+    InvestigationAdvanced,
     InvestigationDrafted,
     InvestigationFailed,
     InvestigationRequested,
@@ -24,7 +25,7 @@ from contracts.v1.investigation import KeySource, RequestedBy
 from contracts.v1.parts import PublishedClaim, Usage
 from kit.bus import AlreadyThere
 from kit.errors import Reject, Retry
-from kit.models.base import KEY_UNUSABLE, Failure, Limits, ModelError, Retention, Submission
+from kit.models.base import KEY_UNUSABLE, Advance, Failure, Limits, ModelError, Retention, Submission
 from services.investigator.domain import RETRY_MAX_S, Prior
 from tests.support.factories import (
     INVESTIGATION_ID,
@@ -552,3 +553,37 @@ async def test_the_model_is_told_of_a_video(has_video: bool) -> None:
     world.log.versions[VERSION_ID] = snapshot(has_video=has_video)
     await world.deliver()
     assert f'"hasVideo": {str(has_video).lower()}' in world.model.briefs[0].message
+
+
+def advance(calls: int, *, begins: bool = False) -> Advance:
+    """The model wants to go on."""
+    return Advance(f"stretch {calls}".encode(), begins, calls, Usage(total_tokens=calls))
+
+
+@pytest.mark.requirement("3.6-03", "2.12-04")
+async def test_what_is_on_record_is_told_before_the_model_is_asked_again() -> None:
+    world = World([submit(QUOTE), advance(1, begins=True), advance(2), transient()], [advance(3), advance(4)])
+    await world.deliver()
+    told = world.told(InvestigationAdvanced)
+    assert [(event.attempt, event.calls, event.usage.total_tokens) for event in told] == [(1, 1, 1), (1, 2, 2)]  # type: ignore[attr-defined]
+    await world.deliver()
+    refs = [event.before for event in world.told(InvestigationAdvanced)]  # type: ignore[attr-defined]
+    names = [text_ref(f"stretch {number}").sha256 for number in range(1, 4)]
+    assert refs == [None, *names], "each goes on from the one before, over attempts"
+    assert [brief.done for brief in world.model.briefs] == [None, None], "a record that cannot be read is none"
+
+
+@pytest.mark.requirement("3.7-01")
+@pytest.mark.parametrize("end", [failed(reason="cancelled by operator"), failed(reason="validation: no")])
+async def test_a_run_that_is_over_is_not_paid_for_any_longer(end: InvestigationFailed) -> None:
+    world = World([submit(QUOTE), advance(1, begins=True), submit(OTHER_QUOTE, "call-2"), advance(2)])
+    run = world.investigator.on_investigation_requested(world.request, 1)
+    facts: list[Event] = []
+    async for fact in run:
+        world.log.publish(fact)
+        facts.append(fact)
+        if isinstance(fact, InvestigationAdvanced):
+            world.log.publish(end)
+    assert kinds(facts) == ["InvestigationStarted", "ClaimProposed", "InvestigationAdvanced"]
+    world.deliveries = 1
+    assert (await world.deliver()).facts == []

@@ -8,10 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.v1 import Event, InvestigationStarted
-from services.investigator.domain import MAX_ATTEMPTS, Entry, GiveUp, Nothing, NotYet, Run, Step, next_step, plan
+from contracts.v1 import Event, InvestigationRequested, InvestigationStarted
+from contracts.v1.investigation import CONVERSATION_LOST
+from services.investigator.domain import (
+    MAX_ATTEMPTS,
+    Elsewhere,
+    Entry,
+    GiveUp,
+    Nothing,
+    NotYet,
+    Run,
+    Step,
+    is_over,
+    next_step,
+    plan,
+)
 from tests.support.factories import (
     OTHER_QUOTE,
+    advanced,
     claim_of,
     completed,
     drafted,
@@ -30,9 +44,9 @@ def history(*events: Event) -> list[Entry]:
     return [Entry(sequence, event) for sequence, event in enumerate(events, 11)]
 
 
-def step(*events: Event, round_: int = 1) -> Step:
+def step(*events: Event, round_: int = 1, delivery: int = 1) -> Step:
     """What is left to do after these."""
-    return plan(requested(round=round_), history(*events))
+    return plan(requested(round=round_), history(*events), delivery)
 
 
 def run_of(result: Step) -> Run:
@@ -51,6 +65,48 @@ def test_the_first_attempt() -> None:
     assert (run.follows_start, run.follows_draft, run.follows_failure) == (0, 0, 0)
     assert run.input is None
     assert run.proposed == {}
+
+
+@pytest.mark.requirement("2.6-15")
+def test_an_attempt_begun_on_a_later_delivery_is_left_to_its_worker() -> None:
+    begun = (requested(), started(delivery=2))
+    assert step(*begun, delivery=1) == step(*begun, delivery=2) == Elsewhere()
+    assert run_of(step(*begun, delivery=3)).attempt == 2
+    assert run_of(step(requested(), started(), delivery=1)).attempt == 2, "of an older start nothing is known"
+    anew = (*begun, failed(), requested(round=2))
+    assert run_of(step(*anew, round_=2, delivery=1)).attempt == 2, "another request counts its own deliveries"
+    assert step(*begun, drafted(), delivery=1) == Nothing()
+
+
+@pytest.mark.requirement("3.6-03")
+def test_what_this_round_has_on_record_is_gone_on_from() -> None:
+    one, two, three = advanced(1), advanced(2, before=1), advanced(3, before=2)
+    begun = (requested(), started(), one, two)
+    assert run_of(step(*begun)).done == (one.stretch, two.stretch)
+    assert run_of(step(*begun, started(2), three)).done == (one.stretch, two.stretch, three.stretch)
+    apart = advanced(9, before=1)
+    assert run_of(step(*begun, started(2), apart)).done == (one.stretch, apart.stretch), "two went on from the same"
+    anew = advanced(5)
+    assert run_of(step(*begun, started(2), anew)).done == (anew.stretch,), "this one could not go on"
+    assert run_of(step(*begun, started(2), advanced(7, before=6))).done == (), "a stretch is missing"
+    lost = retry_scheduled(error_name=CONVERSATION_LOST)
+    assert run_of(step(*begun, lost)).done == ()
+    assert run_of(step(*begun, retry_scheduled())).done == (one.stretch, two.stretch)
+    assert run_of(step(*begun, failed(), requested(round=2), round_=2)).done == (), "a new round begins anew"
+
+
+@pytest.mark.parametrize(
+    ("events", "over"),
+    [
+        ((requested(), started()), False),
+        ((requested(), started(), failed()), True),
+        ((requested(), started(), completed()), True),
+        ((requested(), failed(), requested(round=2), started(2)), False),
+    ],
+)
+def test_a_run_whose_round_has_ended_is_over(events: tuple[Event, ...], over: bool) -> None:
+    asked = [event for event in events if isinstance(event, InvestigationRequested)][-1]
+    assert is_over(asked, history(*events)) is over
 
 
 @pytest.mark.requirement("2.4.4-03")

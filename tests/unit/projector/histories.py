@@ -20,6 +20,7 @@ from contracts.v1 import (
     Envelope,
     Event,
     IntegrityAnomalyDetected,
+    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
@@ -332,6 +333,16 @@ class Page:
             transcript=transcript,
         )
 
+    def advanced(self, calls: int = 1, attempt: int = 1) -> InvestigationAdvanced:
+        spent = Usage(input_tokens=4 * calls, output_tokens=calls, total_tokens=5 * calls, cost_micro_usd=7 * calls)
+        return InvestigationAdvanced(
+            investigation_id=self.investigation_id,
+            attempt=attempt,
+            calls=calls,
+            stretch=inline(f"stretch {calls} of attempt {attempt}"),
+            usage=spent,
+        )
+
     def retry(self, attempt: int = 1) -> InvestigationRetryScheduled:
         return InvestigationRetryScheduled(
             investigation_id=self.investigation_id,
@@ -457,6 +468,8 @@ def _life(draw: random.Random, number: int, words: int) -> Iterator[Event]:
         run[first:first] = [old.tried(0), old.tried(0, 2)]
     if draw.random() < 0.3:
         run[3:3] = [old.retry(), old.started(2)]
+    if draw.random() < 0.3:
+        run[3:3] = [old.advanced(1), old.advanced(2)]
     if draw.random() < 0.2:
         run[-1:] = [old.failed(attempt=1), old.requested(2)]
     if draw.random() < 0.3:

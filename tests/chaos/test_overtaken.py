@@ -1,0 +1,172 @@
+"""A delivery that reaches its worker late, when another one is at work on the same request: nobody pays twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import pytest
+from nats.js.client import JetStreamContext
+
+from contracts.topology import ERRATA, INVESTIGATOR_INVESTIGATION_REQUESTED
+from contracts.v1 import Event, InvestigationDrafted, InvestigationRetryScheduled, InvestigationStarted
+from contracts.v1.parts import Usage
+from kit import topology
+from kit.bus import Bus, connect
+from kit.delivery import Delivery
+from kit.history import history
+from kit.models.base import Finished, InvestigationBrief, Submission
+from kit.telemetry import Telemetry
+from tests.chaos.test_heartbeats import holds, settled
+from tests.support.brokers_log import BrokersLog
+from tests.support.factories import INVESTIGATION_ID, MODEL, payload, requested, started
+from tests.support.fakes import MemoryTexts, ScriptedModel, investigator_over
+from tests.support.line import Line
+from tests.support.servers import nats_server
+from tests.support.system import until
+
+ACK_WAIT_S: Final = 2.0
+CONSUMER: Final = replace(INVESTIGATOR_INVESTIGATION_REQUESTED, slots=1, ack_wait_s=ACK_WAIT_S)
+WITHIN_S: Final = 60.0
+
+
+@dataclass
+class Till:
+    """Who paid for a run, in order; each run lasts until `finish` is set."""
+
+    payers: list[str] = field(default_factory=list)
+    finish: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class PaidModel(ScriptedModel):
+    """A model whose every run costs its worker money."""
+
+    def __init__(self, till: Till, payer: str) -> None:
+        super().__init__()
+        self._till = till
+        self._payer = payer
+
+    async def investigate(
+        self, brief: InvestigationBrief, key: object = None
+    ) -> AsyncGenerator[Submission | Finished, None]:
+        self._till.payers.append(self._payer)
+        await self._till.finish.wait()
+        yield Submission("c1", payload())
+        yield Finished(Usage(total_tokens=1), MODEL, b"{}", None, "done")
+
+
+class Place:
+    """One broker, workers that join it, and a line of the first one that can be held back."""
+
+    def __init__(self, bus: Bus, line: Line, stack: AsyncExitStack) -> None:
+        self.bus, self.line, self.till = bus, line, Till()
+        self._stack = stack
+        self._texts = MemoryTexts()
+
+    async def joined(self, url: str, name: str) -> BrokersLog:
+        """A worker is at work; what it sees of the log."""
+        bus = await self._stack.enter_async_context(connect(url, name=name, graceful_timeout_s=1.0))
+        log = BrokersLog(bus)
+        investigator = investigator_over(log, self._texts, PaidModel(self.till, name))
+        delivery = Delivery(bus, Telemetry(), ack_wait_s=ACK_WAIT_S)
+        delivery.subscribe(CONSUMER, investigator.on_investigation_requested, slots=1)
+        await delivery.start()
+        return log
+
+    async def waits(self, number: int) -> None:
+        """So many workers have asked the broker for work."""
+
+        async def waiting() -> bool:
+            info = await self.bus.jetstream.consumer_info(ERRATA.name, CONSUMER.name)
+            return info.num_waiting == number
+
+        await until(waiting, f"{number} workers wait for work", within_s=WITHIN_S)
+
+    async def delivered(self, number: int) -> None:
+        """So many deliveries have been made, whoever got them."""
+
+        async def made() -> bool:
+            info = await self.bus.jetstream.consumer_info(ERRATA.name, CONSUMER.name)
+            assert info.delivered is not None
+            return info.delivered.consumer_seq >= number
+
+        await until(made, f"{number} deliveries", within_s=WITHIN_S)
+
+    async def pull(self) -> JetStreamContext.PullSubscription:
+        """The place of a worker without one."""
+        return await self.bus.jetstream.pull_subscribe_bind(CONSUMER.name, ERRATA.name)
+
+    async def facts(self, kind: type[Event]) -> list[Event]:
+        """What the log holds of a kind."""
+        facts = [past.envelope.event for past in await history(self.bus, str(INVESTIGATION_ID))]
+        return [fact for fact in facts if isinstance(fact, kind)]
+
+    async def has(self, kind: type[Event]) -> bool:
+        """Whether the log has such a fact."""
+        return bool(await self.facts(kind))
+
+
+async def opened(stack: AsyncExitStack, folder: Path) -> tuple[Place, str]:
+    """A broker without workers, and its address."""
+    server = stack.enter_context(nats_server(folder))
+    url = server.endpoints.nats_url
+    bus = await stack.enter_async_context(connect(url, name="test"))
+    await topology.apply(bus)
+    await bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(CONSUMER))
+    return Place(bus, await stack.enter_async_context(Line(url)), stack), url
+
+
+@pytest.mark.requirement("2.6-15", "3.6-03")
+@pytest.mark.parametrize("seen", ["first", "second"])
+@pytest.mark.parametrize("drafted", [False, True], ids=["under way", "drafted"])
+async def test_an_overtaken_delivery_begins_no_attempt(tmp_path: Path, seen: str, drafted: bool) -> None:
+    """The late worker has the request's first delivery, or its second after an attempt that failed."""
+    async with AsyncExitStack() as stack:
+        place, url = await opened(stack, tmp_path)
+        if seen == "second":
+            await place.bus.publish(requested(), correlation=uuid4())
+            (first,) = await (await place.pull()).fetch(1)
+            await place.bus.publish(started(delivery=1), correlation=uuid4())
+        late = await place.joined(place.line.url, "late")
+        await place.waits(1)
+        place.line.fail("silent")
+        if seen == "second":
+            await first.nak()
+        else:
+            await place.bus.publish(requested(), correlation=uuid4())
+        await place.delivered(2 if seen == "second" else 1)
+        await place.joined(url, "quick")
+        await holds(lambda: place.till.payers == ["quick"], "the other worker takes over", within_s=WITHIN_S)
+        await until(lambda: place.has(InvestigationStarted), "it says so", within_s=WITHIN_S)
+        if drafted:
+            place.till.finish.set()
+            await until(lambda: place.has(InvestigationDrafted), "it has a draft", within_s=WITHIN_S)
+        place.line.heal()
+        await holds(lambda: late.asked > 0, "the late worker looks into the log", within_s=WITHIN_S)
+        place.till.finish.set()
+        await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
+        assert place.till.payers == ["quick"], "a run was paid for twice"
+        assert await place.facts(InvestigationRetryScheduled) == []
+        assert len(await place.facts(InvestigationDrafted)) == 1
+
+
+@pytest.mark.requirement("3.6-03")
+async def test_a_start_that_nobody_holds_any_more_is_followed_at_once(tmp_path: Path) -> None:
+    """As after a consumer was made anew: its deliveries count from 1 again, and the log knows of an earlier start."""
+    async with AsyncExitStack() as stack:
+        place, url = await opened(stack, tmp_path)
+        await place.bus.publish(requested(), correlation=uuid4())
+        await place.bus.publish(started(delivery=1), correlation=uuid4())
+        place.till.finish.set()
+        await place.joined(url, "only")
+        await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
+        info = await place.bus.jetstream.consumer_info(ERRATA.name, CONSUMER.name)
+        assert info.delivered is not None
+        assert (info.delivered.consumer_seq, place.till.payers) == (1, ["only"])
+        begun = [event.attempt for event in await place.facts(InvestigationStarted)]  # type: ignore[attr-defined]
+        assert begun == [1, 2]

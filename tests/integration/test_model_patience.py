@@ -1,0 +1,82 @@
+"""A provider that keeps a stream open without saying anything, or never comes to an end, is not waited for for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from contracts.transcript import Transcript
+from kit.models.base import Model, ModelError
+from kit.models.patience import Patience
+from kit.models.provider import LIVE, Provider
+from kit.models.replay import ReplayModel
+from tests.support.openai_server import Answer, Broken, OpenAIServer, message, openai_server
+from tests.support.providers import APIS, KEY, REVIEW, Api, brief, run, submit
+
+PINGS = {"openai": b": keep-alive\n\n", "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n', "chat": b": busy\n\n"}
+WITHIN_S = 30.0
+EVERY_S = 0.05
+
+
+@asynccontextmanager
+async def dripping(api: Api, drop: bytes, patience: Patience) -> AsyncIterator[Provider]:
+    """A model whose provider begins an answer and then sends the same for ever."""
+    server = OpenAIServer(api.speech(), drip=drop, every_s=EVERY_S)
+    async with openai_server(server):
+        server.script(*[Broken("drips")] * 3)
+        model = api.make(server.url, key=KEY, outfit=replace(LIVE, patience=patience))
+        try:
+            yield model
+        finally:
+            await model.aclose()
+
+
+async def failure(model: Model) -> ModelError:
+    async with asyncio.timeout(WITHIN_S):
+        with pytest.raises(ModelError) as raised:
+            await run(model)
+    return raised.value
+
+
+@pytest.mark.requirement("3.7-02")
+@pytest.mark.parametrize("api", APIS, ids=repr)
+async def test_pings_are_silence(api: Api) -> None:
+    async with dripping(api, PINGS[api.name], Patience(silence_s=0.4)) as model:
+        failed = await failure(model)
+        with pytest.raises(ModelError) as reviewed:
+            await model.review(REVIEW)
+    assert (failed.failure, failed.name) == ("TRANSIENT", "Timeout")
+    assert reviewed.value.name == "Timeout"
+    assert failed.transcript is not None
+    transcript = Transcript.model_validate_json(failed.transcript)
+    assert transcript.calls[-1].ending == "timeout"
+    assert (await failure(ReplayModel(transcript))).transcript == failed.transcript
+
+
+@pytest.mark.requirement("3.7-02")
+@pytest.mark.parametrize("api", APIS, ids=repr)
+@pytest.mark.parametrize("patience", [Patience(call_s=0.4), Patience(run_s=0.4)], ids=["call", "run"])
+async def test_an_answer_without_end_ends(api: Api, patience: Patience) -> None:
+    words = b"".join(api.speech().item(0, message("and so on"), "r")) if api.name == "openai" else b"data: {}\n\n"
+    async with dripping(api, words, patience) as model:
+        failed = await failure(model)
+    assert (failed.failure, failed.name) == ("TRANSIENT", "Timeout")
+
+
+@pytest.mark.parametrize("api", APIS, ids=repr)
+async def test_a_run_has_no_more_time_than_is_left(api: Api) -> None:
+    """Its second answer comes late in the run; an answer alone would have had the time."""
+    gate = asyncio.Event()
+    server = OpenAIServer(api.speech())
+    async with openai_server(server):
+        server.script(Answer((submit("a"),)), Answer((submit("b"),), gate=gate))
+        model = api.make(server.url, key=KEY, outfit=replace(LIVE, patience=Patience(run_s=0.6)))
+        failed = await failure(model)
+        gate.set()
+        await model.aclose()
+    assert failed.name == "Timeout"
+    assert brief().limits.rounds > len(server.requests)
