@@ -75,8 +75,56 @@ describe('the runner', { timeout: WITHIN_MS }, () => {
       'dom_mapper 2/2 (1 decided by: ambiguous)',
       'html_text 2/2',
       'somebody_elses not run here (1 cases)',
-      expect.stringContaining('never_text: '),
-      expect.stringContaining('ambiguous: '),
+      expect.stringMatching(/never_text: .*\(counted\)$/),
+      expect.stringMatching(/ambiguous: .*\(m\)$/),
+    ]);
+  });
+
+  test('finds a page under whatever spelling of its address', async () => {
+    const nowhere = (id: string, url: string): object => ({
+      id,
+      input: { url, html: '<p>a</p>', mw: null },
+      output: { adapter: null },
+    });
+    write('adapters', [
+      nowhere('not ASCII', 'https://a.example/wiki/Köln?q=ä#ö'),
+      nowhere('upper case', 'HTTPS://A.EXAMPLE/Wiki'),
+      nowhere('name of another script', 'https://bücher.example/'),
+      nowhere('default port', 'https://a.example:443'),
+      nowhere('password', 'https://me:secret@a.example/'),
+      nowhere('always HTTPS', 'http://www.facebook.com/a'),
+      nowhere('dots', 'https://a.example/b/../c'),
+    ]);
+    expect(await run(folder)).toBe(0);
+    expect(printed[0]).toMatch(/adapters +7\/7/);
+  });
+
+  test('loses one case to whatever a case does, and no other', async () => {
+    const page = (id: string, html: string, url = 'https://a.example/'): object => ({
+      id,
+      input: { url, html, mw: null },
+      output: { adapter: null },
+    });
+    write('adapters', [
+      page('no address', '', 'nowhere'),
+      page('goes away', '<script>location = "https://b.example/"</script>'),
+      page('good', '<p>a</p>'),
+      { id: 'no input' },
+    ]);
+    write('dom_mapper', [{ id: 'nothing', input: {}, output: {} }, mapped(false, { id: 'c', text: 'butter', context: '' })]);
+    write('toString', [{ id: 'x', input: 1, output: 2 }]);
+    writeFileSync(join(folder, 'z.json'), '{');
+    expect(await run(folder)).toBe(1);
+    expect(printed.map((line) => line.replace(/ +/g, ' '))).toEqual([
+      'adapters 2/4',
+      ' first failing: no address, no input',
+      expect.stringContaining(' no address: '),
+      expect.stringContaining(' no input: '),
+      'dom_mapper 1/2',
+      ' first failing: nothing',
+      expect.stringContaining(' nothing: '),
+      'toString not run here (1 cases)',
+      expect.stringContaining('z.json is not JSON'),
     ]);
   });
 
