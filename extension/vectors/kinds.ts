@@ -195,7 +195,7 @@ function anchorVerdict({ id, input, output }: Case, ours: any): Verdict {
       ? refusal(page, recorded, quote)
       : recorded.matched
         ? correction(page, recorded, own, quote)
-        : permission(page, own.range, quote);
+        : permission(page, own, quote);
     if (rule === null) passed = false;
     else rules.push(rule);
   });

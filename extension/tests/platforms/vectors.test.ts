@@ -99,6 +99,28 @@ describe('the runner', { timeout: WITHIN_MS }, () => {
     expect(printed[0]).toMatch(/adapters +7\/7/);
   });
 
+  test('explains a quote beside a sign that may change it, and shows one beside a picture', async () => {
+    const beside = (id: string, raw: string, text: string): object => {
+      const start = raw.indexOf(text);
+      const claim = { id: 'c', matched: true, start, end: start + text.length, range_text: text };
+      return {
+        id,
+        input: { html: `<p>${raw}</p>`, claims: [{ id: 'c', text, context: '' }], allowFuzzy: false, exclude: false },
+        output: { raw_text: raw, normalized_text: raw, claims: [claim] },
+      };
+    };
+    write('dom_mapper', [
+      ...['Bats are blind🦇', '🦇Bats are blind', '→Bats are blind', '*Bats are blind*', 'Bats are blind™'].map((raw) =>
+        beside(raw, raw, 'Bats are blind'),
+      ),
+      ...['well-known fact/known fact', "it's fine/it", 'up 50% now/up 50', 'see a.example/see a'].map((pair) =>
+        beside(pair, ...(pair.split('/') as [string, string])),
+      ),
+    ]);
+    expect(await run(folder)).toBe(0);
+    expect(printed[0]).toMatch(/9\/9 +\(4 decided by: joined\)/);
+  });
+
   test('loses one case to whatever a case does, and no other', async () => {
     const page = (id: string, html: string, url = 'https://a.example/'): object => ({
       id,
@@ -186,6 +208,14 @@ describe('the rules of differences', () => {
     ['never_text', page('abxcd', 'ab cd', true), 'bx', 'bx', ''],
     ['across_blocks', page('onetwo', 'one two'), 'onetwo', 'onetwo', ''],
     ['cut_word', page('breadcrumb'), 'bread', 'bread', ''],
+    ['joined', page('well-known fact'), 'known fact', 'known fact', ''],
+    ['joined', page('and/or more'), 'or more', 'or more', ''],
+    ['joined', page("it's fine"), 'it', 'it', ''],
+    ['joined', page('see example.com'), 'see example', 'see example', ''],
+    ['joined', page('5% of it'), '5', '5', ''],
+    ['joined', page('cost $5'), '5', '5', ''],
+    ['joined', page('20°C'), '20', '20', ''],
+    ['cut_context', page('alphabet and gamma'), 'and', 'and', 'bet and'],
     ['ambiguous', page('a b. a c.'), 'a', 'a', ''],
     ['ambiguous', page('a b. a b.'), 'a', 'a', 'a b.'],
     ['other_sentence', page('it is old now'), 'is old', 'is old', 'it is old then'],
@@ -193,20 +223,32 @@ describe('the rules of differences', () => {
     [null, page('it is old now'), 'is old', 'is old', 'is old now'],
     [null, page('a b. a c.'), 'a', 'a', 'a b.'],
     [null, page('“a” — b', '"a" - b'), '“a” —', '"a" -', ''],
+    [null, page('it fell, he said'), 'it fell', 'it fell', ''],
+    [null, page('it fell.'), 'it fell', 'it fell', ''],
+    [null, page('(it fell)'), 'it fell', 'it fell', ''],
+    [null, page('so: it fell'), 'it fell', 'it fell', ''],
+    [null, page('“it fell”'), 'it fell', 'it fell', ''],
+    [null, page('it fell🦇'), 'it fell', 'it fell', ''],
+    [null, page('🦇it fell™'), 'it fell', 'it fell', ''],
   ])('refused for %s', (rule, recorded, range, text, context) => {
     expect(refusal(recorded, at(recorded.raw, range), { text, context })).toBe(rule);
   });
 
   test.each([
-    ['block_edge', page('onetwo', 'one two'), 'onetwo', 'one two'],
-    ['typography', page('co\u00adop is'), 'co\u00adop', 'coop'],
-    ['typography', page('100 °C[1] at sea'), '°C[1] at', '°C at'],
-    [null, page('a b'), 'a b', 'a c'],
-    [null, page('coop. co\u00adop.'), 'co\u00adop', 'coop'],
-    [null, page('it is old'), 'is old', 'is old'],
-    [null, page('one two one two'), 'one two', 'one two'],
-  ])('permitted for %s', (rule, recorded, range, text) => {
-    expect(permission(recorded, range, { text, context: '' })).toBe(rule);
+    ['block_edge', page('onetwo', 'one two'), 'onetwo', 'one two', ''],
+    ['typography', page('co\u00adop is'), 'co\u00adop', 'coop', ''],
+    ['typography', page('100 °C[1] at sea'), '°C[1] at', '°C at', ''],
+    ['whole_words', page('art, party'), 'art', 'art', ''],
+    ['nearest_context', page('it fell. it fell in May.'), 'it fell', 'it fell', 'it fell. So'],
+    [null, page('a b'), 'a b', 'a c', ''],
+    [null, page('coop. co\u00adop.'), 'co\u00adop', 'coop', ''],
+    [null, page('it is old'), 'is old', 'is old', ''],
+    [null, page('one two one two'), 'one two', 'one two', ''],
+    [null, page('it fell. it fell.'), 'it fell', 'it fell', 'it fell.'],
+  ])('permitted for %s', (rule, recorded, range, text, context) => {
+    const start = recorded.raw.indexOf(range);
+    const own = { start, end: start + range.length, range };
+    expect(permission(recorded, own, { text, context })).toBe(rule);
   });
 
   test.each([
