@@ -30,12 +30,20 @@ export interface Place {
   range: string;
 }
 
+/** What was recorded of a page, as far as it is looked at here. */
+interface Recorded {
+  adapter?: string | null;
+  result?: { kind: string; content?: { metadata: Record<string, unknown> } } | null;
+}
+
 export interface Quote {
   text: string;
   context: string;
 }
 
 export const RULES = {
+  unsaved: 'a page that is being written, compared or listed is no stored revision to be read, and is not sent',
+  stale: 'the page names the address of another post than that it stands at: its words may be the other one\'s',
   never_text: 'words of script, style and noscript are content on no site',
   other_words: 'the recorded place does not read as the quote: only identical words are underlined',
   other_sentence: 'the context of the quote is not on the page: the sentence around it was changed',
@@ -52,6 +60,25 @@ export const RULES = {
 } as const;
 
 export type Rule = keyof typeof RULES;
+
+/** Why a page that was read is not ready for us; null if it must be. */
+export function unready({ url, html }: { url: string; html: string }, recorded: Recorded, reason: unknown): Rule | null {
+  if (recorded.result?.kind !== 'ready') return null;
+  const address = new URL(url);
+  if (recorded.adapter === 'SUBSTACK') {
+    const named = [...html.matchAll(/\/p\/([^/"'?#\s<]+)/g)].map(([, slug]) => slug);
+    return reason === 'hydrating' && named.some((slug) => !address.pathname.startsWith(`/p/${slug}`)) ? 'stale' : null;
+  }
+  if (recorded.adapter !== 'WIKIPEDIA') return null;
+  const asked = address.searchParams;
+  const isElse =
+    (asked.get('action') ?? 'view') !== 'view' ||
+    asked.has('diff') ||
+    asked.has('veaction') ||
+    /["']wgAction["']\s*:\s*["'](?!view["'])/.test(html);
+  const isStored = Number(recorded.result.content?.metadata['revisionId']) !== 0;
+  return (reason === 'unsupported' && isElse) || (reason === 'missing_identity' && !isStored) ? 'unsaved' : null;
+}
 
 /** Why a recorded underline must not be shown; null if it must. */
 export function refusal(page: RecordedPage, recorded: RecordedClaim, quote: Quote): Rule | null {

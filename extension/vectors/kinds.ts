@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Chromium, NOWHERE } from './chromium';
-import { correction, permission, refusal, type Quote, type RecordedClaim, type Rule } from './differences';
+import { correction, permission, refusal, unready, type Quote, type RecordedClaim, type Rule } from './differences';
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- recorded data, of any shape until compared */
 export interface Case {
@@ -37,7 +37,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
   adapters: {
     async judge(chromium, { id, input, output }) {
       await chromium.open(input.url, input.html);
-      return extractVerdict(id, await ask(chromium, 'extract', { mw: input.mw ?? null }), output);
+      const answer = await ask(chromium, 'extract', { mw: input.mw ?? null });
+      const rule = unready(input, output, answer.result?.reason);
+      return rule === null ? extractVerdict(id, answer, output) : verdict(id, true, [rule]);
     },
   },
 

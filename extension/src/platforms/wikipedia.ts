@@ -2,7 +2,8 @@
  * Wikipedia: every language, desktop and mobile, at the revision that is shown.
  *
  * What is sent names the revision, and the server asks for exactly that one. An article without both its numbers has no
- * identity; talk, user and project pages are none.
+ * identity; talk, user and project pages are none. What somebody is writing (an editor, its preview) is stored nowhere and
+ * nobody's business: only a page that shows a stored revision to be read is read.
  */
 
 import { adapter, notReady, type Reading } from './base';
@@ -13,7 +14,7 @@ import { textIn } from './text';
 import { attributeOf } from './tree';
 import { excludedParts } from './wikipedia_article';
 import { pageConfig } from './wikipedia_config';
-import { articleUrl, wikipediaLanguage } from './wikipedia_url';
+import { articleUrl, asksForMore, wikipediaLanguage } from './wikipedia_url';
 
 /** A class among others, read from the attribute: a `classList` would be an object for each element. */
 const PLAYER = /(?:^|\s)mw-tmh-play(?:er)?(?:\s|$)/;
@@ -35,7 +36,10 @@ function read(doc: Document, url: URL): Reading {
   if (page === null) return notReady('missing_identity');
   const config = pageConfig(doc);
   if (config.namespace !== null && config.namespace !== 0) return notReady('unsupported');
-  const { pageId, revisionId } = config;
+  if (asksForMore(url) || (config.action ?? 'view') !== 'view' || config.isComparison) return notReady('unsupported');
+  const { pageId } = config;
+  // The number of what is not saved yet.
+  const revisionId = Number(config.revisionId) === 0 ? null : config.revisionId;
   const title = page.title ?? config.title;
   if (config.namespace === null || pageId === null || revisionId === null || title === null) {
     return notReady('missing_identity');

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { correction, permission, refusal, type RecordedClaim, type RecordedPage } from '../../vectors/differences';
+import { correction, permission, refusal, unready, type RecordedClaim, type RecordedPage } from '../../vectors/differences';
 import { main } from '../../vectors/main';
 import { LESSWRONG, lesswrong } from './pages';
 
@@ -232,6 +232,29 @@ describe('the rules of differences', () => {
     [null, page('🦇it fell™'), 'it fell', 'it fell', ''],
   ])('refused for %s', (rule, recorded, range, text, context) => {
     expect(refusal(recorded, at(recorded.raw, range), { text, context })).toBe(rule);
+  });
+
+  test.each([
+    ['unsaved', '?action=edit', '6', 'unsupported'],
+    ['unsaved', '?diff=6', '6', 'unsupported'],
+    ['unsaved', '', '0', 'missing_identity'],
+    [null, '', '6', 'unsupported'],
+    [null, '?action=view', '6', 'unsupported'],
+    [null, '', '6', 'missing_identity'],
+    [null, '?action=edit', '6', 'hydrating'],
+  ])('not ready for %s', (rule, asked, revisionId, reason) => {
+    const recorded = { adapter: 'WIKIPEDIA', result: { kind: 'ready', content: { metadata: { revisionId } } } };
+    expect(unready({ url: `https://en.wikipedia.org/wiki/Bread${asked}`, html: '' }, recorded, reason)).toBe(rule);
+  });
+
+  test.each([
+    ['stale', 'other', 'hydrating'],
+    [null, 'bread', 'hydrating'],
+    [null, 'other', 'missing_identity'],
+  ])('not ready for %s: %s', (rule, slug, reason) => {
+    const html = `<meta property="og:url" content="https://a.substack.com/p/${slug}">`;
+    const recorded = { adapter: 'SUBSTACK', result: { kind: 'ready' } };
+    expect(unready({ url: 'https://a.substack.com/p/bread', html }, recorded, reason)).toBe(rule);
   });
 
   test.each([
