@@ -7,12 +7,13 @@
  */
 
 import { adapter, notReady, type Reading } from './base';
-import { readContent } from './content';
+import { contentSteps } from './content';
 import { present } from './fields';
-import { htmlWithout, sendable } from './serialize';
+import { sendableSteps } from './serialize';
+import type { Steps } from './steps';
 import { textIn } from './text';
 import { attributeOf } from './tree';
-import { excludedParts } from './wikipedia_article';
+import { excludedSteps } from './wikipedia_article';
 import { pageConfig } from './wikipedia_config';
 import { articleUrl, asksForMore, wikipediaLanguage } from './wikipedia_url';
 
@@ -31,7 +32,7 @@ function guessedId(url: URL): string | null {
   return page === null ? null : `${page.language}:${page.pageId ?? page.title}`;
 }
 
-function read(doc: Document, url: URL): Reading {
+function* read(doc: Document, url: URL): Steps<Reading> {
   const page = articleUrl(url);
   if (page === null) return notReady('missing_identity');
   const config = pageConfig(doc);
@@ -47,14 +48,18 @@ function read(doc: Document, url: URL): Reading {
   const root = articleRoot(doc);
   if (root === null) return notReady('hydrating');
 
-  const parts = excludedParts(root);
+  const parts = yield* excludedSteps(root);
   const excluded = (element: Element): boolean => parts.has(element);
-  const content = readContent(root, url.href, excluded, isVideo);
+  const content = yield* contentSteps(root, url.href, excluded, isVideo);
   if (content.text === '') return notReady('unsupported');
   return {
     kind: 'ready',
     root,
+    scope: root,
     excluded,
+    // After a redirect the page names another title than its address; alone, that is no other article.
+    isNamed: page.title === null ? page.pageId === pageId : page.title === config.title,
+    html: () => sendableSteps(root, parts),
     content: {
       platform: 'WIKIPEDIA',
       externalId: `${page.language}:${pageId}`,
@@ -70,7 +75,6 @@ function read(doc: Document, url: URL): Reading {
         revisionId,
         displayTitle: textIn(doc.querySelector('#firstHeading')),
         lastModifiedAt: config.lastModifiedAt,
-        htmlContent: sendable(htmlWithout(root, parts)),
       }),
     },
   };

@@ -172,6 +172,8 @@ describe('X', () => {
 });
 
 describe('Substack', () => {
+  const stated = (head: string): string => substack({ head });
+
   test('a post', async () => {
     const statistics = '[{"interactionType":{"@type":"https://schema.org/LikeAction"},"userInteractionCount":5}]';
     const found = await content(
@@ -206,10 +208,27 @@ describe('Substack', () => {
 
   test.each([
     ['no author yet', substack().replace('"author"', '"x"'), 'hydrating'],
+    ['the last post under the new address', stated('<meta property="og:url" content="https://letters.substack.com/p/last">'), 'hydrating'],
+    ['the last post by its link', stated('<link rel="canonical" href="/p/last?x">'), 'hydrating'],
+    [
+      'the last post by its data',
+      stated('<script type="application/ld+json">{"url":"https://letters.substack.com/p/last"}</script>'),
+      'hydrating',
+    ],
     ['no body yet', substack().replace('body markup', 'x'), 'hydrating'],
     ['no number', substack().replace('post_preview', 'x'), 'missing_identity'],
   ])('not ready: %s', async (_, html, reason) => {
     expect(await outcome(SUBSTACK, html)).toMatchObject({ kind: 'not_ready', reason });
+  });
+
+  test.each([
+    ['nothing', '', false],
+    ['the address of the publication', '<link rel="canonical" href="https://letters.substack.com/">', false],
+    ['its own address', '<link rel="canonical" href="https://letters.substack.com/p/on-bread">', true],
+    ['its own address in capitals', '<meta property="og:url" content="https://letters.substack.com/p/On%2Dbread">', true],
+    ['its own address as data', '<script type="application/ld+json">{"mainEntityOfPage":"/p/on-bread"}</script>', true],
+  ])('a page that states %s', async (_, head, isNamed) => {
+    expect(await outcome(SUBSTACK, stated(head))).toMatchObject({ kind: 'ready', isNamed });
   });
 
   test('HTML too large to be sent is left out', async () => {
