@@ -21,7 +21,8 @@ import { isNeverText } from './walk';
 
 const HOST = /^([a-z0-9-]+)\.substack\.com$/;
 const PATH = /^\/p\/([^/]+)/;
-const FINGERPRINT = [
+/** What only pages of Substack show, whoever's domain they stand under. */
+export const FINGERPRINT = [
   'link[href*="substackcdn.com"]',
   'script[src*="substackcdn.com"]',
   'img[src*="substackcdn.com"]',
