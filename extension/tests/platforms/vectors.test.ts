@@ -1,7 +1,8 @@
 /** The runner of recorded cases: what passes, what fails, and which differences our rules explain. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { correction, permission, refusal, unready, type RecordedClaim, type RecordedPage } from '../../vectors/differences';
 import { main } from '../../vectors/main';
@@ -194,6 +195,17 @@ describe('the runner', { timeout: WITHIN_MS }, () => {
       expect(printed.join()).toContain(said);
     },
   );
+});
+
+const RECORDED = process.env['OPENERRATA_VECTORS'] ?? fileURLToPath(new URL('../../../../shared/vectors', import.meta.url));
+
+describe('the recorded cases beside the checkout', () => {
+  const there = existsSync(RECORDED);
+
+  test.skipIf(!there && process.env['CI'] !== 'true')('all pass, or differ by a rule', { timeout: 600_000 }, async () => {
+    expect(there, `no recorded cases at ${RECORDED}`).toBe(true);
+    expect(await run(RECORDED), printed.join('\n')).toBe(0);
+  });
 });
 
 describe('the rules of differences', () => {
