@@ -8,7 +8,7 @@ import { defineConfig } from 'wxt';
 import { FRAME_HOSTS, INSTALL_HOSTS, OPTIONAL_HOSTS } from './src/hosts';
 
 // `frame-ancestors` must stay open to https, or the in-page interface would be refused inside the pages it is for.
-// `http:` is needed for self-hosted servers on a private network; src/background/address.ts decides which are allowed.
+// `http:` is needed for self-hosted servers on a private network; src/settings/address.ts decides which are allowed.
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

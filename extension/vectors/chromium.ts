@@ -1,6 +1,9 @@
 /**
  * A real Chromium with our code in it. Pages stand under their true addresses, and nothing leaves the machine: every
  * request but that for the page itself is refused.
+ *
+ * What is opened may be anything: a page that never ends loading, that leaves for elsewhere or takes its process down
+ * costs its own answer and no other. `renew` gives the next page a clean start.
  */
 
 import { existsSync } from 'node:fs';
@@ -20,20 +23,23 @@ const FLAGS = [
   '--disable-gpu',
   '--no-first-run',
 ];
-const ADDRESS = 'https://blank.example/';
+/** Where a page stands that belongs to no site. */
+export const NOWHERE = 'https://blank.example/';
+const WITHIN_MS = 30_000;
 
 /** There is no browser to run. */
 export class NoChromium extends Error {}
 
 export class Chromium {
+  readonly #code: string;
   readonly #browser: Browser;
-  readonly #page: Page;
-  readonly #served = new Map<string, { body: string; calm: boolean }>();
-  #address = '';
+  #page: Page;
+  #served: { address: string; body: string; calm: boolean } | null = null;
 
-  private constructor(browser: Browser, page: Page) {
+  private constructor(browser: Browser, page: Page, code: string) {
     this.#browser = browser;
     this.#page = page;
+    this.#code = code;
   }
 
   /** Start with our code in every page, and with `more` beside it. */
@@ -45,38 +51,61 @@ export class Chromium {
       args: FLAGS,
       chromiumSandbox: process.getuid?.() !== 0,
     });
-    const page = await browser.newPage();
-    const started = new Chromium(browser, page);
-    await page.addInitScript({ content: `${code}\n${more}` });
+    const started = new Chromium(browser, await browser.newPage(), `${code}\n${more}`);
+    await started.#prepare();
+    return started;
+  }
+
+  async #prepare(): Promise<void> {
+    const page = this.#page;
+    page.setDefaultTimeout(WITHIN_MS);
+    await page.addInitScript({ content: this.#code });
     await page.route('**/*', async (route) => {
-      const served = route.request().isNavigationRequest() && started.#served.get(bare(route.request().url()));
-      if (!served || route.request().frame() !== page.mainFrame()) return route.abort();
+      const request = route.request();
+      if (!request.isNavigationRequest() || request.frame() !== page.mainFrame()) return route.abort();
+      const served = this.#served;
+      // Nothing stands there: the browser stays where it is.
+      if (served === null || served.address !== address(request.url())) return route.fulfill({ status: 204 });
       const headers = served.calm ? { 'content-security-policy': CALM } : {};
       return route.fulfill({ body: served.body, contentType: 'text/html; charset=utf-8', headers });
     });
-    return started;
+  }
+
+  /** Go on with another page in place of one that may have been taken down. */
+  async renew(): Promise<void> {
+    const taken = this.#page;
+    this.#page = await this.#browser.newPage();
+    this.#served = null;
+    await this.#prepare();
+    await taken.close().catch(() => undefined);
   }
 
   /** Load a page under its own address; `calm` keeps its scripts from running. */
   async open(url: string, html: string, { calm = false } = {}): Promise<void> {
-    this.#served.clear();
-    this.#served.set(bare(url), { body: html, calm });
+    const wanted = address(url);
     // Two addresses that differ in their fragment are one page to the browser.
-    if (bare(this.#address) === bare(url)) await this.#page.goto('about:blank');
-    await this.#page.goto(url, { waitUntil: 'domcontentloaded' });
-    this.#address = url;
+    if (this.#served?.address === wanted) await this.#page.goto('about:blank');
+    this.#served = { address: wanted, body: html, calm };
+    await this.#page.goto(url, { waitUntil: 'commit' });
+    // A page that tries to leave never tells that it is loaded.
+    await this.#page.waitForFunction(() => document.readyState !== 'loading');
   }
 
-  async openBlank(url = ADDRESS): Promise<void> {
+  async openBlank(url = NOWHERE): Promise<void> {
     await this.open(url, BLANK, { calm: true });
   }
 
   /** Ask the page one question of many inputs in one round trip; `whom` names the function that answers. */
   async ask(question: string, inputs: readonly unknown[], whom = 'askVectors'): Promise<unknown[]> {
-    const answer = await this.#page.evaluate(
-      ({ whom, question, given }) =>
-        (globalThis as unknown as Record<string, (question: string, given: string) => string>)[whom]?.(question, given),
-      { whom, question, given: JSON.stringify(inputs) },
+    const answer = await inTime(
+      this.#page.evaluate(
+        ({ whom, question, given }) =>
+          (globalThis as unknown as Record<string, (question: string, given: string) => string>)[whom]?.(
+            question,
+            given,
+          ),
+        { whom, question, given: JSON.stringify(inputs) },
+      ),
     );
     if (answer === undefined) throw new Error(`the page has no ${whom}`);
     return JSON.parse(answer) as unknown[];
@@ -87,8 +116,26 @@ export class Chromium {
   }
 }
 
-function bare(url: string): string {
-  return url.split('#', 1)[0] ?? '';
+/** How the browser asks for a page: in its own spelling, without fragment and password, and not over bare HTTP. */
+function address(url: string): string {
+  const asked = new URL(url);
+  asked.hash = asked.username = asked.password = '';
+  // Sites that are known to speak HTTPS alone are asked so whatever the address says.
+  if (asked.protocol === 'http:') asked.protocol = 'https:';
+  return asked.href;
+}
+
+/** What a page answers while anybody waits for it. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  let late: ReturnType<typeof setTimeout> | undefined;
+  const end = new Promise<never>((_, refuse) => {
+    late = setTimeout(() => refuse(new Error('the page does not answer')), WITHIN_MS);
+  });
+  try {
+    return await Promise.race([answer, end]);
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 function executable(): string {

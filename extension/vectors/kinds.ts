@@ -5,8 +5,8 @@
 
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type Chromium } from './chromium';
-import { correction, permission, refusal, type Quote, type RecordedClaim, type Rule } from './differences';
+import { type Chromium, NOWHERE } from './chromium';
+import { correction, permission, refusal, unready, type Quote, type RecordedClaim, type Rule } from './differences';
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- recorded data, of any shape until compared */
 export interface Case {
@@ -21,89 +21,114 @@ export interface Verdict {
   id: string;
   passed: boolean;
   rules: Rule[];
+  /** Why there was nothing to compare. */
+  error?: string;
 }
 
-type Kind = (chromium: Chromium, cases: readonly Case[]) => Promise<Verdict[]>;
+interface Kind {
+  /** Where the page stands that the cases are put into; absent where each brings a page of its own. */
+  readonly blank?: string;
+  judge(chromium: Chromium, one: Case): Promise<Verdict>;
+}
 
-export const KINDS: Readonly<Record<string, Kind>> = {
-  adapters: async (chromium, cases) => {
-    const verdicts: Verdict[] = [];
-    for (const one of cases) {
-      await chromium.open(one.input.url, one.input.html);
-      const [answer] = await chromium.ask('extract', [{ mw: one.input.mw ?? null }]);
-      verdicts.push(extractVerdict(one.id, answer, one.output));
-    }
-    return verdicts;
+const ARTICLE = 'https://en.wikipedia.org/wiki/Test';
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  adapters: {
+    async judge(chromium, { id, input, output }) {
+      await chromium.open(input.url, input.html);
+      const answer = await ask(chromium, 'extract', { mw: input.mw ?? null });
+      const rule = unready(input, output, answer.result?.reason);
+      return rule === null ? extractVerdict(id, answer, output) : verdict(id, true, [rule]);
+    },
   },
 
-  image_occurrences: async (chromium, cases) => {
-    await chromium.openBlank();
-    return compared(cases, await chromium.ask('images', inputs(cases)), (one) => one.output);
+  image_occurrences: {
+    blank: NOWHERE,
+    judge: async (chromium, { id, input, output }) =>
+      verdict(id, isDeepStrictEqual(await ask(chromium, 'images', input), output)),
   },
 
-  html_text: async (chromium, cases) => {
-    await chromium.openBlank();
-    const texts = await chromium.ask('htmlText', inputs(cases));
-    return cases.map(({ id, output, dom_output: kept }, index) => {
+  html_text: {
+    blank: NOWHERE,
+    async judge(chromium, { id, input, output, dom_output: kept }) {
       const recorded = kept === undefined ? output : typeof kept === 'string' ? { text: kept } : kept;
-      return verdict(id, statesText(recorded, texts[index] as string));
-    });
+      return verdict(id, statesText(recorded, await ask(chromium, 'htmlText', input)));
+    },
   },
 
-  wikipedia_text: async (chromium, cases) => {
-    const url = 'https://en.wikipedia.org/wiki/Test';
-    await chromium.openBlank(url);
-    const answers = await chromium.ask('article', cases.map(({ input }) => ({ html: input.html, url })));
-    return cases.map(({ id, output, client }, index) => {
-      const { text, reading } = answers[index] as any;
+  wikipedia_text: {
+    blank: ARTICLE,
+    async judge(chromium, { id, input, output, client }) {
+      const { text, reading } = await ask(chromium, 'article', { html: input.html, url: ARTICLE });
       const sameClient = client === undefined || isDeepStrictEqual(asClient(reading), client);
       return verdict(id, statesText(output, text) && sameClient);
-    });
+    },
   },
 
-  wikipedia_pages: async (chromium, cases) => {
-    const verdicts: Verdict[] = [];
-    for (const { id, input, output } of cases) {
+  wikipedia_pages: {
+    async judge(chromium, { id, input, output }) {
       await chromium.openBlank(input.sourceUrl);
-      const [article] = (await chromium.ask('article', [{ html: input.parseApiHtml, url: input.sourceUrl }])) as any[];
-      let passed =
+      const article = await ask(chromium, 'article', { html: input.parseApiHtml, url: input.sourceUrl });
+      const passed =
         statesText(output, article.text) &&
         (!('imageOccurrences' in output) || isDeepStrictEqual(article.imageOccurrences, output.imageOccurrences));
-      if (passed && input.pageHtml !== undefined && output.page_extract !== undefined) {
-        await chromium.open(input.sourceUrl, input.pageHtml);
-        const [answer] = (await chromium.ask('extract', [{ mw: null }])) as any[];
-        passed = isDeepStrictEqual(answer.result, output.page_extract);
-      }
-      verdicts.push(verdict(id, passed));
-    }
-    return verdicts;
+      if (!passed || input.pageHtml === undefined || output.page_extract === undefined) return verdict(id, passed);
+      await chromium.open(input.sourceUrl, input.pageHtml);
+      const { result } = await ask(chromium, 'extract', { mw: null });
+      return verdict(id, isDeepStrictEqual(result, output.page_extract));
+    },
   },
 
-  dom_mapper: async (chromium, cases) => {
-    await chromium.openBlank();
-    const answers = (await chromium.ask('anchor', inputs(cases))) as any[];
-    return cases.map((one, index) => anchorVerdict(one, answers[index]));
+  dom_mapper: {
+    blank: NOWHERE,
+    judge: async (chromium, one) => anchorVerdict(one, await ask(chromium, 'anchor', one.input)),
   },
 
-  normalize: async (chromium, cases) => {
-    await chromium.openBlank();
-    const texts = await chromium.ask('normalize', inputs(cases));
-    return cases.map(({ id, output }, index) =>
-      verdict(id, statesText({ ...output, text: output.normalized }, texts[index] as string)),
-    );
+  normalize: {
+    blank: NOWHERE,
+    judge: async (chromium, { id, input, output }) =>
+      verdict(id, statesText({ ...output, text: output.normalized }, await ask(chromium, 'normalize', input))),
   },
 
-  wikipedia_identity: async (chromium, cases) => {
-    await chromium.openBlank();
-    const verdicts: Verdict[] = [];
-    for (const { id, input, output } of cases) {
+  wikipedia_identity: {
+    blank: NOWHERE,
+    async judge(chromium, { id, input, output }) {
       const question = IDENTITY[input.fn as string];
-      const [answer] = question === undefined ? [] : ((await chromium.ask(question, [input])) as any[]);
-      verdicts.push(verdict(id, question !== undefined && isDeepStrictEqual(asIdentity(answer), output)));
-    }
-    return verdicts;
+      if (question === undefined) throw new Error(`nothing here answers ${input.fn}`);
+      return verdict(id, isDeepStrictEqual(asIdentity(await ask(chromium, question, input)), output));
+    },
   },
 };
+
+/** The kind of this name; null for one that nothing here can run. */
+export function kindOf(name: string): Kind | null {
+  return Object.hasOwn(KINDS, name) ? (KINDS[name] ?? null) : null;
+}
+
+/** Judge each case by itself: whatever one does to the page or to us is its own failure. */
+export async function judgeAll({ blank, judge }: Kind, chromium: Chromium, cases: readonly Case[]): Promise<Verdict[]> {
+  const verdicts: Verdict[] = [];
+  let isFresh = false;
+  for (const one of cases) {
+    try {
+      if (blank !== undefined && !isFresh) await chromium.openBlank(blank);
+      isFresh = true;
+      verdicts.push(await judge(chromium, one));
+    } catch (error) {
+      isFresh = false;
+      const [said = ''] = String(error instanceof Error ? error.message : error).split('\n');
+      verdicts.push({ ...verdict(one.id, false), error: said });
+      await chromium.renew();
+    }
+  }
+  return verdicts;
+}
+
+async function ask(chromium: Chromium, question: string, input: unknown): Promise<any> {
+  const [answer] = await chromium.ask(question, [input]);
+  return answer;
+}
 
 const IDENTITY: Readonly<Record<string, string>> = {
   parseWikipediaIdentity: 'articleUrl',
@@ -112,16 +137,8 @@ const IDENTITY: Readonly<Record<string, string>> = {
   shouldExcludeWikipediaElement: 'isExcludedElement',
 };
 
-function inputs(cases: readonly Case[]): unknown[] {
-  return cases.map((one) => one.input);
-}
-
 function verdict(id: string, passed: boolean, rules: Rule[] = []): Verdict {
   return { id, passed, rules: passed ? rules : [] };
-}
-
-function compared(cases: readonly Case[], answers: readonly unknown[], expected: (one: Case) => unknown): Verdict[] {
-  return cases.map((one, index) => verdict(one.id, isDeepStrictEqual(answers[index], expected(one))));
 }
 
 /** Whether a text, its hash and its length are those recorded, as far as they are. */
@@ -180,7 +197,7 @@ function anchorVerdict({ id, input, output }: Case, ours: any): Verdict {
       ? refusal(page, recorded, quote)
       : recorded.matched
         ? correction(page, recorded, own, quote)
-        : permission(page, own.range, quote);
+        : permission(page, own, quote);
     if (rule === null) passed = false;
     else rules.push(rule);
   });

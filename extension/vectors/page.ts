@@ -7,7 +7,9 @@
 import { anchorClaims, type Quote } from '../src/anchoring';
 import { walk as walkPage } from '../src/page/walk';
 import { adapterFor, type Adapter, type Exclusion, type Reading } from '../src/platforms';
+import { complete } from '../src/platforms/base';
 import { readContent, type Content } from '../src/platforms/content';
+import { whole } from '../src/platforms/steps';
 import { normalize } from '../src/platforms/text';
 import { isEmbeddedVideo } from '../src/platforms/video';
 import { isNeverText } from '../src/platforms/walk';
@@ -36,7 +38,8 @@ const questions = {
     const root = articleRoot(document) ?? holder;
     const parts = excludedParts(root);
     const { text, imageOccurrences } = readContent(root, url, (element) => parts.has(element), nothing);
-    return { text, imageOccurrences, reading: shown(adapterFor(new URL(url), document)?.read(document, new URL(url))) };
+    const site = adapterFor(new URL(url), document);
+    return { text, imageOccurrences, reading: shown(site === null ? null : whole(site.read(document, new URL(url)))) };
   },
 
   /** The page as it is loaded, through its site's adapter. */
@@ -45,7 +48,7 @@ const questions = {
     const url = new URL(document.URL);
     const site: Adapter | null = adapterFor(url, document);
     if (site === null) return { adapter: null };
-    const reading = site.read(document, url);
+    const reading = whole(site.read(document, url));
     return {
       adapter: site.platform,
       private_or_gated: site.isGated?.(document, url) ?? null,
@@ -57,9 +60,10 @@ const questions = {
   /** What the page session is told of the page as it is loaded. */
   outcome() {
     const url = new URL(document.URL);
-    const found = adapterFor(url, document)?.extract(document, url) ?? null;
+    const site = adapterFor(url, document);
+    const found = site === null ? null : whole(site.extract(document, url));
     if (found?.kind !== 'ready') return found;
-    return { kind: found.kind, content: found.content, root: found.root.id || found.root.className };
+    return { kind: found.kind, content: whole(complete(found)), isNamed: found.isNamed, root: found.root.id || found.root.className };
   },
 
   markup: () => document.documentElement.outerHTML,
@@ -120,10 +124,10 @@ function configure(values: Record<string, unknown>): void {
   Object.assign(globalThis, { mw: { config: { get: (name: string) => values[name] ?? null } } });
 }
 
-function shown(reading: Reading | undefined) {
-  if (reading === undefined) return null;
+function shown(reading: Reading | null) {
+  if (reading === null) return null;
   return reading.kind === 'ready'
-    ? { kind: reading.kind, content: reading.content }
+    ? { kind: reading.kind, content: whole(complete(reading)) }
     : { kind: reading.kind, reason: reading.reason };
 }
 

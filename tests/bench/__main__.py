@@ -12,6 +12,7 @@ from time import monotonic
 from tests.bench import (
     bench_cases,
     bench_demo,
+    bench_extension,
     bench_gateway,
     bench_pipeline,
     bench_projector,
@@ -28,6 +29,7 @@ BENCHES: dict[str, Callable[[Path, Report], None]] = {
     "search": bench_search.bench,
     "site": bench_site.bench,
     "text": bench_text.bench,
+    "extension": bench_extension.bench,
     "demo": bench_demo.bench,
     "cases": bench_cases.bench,
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -113,9 +115,25 @@ async def test_a_page_that_renders_anew_or_clears_its_highlights_is_underlined_a
     await chromium.underlines(page, [BRAIN])
 
 
-async def test_one_page_after_another_without_loading(chromium: Reader, world: World) -> None:
-    """LessWrong goes from post to post by script: the address first, the words when they arrive."""
-    first, second = posts.lesswrong(world.sites, BRAIN), posts.lesswrong(world.sites, WALL)
+def named(sites: Sites, *sentences: str) -> Post:
+    """A post on Substack whose page says which it is."""
+    post = posts.substack(sites, *sentences)
+    return replace(post, html=post.html.replace("<title>", f'<meta property="og:url" content="{post.url}"><title>'))
+
+
+SITES: dict[str, Callable[[Sites, str], Post]] = {
+    "LessWrong": posts.lesswrong,
+    "Substack": posts.substack,
+    "Substack, named": named,
+    "Wikipedia": posts.wikipedia,
+    "X": lambda _, sentence: posts.x(sentence),
+}
+
+
+@pytest.mark.parametrize("site", SITES)
+async def test_one_page_after_another_without_loading(site: str, chromium: Reader, world: World) -> None:
+    """Sites go from post to post by script: the address first, the words when they arrive."""
+    first, second = SITES[site](world.sites, BRAIN), SITES[site](world.sites, WALL)
     page = await chromium.open(first)
     popup = await chromium.popup(page)
     await popup.get_by_role("button", name=NOW).click()
@@ -125,12 +143,21 @@ async def test_one_page_after_another_without_loading(chromium: Reader, world: W
     await page.evaluate("(url) => history.pushState({}, '', url)", second.url)
     await chromium.underlines(page, [])
     await page.evaluate(
-        "(html) => { document.body.innerHTML = new DOMParser().parseFromString(html, 'text/html').body.innerHTML; }",
+        """async (html) => {
+          const made = new DOMParser().parseFromString(html, 'text/html');
+          const turns = async (n) => { while (n--) await new Promise((turn) => setTimeout(turn, 100)); };
+          await turns(12);
+          document.body.innerHTML = made.body.innerHTML;
+          await turns(6);
+          document.head.innerHTML = made.head.innerHTML;
+        }""",
         second.html,
     )
     await chromium.says(page, WAITING)
     sent = chromium.asked("post.registerObservedVersion")[before:]
-    assert [second.url in one.body for one in sent] == [True], "the old words are never sent under the new address"
+    number = re.escape(second.html.split(" Note ")[1].split(".")[0])
+    told = [(second.url in one.body, re.search(rf"Note {number}\b", one.body) is not None) for one in sent]
+    assert told == [(True, True)], "the old words are never sent under the new address"
     popup = await chromium.popup(page)
     await popup.get_by_role("button", name=NOW).click()
     await chromium.underlines(page, [WALL])

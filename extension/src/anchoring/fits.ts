@@ -25,39 +25,88 @@ export function sameGaps(page: Folded, at: number, needle: Folded, first = 0, la
   return true;
 }
 
-const WORD = /^[\p{L}\p{N}\p{M}_]$/u;
+const WORD = /^[\p{L}\p{N}\p{M}]$/u;
 const DIGIT = /^\p{Nd}$/u;
-/** Symbols that change the meaning of what they touch: %, $, °, <, ±, ², / and their kin. */
-const SYMBOL = /^[\p{S}\p{No}%‰/_#@&*\\]$/u;
+/** Signs that change the meaning of what they touch: %, $, °, <, ±, ², / and their kin. */
+const SYMBOL = /^[\p{S}\p{No}%‰/&\\]$/u;
+/** Pictures, arrows, shapes and marks of trade: they stand beside a word and are no part of it. Not what reckons (➕). */
+const ORNAMENT =
+  /^(?![\u2716\u2795-\u2797])[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u2190-\u21ff\u2500-\u27bf\u27f0-\u27ff\u2900-\u297f\u2b00-\u2bff|\u{e0020}-\u{e007f}]$/u;
+/** What emphasis, names and tags are written with; between two words it makes one of them. */
+const MARKUP = /^[*_~`#@]$/;
 /** What joins two parts into one word or one number, when nothing lies between. */
 const JOINER = /^[-.,:'\u00b7]$/;
 const LONG_DASH = /[\u2012-\u2015]/;
 
-/** Whether `at` in `page` cuts no word: what stands before it and after it, untouched by white space, are words of their own. */
-export function cleanEdge(page: Folded, at: number, side: 'start' | 'end'): boolean {
-  if (page.gaps[at] !== JOINED) return true;
-  const inner = side === 'start' ? at : at - 1;
+/**
+ * Whether what lies on one side of a boundary is a word of its own there.
+ *
+ * `cut`: it is a part of another word or number. `joined`: it may be, by the sign that touches it.
+ */
+export type Edge = 'clean' | 'joined' | 'cut';
+
+/** Whether the quote that starts or ends at `at` in `page` cuts a word there. */
+export function edge(page: Folded, at: number, side: 'start' | 'end'): Edge {
   const step = side === 'start' ? -1 : 1;
-  const touching = inner + step;
-  const word = glyph(page, inner);
-  const outer = glyph(page, touching);
-  if (WORD.test(outer)) return false;
-  if (!WORD.test(word)) return !(SYMBOL.test(outer) && SYMBOL.test(word)) && !(DIGIT.test(beyond(page, touching, step)) && JOINER.test(outer));
-  if (SYMBOL.test(outer)) return false;
-  if (!JOINER.test(outer)) return true;
-  const further = beyond(page, touching, step);
-  const digits = DIGIT.test(word);
-  if (outer === '-') {
-    if (LONG_DASH.test(page.raw[page.from[touching]!] ?? '')) return !(digits && DIGIT.test(further));
-    return side === 'end' ? !WORD.test(further) : !digits && !WORD.test(further);
+  const outer = neighbour(page, at, step);
+  if (outer === null) return 'clean';
+  const inner = glyph(page, side === 'start' ? at : at - 1);
+  if (ORNAMENT.test(inner)) return ORNAMENT.test(outer.sign) && isOneEmoji(page, at) ? 'cut' : 'clean';
+  if (WORD.test(outer.sign)) return WORD.test(inner) || !shields(page, at, inner, outer.sign, side) ? 'cut' : 'clean';
+  const further = neighbour(page, outer.past, step)?.sign ?? '';
+  const reckons = DIGIT.test(inner) || DIGIT.test(further);
+  const joined = reckons ? 'cut' : 'joined';
+  if (ORNAMENT.test(outer.sign)) return DIGIT.test(inner) && DIGIT.test(further) ? 'cut' : 'clean';
+  if (!WORD.test(inner)) {
+    const runsOn = (SYMBOL.test(outer.sign) && SYMBOL.test(inner)) || (DIGIT.test(further) && JOINER.test(outer.sign));
+    return runsOn ? joined : 'clean';
   }
-  return !WORD.test(further);
+  if (MARKUP.test(outer.sign)) {
+    if (outer.sign === '~' && side === 'start' && DIGIT.test(inner)) return 'cut';
+    if (outer.sign === '#' && side === 'end') return joined;
+    return WORD.test(pastMarkup(page, outer.past, step)) ? joined : 'clean';
+  }
+  if (SYMBOL.test(outer.sign)) return joined;
+  if (!JOINER.test(outer.sign)) return 'clean';
+  const touches = WORD.test(further);
+  if (outer.sign === '-' && LONG_DASH.test(page.raw[page.from[step < 0 ? at - 1 : at]!] ?? '')) {
+    return DIGIT.test(inner) && DIGIT.test(further) ? 'cut' : 'clean';
+  }
+  // A hyphen before a number is its minus.
+  const minus = outer.sign === '-' && side === 'start' && DIGIT.test(inner);
+  return touches || minus ? joined : 'clean';
 }
 
-/** The unit past `touching`, or nothing when a gap lies between. */
-function beyond(page: Folded, touching: number, step: number): string {
-  const boundary = step > 0 ? touching + 1 : touching;
-  return page.gaps[boundary] === JOINED ? glyph(page, touching + step) : '';
+/** The whole sign beyond a boundary, and the boundary past it; null when a gap lies between. */
+function neighbour(page: Folded, at: number, step: number): { readonly sign: string; readonly past: number } | null {
+  if (page.gaps[at] !== JOINED) return null;
+  const sign = glyph(page, step < 0 ? at - 1 : at);
+  return sign === '' ? null : { sign, past: at + step * sign.length };
+}
+
+/** What stands behind a run of markup. */
+function pastMarkup(page: Folded, at: number, step: number): string {
+  let next = neighbour(page, at, step);
+  while (next !== null && MARKUP.test(next.sign)) next = neighbour(page, next.past, step);
+  return next?.sign ?? '';
+}
+
+/** Whether a quote's own last sign keeps the word that touches it apart: "blind!See", but not "5.5" nor "example.com". */
+function shields(page: Folded, at: number, inner: string, outer: string, side: 'start' | 'end'): boolean {
+  if (/["!?]/.test(inner)) return true;
+  return side === 'end' && inner === '.' && /\p{Lu}/u.test(outer) && /\p{Ll}/u.test(glyph(page, at - 2));
+}
+
+/** Whether a boundary lies inside what is shown as one picture: a family, a tone of skin, a flag. */
+function isOneEmoji(page: Folded, at: number): boolean {
+  const before = glyph(page, at - 1);
+  const after = glyph(page, at);
+  const between = page.raw.slice(page.till[at - 1]!, page.from[at]!);
+  return (
+    between.includes('\u200d') ||
+    /^[\p{Emoji_Modifier}\u{e0020}-\u{e007f}]$/u.test(after) ||
+    (/^\p{Regional_Indicator}$/u.test(before) && /^\p{Regional_Indicator}$/u.test(after))
+  );
 }
 
 /** The whole character that unit `at` belongs to. */

@@ -29,6 +29,7 @@ function anchor(page: Readings, claim: Quote): Anchoring {
     if (bare.kind === 'unique') return anchored(claim, page.withoutMarkers, bare);
   }
   if (asShown.kind === 'several' || bare.kind === 'several') return { claimId: claim.id, outcome: 'ambiguous' };
+  if (asShown.kind === 'joined' || bare.kind === 'joined') return { claimId: claim.id, outcome: 'joined' };
   const near =
     asShown.kind === 'near' || bare.kind === 'near' || resembles(page.withMarkers, page.words, foldString(claim.text));
   return { claimId: claim.id, outcome: near ? 'changed' : 'missing' };

@@ -4,14 +4,17 @@
  * Never the first of several places, never a place that is nearly right: a wrong underline costs more than a missing one.
  */
 import { foldString, type Folded } from './fold';
-import { cleanEdge, sameGaps, sameWords } from './fits';
+import { type Edge, edge, sameGaps, sameWords } from './fits';
 import { sentenceAround } from './sentence';
 import type { Quote } from './text';
 
-/** `near`: the letters are there, but a word is cut or the sentence around differs. */
+/**
+ * `near`: the letters are there, but a word is cut or the sentence around differs. `joined`: the words and the sentence
+ * are there, but a sign makes it unclear whether they are words of their own.
+ */
 export type Match =
   | { readonly kind: 'unique'; readonly at: number; readonly length: number }
-  | { readonly kind: 'several' | 'near' | 'none' };
+  | { readonly kind: 'several' | 'near' | 'joined' | 'none' };
 
 /** More places than this are ambiguous without looking at each. */
 const MOST_PLACES = 2000;
@@ -24,38 +27,47 @@ export function match(page: Folded, quote: Pick<Quote, 'text' | 'context'>): Mat
   const needle = foldString(quote.text);
   if (needle.glyphs.length === 0) return { kind: 'none' };
   const places = occurrences(page, needle);
+  if (places === null) return { kind: 'several' };
   if (places.length === 0) return { kind: 'none' };
   const context = foldString(quote.context.replace(CUT_OFF, ''));
   const inContext = occurrences(context, needle);
+  if (inContext === null) return { kind: 'several' };
   const length = needle.glyphs.length;
-  const right = places.filter((at) =>
+  const fits = places.map((at) =>
     inContext.length === 0
-      ? cleanEdge(page, at, 'start') && cleanEdge(page, at + length, 'end')
-      : inContext.some((from) => inSameSentence(page, at, context, from, length)),
+      ? worst(edge(page, at, 'start'), edge(page, at + length, 'end'))
+      : best(inContext.map((from) => inSentence(page, at, context, from, length))),
   );
-  if (right.length === 0) return { kind: 'near' };
+  const right = places.filter((_, index) => fits[index] === 'clean');
+  if (right.length === 0) return { kind: fits.includes('joined') ? 'joined' : 'near' };
   if (right.length === 1) return { kind: 'unique', at: right[0]!, length };
   const exact = right.filter((at) => inContext.some((from) => sameWords(page, at - from, context)));
   return exact.length === 1 ? { kind: 'unique', at: exact[0]!, length } : { kind: 'several' };
 }
 
-/** Every place where the letters and the white space of `needle` stand. */
-function occurrences(page: Folded, needle: Folded): number[] {
+/** Every place where the letters and the white space of `needle` stand; null if they are too many. */
+function occurrences(page: Folded, needle: Folded): number[] | null {
   const found: number[] = [];
-  let at = page.glyphs.indexOf(needle.glyphs);
-  while (at !== -1 && found.length < MOST_PLACES) {
-    if (sameGaps(page, at, needle)) found.push(at);
-    at = page.glyphs.indexOf(needle.glyphs, at + 1);
+  for (let at = page.glyphs.indexOf(needle.glyphs); at !== -1; at = page.glyphs.indexOf(needle.glyphs, at + 1)) {
+    if (!sameGaps(page, at, needle)) continue;
+    if (found.length === MOST_PLACES) return null;
+    found.push(at);
   }
   return found;
 }
 
 /** Whether the sentence that `context` shows around its own copy of the quote stands around `at` on the page. */
-function inSameSentence(page: Folded, at: number, context: Folded, from: number, length: number): boolean {
+function inSentence(page: Folded, at: number, context: Folded, from: number, length: number): Edge {
   const [first, last] = sentenceAround(context, from, from + length);
-  return (
-    sameWords(page, at - (from - first), context, first, last) &&
-    cleanEdge(page, at - (from - first), 'start') &&
-    cleanEdge(page, at + (last - from), 'end')
-  );
+  const start = at - (from - first);
+  if (!sameWords(page, start, context, first, last)) return 'cut';
+  return worst(edge(page, start, 'start'), edge(page, at + (last - from), 'end'));
+}
+
+function worst(one: Edge, other: Edge): Edge {
+  return one === 'clean' ? other : one === 'cut' ? one : other === 'cut' ? other : one;
+}
+
+function best(edges: readonly Edge[]): Edge {
+  return edges.includes('clean') ? 'clean' : edges.includes('joined') ? 'joined' : 'cut';
 }

@@ -25,8 +25,9 @@ export interface Quote {
  * Where a quote stands on the page.
  *
  * `changed`: the page says something close to it, in other words. `ambiguous`: it stands there several times and the
- * context does not tell which. Only `anchored` is ever underlined.
+ * context does not tell which. `joined`: it stands there as it was, but a sign (a hyphen, a slash) ties it to what is beside
+ * it, and nobody can tell whether it is still the same word. Only `anchored` is ever underlined.
  */
 export type Anchoring =
   | { readonly claimId: string; readonly outcome: 'anchored'; readonly start: number; readonly end: number }
-  | { readonly claimId: string; readonly outcome: 'changed' | 'missing' | 'ambiguous' };
+  | { readonly claimId: string; readonly outcome: 'changed' | 'joined' | 'missing' | 'ambiguous' };

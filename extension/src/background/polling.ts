@@ -33,8 +33,21 @@ export class Polling {
       return this.#round;
     }
     clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.#round = this.#rounds();
     await this.#round;
+  }
+
+  /** Have a round by and by, unless one is under way or awaited. */
+  later(): void {
+    if (this.#round !== null || this.#timer !== undefined) return;
+    this.#wait(1);
+  }
+
+  #wait(troubles: number): void {
+    this.#alarm.start();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.now(), pauseMs(troubles));
   }
 
   async #rounds(): Promise<void> {
@@ -55,9 +68,7 @@ export class Polling {
       this.#alarm.stop();
       return;
     }
-    this.#alarm.start();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.now(), pauseMs(this.#troubles));
+    this.#wait(this.#troubles);
   }
 }
 

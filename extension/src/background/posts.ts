@@ -11,7 +11,7 @@ import type { Contact } from './contact';
 import { type Round } from './polling';
 import type { Clock } from './ports';
 import type { Runs } from './runs';
-import { beginning, priorOf, stateOf, stateOfRequest } from './states';
+import { beginning, priorOf, stateOf, stateOfRequest, wanted } from './states';
 import type { Tabs } from './tabs';
 
 /** A server may need a moment until it knows what it has just been asked for. */
@@ -22,6 +22,8 @@ export interface Hooks {
   changed(tabId: number): void;
   /** Something runs that should be asked about now. */
   running(): void;
+  /** Something could not be asked now and should be asked later. */
+  waiting(): void;
 }
 
 /** Null means that all went well. */
@@ -33,6 +35,8 @@ export class Posts {
   readonly #contact: Contact;
   readonly #clock: Clock;
   readonly #hooks: Hooks;
+  /** Versions for which a request is on its way. */
+  readonly #requested = new Set<string>();
 
   constructor(tabs: Tabs, runs: Runs, contact: Contact, clock: Clock, hooks: Hooks) {
     this.#tabs = tabs;
@@ -107,6 +111,7 @@ export class Posts {
   async investigate(tabId: number): Promise<boolean> {
     const status = this.#tabs.get(tabId);
     if (status === null || status.postVersionId === null) return false;
+    if (status.state.kind === 'investigating') return true;
     await this.#request(tabId, status.tabSessionId, status.postVersionId);
     return true;
   }
@@ -120,15 +125,17 @@ export class Posts {
   /** Ask once about each investigation that some tab waits for. */
   async poll(): Promise<Round> {
     const waiting = new Map<string, string | null>();
-    for (const [, { state, postVersionId }] of this.#tabs.all()) {
-      if (state.kind === 'investigating' && state.investigationId !== null)
+    const unasked = new Map<string, readonly [number, string]>();
+    for (const [tabId, { state, postVersionId, tabSessionId }] of this.#tabs.all()) {
+      if (isWanted(state) && postVersionId !== null) unasked.set(postVersionId, [tabId, tabSessionId]);
+      else if (state.kind === 'investigating' && state.investigationId !== null)
         waiting.set(state.investigationId, postVersionId);
     }
     const found = await Promise.all([...waiting].map(([id, version]) => this.#pollOne(id, version)));
-    const runs = this.#tabs
-      .all()
-      .some(([, { state }]) => state.kind === 'investigating' && state.investigationId !== null);
-    if (!runs) return 'idle';
+    await Promise.all([...unasked].map(([version, [tabId, session]]) => this.#request(tabId, session, version)));
+    const left = this.#tabs.all().map(([, { state }]) => state);
+    if (left.some(isWanted)) return 'trouble';
+    if (!left.some((state) => state.kind === 'investigating' && state.investigationId !== null)) return 'idle';
     return found.includes(false) ? 'trouble' : 'answered';
   }
 
@@ -166,8 +173,27 @@ export class Posts {
     }
   }
 
+  /** Ask for an investigation. What may pass is asked again with the next round; what is known stays on display. */
   async #request(tabId: number, session: string, postVersionId: string): Promise<Trouble> {
+    if (this.#requested.has(postVersionId)) return null;
+    this.#requested.add(postVersionId);
+    try {
+      return await this.#requestOnce(tabId, session, postVersionId);
+    } finally {
+      this.#requested.delete(postVersionId);
+    }
+  }
+
+  async #requestOnce(tabId: number, session: string, postVersionId: string): Promise<Trouble> {
+    const known = this.#current(tabId, session)?.state ?? null;
+    const prior = known === null ? null : priorOf(known);
+    if (known !== null && !isWanted(known)) await this.#change(tabId, session, { state: wanted(prior) });
     const asked = await this.#contact.ask('post.investigateNow', { postVersionId });
+    if (!asked.ok && !endsPolling(asked.problem)) {
+      await this.#change(tabId, session, { state: wanted(prior, asked.problem) });
+      this.#hooks.waiting();
+      return null;
+    }
     if (!asked.ok) return this.#unanswered(tabId, session, asked.problem);
     const { investigationId, status: outcome } = asked.value;
     if (outcome === 'COMPLETE') await this.#runs.remove(postVersionId);
@@ -218,6 +244,10 @@ export class Posts {
     const status = this.#tabs.get(tabId);
     return status?.tabSessionId === session ? status : null;
   }
+}
+
+function isWanted(state: PostState): boolean {
+  return state.kind === 'investigating' && state.wanted;
 }
 
 /** Whether asking again cannot help until something else changes. */

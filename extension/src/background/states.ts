@@ -5,7 +5,7 @@
  * without its id) does not make it forgotten.
  */
 import type { Requested, Standing, Viewed } from '../protocol/rpc';
-import type { PostState, PriorResult } from '../protocol/status';
+import type { Investigating, PostState, PriorResult, Problem } from '../protocol/status';
 
 /** Read the answer to a view or to a question about an investigation. */
 export function stateOf(answer: Viewed | Standing, investigationId: string | null): PostState {
@@ -20,6 +20,7 @@ export function stateOf(answer: Viewed | Standing, investigationId: string | nul
         confirmed: answer.confirmedClaims,
         prior: answer.priorInvestigationResult,
         trouble: null,
+        wanted: false,
       };
     case 'INVESTIGATED':
       return {
@@ -56,7 +57,12 @@ export function stateOfRequest(answer: Requested, prior: PriorResult | null): Po
 
 /** An investigation of which nothing is known but that it runs. */
 export function beginning(investigationId: string, prior: PriorResult | null): PostState {
-  return { kind: 'investigating', investigationId, pendingCount: 0, confirmed: [], prior, trouble: null };
+  return { ...wanted(prior), investigationId, wanted: false };
+}
+
+/** An investigation that the reader wants; `trouble` is why it has not begun. */
+export function wanted(prior: PriorResult | null, trouble: Problem | null = null): Investigating {
+  return { kind: 'investigating', investigationId: null, pendingCount: 0, confirmed: [], prior, trouble, wanted: true };
 }
 
 export function priorOf(state: PostState): PriorResult | null {

@@ -18,8 +18,8 @@ import {
 } from '../protocol/messages';
 import { readPlatform } from '../protocol/observation';
 import { having, literal, Malformed, nonEmpty, webUrl } from '../protocol/read';
-import { displayed, type Outcome, type TabStatus } from '../protocol/status';
-import { serverAddress } from '../settings/address';
+import { displayed, type Outcome } from '../protocol/status';
+import { publicUrl, serverAddress } from '../settings/address';
 import { PAGE_KEYS, readSettings, SERVER_KEYS, writeSettings } from '../settings/settings';
 import { badgeOf, NO_BADGE, UPGRADE_BADGE } from './badge';
 import { Contact } from './contact';
@@ -74,6 +74,7 @@ export class Worker {
     this.#posts = new Posts(tabs, runs, this.#contact, clock, {
       changed: (tabId) => void this.#announce(tabId),
       running: () => void this.#polling.now(),
+      waiting: () => this.#polling.later(),
     });
     this.#polling = new Polling(() => this.#posts.poll(), alarm);
     this.sites = new Sites(area, scripts);
@@ -236,7 +237,7 @@ export class Worker {
     const status = this.#tabs.get(tabId);
     this.#around.pages.paint(tabId, upgrade === null ? badgeOf(status?.state ?? null) : UPGRADE_BADGE);
     if (status === null) return;
-    this.#tell(tabId, write('STATE', { status, publicUrl: publicUrl(status, serverAddress(apiBaseUrl).baseUrl) }));
+    this.#tell(tabId, write('STATE', { status, publicUrl: publicUrl(displayed(status.state)?.investigationId ?? null, serverAddress(apiBaseUrl).baseUrl) }));
   }
 
   async #repaint(): Promise<void> {
@@ -261,10 +262,4 @@ export class Worker {
   #tell(tabId: number, message: ToContent): void {
     this.#around.pages.tell(tabId, message);
   }
-}
-
-/** The public page of what is displayed; null where its id is not known. */
-export function publicUrl({ state }: TabStatus, baseUrl: string): string | null {
-  const id = displayed(state)?.investigationId ?? null;
-  return id === null ? null : `${baseUrl}/investigations/${encodeURIComponent(id)}`;
 }

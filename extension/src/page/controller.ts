@@ -14,13 +14,11 @@ import { pageUnderlines } from './highlights';
 import { Interface } from './interface';
 import type { FramePort } from './framed';
 import { NOTHING_SHOWN } from './ports';
+import { isAbout } from './reading';
 import { PageSession } from './session';
 import { shownOf } from './shown';
 import { pageBreath } from './slices';
 import { watch } from './watch';
-
-/** Elements around a post in which what belongs to it (a player, a picture, its own re-rendering) appears. */
-const SURROUNDINGS = 'article, main, [role="main"]';
 
 /** Start in `doc`; call what is returned to leave it as if nothing had been here. */
 export function start(doc: Document): () => void {
@@ -38,6 +36,7 @@ export function start(doc: Document): () => void {
       read: (adapter, url) => adapter.extract(doc, url),
     },
     worker,
+    breath,
     () => (session.place === null ? annotations.show(NOTHING_SHOWN) : annotations.moved()),
   );
   const annotations = new Annotations(worker, underlines, breath, () => session.place, () => {
@@ -67,7 +66,7 @@ export function start(doc: Document): () => void {
   const apply = (next: PageSettings): void => {
     settings = next;
     underlines.setVisible(next.showHighlights);
-    if (next.active) session.refresh();
+    if (next.active) void session.refresh();
     else session.end();
   };
 
@@ -88,7 +87,7 @@ export function start(doc: Document): () => void {
         inPage.step(message.payload.to === 'next' ? 1 : -1);
         return;
       case 'RESYNC':
-        if (settings.active) session.restart();
+        if (settings.active) void session.restart();
     }
   };
   const onConnect = (port: FramePort & { sender?: { id?: string } }): void => {
@@ -100,6 +99,11 @@ export function start(doc: Document): () => void {
       if (!over.signal.aborted) setTimeout(() => greet(attempt + 1), retryAfterMs(attempt));
     });
   };
+  // A page that is only prepared has no reader yet, and the worker answers it nothing.
+  const begin = (): void => {
+    if ((doc as { prerendering?: boolean }).prerendering !== true) greet(0);
+    else doc.addEventListener('prerenderingchange', () => greet(0), { once: true, signal: over.signal });
+  };
 
   browser.runtime.onMessage.addListener(onMessage);
   browser.runtime.onConnect.addListener(onConnect as Parameters<typeof browser.runtime.onConnect.addListener>[0]);
@@ -109,29 +113,25 @@ export function start(doc: Document): () => void {
     {
       settled() {
         if (!settings.active) return;
-        session.refresh();
-        annotations.settle();
+        void session.refresh().then(() => annotations.settle());
       },
       changed(records) {
         if (!settings.active) return false;
-        const root = session.place?.root;
-        if (root === undefined) return true;
-        if (!root.isConnected) {
-          annotations.disturb();
-          return true;
-        }
-        const around = root.closest(SURROUNDINGS) ?? root;
-        let matters = false;
-        for (const { target, addedNodes } of records) {
-          if (target === doc.documentElement && [...addedNodes].every((node) => inPage.isOwn(node))) continue;
-          if (root.contains(target)) annotations.disturb();
-          matters ||= around.contains(target) || target.contains(around);
-        }
+        const { place } = session;
+        const foreign = records.filter(
+          ({ target, addedNodes }) =>
+            target !== doc.documentElement || ![...addedNodes].every((node) => inPage.isOwn(node)),
+        );
+        const nodes = foreign.map(({ target }) => target);
+        const isGone = place?.root.isConnected === false;
+        const matters = place === null || isGone || nodes.some((node) => isAbout(place, node));
+        if (isGone || nodes.some((node) => place?.root.contains(node) === true)) annotations.disturb();
+        if (matters) session.touch(nodes);
         return matters;
       },
       recoloured: () => inPage.recolour(),
       returned() {
-        if (settings.active) session.restart();
+        if (settings.active) void session.restart();
       },
       pulse() {
         // The extension was updated or removed; what is left here can reach nobody.
@@ -141,6 +141,6 @@ export function start(doc: Document): () => void {
     },
     over.signal,
   );
-  greet(0);
+  begin();
   return stop;
 }

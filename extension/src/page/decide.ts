@@ -4,7 +4,7 @@
  * Whether a page is private is asked before anything else about it, and a page that is not sure what it shows is never
  * sent. Source: CONTRACT 7.3.
  */
-import type { Adapter, Extraction, IdentityGuess, PageContent } from '../platforms/base';
+import type { Extraction, IdentityGuess, ImageOccurrence, PageContent } from '../platforms/base';
 import type { SkipReason } from '../protocol/status';
 
 export const WORD_LIMIT = 10_000;
@@ -18,10 +18,8 @@ export type Decision =
   | { readonly kind: 'skip'; readonly reason: SkipReason; readonly post: IdentityGuess; readonly final: boolean }
   | { readonly kind: 'send'; readonly content: PageContent };
 
-/** Decide about a page that `adapter` recognised, from what it read there. */
-export function decide(adapter: Adapter | null, read: () => Extraction): Decision {
-  if (adapter === null) return { kind: 'nothing' };
-  const extraction = read();
+/** Decide about a page from what was read there. */
+export function decide(extraction: Extraction): Decision {
   switch (extraction.kind) {
     case 'gated':
       return extraction.externalId === undefined
@@ -57,16 +55,40 @@ export function exceedsWords(normalised: string, limit: number): boolean {
   return words > limit;
 }
 
-/** Equal for two readings exactly when a server would call them the same version of the same post. */
-export function sessionKey(content: PageContent): string {
-  const { platform, externalId, mediaState, contentText, imageOccurrences } = content;
-  const places = (imageOccurrences ?? []).map(({ originalIndex, normalizedTextOffset, sourceUrl, captionText }) => [
-    originalIndex,
-    normalizedTextOffset,
-    sourceUrl,
-    captionText ?? '',
-  ]);
-  return JSON.stringify([platform, externalId, mediaState, contentText, places]);
+/** Whether a server would call two readings the same version of the same post. */
+export function sameVersion(one: PageContent, other: PageContent): boolean {
+  return (
+    one.platform === other.platform &&
+    one.externalId === other.externalId &&
+    one.mediaState === other.mediaState &&
+    one.contentText === other.contentText &&
+    one.imageOccurrences.length === other.imageOccurrences.length &&
+    one.imageOccurrences.every((place, index) => samePicture(place, other.imageOccurrences[index]!))
+  );
+}
+
+function samePicture(one: ImageOccurrence, other: ImageOccurrence): boolean {
+  return (
+    one.originalIndex === other.originalIndex &&
+    one.normalizedTextOffset === other.normalizedTextOffset &&
+    one.sourceUrl === other.sourceUrl &&
+    one.captionText === other.captionText
+  );
+}
+
+/** Versions of one address that are taken as they come; a page that goes on changing is a clock, not an author. */
+const AT_ONCE = 3;
+const FIRST_CALM_MS = 30_000;
+const LONGEST_CALM_MS = 600_000;
+
+/** How long the `versions`-th version of one address is held before the next is looked for. */
+export function calmMs(versions: number): number {
+  return versions < AT_ONCE ? 0 : Math.min(FIRST_CALM_MS * 2 ** Math.min(versions - AT_ONCE, 16), LONGEST_CALM_MS);
+}
+
+/** Whether a page that does not name its post still shows the one of another address, in its head or in its words. */
+export function isLeftOver(content: PageContent, left: PageContent): boolean {
+  return content.externalId === left.externalId || content.contentText === left.contentText;
 }
 
 const FIRST_RETRY_MS = 1_000;

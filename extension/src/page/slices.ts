@@ -3,6 +3,8 @@
  *
  * What is sliced has to bear the page changing between two slices: the caller is told through `stale` and starts anew.
  */
+import type { Steps } from '../platforms/steps';
+
 export interface Breath {
   /** Milliseconds of work before the page gets its turn. */
   readonly sliceMs: number;
@@ -27,7 +29,7 @@ export function pageBreath(): Breath {
 }
 
 /** Run `steps` to the end, or give it up and return null once `stale` says that its ground has moved. */
-export async function inSlices<T>(steps: Generator<void, T>, breath: Breath, stale: () => boolean): Promise<T | null> {
+export async function inSlices<T>(steps: Steps<T>, breath: Breath, stale: () => boolean): Promise<T | null> {
   let started = breath.now();
   for (;;) {
     const step = steps.next();

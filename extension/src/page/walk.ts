@@ -5,6 +5,7 @@
  * is not content on any site, whatever an adapter excludes besides.
  */
 import type { WalkedText } from '../anchoring/text';
+import { NODES_PER_STEP, type Steps, whole } from '../platforms/steps';
 import { firstChildOf, nextSiblingOf, nodeTypeOf, parentOf } from '../platforms/tree';
 
 export interface Walk {
@@ -22,10 +23,9 @@ const BLOCKS = new Set(
     'h1 h2 h3 h4 h5 h6 header hr legend li main nav ol optgroup option p pre section summary table tbody td tfoot th thead tr ul'
   ).split(' '),
 );
-const NODES_PER_STEP = 64;
 
 /** Walk the text under `root`; yields between steps so that a caller may let the page breathe. */
-export function* walkSteps(root: Element, excluded: (element: Element) => boolean): Generator<void, Walk> {
+export function* walkSteps(root: Element, excluded: (element: Element) => boolean): Steps<Walk> {
   const pieces: string[] = [];
   const nodes: Text[] = [];
   const starts: number[] = [];
@@ -81,11 +81,7 @@ export function* walkSteps(root: Element, excluded: (element: Element) => boolea
 
 /** The whole walk at once. */
 export function walk(root: Element, excluded: (element: Element) => boolean): Walk {
-  const steps = walkSteps(root, excluded);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
+  return whole(walkSteps(root, excluded));
 }
 
 const MARKER_TEXT = /^(?:\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,3})\]|\d{1,3}|[*\u2020\u2021\u00a7\u00b6]{1,3})$/;

@@ -5,6 +5,8 @@
  * gated is decided before anything is read from it, so that the text of a private page never reaches a message.
  */
 
+import type { Steps } from './steps';
+
 export type PlatformName = 'LESSWRONG' | 'X' | 'SUBSTACK' | 'WIKIPEDIA';
 
 export type MediaState = 'text_only' | 'has_images' | 'has_video';
@@ -43,10 +45,17 @@ export type Exclusion = (element: Element) => boolean;
 
 export interface Ready {
   kind: 'ready';
+  /** All but the HTML. */
   content: PageContent;
+  /** The HTML to be sent beside the content, null for none. Made only for what is sent: nothing costs more. */
+  html(): Steps<string | null>;
   /** The live element that holds the content. */
   root: Element;
+  /** Changes outside of it leave the reading as it is; absent where the surroundings count. */
+  scope?: Element;
   excluded: Exclusion;
+  /** Whether the page itself says that it shows the post of its address. If not, it may still show the one before. */
+  isNamed: boolean;
 }
 
 export interface NotReady {
@@ -74,25 +83,25 @@ export interface Site {
   isGated?(doc: Document, url: URL): boolean;
   /** Name the post from its address alone. */
   guess(url: URL): string | null;
-  read(doc: Document, url: URL): Reading;
+  read(doc: Document, url: URL): Steps<Reading>;
 }
 
 /** A site as the page session uses it. */
 export interface Adapter extends Site {
-  extract(doc: Document, url: URL): Extraction;
+  extract(doc: Document, url: URL): Steps<Extraction>;
 }
 
 /** Put the gate before the reading, and the guessed identity onto what is not ready. */
 export function adapter(site: Site): Adapter {
   return {
     ...site,
-    extract(doc, url) {
+    *extract(doc, url) {
       const { platform } = site;
       const externalId = site.guess(url);
       if (site.isGated?.(doc, url)) {
         return externalId === null ? { kind: 'gated', platform } : { kind: 'gated', platform, externalId };
       }
-      const reading = site.read(doc, url);
+      const reading = yield* site.read(doc, url);
       if (reading.kind === 'ready' || externalId === null) return reading;
       return { ...reading, identityGuess: { platform, externalId } };
     },
@@ -101,4 +110,16 @@ export function adapter(site: Site): Adapter {
 
 export function notReady(reason: NotReadyReason): NotReady {
   return { kind: 'not_ready', reason };
+}
+
+/** A post without HTML of its own. */
+// eslint-disable-next-line require-yield -- there is nothing to do
+export function* noHtml(): Steps<null> {
+  return null;
+}
+
+/** The content with its HTML. */
+export function* complete({ content, html }: Ready): Steps<PageContent> {
+  const htmlContent = yield* html();
+  return htmlContent === null ? content : { ...content, metadata: { ...content.metadata, htmlContent } };
 }

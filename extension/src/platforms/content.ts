@@ -8,7 +8,8 @@
 import type { Exclusion, ImageOccurrence, MediaState } from './base';
 import { firstText, normalize, NormalLength } from './text';
 import { outerOf } from './tree';
-import { isBlock, textWithout, walk } from './walk';
+import { type Steps, whole } from './steps';
+import { isBlock, textWithout, walkSteps } from './walk';
 
 export interface Content {
   text: string;
@@ -18,18 +19,18 @@ export interface Content {
 }
 
 /** Read the content below an element; `isVideo` tells what plays. */
-export function readContent(
+export function* contentSteps(
   root: Element,
   baseUrl: string,
   excluded: Exclusion,
   isVideo: (element: Element) => boolean,
-): Content {
+): Steps<Content> {
   const texts: string[] = [];
   const length = new NormalLength();
   const imageOccurrences: ImageOccurrence[] = [];
   let hasVideo = false;
   let measured = 0;
-  walk(root, excluded, {
+  yield* walkSteps(root, excluded, {
     text: (data) => texts.push(data),
     leave(element) {
       if (isBlock(element)) texts.push(' ');
@@ -47,12 +48,18 @@ export function readContent(
     },
   });
   const imageUrls = uniqueUrls(imageOccurrences);
+  yield;
   return {
     text: normalize(texts.join('')),
     imageUrls,
     imageOccurrences,
     mediaState: mediaState(hasVideo, imageUrls),
   };
+}
+
+/** The same at once. */
+export function readContent(...asked: Parameters<typeof contentSteps>): Content {
+  return whole(contentSteps(...asked));
 }
 
 /** Where a picture comes from; null for none, for one inside the page itself, and for an address that is none. */

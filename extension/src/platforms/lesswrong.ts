@@ -6,9 +6,10 @@
  */
 
 import { adapter, notReady, type Reading } from './base';
-import { readContent } from './content';
+import { contentSteps } from './content';
 import { present } from './fields';
-import { htmlWithout } from './serialize';
+import { htmlSteps } from './serialize';
+import type { Steps } from './steps';
 import { jsonLd, metaDate, shownDate, statedDate } from './structured';
 import { normalize, textIn } from './text';
 import { isEmbeddedVideo } from './video';
@@ -30,7 +31,7 @@ function postId(url: URL): string | null {
   return HOSTS.has(url.hostname) ? (PATH.exec(url.pathname)?.[1] ?? null) : null;
 }
 
-function read(doc: Document, url: URL): Reading {
+function* read(doc: Document, url: URL): Steps<Reading> {
   const externalId = postId(url);
   if (externalId === null) return notReady('missing_identity');
   const bodies = [...doc.querySelectorAll('.PostsPage-postContent')].filter(
@@ -43,12 +44,14 @@ function read(doc: Document, url: URL): Reading {
 
   const callouts = new Set(root.querySelectorAll('.LinkPostMessage-root'));
   const excluded = (element: Element): boolean => isNeverText(element) || callouts.has(element);
-  const content = readContent(root, url.href, excluded, isEmbeddedVideo);
+  const content = yield* contentSteps(root, url.href, excluded, isEmbeddedVideo);
   const author = authorLink(post);
   return {
     kind: 'ready',
     root,
     excluded,
+    isNamed: true,
+    html: () => htmlSteps(root, callouts),
     content: {
       platform: 'LESSWRONG',
       externalId,
@@ -61,7 +64,6 @@ function read(doc: Document, url: URL): Reading {
         ...present({
           slug: PATH.exec(url.pathname)?.[2] || externalId,
           title: title(doc, post),
-          htmlContent: htmlWithout(root, callouts),
           authorName: textIn(author),
           tags: tags(post),
           publishedAt: metaDate(doc) ?? statedDate(post) ?? statedDate(doc) ?? shownDate(post) ?? shownDate(doc),

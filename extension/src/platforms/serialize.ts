@@ -1,37 +1,74 @@
 /**
- * The HTML of a piece of the page without what is excluded.
+ * The HTML of a piece of the page without what is excluded, piece by piece: it is the most expensive thing there is to
+ * know of a page, so it is made in steps and given up as soon as it is too long to be sent.
  *
- * The copy lives in a document of its own: in the page's, copied pictures would be asked for again and copied custom
- * elements would run.
+ * Nothing is copied into the page's own document: copied pictures would be asked for again and copied custom elements
+ * would run.
  */
 
+import { type Steps } from './steps';
 import { utf8Length } from './text';
-import { firstChildOf, nextSiblingOf, parentOf } from './tree';
+import { firstChildOf, markupOf, nextSiblingOf, nodeTypeOf, parentOf } from './tree';
 
 /** The most that fits into a registration beside the text. Source: CONTRACT 7.4. */
 const MOST_BYTES = 262_144;
 
-export function htmlWithout(root: Element, excluded: ReadonlySet<Element>): string {
-  if (excluded.size === 0) return root.innerHTML;
-  const above = new Set<Node>();
+/** The HTML below `root`; null where it would be longer than `most` UTF-16 units. */
+export function* htmlSteps(root: Element, excluded: ReadonlySet<Element>, most = Infinity): Steps<string | null> {
+  const taken = around(excluded, root);
+  const inert = root.ownerDocument.implementation.createHTMLDocument('');
+  const pieces: string[] = [];
+  const closing: string[] = [];
+  let length = 0;
+  const put = (piece: string): void => {
+    pieces.push(piece);
+    length += piece.length;
+  };
+  let node = firstChildOf(root);
+  while (node !== null) {
+    const left = excluded.has(node as Element);
+    const inside = left || !taken.has(node) ? null : firstChildOf(node);
+    if (inside !== null) {
+      const empty = inert.importNode(node as Element, false).outerHTML;
+      const end = empty.lastIndexOf('</');
+      put(empty.slice(0, end));
+      closing.push(empty.slice(end));
+      node = inside;
+      continue;
+    }
+    if (!left) put(htmlOf(node, inert));
+    if (length > most) return null;
+    yield;
+    let next = nextSiblingOf(node);
+    while (next === null) {
+      node = parentOf(node);
+      if (node === null || node === root) return pieces.join('');
+      put(closing.pop() ?? '');
+      next = nextSiblingOf(node);
+    }
+    node = next;
+  }
+  return pieces.join('');
+}
+
+/** The HTML below `root` if there is any and it is small enough to be sent. */
+export function* sendableSteps(root: Element, excluded: ReadonlySet<Element>): Steps<string | null> {
+  const html = yield* htmlSteps(root, excluded, MOST_BYTES);
+  return html !== null && html !== '' && utf8Length(html) <= MOST_BYTES ? html : null;
+}
+
+/** Every element that something excluded lies in: it has to be taken apart. */
+function around(excluded: ReadonlySet<Element>, root: Element): Set<Node> {
+  const found = new Set<Node>();
   for (const element of excluded) {
-    for (let at: Node | null = element; at !== null && at !== root && !above.has(at); at = parentOf(at)) above.add(at);
+    for (let at = parentOf(element); at !== null && at !== root && !found.has(at); at = parentOf(at)) found.add(at);
   }
-  above.add(root);
-  return copied(root, excluded, above, root.ownerDocument.implementation.createHTMLDocument('')).innerHTML;
+  return found;
 }
 
-/** Whole where nothing below is excluded, child by child where something is: `above` holds what must be taken apart. */
-function copied<T extends Node>(node: T, excluded: ReadonlySet<Node>, above: ReadonlySet<Node>, into: Document): T {
-  if (!above.has(node)) return into.importNode(node, true);
-  const copy = into.importNode(node, false);
-  for (let child = firstChildOf(node); child !== null; child = nextSiblingOf(child)) {
-    if (!excluded.has(child)) copy.appendChild(copied(child, excluded, above, into));
-  }
-  return copy;
-}
-
-/** The HTML if there is any and it is small enough to be sent. */
-export function sendable(html: string): string | null {
-  return html !== '' && html.length <= MOST_BYTES && utf8Length(html) <= MOST_BYTES ? html : null;
+function htmlOf(node: Node, inert: Document): string {
+  if (nodeTypeOf(node) === 1) return markupOf(node as Element);
+  const holder = inert.createElement('div');
+  holder.append(inert.importNode(node, true));
+  return holder.innerHTML;
 }

@@ -3,12 +3,16 @@
  *
  * The post's number stands nowhere but in the address of its preview picture. Without the number two posts of one slug
  * would be one, so a page without it has no identity.
+ *
+ * The site swaps posts without loading a page: the address comes first, the words later. A page that names the address of
+ * another post than that it stands at still shows that other one.
  */
 
 import { adapter, notReady, type Reading } from './base';
-import { readContent } from './content';
+import { contentSteps } from './content';
 import { present } from './fields';
-import { htmlWithout, sendable } from './serialize';
+import { sendableSteps } from './serialize';
+import type { Steps } from './steps';
 import { jsonLd, meta, metaDate, shownDate, statedDate } from './structured';
 import { isGated } from './substack_gate';
 import { firstText, textIn } from './text';
@@ -17,7 +21,8 @@ import { isNeverText } from './walk';
 
 const HOST = /^([a-z0-9-]+)\.substack\.com$/;
 const PATH = /^\/p\/([^/]+)/;
-const FINGERPRINT = [
+/** What only pages of Substack show, whoever's domain they stand under. */
+export const FINGERPRINT = [
   'link[href*="substackcdn.com"]',
   'script[src*="substackcdn.com"]',
   'img[src*="substackcdn.com"]',
@@ -32,32 +37,36 @@ export const substack = adapter({
   platform: 'SUBSTACK',
   matchesUrl: (url) => HOST.test(url.hostname) && slug(url) !== null,
   matchesDom: (doc, url) => slug(url) !== null && doc.querySelector(FINGERPRINT) !== null,
-  isGated: (doc, url) => isGated(doc, postText(doc, url)),
+  isGated: (doc) => isGated(doc, hasText(doc)),
   guess: slug,
   read,
 });
 
-function slug(url: URL): string | null {
-  return PATH.exec(url.pathname)?.[1] ?? null;
+function slug(url: URL | null): string | null {
+  return PATH.exec(url?.pathname ?? '')?.[1] ?? null;
 }
 
-function read(doc: Document, url: URL): Reading {
+function* read(doc: Document, url: URL): Steps<Reading> {
   const root = doc.querySelector(BODY);
   const authorName = firstText(meta(doc, 'author'));
   const title = textIn(doc.querySelector('h1.post-title')) ?? firstText(doc.title);
   if (root === null || authorName === null || title === null) return notReady('hydrating');
+  const named = namedSlugs(doc, url);
+  if (named.some((one) => one !== plain(slug(url)))) return notReady('hydrating');
   const previews = previewAddresses(doc);
   const externalId = firstMatch(PREVIEW, previews);
   const publicationSubdomain = HOST.exec(url.hostname)?.[1] ?? firstMatch(PUBLICATION, previews)?.toLowerCase() ?? null;
   const name = slug(url);
   if (externalId === null || publicationSubdomain === null || name === null) return notReady('missing_identity');
 
-  const content = readContent(root, url.href, isNeverText, isEmbeddedVideo);
+  const content = yield* contentSteps(root, url.href, isNeverText, isEmbeddedVideo);
   const article = root.closest('article');
   return {
     kind: 'ready',
     root,
     excluded: isNeverText,
+    isNamed: named.length > 0,
+    html: () => sendableSteps(root, new Set()),
     content: {
       platform: 'SUBSTACK',
       externalId,
@@ -72,7 +81,6 @@ function read(doc: Document, url: URL): Reading {
         slug: name,
         title,
         subtitle: textIn(doc.querySelector('h3.subtitle, h2.subtitle')),
-        htmlContent: sendable(htmlWithout(root, new Set())),
         authorName,
         authorSubstackHandle: firstText(meta(doc, 'twitter:site')?.replace(/^@/, '')),
         // A date outside the article is that of a comment or of another post.
@@ -84,9 +92,29 @@ function read(doc: Document, url: URL): Reading {
   };
 }
 
-function postText(doc: Document, url: URL): string {
+/** The posts that the page says it shows. */
+function namedSlugs(doc: Document, url: URL): string[] {
+  const stated = jsonLd(doc).flatMap((fields) => [fields['url'], fields['mainEntityOfPage']]);
+  const canonical = doc.querySelector('link[rel="canonical"]')?.getAttribute('href');
+  return [canonical, meta(doc, 'og:url'), ...stated].flatMap((address) => {
+    const name = typeof address === 'string' ? plain(slug(URL.parse(address, url) ?? null)) : null;
+    return name === null ? [] : [name];
+  });
+}
+
+/** A slug as it is compared. */
+function plain(name: string | null): string | null {
+  return name === null ? null : decoded(name).toLowerCase();
+}
+
+function hasText(doc: Document): boolean {
   const root = doc.querySelector(BODY);
-  return root === null ? '' : readContent(root, url.href, isNeverText, () => false).text;
+  if (root === null) return false;
+  const texts = doc.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+    if (firstText(text.nodeValue) !== null && text.parentElement?.closest('script, style, noscript') === null) return true;
+  }
+  return false;
 }
 
 /** The addresses of the preview pictures, as they are and decoded once and twice. */

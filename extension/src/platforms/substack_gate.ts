@@ -25,20 +25,21 @@ const BLOCKS = 'div, section, aside, p, form, footer, header, h1, h2, h3, h4, li
 /** A notice is short; what is longer is an article, or the whole page. */
 const LONGEST_NOTICE = 600;
 
-export function isGated(doc: Document, postText: string): boolean {
+/** `hasText`: the post shows some of its words. */
+export function isGated(doc: Document, hasText: boolean): boolean {
   if (jsonLd(doc).some((fields) => isFalse(fields['isAccessibleForFree']))) return true;
   if ([...doc.querySelectorAll(MARKERS)].some((element) => saysSo(element) && isVisible(element))) return true;
-  const places = postText === '' ? [doc.body] : [...doc.querySelectorAll('main, article')];
-  return places.filter(saysSo).some((place) => hasNotice(place, postText));
+  const places = !hasText ? [doc.body] : [...doc.querySelectorAll('main, article')];
+  return places.filter(saysSo).some((place) => hasNotice(place, hasText));
 }
 
-function hasNotice(place: Element, postText: string): boolean {
+function hasNotice(place: Element, hasText: boolean): boolean {
   return [...place.querySelectorAll(BLOCKS)].some((block) => {
     const text = block.textContent ?? '';
     if (text.length > LONGEST_NOTICE || !saysSo(block) || !isVisible(block)) return false;
     const marked = block.querySelector(`${MARKERS}, ${SIGN_IN}`) !== null;
     const offers = [...block.querySelectorAll(SUBSCRIBE)].some(isOffer);
-    return postText === '' ? marked || offers : marked && offers;
+    return hasText ? marked && offers : marked || offers;
   });
 }
 

@@ -40,3 +40,10 @@ export function attributeOf(element: Element, name: string): string | null {
 export function nameOf(element: Element): string {
   return element instanceof HTMLFormElement ? 'form' : element.localName;
 }
+
+/** An element's HTML, itself included. */
+export function markupOf(element: Element): string {
+  return element instanceof HTMLFormElement
+    ? (Reflect.get(Element.prototype, 'outerHTML', element) as string)
+    : element.outerHTML;
+}

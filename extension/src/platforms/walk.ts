@@ -5,6 +5,7 @@
  */
 
 import type { Exclusion } from './base';
+import { NODES_PER_STEP, type Steps, whole } from './steps';
 import { firstChildOf, nextSiblingOf, nodeTypeOf, parentOf } from './tree';
 
 const BLOCKS = new Set('p li h1 h2 h3 h4 h5 h6 figcaption blockquote tr td th div'.split(' '));
@@ -24,10 +25,12 @@ export function isBlock(element: Element): boolean {
   return BLOCKS.has(element.localName);
 }
 
-/** Visit all that is below an element and not excluded. */
-export function walk(root: Element, excluded: Exclusion, visitor: Visitor): void {
+/** Visit all that is below an element and not excluded, in steps. */
+export function* walkSteps(root: Element, excluded: Exclusion, visitor: Visitor): Steps<void> {
+  let visited = 0;
   let node = firstChildOf(root);
   while (node !== null) {
+    if (++visited % NODES_PER_STEP === 0) yield;
     const element = isElement(node) && !excluded(node) ? node : null;
     if (isText(node)) visitor.text(node.data);
     if (element !== null) visitor.enter?.(element);
@@ -46,6 +49,11 @@ export function walk(root: Element, excluded: Exclusion, visitor: Visitor): void
     }
     node = next;
   }
+}
+
+/** The same at once. */
+export function walk(root: Element, excluded: Exclusion, visitor: Visitor): void {
+  whole(walkSteps(root, excluded, visitor));
 }
 
 /** All text of an element, as `textContent` gives it but without what is excluded. */

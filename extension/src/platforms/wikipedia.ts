@@ -2,18 +2,20 @@
  * Wikipedia: every language, desktop and mobile, at the revision that is shown.
  *
  * What is sent names the revision, and the server asks for exactly that one. An article without both its numbers has no
- * identity; talk, user and project pages are none.
+ * identity; talk, user and project pages are none. What somebody is writing (an editor, its preview) is stored nowhere and
+ * nobody's business: only a page that shows a stored revision to be read is read.
  */
 
 import { adapter, notReady, type Reading } from './base';
-import { readContent } from './content';
+import { contentSteps } from './content';
 import { present } from './fields';
-import { htmlWithout, sendable } from './serialize';
+import { sendableSteps } from './serialize';
+import type { Steps } from './steps';
 import { textIn } from './text';
 import { attributeOf } from './tree';
-import { excludedParts } from './wikipedia_article';
+import { excludedSteps } from './wikipedia_article';
 import { pageConfig } from './wikipedia_config';
-import { articleUrl, wikipediaLanguage } from './wikipedia_url';
+import { articleUrl, asksForMore, wikipediaLanguage } from './wikipedia_url';
 
 /** A class among others, read from the attribute: a `classList` would be an object for each element. */
 const PLAYER = /(?:^|\s)mw-tmh-play(?:er)?(?:\s|$)/;
@@ -30,12 +32,15 @@ function guessedId(url: URL): string | null {
   return page === null ? null : `${page.language}:${page.pageId ?? page.title}`;
 }
 
-function read(doc: Document, url: URL): Reading {
+function* read(doc: Document, url: URL): Steps<Reading> {
   const page = articleUrl(url);
   if (page === null) return notReady('missing_identity');
   const config = pageConfig(doc);
   if (config.namespace !== null && config.namespace !== 0) return notReady('unsupported');
-  const { pageId, revisionId } = config;
+  if (asksForMore(url) || (config.action ?? 'view') !== 'view' || config.isComparison) return notReady('unsupported');
+  const { pageId } = config;
+  // The number of what is not saved yet.
+  const revisionId = Number(config.revisionId) === 0 ? null : config.revisionId;
   const title = page.title ?? config.title;
   if (config.namespace === null || pageId === null || revisionId === null || title === null) {
     return notReady('missing_identity');
@@ -43,14 +48,18 @@ function read(doc: Document, url: URL): Reading {
   const root = articleRoot(doc);
   if (root === null) return notReady('hydrating');
 
-  const parts = excludedParts(root);
+  const parts = yield* excludedSteps(root);
   const excluded = (element: Element): boolean => parts.has(element);
-  const content = readContent(root, url.href, excluded, isVideo);
+  const content = yield* contentSteps(root, url.href, excluded, isVideo);
   if (content.text === '') return notReady('unsupported');
   return {
     kind: 'ready',
     root,
+    scope: root,
     excluded,
+    // After a redirect the page names another title than its address; alone, that is no other article.
+    isNamed: page.title === null ? page.pageId === pageId : page.title === config.title,
+    html: () => sendableSteps(root, parts),
     content: {
       platform: 'WIKIPEDIA',
       externalId: `${page.language}:${pageId}`,
@@ -66,7 +75,6 @@ function read(doc: Document, url: URL): Reading {
         revisionId,
         displayTitle: textIn(doc.querySelector('#firstHeading')),
         lastModifiedAt: config.lastModifiedAt,
-        htmlContent: sendable(htmlWithout(root, parts)),
       }),
     },
   };

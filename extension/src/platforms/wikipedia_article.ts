@@ -5,7 +5,8 @@
  * pictures stand at other places. Nothing is removed here: the page stays whole, the result is a set.
  */
 
-import { textWithout, walk } from './walk';
+import { type Steps, whole } from './steps';
+import { textWithout, walkSteps } from './walk';
 import { attributeOf, nameOf, nextElementOf, outerOf } from './tree';
 import { normalize } from './text';
 import { excludedSections } from './wikipedia_sections';
@@ -17,7 +18,7 @@ const EXCLUDED_CLASSES = new Set([
 const HEADING = /^h[2-6]$/;
 
 /** The topmost elements that are no text of the article. Source: CONTRACT 4.5. */
-export function excludedParts(root: Element): Set<Element> {
+export function* excludedSteps(root: Element): Steps<Set<Element>> {
   const parts = new Set<Element>();
   const isUnwanted = remembering();
   // Most of an article's elements lie within its notes and references: what is excluded is not walked.
@@ -26,9 +27,14 @@ export function excludedParts(root: Element): Set<Element> {
     if (unwanted) parts.add(element);
     return unwanted;
   };
-  walk(root, collect, { text: () => undefined });
-  new Sections(root, parts).exclude();
+  yield* walkSteps(root, collect, { text: () => undefined });
+  yield* new Sections(root, parts).exclude();
   return parts;
+}
+
+/** The same at once. */
+export function excludedParts(root: Element): Set<Element> {
+  return whole(excludedSteps(root));
 }
 
 /** Tells unwanted elements by name and classes, of which an article repeats few spellings thousands of times. */
@@ -69,10 +75,11 @@ class Sections {
     this.#parts = parts;
   }
 
-  exclude(): void {
+  *exclude(): Steps<void> {
     const language = this.#root.getAttribute('lang') ?? '';
     for (const heading of this.#root.querySelectorAll('h2, h3, h4, h5, h6')) {
       if (!this.#isGone(heading) && isExcludedSection(this.#title(heading), language)) this.#excludeFrom(heading);
+      yield;
     }
   }
 

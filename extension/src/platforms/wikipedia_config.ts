@@ -1,5 +1,5 @@
 /**
- * What MediaWiki says of the page it has made: namespace, ids, revision.
+ * What MediaWiki says of the page it has made: namespace, ids, revision, and what is being done with it.
  *
  * A content script does not see the page's variables, so the values are read from the inline script that sets them;
  * only where the page's own object can be seen is that asked first. Elements' names can pose as variables, so types are
@@ -14,6 +14,9 @@ export interface PageConfig {
   revisionId: string | null;
   title: string | null;
   lastModifiedAt: string | null;
+  /** `view`, `edit`, `submit`, `history` and the like. */
+  action: string | null;
+  isComparison: boolean;
 }
 
 type Lookup = (name: string) => unknown;
@@ -24,12 +27,15 @@ export function pageConfig(doc: Document): PageConfig {
   const value: Lookup = (name) => own(name) ?? inScripts(scripts, name);
   const namespace = value('wgNamespaceNumber');
   const title = value('wgPageName');
+  const action = value('wgAction');
   return {
     namespace: Number.isInteger(namespace) ? (namespace as number) : null,
     pageId: digits(value('wgArticleId')),
     revisionId: digits(value('wgRevisionId')),
     title: typeof title === 'string' ? titleToken(title) : null,
     lastModifiedAt: timestamp(value('wgRevisionTimestamp')),
+    action: typeof action === 'string' ? action : null,
+    isComparison: digits(value('wgDiffNewId')) !== null,
   };
 }
 

@@ -42,6 +42,12 @@ export function articleUrl(url: URL): ArticleUrl | null {
   return { language, title, pageId };
 }
 
+/** Whether an address asks for something else than to read an article: to edit it, to compare it, to see its history. */
+export function asksForMore(url: URL): boolean {
+  const given = url.searchParams;
+  return (given.get('action') ?? 'view') !== 'view' || given.has('diff') || given.has('veaction');
+}
+
 /** Bring a title into the form of addresses: underscores for gaps; null if nothing is left. */
 export function titleToken(title: string): string | null {
   return title.replace(/[\s_]+/g, ' ').trim().replaceAll(' ', '_') || null;

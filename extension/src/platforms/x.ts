@@ -5,8 +5,9 @@
  * author must never be taken for the post's, so whatever is in doubt is not ready.
  */
 
-import { adapter, notReady, type NotReady, type Reading } from './base';
+import { adapter, noHtml, notReady, type NotReady, type Reading } from './base';
 import { imageCaption, imageSource, mediaState, occurrence, uniqueUrls } from './content';
+import type { Steps } from './steps';
 import { isoDate, meta } from './structured';
 import { normalize, textIn } from './text';
 
@@ -57,7 +58,8 @@ function handle(name: string | undefined): string | null {
   return name === undefined || NO_HANDLES.has(name.toLowerCase()) ? null : name;
 }
 
-function read(doc: Document, url: URL): Reading {
+// eslint-disable-next-line require-yield -- a post is short
+function* read(doc: Document, url: URL): Steps<Reading> {
   const post = status(url);
   if (post === null) return notReady('missing_identity');
   const article = postElement(doc, url, post.id);
@@ -82,6 +84,8 @@ function read(doc: Document, url: URL): Reading {
     kind: 'ready',
     root,
     excluded: () => false,
+    isNamed: true,
+    html: noHtml,
     content: {
       platform: 'X',
       externalId: post.id,

@@ -69,6 +69,8 @@ export type PostState =
       readonly prior: PriorResult | null;
       /** The last question went unanswered; what stands here is older. */
       readonly trouble: Problem | null;
+      /** The reader wants it, and the server has not said yet that it has begun. */
+      readonly wanted: boolean;
     }
   | {
       readonly kind: 'investigated';
@@ -83,6 +85,8 @@ export type PostState =
   | { readonly kind: 'failed' }
   /** The question itself failed. */
   | { readonly kind: 'unanswered'; readonly problem: Problem };
+
+export type Investigating = Extract<PostState, { kind: 'investigating' }>;
 
 export type Outcome = Anchoring['outcome'];
 

@@ -69,3 +69,8 @@ function isPrivateIpv6(address: string): boolean {
   const first = /^([0-9a-f]{4}):/.exec(address)?.[1];
   return first !== undefined && (/^f[cd]/.test(first) || /^fe[89ab]/.test(first));
 }
+
+/** The public page of an investigation on a server; null where its id is not known. */
+export function publicUrl(investigationId: string | null, baseUrl: string): string | null {
+  return investigationId === null ? null : `${baseUrl}/investigations/${encodeURIComponent(investigationId)}`;
+}

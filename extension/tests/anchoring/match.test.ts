@@ -47,13 +47,58 @@ describe('a quote that stands on the page', () => {
       ['It cost 5,000 euros.', 'It cost 5'],
       ['It cost 15 euros.', '5 euros'],
       ['It cost €5 then.', '5 then'],
+      ['It fell by 5% then.', 'fell by 5'],
+      ['It fell by ~5 then.', '5 then'],
+      ['It is -5 now.', '5 now'],
+      ['It is 5°C now.', 'It is 5'],
+      ['In 1990–1995 it fell.', 'In 1990'],
+      ['From 5→6 it rose.', 'From 5'],
+      ['It cost 5.5 then.', 'It cost 5.'],
+      ['See example.com now.', 'See example.'],
+      ['A 👩‍🚀 flew.', 'A 👩'],
+      ['A 👍🏽 came.', 'A 👍'],
+    ]) {
+      expect(words(page(raw!), quote!), `${quote} in ${raw}`).toBe('changed');
+    }
+  });
+
+  it('is not underlined where a sign may make it a part of something else, and nobody says that it was changed', () => {
+    for (const [raw, quote] of [
       ['It is a well-known fact.', 'a well'],
       ['It is a well-known fact.', 'known fact'],
       ["They don't know.", 'They don'],
       ['See example.com now.', 'See example'],
-      ['In 1990–1995 it fell.', 'In 1990'],
+      ['Use snake_case here.', 'case here'],
+      ['Write me@here.example now.', 'here.example now'],
+      ['It is written in C# now.', 'written in C'],
+      ['Salt and/or sugar.', 'or sugar'],
+      ['It is a±b now.', 'b now'],
     ]) {
-      expect(words(page(raw!), quote!), `${quote} in ${raw}`).toBe('changed');
+      expect(words(page(raw!), quote!), `${quote} in ${raw}`).toBe('joined');
+    }
+    const context = 'Use it with salt and/or sugar';
+    expect(words(page('Use it with salt and/or sugar/syrup.'), 'sugar', context)).toBe('joined');
+  });
+
+  it('stands beside pictures, arrows and marks', () => {
+    for (const [before, after] of [
+      ['', '🦇'], ['🦇', ''], ['→', ''], ['', '→'], ['*', '*'], ['**', '**'], ['_', '_'], ['__', '__'], ['~', '~'],
+      ['~~', '~~'], ['`', '`'], ['|', '|'], ['#', ''], ['@', ''], ['', '™'], ['', '®'], ['', '©'], ['✅', '❌'], ['■', '●'],
+      ['👍🏽', '👍🏽'], ['🇩🇪', '🇩🇪'], ['', '❤️'], ['x🦇', '🦇x'], ['', '🦇🦇'],
+    ]) /* prettier-ignore */ {
+      const quote = 'Bats are blind';
+      for (const context of ['', quote, `${before}${quote}${after}`]) {
+        const raw = `Some say: ${before}${quote}${after} and more.`;
+        expect(words(page(raw), quote, context), `${raw} / ${context}`).toBe(quote);
+      }
+    }
+    expect(words(page('Bats are blind🦇 they say.'), '🦇 they say')).toBe('🦇 they say');
+    expect(words(page('Rockets 🚀🚀 fly.'), 'Rockets 🚀')).toBe('Rockets 🚀');
+  });
+
+  it('ends with its own full stop where the next sentence follows without a space', () => {
+    for (const quote of ['Bats are blind.', 'Bats are blind!', 'Bats are blind?', '"Bats are blind"']) {
+      expect(words(page(`Look: ${quote}See how they fly.`), quote)).toBe(quote);
     }
   });
 
@@ -184,6 +229,11 @@ describe('properties', () => {
 
   it('a page of the same sentence many times over is ambiguous, and soon', () => {
     expect(one(page('It rained. '.repeat(20_000)), 'It rained.').outcome).toBe('ambiguous');
+  });
+
+  it('a place is not the only one because nobody looked further', () => {
+    const raw = `It rained. ${'Brained. '.repeat(3_000)}`;
+    expect(words(page(raw), 'rained')).toBe('ambiguous');
   });
 
   it('whatever comes, each claim gets one outcome inside the page', () => {

@@ -4,7 +4,7 @@ import { badgeOf } from '../../src/background/badge';
 import type { PostState } from '../../src/protocol/status';
 import { CLAIM, PAYLOAD, PRIOR } from './surroundings';
 
-const running = { kind: 'investigating', investigationId: 'i', prior: null, trouble: null } as const;
+const running = { kind: 'investigating', investigationId: 'i', prior: null, trouble: null, wanted: false } as const;
 const done = {
   kind: 'investigated',
   provenance: 'SERVER_VERIFIED',

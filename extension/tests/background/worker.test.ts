@@ -312,6 +312,24 @@ describe('an investigation', () => {
   });
 });
 
+describe('a request for an investigation', () => {
+  it('is seen at once, and is one however often it is made', async () => {
+    const world = new World();
+    let answer: (response: Response) => void = () => undefined;
+    world.server.answers['post.investigateNow'] = () => new Promise((resolve) => (answer = resolve));
+    world.server.says('post.getInvestigation', investigating(0, 0));
+    const worker = await world.begin();
+    await worker.receive(pageContent(), tab(1));
+    const asked = [investigate(worker), investigate(worker), investigate(worker)];
+    await vi.waitUntil(() => world.server.asked('post.investigateNow').length > 0);
+    expect(await state(worker)).toMatchObject({ kind: 'investigating', wanted: true, trouble: null });
+    answer(ok(queued()));
+    await Promise.all(asked);
+    expect(world.server.asked('post.investigateNow')).toHaveLength(1);
+    expect(await state(worker)).toMatchObject({ kind: 'investigating', wanted: false });
+  });
+});
+
 describe('automatic investigation', () => {
   const journeys: [string, Record<string, unknown>, unknown, number][] = [
     ['begins with flag and key', { autoInvestigate: true, openaiApiKey: 'sk-own' }, NOT_INVESTIGATED, 1],
@@ -407,6 +425,39 @@ describe('trouble', () => {
     world.server.says('post.getInvestigation', DONE);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await state(worker)).toMatchObject({ kind: 'investigated' });
+  });
+
+  it('while something is asked for keeps what is shown, and asks again', async () => {
+    const world = new World();
+    const worker = await world.begin();
+    world.server.says('post.recordViewAndGetStatus', { ...NOT_INVESTIGATED, priorInvestigationResult: PRIOR });
+    world.server.says('post.investigateNow', queued());
+    world.server.says('post.getInvestigation', investigating(0, 0, { priorInvestigationResult: PRIOR }));
+    await worker.receive(pageContent(), tab(1));
+    world.server.up = false;
+    await investigate(worker);
+    const waits = { kind: 'investigating', wanted: true, prior: PRIOR, trouble: { kind: 'server_down' } };
+    expect(await state(worker)).toMatchObject(waits);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(await state(worker)).toMatchObject(waits);
+    world.server.up = true;
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(await state(worker)).toMatchObject({ kind: 'investigating', wanted: false, prior: PRIOR, trouble: null });
+    expect(world.server.asked('post.investigateNow')).toHaveLength(1);
+  });
+
+  it('while something is asked for outlives the worker', async () => {
+    const world = new World();
+    const worker = await world.begin();
+    world.server.says('post.investigateNow', queued());
+    world.server.says('post.getInvestigation', investigating(0, 0));
+    await worker.receive(pageContent(), tab(1));
+    world.server.up = false;
+    await investigate(worker);
+    world.server.up = true;
+    const next = await world.begin();
+    await vi.waitUntil(() => world.server.asked('post.getInvestigation').length > 0);
+    expect(await state(next)).toMatchObject({ kind: 'investigating', wanted: false });
   });
 
   it('that cannot pass ends the polling', async () => {

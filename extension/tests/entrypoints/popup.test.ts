@@ -80,9 +80,11 @@ describe('the popup over a post', () => {
       confirmed: [PAYLOAD],
       prior: null,
       trouble: null,
+      wanted: false,
     } as const;
     expect(viewOf(known(status(state)))).toEqual({
       kind: 'investigating',
+      starting: false,
       found: 2,
       confirmed: [PAYLOAD.summary],
       interim: [],

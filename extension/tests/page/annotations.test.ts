@@ -28,7 +28,7 @@ function stage(html: string, anchor: Background['anchor'] = async (text, quotes)
     { anchor: (...question) => (asked++, anchor(...question)) },
     underlines,
     breath,
-    () => ({ root: document.querySelector('article')!, excluded: () => false }),
+    () => ({ root: document.querySelector('article')!, scope: null, excluded: () => false }),
     () => undefined,
   );
   return {

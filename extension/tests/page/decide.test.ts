@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { decide, exceedsWords, retryAfterMs, sessionKey, WORD_LIMIT } from '../../src/page/decide';
-import type { Adapter, Extraction, PageContent } from '../../src/platforms/base';
-
-const adapter = {} as Adapter;
+import { calmMs, decide, exceedsWords, isLeftOver, retryAfterMs, sameVersion, WORD_LIMIT } from '../../src/page/decide';
+import { noHtml, type Extraction, type PageContent } from '../../src/platforms/base';
 
 function content(change: Partial<PageContent> = {}): PageContent {
   return {
@@ -20,19 +18,12 @@ function content(change: Partial<PageContent> = {}): PageContent {
 }
 
 function ready(change: Partial<PageContent> = {}): Extraction {
-  return { kind: 'ready', content: content(change), root: {} as Element, excluded: () => false };
+  return { kind: 'ready', content: content(change), html: noHtml, root: {} as Element, excluded: () => false, isNamed: true };
 }
 
 const post = { platform: 'LESSWRONG', externalId: 'abc' } as const;
 
 describe('what to do about a page', () => {
-  it('nothing where no site is recognised, without reading it', () => {
-    const read = (): Extraction => {
-      throw new Error('must not be read');
-    };
-    expect(decide(null, read)).toEqual({ kind: 'nothing' });
-  });
-
   it.each([
     [{ kind: 'gated', ...post }, { kind: 'skip', reason: 'private_or_gated', post, final: false }],
     [{ kind: 'gated', platform: 'X' }, { kind: 'nothing' }],
@@ -52,7 +43,7 @@ describe('what to do about a page', () => {
     ],
     [ready(), { kind: 'send', content: content() }],
   ] as [Extraction, unknown][])('%#', (extraction, decision) => {
-    expect(decide(adapter, () => extraction)).toEqual(decision);
+    expect(decide(extraction)).toEqual(decision);
   });
 
   it('counts words up to the limit', () => {
@@ -64,9 +55,13 @@ describe('what to do about a page', () => {
   });
 });
 
-describe('a session key', () => {
-  it('is of the version, not of what the site says about it', () => {
-    expect(sessionKey(content({ metadata: { title: 'a' }, url: 'https://x.test/' }))).toBe(sessionKey(content()));
+describe('a version', () => {
+  const place = { originalIndex: 0, normalizedTextOffset: 0, sourceUrl: 'https://x.test/i.png' };
+
+  it('is what the post says and shows, not what the site says about it', () => {
+    expect(sameVersion(content({ metadata: { title: 'a' }, url: 'https://x.test/' }), content())).toBe(true);
+    const pictures = { imageOccurrences: [{ ...place, captionText: 'A' }] };
+    expect(sameVersion(content(pictures), content(structuredClone(pictures)))).toBe(true);
   });
 
   it.each([
@@ -74,9 +69,25 @@ describe('a session key', () => {
     { platform: 'SUBSTACK' },
     { contentText: 'Some word.' },
     { mediaState: 'has_images' },
-    { imageOccurrences: [{ originalIndex: 0, normalizedTextOffset: 0, sourceUrl: 'https://x.test/i.png' }] },
+    { imageOccurrences: [] },
+    { imageOccurrences: [{ ...place, originalIndex: 1 }] },
+    { imageOccurrences: [{ ...place, normalizedTextOffset: 1 }] },
+    { imageOccurrences: [{ ...place, sourceUrl: 'https://x.test/j.png' }] },
+    { imageOccurrences: [{ ...place, captionText: 'A' }] },
   ] as Partial<PageContent>[])('differs for %j', (change) => {
-    expect(sessionKey(content(change))).not.toBe(sessionKey(content()));
+    const one = content({ imageOccurrences: [place] });
+    expect(sameVersion({ ...one, ...change }, one)).toBe(false);
+    expect(sameVersion(one, { ...one, ...change })).toBe(false);
+  });
+
+  it('is left over from another address when its head or its words are', () => {
+    expect(isLeftOver(content({ contentText: 'New.' }), content())).toBe(true);
+    expect(isLeftOver(content({ externalId: 'new' }), content())).toBe(true);
+    expect(isLeftOver(content({ externalId: 'new', contentText: 'New.' }), content())).toBe(false);
+  });
+
+  it('is looked for more rarely the more there have been', () => {
+    expect([1, 2, 3, 4, 5, 9, 99].map(calmMs)).toEqual([0, 0, 30e3, 60e3, 120e3, 600e3, 600e3]);
   });
 });
 

@@ -2,14 +2,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { Background, Reply } from '../../src/page/ports';
 import { PageSession } from '../../src/page/session';
-import type { Adapter, Extraction, PageContent } from '../../src/platforms/base';
+import { noHtml, type Adapter, type Extraction, type PageContent, type Ready } from '../../src/platforms/base';
+import type { Steps } from '../../src/platforms/steps';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const root = { is: 'root' } as unknown as Element;
+const root = { isConnected: true, closest: () => null, contains: (other: Node) => other === root } as unknown as Element;
 
-function ready(externalId: string, contentText = 'Words.'): Extraction {
+function ready(externalId: string, contentText = 'Words.', more: Partial<Ready> = {}): Ready {
   const content: PageContent = {
     platform: 'WIKIPEDIA',
     externalId,
@@ -20,7 +21,7 @@ function ready(externalId: string, contentText = 'Words.'): Extraction {
     imageOccurrences: [],
     metadata: {},
   };
-  return { kind: 'ready', content, root, excluded: () => false };
+  return { kind: 'ready', content, html: noHtml, root, excluded: () => false, isNamed: true, ...more };
 }
 
 /** A page, and a worker that answers what it is told to, in turn. */
@@ -46,86 +47,95 @@ function stage() {
     },
     anchor: async () => null,
   };
-  const page = { url: 'https://en.wikipedia.org/wiki/A', known: true, extraction: ready('A'), reads: 0, moves: 0 };
+  const page = {
+    url: 'https://en.wikipedia.org/wiki/A',
+    known: true,
+    extraction: ready('A') as Extraction,
+    reads: 0,
+    moves: 0,
+    /** Called between two steps of each reading. */
+    meanwhile: (): void => undefined,
+  };
+  const breath = { sliceMs: -1, now: () => 0, rest: async () => page.meanwhile() };
   const session = new PageSession(
     {
       url: () => new URL(page.url),
       adapter: () => (page.known ? ({} as Adapter) : null),
-      read: () => {
+      *read(): Steps<Extraction> {
         page.reads++;
+        yield;
         return page.extraction;
       },
     },
     worker,
+    breath,
     () => page.moves++,
   );
-  return { said, replies, page, session };
+  /** The page changes, and is looked at again. */
+  const becomes = async (extraction: Extraction, url = page.url): Promise<void> => {
+    Object.assign(page, { extraction, url });
+    session.touch([root]);
+    await session.refresh();
+  };
+  return { said, replies, page, session, becomes };
 }
 
 describe('a page session', () => {
-  it('says once what is here, however often the page changes', () => {
+  it('says once what is here, however often the page changes', async () => {
     const { said, session, page } = stage();
-    session.refresh();
-    session.refresh();
+    await session.refresh();
+    await session.refresh();
     expect(said).toEqual(['content s1 A 0']);
     expect(session.place?.root).toBe(root);
     expect(page.moves).toBe(1);
   });
 
-  it('ends when another post, or another version of it, is shown', () => {
-    const { said, session, page } = stage();
-    session.refresh();
-    page.extraction = ready('A', 'Other words.');
-    session.refresh();
+  it('ends when another post, or another version of it, is shown', async () => {
+    const { said, session, page, becomes } = stage();
+    await session.refresh();
+    await becomes(ready('A', 'Other words.'));
     page.url = 'https://en.wikipedia.org/wiki/B';
-    page.extraction = ready('B');
-    session.refresh();
+    await becomes(ready('B'));
     expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 A 0', 'reset s2', 'content s3 B 0']);
   });
 
-  it('survives a fragment, and a page that is being rendered anew', () => {
-    const { said, session, page } = stage();
-    session.refresh();
+  it('survives a fragment, and a page that is being rendered anew', async () => {
+    const { said, session, page, becomes } = stage();
+    await session.refresh();
     page.url += '#history';
-    page.extraction = { kind: 'not_ready', reason: 'hydrating' };
-    session.refresh();
-    page.extraction = ready('A');
-    session.refresh();
+    await becomes({ kind: 'not_ready', reason: 'hydrating' });
+    await becomes(ready('A'));
     expect(said).toEqual(['content s1 A 0']);
   });
 
-  it('ends when the address leads where nothing is ready yet, or no post is', () => {
+  it('ends when the address leads where nothing is ready yet, or no post is', async () => {
     for (const known of [true, false]) {
-      const { said, session, page } = stage();
-      session.refresh();
+      const { said, session, page, becomes } = stage();
+      await session.refresh();
       page.url = 'https://en.wikipedia.org/wiki/Elsewhere';
       page.known = known;
-      page.extraction = { kind: 'not_ready', reason: 'hydrating' };
-      session.refresh();
+      await becomes({ kind: 'not_ready', reason: 'hydrating' });
       expect(said).toEqual(['content s1 A 0', 'reset s1']);
       expect(session.place).toBeNull();
     }
   });
 
-  it('says that a gated page is one, and nothing of it', () => {
-    const { said, session, page } = stage();
-    page.extraction = { kind: 'gated', platform: 'SUBSTACK', externalId: '7' };
-    session.refresh();
+  it('says that a gated page is one, and nothing of it', async () => {
+    const { said, session, becomes } = stage();
+    await becomes({ kind: 'gated', platform: 'SUBSTACK', externalId: '7' });
     expect(said).toEqual(['skipped s1 7 private_or_gated']);
     expect(session.place).toBeNull();
   });
 
-  it('looks again at what was skipped, but not at videos and long texts', () => {
-    const { said, session, page } = stage();
-    page.extraction = ready('A', '');
-    session.refresh();
-    page.extraction = ready('A');
-    session.refresh();
+  it('looks again at what was skipped, but not at videos and long texts', async () => {
+    const { said, becomes } = stage();
+    await becomes(ready('A', ''));
+    await becomes(ready('A'));
     expect(said).toEqual(['skipped s1 A no_text', 'reset s1', 'content s2 A 0']);
     const video = stage();
     video.page.extraction = { ...ready('A'), content: { ...(ready('A') as { content: PageContent }).content, mediaState: 'has_video' } } as Extraction;
-    video.session.refresh();
-    video.session.refresh();
+    await video.session.refresh();
+    await video.session.refresh();
     expect(video.said).toEqual(['skipped s1 A has_video']);
     expect(video.page.reads).toBe(1);
   });
@@ -133,7 +143,7 @@ describe('a page session', () => {
   it('says it again when the worker asks for that or does not answer', async () => {
     const { said, replies, session } = stage();
     replies.push({ ok: false, retryAfterMs: 500 }, new Error('no worker'), { ok: true });
-    session.refresh();
+    await session.refresh();
     await vi.advanceTimersByTimeAsync(499);
     expect(said).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
@@ -145,26 +155,117 @@ describe('a page session', () => {
   it('does not say again what can never be taken', async () => {
     const { said, replies, session } = stage();
     replies.push({ ok: false, retryAfterMs: null });
-    session.refresh();
+    await session.refresh();
     await vi.advanceTimersByTimeAsync(600_000);
     expect(said).toEqual(['content s1 A 0']);
   });
 
   it('takes its retries with it', async () => {
-    const { said, replies, session, page } = stage();
+    const { said, replies, session, becomes } = stage();
     replies.push({ ok: false, retryAfterMs: 1_000 });
-    session.refresh();
+    await session.refresh();
     await vi.advanceTimersByTimeAsync(10);
-    page.extraction = ready('B');
-    session.refresh();
+    await becomes(ready('B'));
     await vi.advanceTimersByTimeAsync(60_000);
     expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 B 0']);
   });
 
-  it('can be started over', () => {
+  it('can be started over', async () => {
     const { said, session } = stage();
-    session.refresh();
-    session.restart();
+    await session.refresh();
+    await session.restart();
     expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 A 0']);
+  });
+
+  it('does not read again what nobody has touched', async () => {
+    const { session, page, becomes } = stage();
+    await session.refresh();
+    await session.refresh();
+    expect(page.reads).toBe(1);
+    await becomes(ready('A'));
+    expect(page.reads).toBe(2);
+  });
+
+  it('makes the HTML only for what is sent', async () => {
+    const made = vi.fn(noHtml);
+    const { becomes } = stage();
+    await becomes(ready('A', 'Words.', { html: made }));
+    await becomes(ready('A', 'Words.', { html: made }));
+    expect(made).toHaveBeenCalledTimes(1);
+    await becomes({ ...ready('A', 'Words.', { html: made }), content: { ...ready('A').content, mediaState: 'has_video' } });
+    expect(made).toHaveBeenCalledTimes(1);
+  });
+
+  it('takes no reading over which the post was changed, and in the end reads at once', async () => {
+    const { said, session, page } = stage();
+    let changes = 0;
+    page.meanwhile = () => {
+      page.extraction = ready('A', `Version ${++changes}.`);
+      session.touch([root]);
+    };
+    await session.refresh();
+    expect([page.reads, changes]).toEqual([3, 2]);
+    expect(said).toEqual(['content s1 A 0']);
+  });
+
+  it('does not mind what is changed elsewhere meanwhile', async () => {
+    const { said, session, page, becomes } = stage();
+    page.meanwhile = () => session.touch([{ contains: () => false } as unknown as Node]);
+    await becomes(ready('A', 'Words.', { scope: root }));
+    expect([page.reads, said.length]).toEqual([1, 1]);
+  });
+
+  it('gives a look up when the post is gone', async () => {
+    const { said, session, page } = stage();
+    page.meanwhile = () => session.end();
+    await session.refresh();
+    expect(said).toEqual([]);
+  });
+
+  it('looks again while a post is to come, though nothing says that it has', async () => {
+    const { said, page, becomes } = stage();
+    await becomes({ kind: 'not_ready', reason: 'hydrating' });
+    page.extraction = ready('A');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(said).toEqual(['content s1 A 0']);
+  });
+
+  it('waits at a new address until a page that names nothing shows both another head and other words', async () => {
+    const { said, becomes } = stage();
+    const unnamed = { isNamed: false };
+    await becomes(ready('A', 'Words of A.', unnamed));
+    const next = 'https://en.wikipedia.org/wiki/B';
+    await becomes(ready('A', 'Words of A.', unnamed), next);
+    await becomes(ready('B', 'Words of A.', unnamed), next);
+    await becomes(ready('A', 'Words of B.', unnamed), next);
+    expect(said).toEqual(['content s1 A 0', 'reset s1']);
+    await becomes(ready('B', 'Words of B.', unnamed), next);
+    expect(said.at(-1)).toBe('content s2 B 0');
+  });
+
+  it('takes a page at its word when that names the post', async () => {
+    const { said, becomes } = stage();
+    await becomes(ready('A'));
+    await becomes(ready('A'), 'https://en.wikipedia.org/wiki/Other_name');
+    expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 A 0']);
+  });
+
+  it('takes ever fewer versions of a page that goes on making them, and keeps its place', async () => {
+    const { said, session, page, becomes } = stage();
+    const sent = (): number => said.filter((line) => line.startsWith('content')).length;
+    for (let second = 0; second < 300; second++) {
+      await becomes(ready('A', `Second ${second}.`));
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(sent()).toBe(6);
+    const reads = page.reads;
+    expect(reads).toBeLessThan(20);
+    const elsewhere = { isConnected: true, closest: () => null, contains: () => true } as unknown as Element;
+    Object.assign(root, { isConnected: false });
+    await becomes(ready('A', 'Rendered anew.', { root: elsewhere }));
+    Object.assign(root, { isConnected: true });
+    expect([session.place?.root, sent()]).toEqual([elsewhere, 6]);
+    await becomes(ready('B'), 'https://en.wikipedia.org/wiki/B');
+    expect(sent()).toBe(7);
   });
 });

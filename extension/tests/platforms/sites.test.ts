@@ -172,6 +172,8 @@ describe('X', () => {
 });
 
 describe('Substack', () => {
+  const stated = (head: string): string => substack({ head });
+
   test('a post', async () => {
     const statistics = '[{"interactionType":{"@type":"https://schema.org/LikeAction"},"userInteractionCount":5}]';
     const found = await content(
@@ -206,10 +208,27 @@ describe('Substack', () => {
 
   test.each([
     ['no author yet', substack().replace('"author"', '"x"'), 'hydrating'],
+    ['the last post under the new address', stated('<meta property="og:url" content="https://letters.substack.com/p/last">'), 'hydrating'],
+    ['the last post by its link', stated('<link rel="canonical" href="/p/last?x">'), 'hydrating'],
+    [
+      'the last post by its data',
+      stated('<script type="application/ld+json">{"url":"https://letters.substack.com/p/last"}</script>'),
+      'hydrating',
+    ],
     ['no body yet', substack().replace('body markup', 'x'), 'hydrating'],
     ['no number', substack().replace('post_preview', 'x'), 'missing_identity'],
   ])('not ready: %s', async (_, html, reason) => {
     expect(await outcome(SUBSTACK, html)).toMatchObject({ kind: 'not_ready', reason });
+  });
+
+  test.each([
+    ['nothing', '', false],
+    ['the address of the publication', '<link rel="canonical" href="https://letters.substack.com/">', false],
+    ['its own address', '<link rel="canonical" href="https://letters.substack.com/p/on-bread">', true],
+    ['its own address in capitals', '<meta property="og:url" content="https://letters.substack.com/p/On%2Dbread">', true],
+    ['its own address as data', '<script type="application/ld+json">{"mainEntityOfPage":"/p/on-bread"}</script>', true],
+  ])('a page that states %s', async (_, head, isNamed) => {
+    expect(await outcome(SUBSTACK, stated(head))).toMatchObject({ kind: 'ready', isNamed });
   });
 
   test('HTML too large to be sent is left out', async () => {
@@ -243,6 +262,8 @@ describe('Substack', () => {
 });
 
 describe('Wikipedia', () => {
+  const INDEX = 'https://de.wikipedia.org/w/index.php?title=Brot';
+
   test('an article, mobile', async () => {
     const url = 'https://de.m.wikipedia.org/wiki/Brot';
     const body = `<p>Brot<sup class="reference">[1]</sup> ist alt.</p><h2>Siehe auch</h2><p>Mehl</p><img src="//a.example/b.png">
@@ -267,6 +288,10 @@ describe('Wikipedia', () => {
     expect(found.metadata.htmlContent).not.toContain('Quelle');
   });
 
+  test.each([`${INDEX}&action=view`, `${INDEX}&oldid=34`, `${WIKIPEDIA}?redirect=no`])('to be read: %s', async (url) => {
+    expect((await content(url, wikipedia({}, { wgAction: 'view' }))).externalId).toBe('de:12');
+  });
+
   test('the numbers in a call that sets them', async () => {
     const html = wikipedia().replace(/RLCONF=(.*?);</, 'mw = {config: {set() {}}}; mw.config.set($1);<');
     expect((await content('https://de.wikipedia.org/?curid=12', html)).metadata.title).toBe('Brot');
@@ -285,6 +310,14 @@ describe('Wikipedia', () => {
   test.each([
     ['a talk page', 'https://de.wikipedia.org/wiki/Diskussion:Brot', wikipedia({}, { wgNamespaceNumber: 1 }), 'unsupported'],
     ['an English talk page', 'https://en.wikipedia.org/wiki/Talk:Bread', wikipedia(), 'missing_identity'],
+    ['an unsaved draft', `${INDEX}&action=submit`, wikipedia({}, { wgAction: 'submit', wgRevisionId: 0 }), 'unsupported'],
+    ['a draft by its own word', WIKIPEDIA, wikipedia({}, { wgAction: 'submit' }), 'unsupported'],
+    ['an editor', `${INDEX}&action=edit`, wikipedia(), 'unsupported'],
+    ['an editor in the page', `${WIKIPEDIA}?veaction=edit`, wikipedia(), 'unsupported'],
+    ['a history', `${INDEX}&action=history`, wikipedia(), 'unsupported'],
+    ['a comparison', `${INDEX}&diff=34&oldid=33`, wikipedia(), 'unsupported'],
+    ['a comparison by its own word', WIKIPEDIA, wikipedia({}, { wgDiffNewId: 34 }), 'unsupported'],
+    ['a revision that is not stored', WIKIPEDIA, wikipedia({}, { wgRevisionId: 0 }), 'missing_identity'],
     ['no revision', WIKIPEDIA, wikipedia({}, { wgRevisionId: null }), 'missing_identity'],
     ['no words', WIKIPEDIA, wikipedia({ body: '<div class="navbox">x</div>' }), 'unsupported'],
     ['no article yet', WIKIPEDIA, wikipedia().replace('mw-content-text', 'x'), 'hydrating'],

@@ -3,6 +3,7 @@
  */
 import { browser } from 'wxt/browser';
 
+import { FINGERPRINT } from '../../platforms/substack';
 import { type Answer, type CachedStatus, type FromPage, write } from '../../protocol/messages';
 
 export interface Subject {
@@ -42,11 +43,8 @@ export async function probeSubstack(tabId: number): Promise<boolean> {
   const results = await browser.scripting
     .executeScript({
       target: { tabId },
-      func: () =>
-        document.querySelector(
-          'link[href*="substackcdn.com"], script[src*="substackcdn.com"], img[src*="substackcdn.com"], ' +
-            'meta[property="og:url"][content*=".substack.com"], meta[name="twitter:image"][content*="post_preview/"]',
-        ) !== null,
+      func: (marks: string) => document.querySelector(marks) !== null,
+      args: [FINGERPRINT],
     })
     .catch(() => []);
   return results[0]?.result === true;

@@ -30,6 +30,8 @@ export type View =
   | { readonly kind: 'unanswered'; readonly problem: Problem }
   | {
       readonly kind: 'investigating';
+      /** Wanted, and not begun yet. */
+      readonly starting: boolean;
       readonly found: number;
       readonly confirmed: readonly string[];
       readonly interim: readonly Listed[];
@@ -109,6 +111,7 @@ function ofState(
     case 'investigating':
       return {
         kind: 'investigating',
+        starting: state.wanted,
         found: state.pendingCount + state.confirmed.length,
         confirmed: state.confirmed.map(({ summary }) => summary),
         interim: listed(state.prior?.oldClaims ?? []),
