@@ -7,9 +7,10 @@ an article carry what only looks like the marker, in other letters or spacing: a
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from itertools import count
+
+from contracts.composed import nfkc
 
 _UNSEEN = re.compile(r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+")
 
@@ -35,4 +36,4 @@ def _numbers_taken(tag: str, texts: Iterable[str]) -> set[int]:
 
 
 def _folded(text: str) -> str:
-    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    return _UNSEEN.sub("", nfkc(text)).casefold()

@@ -14,10 +14,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from contracts.composed import nfc
+
 LEAST_LETTERS: Final = 4
 """Letters and digits that a quote, or each part of one with an ellipsis, must have: less is on every page."""
 LARGEST_GAP: Final = 1_000
 """Characters that an ellipsis may leave out: words from two ends of a page are not one quotation."""
+MOST_PARTS: Final = 12
+"""Pieces that ellipses may leave of a quotation: each is looked for at thousands of places."""
 AROUND: Final = 300
 MOST_WORDS: Final = 2_000
 _MOST_PLACES: Final = 10_000
@@ -47,8 +51,7 @@ _SPACELESS: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
 
 def fold(text: str) -> str:
     """The same words in one spelling of white space, quotes and dashes; folding twice changes nothing more."""
-    text = unicodedata.normalize("NFC", _HIDDEN_BREAK.sub("", text))
-    text = unicodedata.normalize("NFC", text.translate(_SHAPES))
+    text = nfc(nfc(_HIDDEN_BREAK.sub("", text)).translate(_SHAPES))
     text = _DOUBLE_DASH.sub(" - ", _GUILLEMETS.sub('"', _spaced(text)))
     return _BEFORE_MARK.sub("", _spaced(text))
 
@@ -85,7 +88,7 @@ def find(snippet: str, page: PageText) -> str | None:
     apart. Words and numbers are found whole. The result is folded, and no longer than MOST_WORDS characters.
     """
     parts = [part for part in (fold(each).strip(" \"'") for each in _ELLIPSIS.split(_spaced(snippet))) if part]
-    if not parts or any(sum(map(str.isalnum, part)) < LEAST_LETTERS for part in parts):
+    if not 0 < len(parts) <= MOST_PARTS or any(sum(map(str.isalnum, part)) < LEAST_LETTERS for part in parts):
         return None
     for text in page.readings:
         place = _chain(parts, text)
