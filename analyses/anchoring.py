@@ -8,11 +8,11 @@ verbatim in the text.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 
 from analyses.base import Rejection
 from analyses.submission import WEB_URL
+from contracts.composed import nfc
 from contracts.v1.parts import ClaimPayload
 
 CONTEXT_WORDS = 10
@@ -123,4 +123,4 @@ def _readings(given: str) -> Iterator[str]:
 
 
 def _plain(given: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", given).translate(_TYPOGRAPHY).split())
+    return " ".join(nfc(given).translate(_TYPOGRAPHY).split())

@@ -9,11 +9,12 @@ writes one of them would have to know what that word is before having written it
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from hashlib import sha256
 from itertools import count
 from typing import Final
+
+from contracts.composed import nfkc
 
 WORD_CHARACTERS: Final = 20
 """Units: hexadecimal digits; 80 bits cannot be found by trying."""
@@ -49,4 +50,4 @@ def _numbers_taken(tag: str, texts: Iterable[str]) -> set[int]:
 
 
 def _folded(text: str) -> str:
-    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    return _UNSEEN.sub("", nfkc(text)).casefold()

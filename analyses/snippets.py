@@ -14,12 +14,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from contracts.composed import nfc
+
 LEAST_LETTERS: Final = 8
 LEAST_WORDS: Final = 3
 """Letters and digits, and words, that a quote must have together: a name or a common word is on every page."""
 LEAST_LETTERS_OF_A_PART: Final = 4
 LARGEST_GAP: Final = 1_000
 """Characters that an ellipsis may leave out: words from two ends of a page are not one quotation."""
+MOST_PARTS: Final = 12
+"""Pieces that ellipses may leave of a quotation: each is looked for at thousands of places."""
 AROUND: Final = 300
 MOST_WORDS: Final = 2_000
 _MOST_PLACES: Final = 10_000
@@ -49,8 +53,7 @@ _SPACELESS: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
 
 def fold(text: str) -> str:
     """The same words in one spelling of white space, quotes and dashes; folding twice changes nothing more."""
-    text = unicodedata.normalize("NFC", _HIDDEN_BREAK.sub("", text))
-    text = unicodedata.normalize("NFC", text.translate(_SHAPES))
+    text = nfc(nfc(_HIDDEN_BREAK.sub("", text)).translate(_SHAPES))
     text = _DOUBLE_DASH.sub(" - ", _GUILLEMETS.sub('"', _spaced(text)))
     return _BEFORE_MARK.sub("", _spaced(text))
 
@@ -100,9 +103,9 @@ def find(snippet: str, page: PageText) -> str | None:
     Shapes: what an ellipsis in the snippet separates must follow each other on the page, no more than LARGEST_GAP
     apart. Words and numbers are found whole. The result is folded, and no longer than MOST_WORDS characters.
     """
-    if too_short(snippet):
-        return None
     parts = _parts(snippet)
+    if too_short(snippet) or len(parts) > MOST_PARTS:
+        return None
     for text in page.readings:
         place = _chain(parts, text)
         if place is not None:

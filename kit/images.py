@@ -1,8 +1,9 @@
 """What a file really is and how large its picture is, told from its own bytes, without decoding a pixel.
 
-A header is all we need, and decoders are what hostile files are made for: a library such as Pillow would bring one in C
-for each format and unpack what we only want to measure. What a provider would refuse (cut off, animated, enormous) is
-refused here, since one bad picture in a request spoils the whole of it.
+A header is nearly all we need; only what a PNG packs is unpacked, to measure it. Decoders are what hostile files are
+made for: a library such as Pillow would bring one in C for each format and unpack what we only want to measure. What a
+provider would refuse (cut off, animated, enormous) is refused here, since one bad picture in a request spoils the whole
+of it.
 Source: ITU T.81, W3C PNG, GIF89a, RFC 9649 (WebP).
 """
 
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from kit import png
+
 MediaType = Literal["image/jpeg", "image/png", "image/gif", "image/webp"]
 Fault = Literal["not_a_picture", "broken", "animated", "too_many_pixels"]
 
@@ -19,7 +22,6 @@ MAX_PIXELS: Final = 50_000_000
 MEDIA_TYPES: Final[tuple[MediaType, ...]] = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _MOST_PIECES: Final = 200_000
 """Chunks, segments or blocks walked: a 20 MB GIF has 80,000 full ones, a file made only of empty ones has millions."""
-_PNG: Final = b"\x89PNG\r\n\x1a\n"
 _WITHOUT_LENGTH: Final = frozenset({0x01, *range(0xD0, 0xD8)})
 _FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
@@ -51,13 +53,15 @@ def inspect(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Head:
         raise UnusablePicture("broken")
     if head.width * head.height > max_pixels:
         raise UnusablePicture("too_many_pixels")
+    if head.media_type == "image/png" and not png.unpacks_as_stated(data):
+        raise UnusablePicture("broken")
     return head
 
 
 def _head(data: bytes) -> Head:
     if data.startswith(b"\xff\xd8\xff"):
         return _jpeg(data)
-    if data.startswith(_PNG):
+    if data.startswith(png.SIGNATURE):
         return _png(data)
     if data.startswith((b"GIF87a", b"GIF89a")):
         return _gif(data)
@@ -98,13 +102,13 @@ def _segments(data: bytes) -> Iterator[tuple[int, int]]:
 def _png(data: bytes) -> Head:
     if data[12:16] != b"IHDR":
         raise UnusablePicture("broken")
-    at, has_pixels = len(_PNG), False
-    for _ in range(_MOST_PIECES):
-        kind = data[at + 4 : at + 8]
-        if kind == b"IEND" and has_pixels and len(data) >= at + 12:
+    has_pixels = False
+    for kind, _ in png.chunks(data):
+        if kind == b"acTL":
+            raise UnusablePicture("animated")
+        if kind == b"IEND" and has_pixels:
             return Head("image/png", _number(data, 16, 4, "big"), _number(data, 20, 4, "big"))
         has_pixels = has_pixels or kind == b"IDAT"
-        at += 12 + _number(data, at, 4, "big")
     raise UnusablePicture("broken")
 
 

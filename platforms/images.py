@@ -31,7 +31,8 @@ def extract_images(html: str, base_url: str) -> PageImages:
 
 def images_of(fragment: Fragment, base_url: str) -> PageImages:
     """Find the pictures of a parsed fragment; captions and addresses as the page gives them."""
-    captions = {node.mem_id: _caption(node) for node in fragment.select("img[src]")}
+    figures = _Figures()
+    captions = {node.mem_id: _caption(node, figures) for node in fragment.select("img[src]")}
     fragment.separate_blocks()
     before: list[str] = []
     occurrences: list[ImageOccurrence] = []
@@ -63,14 +64,35 @@ def source(image: LexborNode, base_url: str) -> str | None:
     return resolve(reference, base_url)
 
 
-def _caption(image: LexborNode) -> str | None:
-    figure = image.parent
-    while figure is not None and figure.tag != "figure":
-        figure = figure.parent
-    caption = None if figure is None else figure.css_first("figcaption")
+class _Figures:
+    """The captions of figures, each looked for and read once however many pictures a figure holds."""
+
+    def __init__(self) -> None:
+        self._captions: dict[int, str] = {}
+
+    def caption(self, image: LexborNode) -> str:
+        """What the figure around a picture says of it; empty without one."""
+        passed: list[int] = []
+        above = image.parent
+        caption = ""
+        while above is not None:
+            if above.mem_id in self._captions:
+                caption = self._captions[above.mem_id]
+                break
+            passed.append(above.mem_id)
+            if above.tag == "figure":
+                found = above.css_first("figcaption")
+                caption = "" if found is None else normalize(found.text())
+                break
+            above = above.parent
+        self._captions |= dict.fromkeys(passed, caption)
+        return caption
+
+
+def _caption(image: LexborNode, figures: _Figures) -> str | None:
     texts = (
-        "" if caption is None else caption.text(),
+        figures.caption(image),
         image.attributes.get("alt") or "",
         image.attributes.get("title") or "",
     )
-    return next((text for text in map(normalize, texts) if text), None)
+    return next((text for text in (texts[0], *map(normalize, texts[1:])) if text), None)

@@ -81,7 +81,7 @@ class _Writer:
         self._block = 0
         self._heading: int | None = None
         self._row: int | None = None
-        self._table = 0
+        self._tables: list[int] = []
         self._cells: list[str] = []
         self._code: int | None = None
         self._language = ""
@@ -103,6 +103,8 @@ class _Writer:
     def _begin(self, tag: str, node: LexborNode) -> None:
         if tag in _BLOCKS:
             self._edge()
+            if tag == "table":
+                self._tables.append(node.mem_id)
             if self._code is None and self._row is None:
                 self._open(tag, node)
             elif self._row is not None and tag in _CELLS and node.parent is not None:
@@ -123,9 +125,13 @@ class _Writer:
     def _end(self, tag: str, node: LexborNode) -> None:
         if tag == "a" and self._links and self._links[-1].node_id == node.mem_id:
             self._link(self._links.pop())
-        elif tag not in _BLOCKS:
-            return
-        elif node.mem_id == self._code:
+        elif tag in _BLOCKS:
+            self._end_block(tag, node)
+
+    def _end_block(self, tag: str, node: LexborNode) -> None:
+        if tag == "table":
+            self._tables.pop()
+        if node.mem_id == self._code:
             self._end_code()
         elif node.mem_id == self._row:
             self._end_row()
@@ -154,7 +160,7 @@ class _Writer:
             self._code = node.mem_id
             self._learn_language(node)
         elif tag == "tr" and node.mem_id not in self._several_lines and _has_columns(node):
-            self._row, self._table = node.mem_id, _table_of(node)
+            self._row = node.mem_id
         elif tag == "hr":
             self._blocks.write(["---"])
 
@@ -202,7 +208,7 @@ class _Writer:
             lines = [f"| {content} |"]
             if all(cell == "th" for cell in self._cells):
                 lines.append("|" + " --- |" * len(self._cells))
-            self._blocks.write(lines, row_of=self._table)
+            self._blocks.write(lines, row_of=self._tables[-1] if self._tables else 0)
         self._inline, self._cells, self._row = [], [], None
         self._block += 1
 
@@ -275,10 +281,3 @@ def _ancestors(nodes: Iterable[LexborNode]) -> set[int]:
 def _has_columns(row: LexborNode) -> bool:
     cells = (child for child in row.iter() if child.tag in _CELLS)
     return next(cells, None) is not None and next(cells, None) is not None
-
-
-def _table_of(row: LexborNode) -> int:
-    above = row.parent
-    while above is not None and above.tag != "table":
-        above = above.parent
-    return 0 if above is None else above.mem_id

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import unicodedata2  # type: ignore[import-untyped,import-not-found,unused-ignore]  # a C extension without type stubs
-
+from contracts.composed import nfc
 from platforms.markup import Fragment, TooLarge, UnparseableHtml
 
 __all__ = [
@@ -36,10 +35,7 @@ REPLACEMENTS: Final = (
 )
 
 _SPACES = re.compile(f"[{JS_SPACE}]+")
-_EDGE_SPACES = re.compile(rf"\A[{JS_SPACE}]+|[{JS_SPACE}]+\Z")
-_STRETCH_LENGTH: Final = 4096
-_STRETCH = re.compile(rf".{{1,{_STRETCH_LENGTH}}}[^\x00-\x7f]*", re.DOTALL)
-"""Pieces that begin with an ASCII character, which composition never joins to what precedes it."""
+_SPACE_CHARACTERS = "".join(filter(_SPACES.match, map(chr, range(0x10000))))
 _PYTHON_ONLY_SPACES = "\x1c\x1d\x1e\x1f\x85"
 
 
@@ -66,7 +62,7 @@ def word_count(text: str) -> int:
 
 def js_trim(text: str) -> str:
     """Remove JavaScript white space from both ends."""
-    return _EDGE_SPACES.sub("", text)
+    return text.strip(_SPACE_CHARACTERS)
 
 
 def html_to_text(html: str) -> str:
@@ -90,24 +86,9 @@ def join_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
-def compose(text: str) -> str:
-    """NFC with Unicode data as new as the browsers': Python's own tables are several years behind."""
-    if len(text) > _STRETCH_LENGTH:
-        # Stretches that are composed already, nearly all of them, cost a glance only.
-        return "".join(unicodedata2.normalize("NFC", stretch) for stretch in _STRETCH.findall(text))
-    composed: str = unicodedata2.normalize("NFC", text)
-    return composed
-
-
-def combining_class(character: str) -> int:
-    """The canonical combining class: 0 for everything but marks that may trade places."""
-    combining: int = unicodedata2.combining(character)
-    return combining
-
-
 def _plain(raw: str) -> str:
     broken = _has_surrogates(raw)
-    text = compose(join_surrogates(raw) if broken else raw)
+    text = nfc(join_surrogates(raw) if broken else raw)
     for old, new in REPLACEMENTS:
         text = text.replace(old, new)
     return join_surrogates(text) if broken else text

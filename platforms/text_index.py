@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from platforms.text import JS_SPACE, REPLACEMENTS, combining_class, compose, join_surrogates
+from contracts.composed import combining_class, nfc, nfd
+from platforms.text import JS_SPACE, REPLACEMENTS, join_surrogates
 
 _REPLACED: Final = dict(REPLACEMENTS)
 _SPACE = re.compile(f"[{JS_SPACE}]")
+_MOST_JOINED: Final = 4
+"""Characters that can become one: no character decomposes into more."""
 
 
 class NormalizedText(NamedTuple):
@@ -74,20 +77,23 @@ def _composed(raw: str) -> list[_Origin]:
 def _starts_afresh(stretch: list[_Origin], character: str) -> bool:
     if character.isascii():
         return True
-    if combining_class(character):
+    if combining_class(nfd(character)[0]):
         return False
-    before = "".join(origin.character for origin in stretch)
-    return compose(before + character) == compose(before) + compose(character)
+    # A mark keeps what follows it apart; else the last few characters alone decide.
+    if combining_class(nfd(stretch[-1].character)[-1]):
+        return True
+    before = "".join(origin.character for origin in stretch[-_MOST_JOINED:])
+    return nfc(before + character) == nfc(before) + nfc(character)
 
 
 def _compose_stretch(stretch: list[_Origin]) -> list[_Origin]:
     """Map each composed character to the shortest run of raw ones that composes to it, or to the next one."""
     characters = [origin.character for origin in stretch]
-    composed = compose("".join(characters))
+    composed = nfc("".join(characters))
     result: list[_Origin] = []
     cursor = 0
     for character in composed:
         result.append(_Origin(character, stretch[min(cursor, len(stretch) - 1)].raw_index))
-        lengths = range(1, len(characters) - cursor + 1)
-        cursor += next((n for n in lengths if compose("".join(characters[cursor : cursor + n])) == character), 1)
+        lengths = range(1, min(_MOST_JOINED, len(characters) - cursor) + 1)
+        cursor += next((n for n in lengths if nfc("".join(characters[cursor : cursor + n])) == character), 1)
     return result

@@ -20,6 +20,7 @@ OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
         (
             "einzelnachweise", "anmerkungen", "anmerkungen und einzelnachweise", "einzelnachweise und anmerkungen",
             "belege", "fußnoten", "quellen", "literatur", "weblinks",
+            "nachweise", "quellenangaben",
         )
     ),
     "es": frozenset(
@@ -32,14 +33,16 @@ OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
         (
             "notes et références", "références", "bibliographie", "lectures complémentaires", "lien externe",
             "liens externes",
+            "notes et sources", "références et notes",
         )
     ),
-    "it": frozenset(("note", "riferimenti", "bibliografia", "fonti", "collegamenti esterni")),
-    "ja": frozenset(("脚注", "注釈", "出典", "参考文献", "関連文献", "外部リンク")),
+    "it": frozenset(("note", "riferimenti", "bibliografia", "fonti", "collegamenti esterni", "note e riferimenti")),
+    "ja": frozenset(("脚注", "注釈", "出典", "参考文献", "関連文献", "外部リンク", "注釈・出典", "注釈と出典")),
     "nl": frozenset(
         (
             "bronnen, noten en/of referenties", "bronnen", "noten", "voetnoten", "referenties", "literatuur",
             "bibliografie", "externe link", "externe links",
+            "bronvermelding", "verder lezen",
         )
     ),
     "pl": frozenset(("przypisy", "uwagi", "bibliografia", "źródła", "literatura", "linki zewnętrzne")),
@@ -47,6 +50,7 @@ OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
         (
             "referências", "notas", "notas e referências", "referências e notas", "bibliografia", "fontes",
             "leitura adicional", "leituras adicionais", "ligações externas",
+            "leitura complementar",
         )
     ),
     "ru": frozenset(("примечания", "сноски", "источники", "литература", "библиография", "ссылки")),
@@ -54,6 +58,7 @@ OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
         (
             "参考文献", "參考文獻", "参考资料", "參考資料", "注释", "注釋", "註釋", "脚注", "腳註", "来源", "來源",
             "延伸阅读", "延伸閱讀", "外部链接", "外部連結",
+            "参考来源", "參考來源", "注脚", "註腳",
         )
     ),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborNode
 
-from platforms.markup import Fragment
+from platforms.markup import Fragment, UnparseableHtml
 from platforms.text import normalize
 from platforms.wikipedia_sections import excluded_sections
 
@@ -26,6 +26,13 @@ _EXCLUDED_CLASSES: Final = frozenset(
 )  # fmt: skip
 _HEADINGS: Final = "h2,h3,h4,h5,h6"
 _LEVELS: Final = {name: int(name[1]) for name in _HEADINGS.split(",")}
+_WIDTHLESS: Final = "\u200b\u200c\u200d\ufeff"
+_LONG_TITLE: Final = 512
+"""Characters; no title has a quarter of them, and no more than four become one."""
+MAX_HEADINGS: Final = 20_000
+"""Some twenty times what the longest articles have; each costs some ten microseconds."""
+MAX_NESTED: Final = 8
+"""Headings inside one another; in an article there are none."""
 _TOKEN = re.compile("[^\t\n\f\r ]+")
 
 
@@ -35,10 +42,7 @@ def article(html: str) -> Fragment:
     for node in content.select("[class],script,style,noscript"):
         if _is_excluded(node.tag or "", node.attributes.get("class") or ""):
             node.decompose()
-    language = content.attribute("lang")
-    for heading in content.select(_HEADINGS):
-        if is_excluded_section(_title(heading), language):
-            _remove_section(_with_wrapper(heading))
+    _remove_sections(content, excluded_sections(content.attribute("lang")))
     return content
 
 
@@ -72,43 +76,105 @@ def _class_tokens(attribute: str) -> list[str]:
     return _TOKEN.findall(attribute)
 
 
-def _title(heading: LexborNode) -> str:
-    headline = heading.css_first(".mw-headline")
-    return (heading if headline is None else headline).text()
+def _remove_sections(content: Fragment, titles: frozenset[str]) -> None:
+    headings = content.select(_HEADINGS)
+    if not headings:
+        return
+    if len(headings) > MAX_HEADINGS:
+        raise UnparseableHtml(f"more than {MAX_HEADINGS} headings")
+    _refuse_nested(headings)
+    headlines = _headlines(content)
+    wrappers = _Wrappers()
+    for heading in headings:
+        # A heading that went with a section before it has no words any more.
+        if _title(headlines.get(heading.mem_id, heading)) in titles:
+            _remove_section(wrappers.around(heading), wrappers)
 
 
-def _with_wrapper(heading: LexborNode) -> LexborNode:
-    """The `div.mw-heading` around a heading if it speaks for it, else the heading itself."""
-    parent = heading.parent
-    if parent is None or _wrapped_heading(parent) != heading:
-        return heading
-    return parent
+def _refuse_nested(headings: Iterable[LexborNode]) -> None:
+    """Raises: UnparseableHtml where reading every title would read the same words again and again."""
+    depths: dict[int, int] = {}
+    for heading in headings:
+        above = heading.parent
+        passed = [heading.mem_id]
+        while above is not None and above.mem_id not in depths:
+            passed.append(above.mem_id)
+            above = above.parent
+        # All that was passed lies in no further heading: they come in document order, outer ones first.
+        depth = 0 if above is None else depths[above.mem_id]
+        depths |= dict.fromkeys(passed, depth)
+        depths[heading.mem_id] = depth + 1
+        if depth == MAX_NESTED:
+            raise UnparseableHtml(f"more than {MAX_NESTED} headings inside one another")
 
 
-def _wrapped_heading(node: LexborNode) -> LexborNode | None:
-    if node.tag != "div":
-        return None
+def _headlines(content: Fragment) -> dict[int, LexborNode]:
+    """The first element of class `mw-headline` in each heading that has one."""
+    first: dict[int, LexborNode] = {}
+    for headline in content.select(".mw-headline"):
+        above = headline.parent
+        # Whatever lies further up has one already.
+        while above is not None and above.mem_id not in first:
+            first[above.mem_id] = headline
+            above = above.parent
+    return first
+
+
+def _title(node: LexborNode) -> str:
+    """What is compared with titles; empty for what is longer than any."""
+    raw = node.text()
+    if len(raw) > _LONG_TITLE:
+        for mark in _WIDTHLESS:
+            raw = raw.replace(mark, "")
+        raw = " ".join(raw.split())
+    return "" if len(raw) > _LONG_TITLE else normalize(raw).lower()
+
+
+class _Wrappers:
+    """Which heading each `div.mw-heading` speaks for; looked up once, for one may hold thousands."""
+
+    def __init__(self) -> None:
+        self._headings: dict[int, LexborNode | None] = {}
+
+    def around(self, heading: LexborNode) -> LexborNode:
+        """The wrapper of a heading, if there is one that speaks for it, else the heading itself."""
+        parent = heading.parent
+        wrapped = None if parent is None else self._wrapped(parent)
+        if parent is None or wrapped is None or wrapped.mem_id != heading.mem_id:
+            return heading
+        return parent
+
+    def level(self, node: LexborNode) -> int | None:
+        """The level of a heading or of the wrapper of one; None for any other node."""
+        heading = node if node.tag in _LEVELS else self._wrapped(node)
+        return None if heading is None or heading.tag is None else _LEVELS[heading.tag]
+
+    def _wrapped(self, node: LexborNode) -> LexborNode | None:
+        if node.tag != "div":
+            return None
+        known = self._headings.get(node.mem_id)
+        # One may have gone with the section of another wrapper before it, which happens to a wrapper once.
+        if node.mem_id not in self._headings or (known is not None and known.parent is None):
+            known = self._headings[node.mem_id] = _first_heading(node)
+        return known
+
+
+def _first_heading(node: LexborNode) -> LexborNode | None:
     classes = _class_tokens(node.attributes.get("class") or "")
     if "mw-heading" not in (token.lower() for token in classes):
         return None
     return next((child for child in node.iter() if child.tag in _LEVELS), None)
 
 
-def _level(node: LexborNode) -> int | None:
-    """The level of a heading or of the wrapper of one; None for any other node."""
-    heading = node if node.tag in _LEVELS else _wrapped_heading(node)
-    return None if heading is None or heading.tag is None else _LEVELS[heading.tag]
-
-
-def _remove_section(start: LexborNode) -> None:
+def _remove_section(start: LexborNode, wrappers: _Wrappers) -> None:
     """Remove a heading and the elements after it, up to the next heading of its level or above; text nodes stay."""
-    level = _level(start)
+    level = wrappers.level(start)
     sibling = start.next
     start.decompose()
     while sibling is not None and level is not None:
         following = sibling.next
         if not (sibling.tag or "-").startswith("-"):
-            sibling_level = _level(sibling)
+            sibling_level = wrappers.level(sibling)
             if sibling_level is not None and sibling_level <= level:
                 return
             sibling.decompose()

@@ -35,6 +35,8 @@ from services.gateway.ports import Call, Clock, Facts, Reads, Refused, RefusedFo
 
 _SHAPE: Final[TypeAdapter[ObservedVersion]] = TypeAdapter(ObservedVersion)
 _BY_REFERENCE: Final = {"html_content"}
+THREAD_FROM: Final = 65_536
+"""Units: characters. Longer texts take long enough for other readers to notice."""
 
 
 class Registration:
@@ -90,7 +92,8 @@ class Registration:
     async def _text(self, seen: ObservedVersion) -> str | None:
         """The text to store with the observation; None where it is derived from the HTML, which must hold one."""
         if not isinstance(seen, ObservedLessWrong):
-            text = normalize(seen.observed_content_text)
+            raw = seen.observed_content_text
+            text = normalize(raw) if len(raw) < THREAD_FROM else await asyncio.to_thread(normalize, raw)
             if not text:
                 raise Refused("BAD_REQUEST", "the observed text is blank")
             return text

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from typing import Final
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
 from contracts.v1.parts import CanonicalPage, Observation
@@ -12,6 +14,9 @@ from platforms.base import Platform
 from platforms.text import UnparseableHtml, normalize
 from services.ingest.domain import facts, pin
 from services.ingest.ports import Texts, Versions
+
+THREAD_FROM: Final = 65_536
+"""Units: characters of HTML. Longer pages take long enough for others to notice."""
 
 
 class Ingest:
@@ -42,7 +47,7 @@ class Ingest:
         site = _site(observation)
         canonical_text = None
         if page is not None:
-            canonical_text = _extract(site, await self._texts.get_text(page.html))
+            canonical_text = await _extracted(site, await self._texts.get_text(page.html))
         observed_text = await self._observed(site, observation)
         if not observed_text and not canonical_text:
             raise Reject("the page has no text")
@@ -59,7 +64,7 @@ class Ingest:
         if observation.text is not None:
             return normalize(await self._texts.get_text(observation.text))
         if observation.html is not None:
-            return _extract(site, await self._texts.get_text(observation.html)) or ""
+            return await _extracted(site, await self._texts.get_text(observation.html)) or ""
         return ""
 
 
@@ -68,6 +73,10 @@ def _site(observation: Observation) -> Platform:
         return platform(observation.post.platform)
     except KeyError:
         raise Reject(f"no platform {observation.post.platform!r} is known here") from None
+
+
+async def _extracted(site: Platform, html: str) -> str | None:
+    return _extract(site, html) if len(html) < THREAD_FROM else await asyncio.to_thread(_extract, site, html)
 
 
 def _extract(site: Platform, html: str) -> str | None:

@@ -80,7 +80,7 @@ class Pictures:
             )
             if answer.status != 200:
                 return Unavailable(f"http_{answer.status}")
-            head = inspect(answer.body)
+            head = await asyncio.to_thread(inspect, answer.body)
         except WebError as error:
             return Unavailable(error.kind)
         except UnusablePicture as error:

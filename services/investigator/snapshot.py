@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 import structlog
 from pydantic import TypeAdapter, ValidationError
@@ -23,9 +22,6 @@ from platforms import platform
 from platforms.markdown import Rendered, render
 from platforms.markup import UnparseableHtml
 from services.investigator.ports import Blobs
-
-THREAD_FROM: Final = 262_144
-"""Units: characters of HTML. Longer pages take long enough for others to notice."""
 
 log = structlog.get_logger(__name__)
 _moment = TypeAdapter(datetime)
@@ -91,10 +87,8 @@ async def with_markdown(seen: Seen, texts: Blobs) -> InvestigationInput:
         return seen.plain
     try:
         html, text = await asyncio.gather(texts.get_text(seen.html), texts.get_text(seen.plain.content))
-        if len(html) > THREAD_FROM:
-            rendered = await asyncio.to_thread(_render, html, text, seen)
-        else:
-            rendered = _render(html, text, seen)
+        # A long page takes long enough for others to notice, this run's own heartbeat among them.
+        rendered = await asyncio.to_thread(_render, html, text, seen)
     except (BlobMissing, UnparseableHtml, _Unusable) as error:
         log.warning("the model gets plain text", url=seen.plain.url, source=seen.source, reason=str(error))
         return seen.plain

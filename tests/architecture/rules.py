@@ -56,6 +56,43 @@ def _imported_names(file: Source) -> dict[str, str]:
     return {short: full for short, full in names.items() if full.partition(".")[0] in NOT_REPLAYABLE_FROM}
 
 
+NODES: Final = frozenset({"child", "first_child", "last_child", "next", "parent", "prev"})
+"""What leads from one node of a tree to another."""
+_BY_VALUE: Final = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
+
+
+def nodes_compared(files: Iterable[Source]) -> Rule:
+    """Nodes of a parsed page are told apart by `mem_id`: to compare them is to write both out as HTML."""
+    for file in files:
+        if "selectolax.lexbor.LexborNode" not in file.imports():
+            continue
+        for function in ast.walk(file.tree):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                nodes = set(_names_of_nodes(function))
+                yield from (f"{file.path}:{at} compares {what}" for at, what in _compared(function, nodes))
+
+
+def _compared(function: ast.AST, nodes: set[str]) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Compare) and any(isinstance(by, _BY_VALUE) for by in node.ops):
+            for side in (node.left, *node.comparators):
+                led_to = isinstance(side, ast.Attribute) and side.attr in NODES
+                if led_to or (isinstance(side, ast.Name) and side.id in nodes):
+                    yield node.lineno, ast.unparse(side)
+
+
+def _names_of_nodes(tree: ast.AST) -> Iterator[str]:
+    """Names that are said to be nodes, or are given what leads to one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.annotation and "LexborNode" in ast.unparse(node.annotation):
+            yield node.arg
+        elif isinstance(node, ast.Assign):
+            value = node.value
+            calls = isinstance(value, ast.Call) and dotted(value.func).endswith(".css_first")
+            if calls or (isinstance(value, ast.Attribute) and value.attr in NODES):
+                yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
 def settings_classes(files: Iterable[Source]) -> Iterator[tuple[Source, ast.ClassDef, str]]:
     """Every class of settings, with its prefix of environment variables."""
     for file in files:

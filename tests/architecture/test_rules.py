@@ -49,6 +49,10 @@ def test_sql_stands_where_it_belongs() -> None:
     assert list(rules.sql_elsewhere(sources("services"))) == []
 
 
+def test_nodes_are_told_apart_by_what_they_are() -> None:
+    assert list(rules.nodes_compared(sources())) == []
+
+
 def test_nothing_names_the_machine_it_was_made_on() -> None:
     assert [found for path, text in texts() for found in rules.traces(path, text)] == []
 
@@ -64,6 +68,7 @@ def no_time(files: list[Source]) -> Iterator[str]:
     return rules.time_and_chance(files, {})
 
 
+NODE: Final = "from selectolax.lexbor import LexborNode\n"
 BAD: Final = [
     (no_time, "kit/a.py", "from datetime import datetime\nnow = datetime.now()"),
     (no_time, "kit/a.py", "import datetime\nnow = datetime.datetime.utcnow()"),
@@ -75,6 +80,13 @@ BAD: Final = [
     (no_time, "kit/a.py", "import random as r\nx = r.choice('ab')"),
     (no_time, "kit/a.py", "from random import Random\nx = Random()"),
     (no_time, "kit/a.py", "from os import urandom\nx = urandom(4)"),
+    (rules.nodes_compared, "platforms/a.py", f"{NODE}def f(a: LexborNode) -> bool:\n    return a.parent == g(a)"),
+    (rules.nodes_compared, "platforms/a.py", f"{NODE}def f(a: LexborNode | None, b: object):\n    return b != a"),
+    (
+        rules.nodes_compared,
+        "platforms/a.py",
+        f"{NODE}def f(a):\n    b = a.css_first('p')\n    return b in a",
+    ),
     (rules.settings_at_import, "kit/a.py", "class S(BaseSettings):\n    x: int\nSETTINGS = S()"),
     (rules.settings_at_import, "kit/a.py", "class S(BaseSettings):\n    x: int\ndef f(s=S()): ..."),
     (rules.settings_at_import, "kit/a.py", "from kit.settings import load\nclass A:\n    s = load(A)"),

@@ -77,6 +77,9 @@ def test_the_order_of_every_mark(chromium: Browser) -> None:
     known = [mark for mark, assigned in zip(marks, chromium.apply("assigned", marks), strict=True) if assigned]
     assert len(known) > 900
     agree(chromium, "normalized", normalize, [f"a\u0301{one}\u0338{one}\u0327\u0345{one}" for one in known])
+    # And in runs so long that we order them ourselves.
+    rows = ["".join(known[first::7]) for first in range(7)]
+    agree(chromium, "normalized", normalize, [f"a{row * times}\u0f73{row[::-1]}b" for row in rows for times in (1, 9)])
 
 
 @pytest.mark.requirement("3.8-08")

@@ -5,11 +5,16 @@ A kind is the `name` in a file of cases; one that is not in `KINDS` is reported 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from ipaddress import ip_address
 from typing import Any
 
 from contracts.v1.parts import ImageOccurrence
 from kit.addresses import ip_range_prefix
+from kit.web import Url, WebError, parse_url
+from kit.web.addresses import is_local_name, is_public
+from kit.web.resolve import public_addresses
 from platforms.identity import (
     InvalidOccurrences,
     canonical_occurrences,
@@ -165,6 +170,52 @@ def ip_prefix_passes(case: Case) -> bool:
     return ip_range_prefix(case["input"]) == str(case["output"])
 
 
+def host_safety_passes(case: Case) -> bool:
+    """Which addresses of a host may be asked; ours may be stricter as the cases' readme says, never laxer.
+
+    A case of another shape is about no host: it passes.
+    """
+    if "host" not in case["input"]:
+        return True
+    host, answers = case["input"]["host"], case["input"]["dns"]
+
+    async def resolve(_: str) -> Sequence[str]:
+        if answers is None:
+            raise OSError
+        return list(answers)
+
+    url = _url(f"http://[{host}]/" if ":" in host and not host.startswith("[") else f"http://{host}/")
+    try:
+        ours = set() if url is None else set(map(str, asyncio.run(public_addresses(url.host, resolve))))
+    except WebError:
+        ours = set()
+    recorded = case["output"]
+    if recorded["is_blocked"] is not False:
+        # The record asked DNS for what a browser reads as an address.
+        return not ours or ours == {recorded["whatwg_hostname"]}
+    return ours == {str(address) for address in map(ip_address, recorded["public_addresses"]) if is_public(address)}
+
+
+def url_hosts_passes(case: Case) -> bool:
+    """Which URLs are read at all, and whose host is shut; stricter than recorded, never laxer."""
+    recorded = case["output"]
+    url, found = _url(case["input"]["url"]), recorded["url"]
+    web = found is not None and found["protocol"] in ("http:", "https:")
+    expected = web and not found["username"] and not found["password"] and not case.get("peer_differs")
+    if url is None or not expected:
+        return url is None and not expected
+    shut = is_local_name(url.host) or (url.address is not None and not is_public(url.address))
+    open_only = not (recorded["is_private_ip"] or recorded["locally_scoped"])
+    return bool(url.host == found["hostname"].strip("[]") and (shut or open_only))
+
+
+def _url(text: str) -> Url | None:
+    try:
+        return parse_url(text)
+    except WebError:
+        return None
+
+
 KINDS: Mapping[str, Callable[[Case], bool]] = {
     "normalize": normalize_passes,
     "html_text": html_text_passes,
@@ -174,4 +225,6 @@ KINDS: Mapping[str, Callable[[Case], bool]] = {
     "image_occurrences": image_occurrences_passes,
     "version_identity": version_identity_passes,
     "ip_prefix": ip_prefix_passes,
+    "host_safety": host_safety_passes,
+    "url_hosts": url_hosts_passes,
 }

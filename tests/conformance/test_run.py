@@ -54,6 +54,11 @@ def test_a_failing_case_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("wikipedia_identity", {"input": {"fn": "normalizeWikipediaTitleToken", "token": "a b"}, "output": "a b"}),
         ("wikipedia_identity", {"input": {"fn": "unheard of"}, "output": None}),
         ("version_identity", {"input": {"contentText": "a"}, "output": {"canonical": {"error": {}}}}),
+        ("host_safety", {"input": {"host": "a.example", "dns": ["203.0.114.1"]}, "output": {
+            "is_blocked": True, "whatwg_hostname": "a.example"}}),
+        ("url_hosts", {"input": {"url": "https://b.example/"}, "output": {
+            "url": {"protocol": "https:", "username": "", "password": "", "hostname": "b.example"},
+            "is_private_ip": False, "locally_scoped": True}}),
         ("image_occurrences", {"input": {"html": "a", "baseUrl": "https://a.example/"}, "output": {}}),
     ],
 )  # fmt: skip

@@ -15,7 +15,7 @@ CHECKOUT = Path(__file__).parents[2]
 VECTORS = Path(os.environ.get("OPENERRATA_VECTORS") or CHECKOUT.parent / "shared" / "vectors")
 
 
-@pytest.mark.requirement("3.8-01", "2.8-05", "3.2-04")
+@pytest.mark.requirement("3.8-01", "2.8-05", "3.2-04", "2.13-05")
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_recorded_cases_pass(kind: str) -> None:
     file = VECTORS / f"{kind}.json"

@@ -14,10 +14,16 @@ _LOSSY = bytes.fromhex("3001009d012a0100010001402625a400037000fefd366800")
 
 def png(width: int = 1, height: int = 1, *, note: bytes = b"") -> bytes:
     """A grey PNG; `note` makes files differ and grow."""
-    rows = zlib.compress(b"\0" * (1 + width) * height) if width * height < 1_000_000 else b"too many to write"
+    rows = zlib.compress(b"\0" * (1 + width) * height, 1) if width * height < 60_000_000 else b"too many to write"
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    extra = _chunk(b"tEXt", b"note\0" + note) if note else b""
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + extra + _chunk(b"IDAT", rows) + _chunk(b"IEND", b"")
+    extra = png_chunk(b"tEXt", b"note\0" + note) if note else b""
+    return png_of(header, rows, extra)
+
+
+def png_of(header: bytes, packed: bytes, extra: bytes = b"") -> bytes:
+    """A PNG of these parts, right or wrong."""
+    begin, end = b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", header), png_chunk(b"IEND", b"")
+    return begin + extra + png_chunk(b"IDAT", packed) + end
 
 
 def jpeg(width: int = 1, height: int = 1) -> bytes:
@@ -45,7 +51,8 @@ def webp_extended(width: int = 1, height: int = 1, *, animated: bool = False) ->
     return _riff(_webp_chunk(b"VP8X", bytes([2 if animated else 0, 0, 0, 0]) + size) + _webp_chunk(b"VP8L", _LOSSLESS))
 
 
-def _chunk(kind: bytes, content: bytes) -> bytes:
+def png_chunk(kind: bytes, content: bytes) -> bytes:
+    """A chunk of a PNG."""
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 

@@ -11,6 +11,7 @@ const OTHER_LANGUAGES: Readonly<Record<string, readonly string[]>> = {
   de: [
     'einzelnachweise', 'anmerkungen', 'anmerkungen und einzelnachweise', 'einzelnachweise und anmerkungen',
     'belege', 'fußnoten', 'quellen', 'literatur', 'weblinks',
+    'nachweise', 'quellenangaben',
   ],
   es: [
     'referencias', 'notas', 'notas y referencias', 'referencias y notas', 'bibliografía', 'fuentes',
@@ -19,16 +20,20 @@ const OTHER_LANGUAGES: Readonly<Record<string, readonly string[]>> = {
   fr: [
     'notes et références', 'références', 'bibliographie', 'lectures complémentaires', 'lien externe',
     'liens externes',
+    'notes et sources', 'références et notes',
   ],
   it: [
     'note', 'riferimenti', 'bibliografia', 'fonti', 'collegamenti esterni',
+    'note e riferimenti',
   ],
   ja: [
     '脚注', '注釈', '出典', '参考文献', '関連文献', '外部リンク',
+    '注釈・出典', '注釈と出典',
   ],
   nl: [
     'bronnen, noten en/of referenties', 'bronnen', 'noten', 'voetnoten', 'referenties', 'literatuur',
     'bibliografie', 'externe link', 'externe links',
+    'bronvermelding', 'verder lezen',
   ],
   pl: [
     'przypisy', 'uwagi', 'bibliografia', 'źródła', 'literatura', 'linki zewnętrzne',
@@ -36,12 +41,14 @@ const OTHER_LANGUAGES: Readonly<Record<string, readonly string[]>> = {
   pt: [
     'referências', 'notas', 'notas e referências', 'referências e notas', 'bibliografia', 'fontes',
     'leitura adicional', 'leituras adicionais', 'ligações externas',
+    'leitura complementar',
   ],
   ru: [
     'примечания', 'сноски', 'источники', 'литература', 'библиография', 'ссылки',
   ],
   zh: [
     '参考文献', '參考文獻', '参考资料', '參考資料', '注释', '注釋', '註釋', '脚注', '腳註', '来源', '來源', '延伸阅读', '延伸閱讀', '外部链接', '外部連結',
+    '参考来源', '參考來源', '注脚', '註腳',
   ],
 }; // prettier-ignore
 

@@ -27,6 +27,7 @@ from services.ingest.domain import pin
 from services.ingest.handlers import Ingest
 from tests.support.factories import POST, TEXT, fetched, observation, page, text_ref, unavailable
 from tests.support.fakes import Handled, MemoryLog, MemoryTexts, handled
+from tests.support.loop import rounds_during
 
 WIKIPEDIA = PostRef(platform="WIKIPEDIA", external_id="en:736")
 X = PostRef(platform="X", external_id="1834567890123456789")
@@ -57,6 +58,11 @@ async def test_what_its_site_can_confirm_is_left_to_the_verifier() -> None:
     service = Ingest(MemoryTexts(), MemoryLog())
     event = ObservationReceived(observation=seen(post=WIKIPEDIA))
     assert [fact async for fact in service.on_observation_received(event, 1)] == []
+
+
+async def test_others_go_on_while_a_long_page_is_read() -> None:
+    long = observation(html=text_ref(f"<p>{TEXT}</p>" + "<p>word</p>" * 50_000))
+    assert await rounds_during(ingest(long, None)) > 100
 
 
 async def test_a_site_that_nobody_knows_is_refused() -> None:

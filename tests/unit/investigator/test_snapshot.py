@@ -11,9 +11,10 @@ from contracts.v1.parts import ImageOccurrence, InvestigationInput, PostRef, Tex
 from contracts.v1.version import VersionEvent
 from kit.blobs import BlobMissing
 from platforms.markdown import RENDERER_VERSION
-from services.investigator.snapshot import THREAD_FROM, look, with_markdown
+from services.investigator.snapshot import look, with_markdown
 from tests.support.factories import QUOTE, TEXT, VERSION_ID, requested, text_ref
 from tests.support.fakes import MemoryLog, MemoryTexts, ScriptedModel, handled, investigator_over, transient
+from tests.support.loop import rounds_during
 from tests.support.versions import later, registered, sighting
 
 SITE_HTML = f"<h2>Some history.</h2><p>{TEXT.removeprefix('Some history. ')}</p>"
@@ -113,11 +114,17 @@ async def test_pictures_stand_in_markdown_under_their_own_number() -> None:
 
 async def test_long_pages_become_long_markdown_in_the_store() -> None:
     texts = MemoryTexts()
-    html = f"<!--{'x' * THREAD_FROM}--><p>{'word ' * 5_000}</p>"
+    html = f"<p>{'word ' * 5_000}</p>"
     long = await taken(registered(sighting(reader=html), text=("word " * 5_000).strip()), texts=texts)
     assert long.markdown is not None
     assert long.markdown.inline is None
     assert await texts.get_text(long.markdown) == ("word " * 5_000).strip()
+
+
+async def test_others_go_on_while_markdown_is_written() -> None:
+    words = "word " * 20_000
+    long = registered(sighting(reader=f"<p>{words.replace(' ', ' <b></b>')}</p>"), text=words.strip())
+    assert await rounds_during(taken(long)) > 100
 
 
 @pytest.mark.requirement("2.4.4-01", "2.4.4-03", "2.4.4-04")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 import time
+import zlib
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kit.images import Head, UnusablePicture, inspect
-from tests.support.picture_files import gif, jpeg, png, webp, webp_extended
+from tests.support.picture_files import gif, jpeg, png, png_chunk, png_of, webp, webp_extended
 
 ALL = {
     "png": png(3, 4),
@@ -104,3 +106,43 @@ def test_twenty_megabytes_of_nothing_cost_little(data: bytes) -> None:
     assert fault(data) == "broken"
     # Loose, because other tests run beside this one.
     assert time.process_time() - began < 3.0
+
+
+GREY = struct.pack(">IIBBBBB", 10, 10, 8, 0, 0, 0, 0)
+ROWS = zlib.compress(b"\0" * 110)
+BOMB = zlib.compress(b"\0" * 50_000_000)
+LACED = struct.pack(">IIBBBBB", 5, 3, 1, 3, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "file"),
+    [
+        ("broken", png_of(GREY, BOMB)),
+        ("broken", png_of(GREY, b"not packed at all")),
+        ("broken", png_of(GREY, zlib.compress(b"\0" * 109))),
+        ("broken", png_of(GREY, ROWS[:-6])),
+        ("broken", png_of(GREY, ROWS, png_chunk(b"zTXt", b"key\0\0" + BOMB))),
+        ("broken", png_of(GREY, ROWS, png_chunk(b"iTXt", b"key\0\1\0en\0key\0" + BOMB))),
+        ("broken", png_of(GREY, ROWS, png_chunk(b"iCCP", b"name\0\0" + BOMB))),
+        ("broken", png_of(GREY, ROWS, png_chunk(b"zTXt", b"key\0\0" + zlib.compress(b"\0" * 3_000_000)) * 2)),
+        ("animated", png_of(GREY, ROWS, png_chunk(b"acTL", struct.pack(">II", 2, 0)))),
+    ],
+)  # fmt: skip
+def test_a_png_that_unpacks_to_something_else_is_refused(fault: str, file: bytes) -> None:
+    with pytest.raises(UnusablePicture) as refused:
+        inspect(file)
+    assert refused.value.fault == fault
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        png_of(GREY, ROWS),
+        png_of(GREY, ROWS, png_chunk(b"zTXt", b"key\0\0" + zlib.compress(b"words"))),
+        png_of(GREY, ROWS, png_chunk(b"iTXt", b"key\0\0\0en\0key\0words")),
+        # Rows of the seven passes: 1, 1, none, 1, 1, 2 and 1 of them, each of a type and a byte.
+        png_of(LACED, zlib.compress(b"\0" * 2 * 7)),
+    ],
+)
+def test_a_png_that_unpacks_as_it_says_is_taken(file: bytes) -> None:
+    assert inspect(file).media_type == "image/png"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from contracts.composed import nfc
 from platforms.text import (
     JS_SPACE,
-    compose,
     html_to_text,
     join_surrogates,
     js_trim,
@@ -56,8 +56,8 @@ def test_the_index_follows_the_text(raw: str) -> None:
 @given(st.lists(texts, min_size=1, max_size=6), st.integers(700, 1500))
 def test_long_texts_compose_as_short_ones_do(pieces: list[str], times: int) -> None:
     # Words are independent of one another, so composing them singly is the reference.
-    words = [compose(join_surrogates(piece)) for piece in pieces]
-    assert compose(" ".join(map(join_surrogates, pieces * times))) == " ".join(words * times)
+    words = [nfc(join_surrogates(piece)) for piece in pieces]
+    assert nfc(" ".join(map(join_surrogates, pieces * times))) == " ".join(words * times)
 
 
 @given(st.text(st.characters(codec=None), max_size=40))

@@ -6,6 +6,7 @@ import pytest
 
 from platforms.text import normalize
 from platforms.wikipedia_sections import ENGLISH, OTHER_LANGUAGES, excluded_sections
+from platforms.wikipedia_text import article_text
 
 
 def test_english_stands_alone() -> None:
@@ -20,3 +21,15 @@ def test_other_languages_add_titles_in_the_form_they_are_compared_in(language: s
     assert excluded_sections(language) == ENGLISH | titles
     assert excluded_sections(f"{language.upper()}-x") == ENGLISH | titles
     assert all(title == normalize(title).lower() for title in titles)
+
+
+@pytest.mark.requirement("3.9-13")
+@pytest.mark.parametrize(
+    ("language", "title"),
+    [("de", "Nachweise"), ("de-AT", "Quellenangaben"), ("fr", "Notes et sources"), ("it", "Note e riferimenti"),
+     ("ja", "注釈・出典"), ("nl", "Verder lezen"), ("pt", "Leitura complementar"), ("zh-Hant", "註腳")],
+)  # fmt: skip
+def test_a_section_of_sources_is_left_out_in_its_own_language_alone(language: str, title: str) -> None:
+    html = f"<div class=mw-parser-output lang='{{}}'>a<h2>{title}</h2><p>b</div>"
+    assert article_text(html.format(language)) == "a"
+    assert article_text(html.format("en")) == f"a {title} b"

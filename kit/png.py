@@ -1,0 +1,100 @@
+"""What a PNG unpacks to, measured without keeping it: its rows must be those its header states, and little else packed.
+
+A few kilobytes can unpack to gigabytes, and whoever is sent such a file unpacks it. So we do it first, a piece at a
+time, and stop at the size that the header allows.
+Source: W3C PNG, 2.3 (sizes of passes), 5 (chunks), 11.3 (compressed ancillary chunks).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
+MOST_BESIDE: Final = 4_000_000
+"""Bytes that text and colour profile together may unpack to."""
+_MOST_CHUNKS: Final = 200_000
+_PIECE: Final = 1 << 16
+_SAMPLES: Final = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+_PASSES: Final = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+
+
+def chunks(data: bytes) -> Iterator[tuple[bytes, memoryview]]:
+    """Each chunk's kind and content up to the end of the picture; ends early where the file is cut off."""
+    at, whole = len(SIGNATURE), memoryview(data)
+    for _ in range(_MOST_CHUNKS):
+        length = int.from_bytes(data[at : at + 4], "big")
+        kind = data[at + 4 : at + 8]
+        if at + 12 + length > len(data):
+            return
+        yield kind, whole[at + 8 : at + 8 + length]
+        if kind == b"IEND":
+            return
+        at += 12 + length
+
+
+def unpacks_as_stated(data: bytes) -> bool:
+    """Whether the picture is whole and unpacks to what its header states and not much more."""
+    header = b""
+    rows: list[memoryview] = []
+    beside = MOST_BESIDE
+    for kind, content in chunks(data):
+        if kind == b"IHDR":
+            header = bytes(content)
+        elif kind == b"IDAT":
+            rows.append(content)
+        elif kind in (b"zTXt", b"iTXt", b"iCCP"):
+            size = _unpacked((_packed(kind, content),), beside)
+            if size is None:
+                return False
+            beside -= size
+    wanted = _rows_size(header)
+    return wanted is not None and _unpacked(rows, wanted) == wanted
+
+
+def _rows_size(header: bytes) -> int | None:
+    """Bytes of all rows with their filter types; None for a header of no known form."""
+    if len(header) != 13 or header[9] not in _SAMPLES or header[12] > 1:
+        return None
+    width, height = int.from_bytes(header[:4], "big"), int.from_bytes(header[4:8], "big")
+    bits = _SAMPLES[header[9]] * header[8]
+    if not header[12]:
+        return height * (1 + (width * bits + 7) // 8)
+    total = 0
+    for x, y, across, down in _PASSES:
+        columns, lines = -(-(width - x) // across), -(-(height - y) // down)
+        if columns > 0 and lines > 0:
+            total += lines * (1 + (columns * bits + 7) // 8)
+    return total
+
+
+def _packed(kind: bytes, content: memoryview) -> memoryview:
+    """The compressed part of a chunk of text or of a colour profile."""
+    _, _, after = bytes(content).partition(b"\0")
+    if kind != b"iTXt":
+        return memoryview(after[1:])
+    return memoryview(after[2:].split(b"\0", 2)[-1] if after[:1] == b"\1" else b"")
+
+
+def _unpacked(pieces: Iterable[memoryview], most: int) -> int | None:
+    """How many bytes come out; None if more than `most`, or if that is no whole stream. Nothing is no stream."""
+    unpacking = zlib.decompressobj()
+    size, begun = 0, False
+    try:
+        for content in pieces:
+            rest: bytes | memoryview = content
+            while len(rest) and not unpacking.eof:
+                begun = True
+                size += len(unpacking.decompress(rest, _PIECE))
+                rest = unpacking.unconsumed_tail
+                if size > most:
+                    return None
+        while begun and not unpacking.eof:
+            more = unpacking.decompress(b"", _PIECE)
+            size += len(more)
+            if not more or size > most:
+                return None
+    except zlib.error:
+        return None
+    return size

@@ -1,0 +1,33 @@
+"""Whether work grows with its input alone: measured in CPU time, so that what else a machine does hardly matters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+TIMES = 8
+MOST = 24.0
+"""Linear work takes 8 times as long, quadratic 64 times; between them lies what caches and collectors add."""
+TRIES = 2
+
+T = TypeVar("T")
+
+
+def cpu_s(work: Callable[[], object], tries: int = TRIES) -> float:
+    """Seconds of CPU, the best of a few tries."""
+    best = float("inf")
+    for _ in range(tries):
+        began = time.process_time()
+        work()
+        best = min(best, time.process_time() - began)
+    return best
+
+
+def assert_linear(work: Callable[[T], object], make: Callable[[int], T], size: int) -> None:
+    """Fail if input of 8 times the size costs far more than 8 times the time."""
+    small, large = make(size), make(TIMES * size)
+    # A millisecond of grace: what takes less is all overhead.
+    less = max(cpu_s(lambda: work(small)), 0.001)
+    more = cpu_s(lambda: work(large))
+    assert more < MOST * less, f"{TIMES} times the input took {more / less:.0f} times as long: {more:.3f} s"
