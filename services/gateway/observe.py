@@ -7,6 +7,7 @@ observation answered a moment ago is answered from memory; identical ones under 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -21,6 +22,7 @@ from contracts.rpc.observation import (
     ObservedX,
     RegisteredVersion,
 )
+from contracts.rpc.values import is_web_url
 from contracts.v1.observation import ObservationReceived
 from contracts.v1.parts import ImageOccurrence, Observation
 from contracts.v1.version import VersionEvent
@@ -111,16 +113,21 @@ class Registration:
             text=None if text is None else await self._texts.put_text(text),
             html=None if html is None else await self._texts.put_text(html),
             image_urls=seen.observed_image_urls or (),
-            occurrences=tuple(_occurrence(image) for image in images),
+            occurrences=_occurrences(images),
             metadata=metadata,
             attested=call.attested,
         )
 
 
-def _occurrence(image: ObservedImage) -> ImageOccurrence:
-    return ImageOccurrence(
-        original_index=image.original_index,
-        normalized_text_offset=image.normalized_text_offset,
-        source_url=image.source_url,
-        caption_text=image.caption_text,
+def _occurrences(images: Sequence[ObservedImage]) -> tuple[ImageOccurrence, ...]:
+    """The pictures that are on the web, numbered anew; the others are of one browser and nobody else could see them."""
+    shown = (image for image in sorted(images, key=lambda each: each.original_index) if is_web_url(image.source_url))
+    return tuple(
+        ImageOccurrence(
+            original_index=index,
+            normalized_text_offset=image.normalized_text_offset,
+            source_url=image.source_url,
+            caption_text=image.caption_text,
+        )
+        for index, image in enumerate(shown)
     )

@@ -115,6 +115,30 @@ async def test_pictures_that_contradict_each_other_are_refused(images: list[tupl
     assert error(response)["code"] == "BAD_REQUEST"
 
 
+@pytest.mark.requirement("2.6-03")
+async def test_pictures_of_one_browser_alone_are_left_out() -> None:
+    urls = [
+        "blob:https://x.com/1", "https://e.org/1", "javascript:0", "chrome-extension://abc/i.png", " https://e.org/2 ",
+        "data:image/png;base64,AA==",
+    ]  # fmt: skip
+    body = post_on_x(
+        observedImageUrls=urls,
+        observedImageOccurrences=[
+            {"originalIndex": index, "normalizedTextOffset": index, "sourceUrl": url} for index, url in enumerate(urls)
+        ],
+    )
+    body["metadata"] |= {"mediaUrls": urls}
+    bench = Bench()
+    assert (await bench.mutate(REGISTER, body)).status_code == 200
+    seen = bench.log.asked[0].observation
+    assert seen.image_urls == ("https://e.org/1", "https://e.org/2")
+    assert seen.metadata["media_urls"] == ["https://e.org/1", "https://e.org/2"]
+    assert [(each.original_index, each.normalized_text_offset, each.source_url) for each in seen.occurrences] == [
+        (0, 1, "https://e.org/1"),
+        (1, 4, "https://e.org/2"),
+    ]
+
+
 @pytest.mark.requirement("2.6-04")
 async def test_offsets_into_a_text_that_only_the_site_knows_are_not_judged() -> None:
     occurrences = [{"originalIndex": 0, "normalizedTextOffset": 99_999, "sourceUrl": "https://e.org/1"}]

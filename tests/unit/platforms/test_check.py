@@ -72,6 +72,8 @@ ACCEPTED: list[tuple[str, str, dict[str, JsonValue]]] = [
     ("X", "https://twitter.com/teafan/status/987/photo/1", {}),
     ("X", "https://mobile.twitter.com/i/web/status/987", {}),
     ("X", "https://x.com/i/status/987?s=20", {}),
+    ("X", "https://x.com/home/status/987", {}),
+    ("X", "https://x.com/Search/status/987", {}),
     ("SUBSTACK", "https://tea.example/p/green", {}),
     ("SUBSTACK", "https://Leaves.substack.com/p/green/comments", {}),
     ("SUBSTACK", "https://tea.example/p/green", {"publication_subdomain": "no host name"}),
