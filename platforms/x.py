@@ -17,7 +17,7 @@ from platforms.base import (
 )
 from platforms.markup import Fragment
 from platforms.text import article, html_to_text
-from platforms.urls import web_page
+from platforms.urls import address, web_page
 
 _HOST = re.compile(r"(?:[a-z0-9-]+\.)*(?:x|twitter)\.com")
 _PATH = re.compile(r"/(?:i/web|([A-Za-z0-9_]+))/status/([0-9]+)(?:/.*)?")
@@ -52,6 +52,10 @@ class X:
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Raises: CanonicalMismatch, always."""
         raise CanonicalMismatch("not_public", "X has no public source")
+
+    def address(self, observation: Observation) -> str:
+        """As the reader's browser has it."""
+        return address(observation.url)
 
     def article(self, html: str) -> Fragment:
         """Parse the HTML without what is not its text. Raises: UnparseableHtml."""

@@ -29,6 +29,7 @@ from contracts.v1.version import VersionEvent
 from platforms.base import IdentityMismatch
 from platforms.markup import UnparseableHtml
 from platforms.text import normalize, utf16_length
+from platforms.urls import address
 from services.gateway.domain import occurrence_fault
 from services.gateway.memory import Memory, SingleFlight
 from services.gateway.ports import Call, Clock, Facts, Refused, RefusedForGood, Texts
@@ -109,7 +110,7 @@ class Registration:
         return Observation(
             observation_id=self._clock.new_id(),
             post=post,
-            url=seen.url,
+            url=address(seen.url),
             text=None if text is None else await self._texts.put_text(text),
             html=None if html is None else await self._texts.put_text(html),
             image_urls=seen.observed_image_urls or (),

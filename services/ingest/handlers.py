@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from typing import Final
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
 from contracts.v1.parts import CanonicalPage, Observation
@@ -12,6 +14,9 @@ from platforms.base import Platform
 from platforms.text import UnparseableHtml, normalize
 from services.ingest.domain import facts, pin
 from services.ingest.ports import Texts, Versions
+
+THREAD_FROM: Final = 262_144
+"""Units: characters of HTML. Longer pages take long enough for others to notice."""
 
 
 class Ingest:
@@ -40,24 +45,34 @@ class Ingest:
 
     async def _pin(self, observation: Observation, page: CanonicalPage | None) -> AsyncIterator[Event]:
         site = _site(observation)
-        canonical_text = None
-        if page is not None:
-            canonical_text = _extract(site, await self._texts.get_text(page.html))
-        observed_text = await self._observed(site, observation)
+        canonical_text = None if page is None else await self._canonical(site, page)
+        try:
+            observed_text = await self._observed(site, observation)
+        except UnparseableHtml as error:
+            if not canonical_text:
+                raise Reject(f"the page's HTML is not read: {error}") from error
+            observed_text = ""
         if not observed_text and not canonical_text:
             raise Reject("the page has no text")
         pinned = pin(observation, observed_text, page, canonical_text)
         content = await self._texts.put_text(pinned.text)
         known = await self._versions.known(pinned.version_id)
-        author = site.author(observation.metadata)
-        for fact in facts(pinned, known, content, observation, page, author):
+        for fact in facts(pinned, known, content, observation, page, site):
             yield fact
+
+    async def _canonical(self, site: Platform, page: CanonicalPage) -> str | None:
+        if page.text is not None:
+            return await self._texts.get_text(page.text)
+        try:
+            return await _extract(site, await self._texts.get_text(page.html))
+        except UnparseableHtml:
+            return None
 
     async def _observed(self, site: Platform, observation: Observation) -> str:
         if observation.text is not None:
             return normalize(await self._texts.get_text(observation.text))
         if observation.html is not None:
-            return _extract(site, await self._texts.get_text(observation.html)) or ""
+            return await _extract(site, await self._texts.get_text(observation.html))
         return ""
 
 
@@ -68,8 +83,7 @@ def _site(observation: Observation) -> Platform:
         raise Reject(f"no platform {observation.post.platform!r} is known here") from None
 
 
-def _extract(site: Platform, html: str) -> str | None:
-    try:
-        return site.extract_text(html)
-    except UnparseableHtml:
-        return None
+async def _extract(site: Platform, html: str) -> str:
+    if len(html) > THREAD_FROM:
+        return await asyncio.to_thread(site.extract_text, html)
+    return site.extract_text(html)

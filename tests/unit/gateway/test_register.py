@@ -59,6 +59,15 @@ async def test_the_event_holds_what_was_seen() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "url", ["ht\ntps://x.com/someone/status/1234567890", " HTTPS://X.COM:443/someone/status/./1234567890#m "]
+)
+async def test_an_address_is_kept_in_one_spelling(url: str) -> None:
+    bench = Bench()
+    assert (await bench.mutate(REGISTER, post_on_x(url=url))).status_code == 200
+    assert bench.log.asked[0].observation.url == "https://x.com/someone/status/1234567890"
+
+
 async def test_html_travels_by_reference() -> None:
     bench = Bench()
     assert (await bench.mutate(REGISTER, post_on_lesswrong())).status_code == 200
