@@ -41,7 +41,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
             OPENERRATA_VERIFIER_LESSWRONG_URL=f"{sites.url}/graphql",
             OPENERRATA_VERIFIER_SUBSTACK_URL=sites.url,
             OPENERRATA_VERIFIER_CONTACT_URL="https://contact.example/",
-            OPENERRATA_VERIFIER_TIMEOUT_S="0.4",
+            OPENERRATA_VERIFIER_TIMEOUT_S="1",
             OPENERRATA_VERIFIER_DEADLINE_S=str(DEADLINE_S),
             OPENERRATA_VERIFIER_RETRY_BASE_S="0.01",
             OPENERRATA_VERIFIER_MAX_BYTES="1000000",
