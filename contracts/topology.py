@@ -108,7 +108,7 @@ MARKS: Final = Bucket("marks")
 LEADERS: Final = Bucket("leaders", ttl_s=15)
 BUCKETS: Final = (USER_KEYS, MARKS, LEADERS)
 
-VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=16)
+VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=48)
 INGEST_OBSERVATION_RECEIVED: Final = Consumer("ingest", ObservationReceived, slots=16, answers=True)
 INGEST_CANONICAL_FETCHED: Final = Consumer("ingest", CanonicalFetched, slots=8, answers=True)
 INGEST_CANONICAL_UNAVAILABLE: Final = Consumer("ingest", CanonicalUnavailable, slots=8, answers=True)

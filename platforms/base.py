@@ -7,7 +7,7 @@ A site that did its own fetching could neither be tested with bytes nor be limit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import orjson
@@ -31,19 +31,27 @@ class IdentityMismatch(ValueError):
 class CanonicalMismatch(ValueError):
     """The site's answer does not hold the page that was asked for; the message is one sentence for an operator.
 
-    `reason` is one of few short codes, so that it can be counted.
+    `reason` is one of few short codes, so that it can be counted. `broken`: the site is not itself, whatever is asked.
     """
 
-    def __init__(self, reason: Literal["bad_answer", "other_revision", "not_public"], detail: str) -> None:
+    def __init__(
+        self,
+        reason: Literal["bad_answer", "not_found", "other_revision", "not_public"],
+        detail: str,
+        *,
+        broken: bool = False,
+    ) -> None:
         super().__init__(detail)
         self.reason = reason
+        self.broken = broken
 
 
 @dataclass(frozen=True, slots=True)
 class CanonicalRequest:
     """How to ask the site for the public page. Equal requests ask for the same page.
 
-    `immutable`: the answer never changes, so it may be kept for ever.
+    `immutable`: the answer never changes, so it may be kept for ever. `part` is the part of the site that is asked,
+    which the URL does not tell where one address stands for all of them.
     """
 
     method: str
@@ -51,15 +59,22 @@ class CanonicalRequest:
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     immutable: bool = False
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CanonicalAnswer:
-    """The page as its site gave it; `post` is the identity the site states, which may differ from the one asked for."""
+    """The page as its site gave it; `post` is the identity the site states, which may differ from the one asked for.
+
+    `url` and `metadata` are the post's address and what the site says about it, under the names that an observation
+    uses; None means that the site knows of none.
+    """
 
     post: PostRef
     html: str
     revision_id: str | None = None
+    url: str | None = None
+    metadata: Metadata = field(default_factory=dict)
 
 
 class Platform(Protocol):
@@ -84,7 +99,11 @@ class Platform(Protocol):
         ...
 
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
-        """Read the answer to `canonical_request`. Raises: CanonicalMismatch."""
+        """Read the answer to `canonical_request`; equal requests are read equally. Raises: CanonicalMismatch."""
+        ...
+
+    def address(self, observation: Observation) -> str:
+        """Where the post is, for as long as only a reader says so; an address that `check` has accepted."""
         ...
 
     def article(self, html: str) -> Fragment:
@@ -117,7 +136,13 @@ def json_answer(body: bytes) -> object:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise CanonicalMismatch("bad_answer", "the answer is not JSON") from error
+        raise CanonicalMismatch("bad_answer", "the answer is not JSON", broken=True) from error
+
+
+def text_at(document: object, *path: str) -> str | None:
+    """The non-empty string at that path of nested JSON objects."""
+    value = at(document, *path)
+    return value if isinstance(value, str) and value else None
 
 
 def at(document: object, *path: str) -> object:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from urllib.parse import quote
 
 import orjson
+from pydantic import JsonValue
 
 from contracts.v1.parts import Author, Observation, PostRef
 from platforms.base import (
@@ -21,15 +23,16 @@ from platforms.base import (
     at,
     json_answer,
     metadata_text,
+    text_at,
 )
 from platforms.markup import Fragment
 from platforms.text import article, html_to_text
-from platforms.urls import check_segment, web_page
+from platforms.urls import address, check_segment, web_page
 
 _PATH = re.compile(r"/posts/([A-Za-z0-9]+)(?:/([^/]*))?(?:/.*)?")
 _QUERY: Final = (
     "query Post($id: String) { post(input: {selector: {_id: $id}}) "
-    "{ result { _id title contents { html } user { displayName slug } } } }"
+    "{ result { _id title slug contents { html } user { displayName slug } } } }"
 )
 
 
@@ -58,13 +61,32 @@ class LessWrong:
 
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Read the post's HTML; the id is the one LessWrong states. Raises: CanonicalMismatch."""
-        result = at(json_answer(body), "data", "post", "result")
-        html = at(result, "contents", "html")
-        if not isinstance(html, str) or not html:
+        answer = json_answer(body)
+        result = at(answer, "data", "post", "result")
+        if result is None:
+            raise CanonicalMismatch("not_found", f"LessWrong shows no such post{_complaint(answer)}")
+        html = text_at(result, "contents", "html")
+        if html is None:
             raise CanonicalMismatch("bad_answer", "the answer holds no HTML")
-        stated = at(result, "_id")
-        external_id = stated if isinstance(stated, str) and stated else observation.post.external_id
-        return CanonicalAnswer(PostRef(platform=self.name, external_id=external_id), html)
+        external_id = text_at(result, "_id") or observation.post.external_id
+        slug, name = text_at(result, "slug"), text_at(result, "user", "displayName")
+        metadata: dict[str, JsonValue] = {
+            "title": text_at(result, "title"),
+            "author_name": name,
+            "author_slug": text_at(result, "user", "slug"),
+        }
+        if slug is not None:
+            metadata["slug"] = slug
+        return CanonicalAnswer(
+            PostRef(platform=self.name, external_id=external_id),
+            html,
+            url=f"https://www.lesswrong.com/posts/{external_id}" + (f"/{quote(slug, safe='')}" if slug else ""),
+            metadata=metadata,
+        )
+
+    def address(self, observation: Observation) -> str:
+        """As the reader's browser has it."""
+        return address(observation.url)
 
     def article(self, html: str) -> Fragment:
         """Parse the HTML without what is not its text. Raises: UnparseableHtml."""
@@ -81,3 +103,9 @@ class LessWrong:
         if slug is not None:
             return Author(platform_user_id=slug, display_name=name or slug)
         return None if name is None else Author(platform_user_id=f"name:{name.lower()}", display_name=name)
+
+
+def _complaint(answer: object) -> str:
+    errors = at(answer, "errors")
+    message = text_at(errors[0], "message") if isinstance(errors, list) and errors else None
+    return "" if message is None else f": {message[:200]}"

@@ -10,6 +10,8 @@ import re
 from typing import Final
 from urllib.parse import quote
 
+from pydantic import JsonValue
+
 from contracts.v1.parts import Author, Observation, PostRef
 from platforms.base import (
     CanonicalAnswer,
@@ -21,15 +23,22 @@ from platforms.base import (
     at,
     json_answer,
     metadata_text,
+    text_at,
 )
 from platforms.markup import Fragment
 from platforms.text import article, html_to_text
-from platforms.urls import check_segment, decode_component, web_page
+from platforms.urls import check_segment, decode_component, parse_url, web_page
 
 _PATH = re.compile(r"/p/([^/]+)(?:/.*)?")
 _PUBLICATION = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _DIGITS = re.compile("[0-9]+")
 _DOMAIN: Final = ".substack.com"
+_NO_NAME = re.compile(r"[0-9.]*|\[.*|[^.]*")
+_NO_PUBLICATIONS: Final = (
+    "substack.com", "localhost", "local", "localdomain", "internal", "home.arpa",
+    "lesswrong.com", "wikipedia.org", "x.com", "twitter.com",
+)  # fmt: skip
+"""Domains that are no publication's, with all below them: of this network, and of the other sites."""
 
 
 class Substack:
@@ -42,7 +51,7 @@ class Substack:
         """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
         page = web_page(url)
         path = _PATH.fullmatch(page.path)
-        if path is None or page.host == "substack.com" or "." not in page.host:
+        if path is None or not _may_be_a_publication(page.host):
             raise IdentityMismatch("the URL is not that of a Substack post")
         check_segment("the slug", metadata_text(metadata, "slug"), path[1])
         if page.host.endswith(_DOMAIN):
@@ -56,12 +65,12 @@ class Substack:
     def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
         """Ask the publication for the post of that slug."""
         slug = metadata_text(observation.metadata, "slug")
-        publication = (metadata_text(observation.metadata, "publication_subdomain") or "").lower()
-        if slug is None or not _PUBLICATION.fullmatch(publication):
+        publication = _publication(observation)
+        if slug is None or publication is None:
             return None
         base = (endpoint or self.default_endpoint).replace("{publication}", publication)
-        url = f"{base}/api/v1/posts/{quote(decode_component(slug) or slug, safe='', errors='replace')}"
-        return CanonicalRequest("GET", url, (("accept", "application/json"),))
+        accept = (("accept", "application/json"),)
+        return CanonicalRequest("GET", f"{base}/api/v1/posts/{_segment(slug)}", accept, part=publication)
 
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Read the post's HTML; the number is the one Substack states. Raises: CanonicalMismatch."""
@@ -73,7 +82,25 @@ class Substack:
             raise CanonicalMismatch("bad_answer", "the answer holds no post id")
         if at(answer, "audience") not in (None, "everyone"):
             raise CanonicalMismatch("not_public", "the post is not public, so its HTML is only a part")
-        return CanonicalAnswer(PostRef(platform=self.name, external_id=str(number)), html)
+        post = PostRef(platform=self.name, external_id=str(number))
+        slug = text_at(answer, "slug") or metadata_text(observation.metadata, "slug") or ""
+        metadata: dict[str, JsonValue] = {"substack_post_id": post.external_id, "slug": slug}
+        if (title := text_at(answer, "title")) is not None:
+            metadata |= {"title": title, "subtitle": text_at(answer, "subtitle")}
+        if (bylines := at(answer, "publishedBylines")) is not None:
+            metadata |= _author(bylines, observation)
+        url = _of_publication(observation, post, slug)
+        return CanonicalAnswer(post, html, url=_own_address(answer) or url, metadata=metadata)
+
+    def address(self, observation: Observation) -> str:
+        """As the reader's browser has it if that is under Substack's domain, else where Substack has it.
+
+        A domain counts as a publication's only where Substack says so.
+        """
+        page = parse_url(observation.url)
+        if page is not None and page.host.endswith(_DOMAIN):
+            return page.address
+        return _of_publication(observation, observation.post, metadata_text(observation.metadata, "slug") or "")
 
     def article(self, html: str) -> Fragment:
         """Parse the HTML without what is not its text. Raises: UnparseableHtml."""
@@ -93,3 +120,45 @@ class Substack:
         if name is None or publication is None:
             return None
         return Author(platform_user_id=f"publication:{publication}:name:{name.lower()}", display_name=name)
+
+
+def _may_be_a_publication(host: str) -> bool:
+    name = host.rstrip(".")
+    if _NO_NAME.fullmatch(name):
+        return False
+    if name.endswith(_DOMAIN):
+        return True
+    return not any(name == domain or name.endswith(f".{domain}") for domain in _NO_PUBLICATIONS)
+
+
+def _publication(observation: Observation) -> str | None:
+    name = (metadata_text(observation.metadata, "publication_subdomain") or "").lower()
+    return name if _PUBLICATION.fullmatch(name) else None
+
+
+def _segment(slug: str) -> str:
+    return quote(decode_component(slug) or slug, safe="", errors="replace")
+
+
+def _of_publication(observation: Observation, post: PostRef, slug: str) -> str:
+    """Where Substack itself shows a post, which leads to the publication's own domain if it has one."""
+    publication = _publication(observation)
+    if publication is None or not slug:
+        return f"https://substack.com/home/post/p-{post.external_id}"
+    return f"https://{publication}{_DOMAIN}/p/{_segment(slug)}"
+
+
+def _own_address(answer: object) -> str | None:
+    """Where Substack says that the post is; None for what cannot be a post's address."""
+    page = parse_url(text_at(answer, "canonical_url") or "")
+    if page is None or page.scheme != "https" or page.port or page.has_credentials:
+        return None
+    return page.address if _PATH.fullmatch(page.path) and _may_be_a_publication(page.host) else None
+
+
+def _author(bylines: object, observation: Observation) -> dict[str, JsonValue]:
+    """The first author Substack names, else the publication: a post that nobody signed is nobody else's."""
+    first = bylines[0] if isinstance(bylines, list) and bylines else None
+    name, handle = text_at(first, "name"), text_at(first, "handle")
+    publication = metadata_text(observation.metadata, "publication_subdomain")
+    return {"author_name": name or handle or publication, "author_substack_handle": handle}

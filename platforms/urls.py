@@ -19,13 +19,19 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Url(NamedTuple):
-    """The parts of a URL that name a page. `path` is still percent-encoded."""
+    """The parts of a URL that name a page. `path` is still percent-encoded; `port` is empty if it is the usual one."""
 
     scheme: str
     host: str
+    port: str
     path: str
     search: str
     has_credentials: bool
+
+    @property
+    def address(self) -> str:
+        """The URL in one spelling, without what points inside the page."""
+        return f"{self.scheme}://{self.host}{self.path}{self.search}"
 
     def parameter(self, name: str) -> str | None:
         """The first query parameter of that name, decoded."""
@@ -42,6 +48,7 @@ def parse_url(url: str) -> Url | None:
     return Url(
         scheme=parsed.protocol.removesuffix(":"),
         host=parsed.hostname,
+        port=parsed.port,
         path=parsed.pathname,
         search=parsed.search,
         has_credentials=bool(parsed.username or parsed.password),
@@ -49,7 +56,7 @@ def parse_url(url: str) -> Url | None:
 
 
 def web_page(url: str) -> Url:
-    """Read the URL of a public page. Raises: IdentityMismatch for any other scheme or embedded credentials."""
+    """Read the URL of a public page. Raises: IdentityMismatch for another scheme or port, or embedded credentials."""
     page = parse_url(url)
     if page is None:
         raise IdentityMismatch("the URL cannot be read")
@@ -57,7 +64,15 @@ def web_page(url: str) -> Url:
         raise IdentityMismatch(f"{page.scheme} is not the scheme of a web page")
     if page.has_credentials:
         raise IdentityMismatch("the URL carries credentials")
+    if page.port:
+        raise IdentityMismatch("the sites are not found at other ports")
     return page
+
+
+def address(url: str) -> str:
+    """A URL in one spelling, without what points inside the page; what is none stays as it is."""
+    page = parse_url(url)
+    return url if page is None else page.address
 
 
 def resolve(reference: str, base: str) -> str | None:

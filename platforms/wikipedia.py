@@ -7,8 +7,10 @@ verify another text than the reader's.
 from __future__ import annotations
 
 import re
-from typing import Final
-from urllib.parse import urlencode
+from typing import Final, Literal
+from urllib.parse import quote, urlencode
+
+from pydantic import JsonValue
 
 from contracts.v1.parts import Author, Observation, PostRef
 from platforms.base import (
@@ -21,15 +23,20 @@ from platforms.base import (
     at,
     json_answer,
     metadata_text,
+    text_at,
 )
 from platforms.markup import Fragment
 from platforms.text import js_trim
-from platforms.urls import web_page
+from platforms.urls import address, web_page
 from platforms.wikipedia_identity import parse_article_url, title_token
 from platforms.wikipedia_text import article, article_text
 
 _LANGUAGE = re.compile("[a-z][a-z0-9-]*")
 _DIGITS = re.compile("[0-9]+")
+_OF_TITLES: Final = "/:,;@$!*()'~"
+_NO_PAGE: Final = frozenset({"nosuchrevid", "missingtitle", "nosuchpageid", "permissiondenied"})
+_NOT_NOW: Final = frozenset({"maxlag", "ratelimited", "readonly"})
+"""Errors that say something about the wiki. The others are about the question, which a stranger may have made up."""
 
 
 class Wikipedia:
@@ -73,13 +80,16 @@ class Wikipedia:
             {"action": "parse", "format": "json", "formatversion": "2", "prop": "text|revid", "oldid": revision_id}
         )
         base = (endpoint or self.default_endpoint).replace("{language}", language)
-        return CanonicalRequest("GET", f"{base}?{query}", (("accept", "application/json"),), immutable=True)
+        accept = (("accept", "application/json"),)
+        return CanonicalRequest("GET", f"{base}?{query}", accept, immutable=True, part=language)
 
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Read the rendered revision; the page id is the one Wikipedia states. Raises: CanonicalMismatch."""
         answer = json_answer(body)
-        if at(answer, "error") is not None:
-            raise CanonicalMismatch("bad_answer", f"Wikipedia answers with an error: {at(answer, 'error', 'code')}")
+        if (code := at(answer, "error", "code")) is not None:
+            reason: Literal["not_found", "bad_answer"] = "not_found" if code in _NO_PAGE else "bad_answer"
+            said = f"Wikipedia answers with an error: {str(code)[:200]}"
+            raise CanonicalMismatch(reason, said, broken=code in _NOT_NOW)
         html = at(answer, "parse", "text")
         revision_id = _number(at(answer, "parse", "revid"))
         page_id = _number(at(answer, "parse", "pageid"))
@@ -89,7 +99,16 @@ class Wikipedia:
             raise CanonicalMismatch("other_revision", f"the answer holds revision {revision_id}, not the one asked for")
         language = observation.post.external_id.partition(":")[0]
         post = PostRef(platform=self.name, external_id=f"{language}:{page_id}")
-        return CanonicalAnswer(post, html, revision_id)
+        metadata: dict[str, JsonValue] = {"language": language, "page_id": page_id}
+        title = title_token(text_at(answer, "parse", "title") or "")
+        if title is None:
+            return CanonicalAnswer(post, html, revision_id, _page(language, f"?curid={page_id}"), metadata)
+        path = f"wiki/{quote(title, safe=_OF_TITLES)}"
+        return CanonicalAnswer(post, html, revision_id, _page(language, path), metadata | {"title": title})
+
+    def address(self, observation: Observation) -> str:
+        """As the reader's browser has it."""
+        return address(observation.url)
 
     def article(self, html: str) -> Fragment:
         """Parse the HTML without what is not its text. Raises: UnparseableHtml."""
@@ -102,6 +121,10 @@ class Wikipedia:
     def author(self, metadata: Metadata) -> Author | None:
         """Articles have no single author. Source: specification 3.12."""
         return None
+
+
+def _page(language: str, path: str) -> str:
+    return f"https://{language}.wikipedia.org/{path}"
 
 
 def _digits(metadata: Metadata, name: str) -> str | None:

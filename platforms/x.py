@@ -17,14 +17,18 @@ from platforms.base import (
 )
 from platforms.markup import Fragment
 from platforms.text import article, html_to_text
-from platforms.urls import web_page
+from platforms.urls import address, web_page
 
 _HOST = re.compile(r"(?:[a-z0-9-]+\.)*(?:x|twitter)\.com")
-_PATH = re.compile(r"/(?:i/web|i|([A-Za-z0-9_]+))/status/([0-9]+)(?:/.*)?")
+_PATH = re.compile(r"/(?:i/web|([A-Za-z0-9_]+))/status/([0-9]+)(?:/.*)?")
+_NO_HANDLES: Final = frozenset(
+    ("compose", "explore", "home", "i", "intent", "login", "messages", "notifications", "search", "settings", "signup")
+)
+"""Words of the site itself that stand where a handle would; the extension then reads the handle from the page."""
 
 
 class X:
-    """A post's identity is its status id. Source: CONTRACT 2.1, 4.6."""
+    """A post's identity is its status id. Source: CONTRACT 2.1, 4.6, 7.4."""
 
     name: Final = "X"
     default_endpoint: Final = None
@@ -36,8 +40,9 @@ class X:
         if not _HOST.fullmatch(page.host) or path is None:
             raise IdentityMismatch("the URL is not that of a post on X")
         agree("the external id", external_id, path[2])
-        if path[1] is not None:
-            agree("the handle", (metadata_text(metadata, "author_handle") or "").lower(), path[1].lower())
+        in_url = (path[1] or "i").lower()
+        if in_url not in _NO_HANDLES:
+            agree("the handle", (metadata_text(metadata, "author_handle") or "").lower(), in_url)
         return PostRef(platform=self.name, external_id=path[2])
 
     def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
@@ -47,6 +52,10 @@ class X:
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Raises: CanonicalMismatch, always."""
         raise CanonicalMismatch("not_public", "X has no public source")
+
+    def address(self, observation: Observation) -> str:
+        """As the reader's browser has it."""
+        return address(observation.url)
 
     def article(self, html: str) -> Fragment:
         """Parse the HTML without what is not its text. Raises: UnparseableHtml."""

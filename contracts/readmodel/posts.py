@@ -6,12 +6,18 @@ no index on its counters: the order in which posts are selected lives in `candid
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Boolean, Column, Date, Index, PrimaryKeyConstraint, Table, UniqueConstraint
 from sqlalchemy import text as sql
 
 from contracts.readmodel.columns import READMODEL, at, key, number, ref, text, uuid
+
+
+def _confirmed() -> Column[Any]:
+    """Whether the site itself has said it; what readers say does not change it any more."""
+    return Column("confirmed", Boolean, nullable=False, server_default=sql("false"))
+
 
 author: Final = Table(
     "author",
@@ -22,6 +28,7 @@ author: Final = Table(
     text("display_name"),
     at("created_at"),
     at("updated_at"),
+    _confirmed(),
     UniqueConstraint("platform", "platform_user_id"),
     Index(None, "display_name", "id"),
     Index(
@@ -47,6 +54,7 @@ post: Final = Table(
     at("last_viewed_at", null=True),
     at("created_at"),
     at("updated_at"),
+    _confirmed(),
     UniqueConstraint("platform", "external_id"),
     postgresql_with={"fillfactor": 80},
 )

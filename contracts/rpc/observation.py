@@ -19,9 +19,11 @@ from contracts.rpc.values import (
     NonEmpty,
     ObservedText,
     Optional,
+    PictureUrl,
     PlatformName,
     Request,
     Url,
+    WebPictures,
     Wire,
 )
 from contracts.v1.parts import Provenance
@@ -34,7 +36,7 @@ class ObservedImage(Request):
 
     original_index: Count
     normalized_text_offset: Count
-    source_url: Url
+    source_url: PictureUrl
     caption_text: Optional[NonEmpty] = None
 
 
@@ -52,7 +54,7 @@ class XMetadata(Request):
     author_handle: Identifier
     author_display_name: Identifier | None = None
     text: ObservedText
-    media_urls: tuple[Url, ...]
+    media_urls: WebPictures
     like_count: Optional[Count] = None
     retweet_count: Optional[Count] = None
     posted_at: Optional[InstantText] = None
@@ -84,7 +86,7 @@ class WikipediaMetadata(Request):
 
 class _Observed(Request):
     url: Url
-    observed_image_urls: Optional[tuple[Url, ...]] = None
+    observed_image_urls: Optional[WebPictures] = None
     observed_image_occurrences: Optional[Annotated[tuple[ObservedImage, ...], Field(max_length=MAX_OCCURRENCES)]] = None
 
 

@@ -1,7 +1,7 @@
 """The vocabulary of the wire: the kinds of strings and numbers every procedure is made of.
 
-They follow the published client's own rules (CONTRACT 2.0), with one restriction of ours: a URL is http(s), because
-URLs are shown to readers as links. Loosen a rule and stored data reaches a place that trusted it.
+They follow the published client's own rules (CONTRACT 2.0), with one restriction of ours: the URL of a page is http(s),
+because it is shown to readers as a link. Loosen a rule and stored data reaches a place that trusted it.
 """
 
 from __future__ import annotations
@@ -75,15 +75,27 @@ class _NeverNull:
 Optional = Annotated[T | None, _NeverNull()]
 
 
-def _http_url(value: str) -> str:
+def _absolute_url(value: str) -> str:
     trimmed = value.strip(_JS_WHITE_SPACE)
-    try:
-        scheme = ada_url.URL(trimmed).protocol
-    except ValueError:
-        scheme = ""
-    if scheme not in ("http:", "https:"):
+    if not ada_url.check_url(trimmed):
+        raise PydanticCustomError("url", "must be an absolute URL")
+    return trimmed
+
+
+def _web_url(value: str) -> str:
+    trimmed = _absolute_url(value)
+    if not is_web_url(trimmed):
         raise PydanticCustomError("url", "must be an absolute http or https URL")
     return trimmed
+
+
+def is_web_url(url: str) -> bool:
+    """Whether an absolute URL is one of the web, so that it may be kept, shown and asked for."""
+    return ada_url.URL(url).protocol in ("http:", "https:")
+
+
+def _of_the_web(urls: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(url for url in urls if is_web_url(url))
 
 
 def _integral(value: Any) -> Any:
@@ -122,7 +134,11 @@ longer one. Units: code points."""
 Digits = Annotated[str, Field(pattern=r"^[0-9]+$", max_length=300)]
 Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$", max_length=63)]
 Sha256Hex = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
-Url = Annotated[str, AfterValidator(_http_url), Field(json_schema_extra={"format": "uri"})]
+Url = Annotated[str, AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})]
+PictureUrl = Annotated[str, AfterValidator(_absolute_url), Field(json_schema_extra={"format": "uri"})]
+"""The published client tells of every picture that a page shows, those of the browser alone (`blob:`) included."""
+WebPictures = Annotated[tuple[PictureUrl, ...], AfterValidator(_of_the_web)]
+"""Addresses of pictures, of which only those on the web are kept."""
 Count = Annotated[int, BeforeValidator(_integral), Field(ge=0, le=SAFE_INTEGER)]
 InstantText = Annotated[str, AfterValidator(_canonical_instant), Field(json_schema_extra={"format": "date-time"})]
 Instant = Annotated[datetime, PlainSerializer(wire_instant)]

@@ -102,13 +102,21 @@ class Observation(Value):
 
 
 class CanonicalPage(Value):
-    """The page as its site served it to us; `post` is the identity the site states."""
+    """The page as its site served it to us; `post` is the identity the site states.
+
+    `url` and `metadata` are the post's address and what the site says about it, under the names that an observation
+    uses; they hold whatever a reader says. None in `metadata` means that the site knows of none. `text` is the
+    normalised text of `html`.
+    """
 
     post: PostRef
     source_url: str
     html: TextRef
     revision_id: str | None = None
     fetched_at: datetime
+    url: str | None = None
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    text: TextRef | None = None
 
 
 class Sighting(Value):

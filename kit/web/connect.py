@@ -6,16 +6,21 @@ from collections.abc import Iterable
 
 import httpcore
 
+from kit.web.errors import WebError
 from kit.web.resolve import Resolver, public_addresses
 
 MOST_ADDRESSES = 4
 
 
 class PublicOnly(httpcore.AsyncNetworkBackend):
-    """Connects to public addresses; a connection kept for reuse stays with the address it was checked for."""
+    """Connects to public addresses; a connection kept for reuse stays with the address it was checked for.
 
-    def __init__(self, resolve: Resolver, network: httpcore.AsyncNetworkBackend) -> None:
+    `ports` are those where web pages are. At others speak mail and data servers, to whom a request can be an order.
+    """
+
+    def __init__(self, resolve: Resolver, network: httpcore.AsyncNetworkBackend, ports: frozenset[int]) -> None:
         self._resolve = resolve
+        self._ports = ports
         self._network = network
 
     async def connect_tcp(
@@ -28,6 +33,8 @@ class PublicOnly(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Resolve, check, connect; the addresses are tried in turn within `timeout`."""
         addresses = (await public_addresses(host, self._resolve))[:MOST_ADDRESSES]
+        if port not in self._ports:
+            raise WebError("blocked_port", f"port {port} is not one of web pages")
         share_s = None if timeout is None else timeout / len(addresses)
         for address in addresses[:-1]:
             try:

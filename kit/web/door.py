@@ -24,6 +24,7 @@ from kit.web.url import Url, parse_url
 CONTACT_URL: Final = "https://openerrata.com/"
 """The project's own page, for operators who name none of their own; a host that is bothered finds the project there."""
 
+WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _KEEP_METHOD: Final = frozenset({307, 308})
 _STAY_WITH_ORIGIN: Final = frozenset({"authorization", "cookie"})
@@ -37,7 +38,7 @@ class Policy:
     """What the door allows. Units: `timeout_s` for a whole fetch; `max_bytes` of the body, packed and unpacked.
 
     `exempt_origins` are origins set by an operator (`http://127.0.0.1:1234`), reached wherever they are; exactly these,
-    and not as the target of a redirect from elsewhere.
+    and not as the target of a redirect from elsewhere. `ports` are the only ones reached at any other origin.
     """
 
     contact_url: str = ""
@@ -45,6 +46,7 @@ class Policy:
     max_bytes: int = 10_000_000
     max_redirects: int = 5
     exempt_origins: frozenset[str] = frozenset()
+    ports: frozenset[int] = WEB_PORTS
 
     @property
     def user_agent(self) -> str:
@@ -88,7 +90,7 @@ class Door:
         network = network or httpcore.AnyIOBackend()
         self._policy = policy
         self._exempt = frozenset(parse_url(origin).origin for origin in policy.exempt_origins)
-        self._public = _pool(PublicOnly(resolve, network), tls)
+        self._public = _pool(PublicOnly(resolve, network, policy.ports), tls)
         self._anywhere = _pool(network, tls)
 
     async def fetch(self, request: Request) -> Fetched:

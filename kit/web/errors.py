@@ -10,6 +10,7 @@ ErrorKind = Literal[
     "credentials_in_url",
     "unresolvable",
     "blocked_address",
+    "blocked_port",
     "connection_failed",
     "timeout",
     "too_many_redirects",

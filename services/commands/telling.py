@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from contracts.v1.parts import Usage
+from contracts.v1.parts import Picture, Usage
 from services.commands.story import Attempt, Candidate, Round, Story
 
 COLOURS: Final = {"COMPLETE": "green", "APPROVED": "green", "FAILED": "red", "REJECTED": "yellow"}
@@ -45,9 +45,17 @@ def _subject(story: Story) -> Iterator[str]:
     yield f"  provenance  {given.provenance}; Markdown from {given.markdown_source}; " + (
         f"{shown} of {len(given.pictures)} pictures shown" if given.pictures else "no pictures"
     )
+    for picture in given.pictures:
+        if picture.status != "used":
+            yield _not_shown(picture)
     if given.parent_investigation_id is not None:
         yield f"  update of   {given.parent_investigation_id}, which had {len(given.old_claims)} findings"
     yield f"  correlation {story.correlation}"
+
+
+def _not_shown(picture: Picture) -> str:
+    why = f"the same as {picture.same_as}" if picture.status == "duplicate" else plain(picture.reason or "no reason")
+    return f"    picture {picture.original_index} {picture.status} ({why}): {plain(picture.source_url)}"
 
 
 def _round(asked: Round) -> Iterator[str]:

@@ -8,6 +8,7 @@ erased on request nothing is stored, not even that somebody saw it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -22,6 +23,7 @@ from contracts.rpc.observation import (
     ObservedX,
     RegisteredVersion,
 )
+from contracts.rpc.values import is_web_url
 from contracts.v1.ids import post_id
 from contracts.v1.observation import ObservationReceived
 from contracts.v1.parts import ImageOccurrence, Observation
@@ -29,6 +31,7 @@ from contracts.v1.version import VersionEvent
 from platforms.base import IdentityMismatch
 from platforms.markup import UnparseableHtml
 from platforms.text import normalize, utf16_length
+from platforms.urls import address
 from services.gateway.domain import occurrence_fault
 from services.gateway.memory import Memory, SingleFlight
 from services.gateway.ports import Call, Clock, Facts, Reads, Refused, RefusedForGood, Texts
@@ -124,20 +127,25 @@ class Registration:
         return Observation(
             observation_id=self._clock.new_id(),
             post=post,
-            url=seen.url,
+            url=address(seen.url),
             text=None if text is None else await self._texts.put_text(text),
             html=None if html is None else await self._texts.put_text(html),
             image_urls=seen.observed_image_urls or (),
-            occurrences=tuple(_occurrence(image) for image in images),
+            occurrences=_occurrences(images),
             metadata=metadata,
             attested=call.attested,
         )
 
 
-def _occurrence(image: ObservedImage) -> ImageOccurrence:
-    return ImageOccurrence(
-        original_index=image.original_index,
-        normalized_text_offset=image.normalized_text_offset,
-        source_url=image.source_url,
-        caption_text=image.caption_text,
+def _occurrences(images: Sequence[ObservedImage]) -> tuple[ImageOccurrence, ...]:
+    """The pictures that are on the web, numbered anew; the others are of one browser and nobody else could see them."""
+    shown = (image for image in sorted(images, key=lambda each: each.original_index) if is_web_url(image.source_url))
+    return tuple(
+        ImageOccurrence(
+            original_index=index,
+            normalized_text_offset=image.normalized_text_offset,
+            source_url=image.source_url,
+            caption_text=image.caption_text,
+        )
+        for index, image in enumerate(shown)
     )

@@ -12,7 +12,6 @@ from uuid import UUID
 from contracts.v1 import Event, IntegrityAnomalyDetected, VersionRegistered, VersionSeen, VersionVerified
 from contracts.v1.ids import post_id, version_id
 from contracts.v1.parts import (
-    Author,
     CanonicalPage,
     ImageOccurrence,
     Observation,
@@ -22,6 +21,7 @@ from contracts.v1.parts import (
     TextRef,
 )
 from contracts.v1.version import VersionEvent
+from platforms.base import Platform
 from platforms.identity import content_hash, fit_occurrences, occurrences_hash, version_hash
 from platforms.text import word_count
 
@@ -114,22 +114,14 @@ def facts(
     content: TextRef,
     observation: Observation,
     page: CanonicalPage | None,
-    author: Author | None,
+    site: Platform,
 ) -> list[Event]:
     """What happened, the version's own fact last: it is the answer the reader waits for.
 
     An observation that comes again tells the same fact again, or one reader would be counted as two.
     """
     provenance: Provenance = "SERVER_VERIFIED" if pinned.verified or known.verified else "CLIENT_FALLBACK"
-    sighting = Sighting(
-        observation_id=observation.observation_id,
-        url=observation.url,
-        author=author,
-        server_html=page.html if page is not None and pinned.verified else None,
-        client_html=observation.html,
-        image_urls=observation.image_urls,
-        metadata=observation.metadata,
-    )
+    sighting = _sighting(observation, page if pinned.verified else None, site)
     version: Event
     if not known.registered or known.registered_by == observation.observation_id:
         version = VersionRegistered(
@@ -155,3 +147,17 @@ def facts(
             sighting=sighting,
         )
     return [*pinned.anomalies, version]
+
+
+def _sighting(observation: Observation, page: CanonicalPage | None, site: Platform) -> Sighting:
+    """What is told of a post beyond its text: where the site has spoken, its word and not the reader's."""
+    metadata = observation.metadata if page is None else {**observation.metadata, **page.metadata}
+    return Sighting(
+        observation_id=observation.observation_id,
+        url=(page.url if page is not None else None) or site.address(observation),
+        author=site.author(metadata),
+        server_html=None if page is None else page.html,
+        client_html=observation.html,
+        image_urls=observation.image_urls,
+        metadata={name: value for name, value in metadata.items() if value is not None},
+    )

@@ -45,10 +45,13 @@ class Ingest:
 
     async def _pin(self, observation: Observation, page: CanonicalPage | None) -> AsyncIterator[Event]:
         site = _site(observation)
-        canonical_text = None
-        if page is not None:
-            canonical_text = await _extracted(site, await self._texts.get_text(page.html))
-        observed_text = await self._observed(site, observation)
+        canonical_text = None if page is None else await self._canonical(site, page)
+        try:
+            observed_text = await self._observed(site, observation)
+        except UnparseableHtml as error:
+            if not canonical_text:
+                raise Reject(f"the page's HTML is not read: {error}") from error
+            observed_text = ""
         if not observed_text and not canonical_text:
             raise Reject("the page has no text")
         pinned = pin(observation, observed_text, page, canonical_text)
@@ -56,15 +59,22 @@ class Ingest:
             raise Reject("this post was erased on request", letter=False)
         content = await self._texts.put_text(pinned.text)
         known = await self._versions.known(pinned.version_id)
-        author = site.author(observation.metadata)
-        for fact in facts(pinned, known, content, observation, page, author):
+        for fact in facts(pinned, known, content, observation, page, site):
             yield fact
+
+    async def _canonical(self, site: Platform, page: CanonicalPage) -> str | None:
+        if page.text is not None:
+            return await self._texts.get_text(page.text)
+        try:
+            return await _extract(site, await self._texts.get_text(page.html))
+        except UnparseableHtml:
+            return None
 
     async def _observed(self, site: Platform, observation: Observation) -> str:
         if observation.text is not None:
             return normalize(await self._texts.get_text(observation.text))
         if observation.html is not None:
-            return await _extracted(site, await self._texts.get_text(observation.html)) or ""
+            return await _extract(site, await self._texts.get_text(observation.html))
         return ""
 
 
@@ -75,12 +85,7 @@ def _site(observation: Observation) -> Platform:
         raise Reject(f"no platform {observation.post.platform!r} is known here") from None
 
 
-async def _extracted(site: Platform, html: str) -> str | None:
-    return _extract(site, html) if len(html) < THREAD_FROM else await asyncio.to_thread(_extract, site, html)
-
-
-def _extract(site: Platform, html: str) -> str | None:
-    try:
-        return site.extract_text(html)
-    except UnparseableHtml:
-        return None
+async def _extract(site: Platform, html: str) -> str:
+    if len(html) >= THREAD_FROM:
+        return await asyncio.to_thread(site.extract_text, html)
+    return site.extract_text(html)

@@ -17,7 +17,7 @@ from services.projector.facts import Fact
 
 @dataclass(slots=True)
 class Author:
-    """A name on a platform; the newest display name wins."""
+    """A name on a platform; the newest display name wins, that of the site over any reader's."""
 
     id: UUID
     platform: str
@@ -25,11 +25,12 @@ class Author:
     display_name: str
     created_at: datetime
     updated_at: datetime
+    confirmed: bool
 
 
 @dataclass(slots=True)
 class Post:
-    """A post; the newest address wins."""
+    """A post; the newest address and author win, those of the site over any reader's."""
 
     id: UUID
     platform: str
@@ -38,6 +39,7 @@ class Post:
     author_id: UUID | None
     created_at: datetime
     updated_at: datetime
+    confirmed: bool
     view_count: int = 0
     unique_view_score: int = 0
 

@@ -95,7 +95,7 @@ def _x(event: VersionEvent) -> Row:
 def _substack(event: VersionEvent) -> Row:
     given = event.sighting.metadata
     return _html(event) | {
-        "substack_post_id": _required(given, "substack_post_id"),
+        "substack_post_id": event.post.external_id,
         "publication_subdomain": _required(given, "publication_subdomain"),
         "slug": _required(given, "slug"),
         "title": _required(given, "title"),
@@ -110,9 +110,10 @@ def _substack(event: VersionEvent) -> Row:
 
 def _wikipedia(event: VersionEvent) -> Row:
     given = event.sighting.metadata
+    language, _, page_id = event.post.external_id.partition(":")
     return _html(event) | {
-        "page_id": _required(given, "page_id"),
-        "language": _required(given, "language"),
+        "page_id": page_id,
+        "language": language,
         "title": _required(given, "title"),
         "display_title": _text(given.get("display_title")),
         "revision_id": _required(given, "revision_id"),
@@ -153,10 +154,11 @@ def title_of(event: VersionEvent) -> str | None:
 
 
 def merge(older: Row, newer: Row) -> Row:
-    """Two sightings of one version: the newer one, but the first HTML of a reader and the last of the site."""
-    row = older | newer
-    row["created_at"] = older["created_at"]
-    if "client_html_hash" in row:
-        row["client_html_hash"] = older["client_html_hash"] or newer["client_html_hash"]
-        row["server_html_hash"] = newer["server_html_hash"] or older["server_html_hash"]
-    return row
+    """Two sightings of one version: the newer one, but no reader's word over the site's and a reader's first HTML."""
+    if "client_html_hash" not in older:
+        return older | newer | {"created_at": older["created_at"]}
+    row = older if older["server_html_hash"] and not newer["server_html_hash"] else older | newer
+    return row | {
+        "created_at": older["created_at"],
+        "client_html_hash": older["client_html_hash"] or newer["client_html_hash"],
+    }

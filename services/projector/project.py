@@ -208,17 +208,8 @@ def _content(draft: _Draft, fact: Fact, event: VersionRegistered) -> None:
 
 
 def _post(draft: _Draft, fact: Fact, event: VersionEvent) -> None:
-    author = event.sighting.author
-    author_row: UUID | None = None
-    if author is not None:
-        author_row = author_id(event.post.platform, author.platform_user_id)
-        known = draft.authors.get(author_row)
-        if known is None:
-            draft.authors[author_row] = Author(
-                author_row, event.post.platform, author.platform_user_id, author.display_name, fact.at, fact.at
-            )
-        else:
-            known.display_name, known.updated_at = author.display_name, fact.at
+    confirmed = event.sighting.server_html is not None
+    author_row = _author(draft, fact, event, confirmed=confirmed)
     post = draft.posts.get(event.post_id)
     if post is None:
         draft.posts[event.post_id] = Post(
@@ -229,11 +220,29 @@ def _post(draft: _Draft, fact: Fact, event: VersionEvent) -> None:
             author_row,
             fact.at,
             fact.at,
+            confirmed,
         )
-    else:
-        post.url = event.sighting.url
-        post.author_id = author_row or post.author_id
-        post.updated_at = max(post.updated_at, fact.at)
+        return
+    post.updated_at = max(post.updated_at, fact.at)
+    if confirmed:
+        post.url, post.author_id, post.confirmed = event.sighting.url, author_row, True
+    elif not post.confirmed:
+        post.url, post.author_id = event.sighting.url, author_row or post.author_id
+
+
+def _author(draft: _Draft, fact: Fact, event: VersionEvent, *, confirmed: bool) -> UUID | None:
+    author = event.sighting.author
+    if author is None:
+        return None
+    row = author_id(event.post.platform, author.platform_user_id)
+    known = draft.authors.get(row)
+    if known is None:
+        draft.authors[row] = Author(
+            row, event.post.platform, author.platform_user_id, author.display_name, fact.at, fact.at, confirmed
+        )
+    elif confirmed or not known.confirmed:
+        known.display_name, known.updated_at, known.confirmed = author.display_name, fact.at, confirmed
+    return row
 
 
 def _meta(draft: _Draft, fact: Fact, event: VersionEvent) -> bool:

@@ -90,12 +90,13 @@ def _part_of(parent: str, rows: str, table: str) -> Write:
 
 
 def _newest_wins(table: Table) -> Write:
-    """Replace a site's metadata, but keep the first HTML of a reader and never lose the site's own."""
+    """Replace a site's metadata, but no word of the site by a reader's, and keep the first HTML of a reader."""
     name, key = table.name, table.primary_key.columns.keys()[0]
-    assignments = {column.name: f"excluded.{column.name}" for column in table.columns} | {
-        "client_html_hash": f"coalesce({name}.client_html_hash, excluded.client_html_hash)",
-        "server_html_hash": f"coalesce(excluded.server_html_hash, {name}.server_html_hash)",
-    }
+    readers_word = f"excluded.server_html_hash IS NULL AND {name}.server_html_hash IS NOT NULL"
+    assignments = {
+        column: f"CASE WHEN {readers_word} THEN {name}.{column} ELSE excluded.{column} END"
+        for column in table.columns.keys()  # noqa: SIM118 (not a dict)
+    } | {"client_html_hash": f"coalesce({name}.client_html_hash, excluded.client_html_hash)"}
     del assignments[key], assignments["created_at"]
     old = ", ".join(f"{name}.{column}" for column in assignments)
     new = ", ".join(assignments.values())
@@ -118,13 +119,19 @@ _ERRATA: Final = (
         "authors",
         "author",
         """INSERT INTO author SELECT * FROM given
-        ON CONFLICT (id) DO UPDATE SET display_name = excluded.display_name, updated_at = excluded.updated_at""",
+        ON CONFLICT (id) DO UPDATE SET display_name = excluded.display_name, updated_at = excluded.updated_at,
+            confirmed = excluded.confirmed
+        WHERE excluded.confirmed OR NOT author.confirmed""",
     ),
     Write(
         "posts",
         "post",
         """INSERT INTO post SELECT * FROM given
-        ON CONFLICT (id) DO UPDATE SET url = excluded.url, author_id = coalesce(excluded.author_id, post.author_id),
+        ON CONFLICT (id) DO UPDATE SET
+            url = CASE WHEN excluded.confirmed OR NOT post.confirmed THEN excluded.url ELSE post.url END,
+            author_id = CASE WHEN excluded.confirmed THEN excluded.author_id WHEN post.confirmed THEN post.author_id
+                ELSE coalesce(excluded.author_id, post.author_id) END,
+            confirmed = post.confirmed OR excluded.confirmed,
             updated_at = greatest(post.updated_at, excluded.updated_at)""",
     ),
     _first_wins("contents", "content_blob"),

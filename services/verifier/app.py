@@ -7,6 +7,7 @@ from contracts.v1.parts import CanonicalPage
 from kit.host import Host
 from kit.settings import load
 from kit.web import Door, Policy
+from platforms import PLATFORMS, has_public_source
 from services.verifier.adapters import SitePages
 from services.verifier.domain import Lifetimes, Unavailable
 from services.verifier.fetching import Fetcher, Patience
@@ -45,6 +46,8 @@ async def build(host: Host) -> None:
         host.clock,
         endpoints,
         host.telemetry.registry,
+        # One share is nobody's: without it, three slow sites would leave none to turn others away.
+        places=max(1, settings.slots // (1 + sum(has_public_source(site.name) for site in PLATFORMS))),
     )
 
     host.on_close(door.close)

@@ -18,7 +18,11 @@ NO_PUBLIC_SOURCE: Final = "no_public_source"
 SITE_UNAVAILABLE: Final = "site_unavailable"
 SITE_BUSY: Final = "site_busy"
 TIMEOUT: Final = "timeout"
-UNEXPECTED_ANSWER: Final = "unexpected_answer"
+UNREADABLE: Final = "unreadable"
+_CROWDED_BASE_S: Final = 0.25
+_JOINS: Final = 5
+_ENOUGH: Final = 0.5
+"""A try that cannot have this share of its time is not begun."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +34,51 @@ class Unavailable:
 
 
 @dataclass(frozen=True)
+class Crowded:
+    """So many wait for the site already that one more would keep readers of other sites waiting: come back."""
+
+    after_s: float
+
+
+@dataclass(frozen=True)
 class Failure:
-    """One try that brought nothing. Units: `retry_after_s` is what the site asked for."""
+    """One try that brought nothing. Units: `retry_after_s` is what the site asked for.
+
+    `passing`: another try may do better. `broken`: the host answers, but not as itself. `cut_short`: the try had too
+    little time, so nothing is known about the host.
+    """
 
     reason: str
     detail: str
     passing: bool
     retry_after_s: float | None = None
+    broken: bool = False
+    cut_short: bool = False
+
+    @property
+    def of_the_host(self) -> bool:
+        """Whether it counts against the host."""
+        return self.passing or self.broken
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The time there is. Units: seconds from now.
+
+    No try begins after `start_s` (at 0, only where a turn is free), none goes on after `end_s`; the reader waits for
+    `patience_s`. A look-up belongs to nobody, so it may outlast the reader who was the first to ask.
+    """
+
+    start_s: float
+    end_s: float
+    patience_s: float
+
+
+def budget(attempt: int, *, deadline_s: float, timeout_s: float) -> Budget:
+    """What is left of a reader's patience when an observation comes for the nth time."""
+    try_s = min(timeout_s, deadline_s)
+    left_s = max(0.0, deadline_s - _CROWDED_BASE_S * (2 ** (attempt - 1) - 1))
+    return Budget(max(0.0, left_s - _ENOUGH * try_s), max(left_s, try_s), left_s or try_s)
 
 
 @dataclass(frozen=True)
@@ -45,6 +87,17 @@ class Lifetimes:
 
     page_s: float
     failure_s: float
+
+
+def crowded(attempt: int, time: Budget, *, under_way: bool) -> Crowded | Unavailable:
+    """What to tell an observation that finds no place: to come back, for as long as it could still be served then.
+
+    `under_way`: its page is being fetched for somebody else, so it will be answered without asking the site.
+    """
+    after_s = _CROWDED_BASE_S * 2 ** (attempt - 1)
+    if after_s < time.start_s or (under_way and attempt <= _JOINS):
+        return Crowded(after_s)
+    return Unavailable(SITE_BUSY, "too many wait for the site already")
 
 
 def failed_exchange(kind: str, detail: str) -> Failure:
@@ -91,7 +144,10 @@ def delay_before_next(failure: Failure, tries: int, *, retries: int, base_s: flo
 
 
 def lifetime_s(outcome: CanonicalPage | Unavailable, lifetimes: Lifetimes, *, immutable: bool) -> float:
-    """How long an outcome is believed: for ever if it is a page that never changes, which a failure is not."""
+    """How long an outcome is believed: for ever if it is a page that never changes, which a failure is not.
+
+    That one reader's time was up says nothing about the page, so the next reader is not told so.
+    """
     if isinstance(outcome, Unavailable):
-        return lifetimes.failure_s
+        return 0.0 if outcome.reason == SITE_BUSY else lifetimes.failure_s
     return math.inf if immutable else lifetimes.page_s

@@ -1,11 +1,15 @@
-"""Getting one answer out of a host within the reader's patience: politely, with retries, not while it is down."""
+"""Getting one answer out of a host within the reader's patience: politely, with retries, not while it is down.
+
+Only what the host did counts against it. A try that was cut short because its turn came late says nothing about the
+host; counted, a crowd of readers would shut a healthy site.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from kit.clock import Clock
 from kit.web import Door, Request, WebError, parse_url
@@ -14,15 +18,22 @@ from services.verifier.domain import (
     SITE_BUSY,
     SITE_UNAVAILABLE,
     TIMEOUT,
+    Budget,
     Failure,
     Unavailable,
+    budget,
     delay_before_next,
     failed_exchange,
     refused,
 )
+from services.verifier.hosts import Host, Hosts
 
-HOSTS_REMEMBERED: Final = 1_024
-"""Readers choose the hosts (any domain can be a Substack), so the memory of them must end somewhere."""
+Found = TypeVar("Found")
+_WHOLE: Final = 0.9
+"""A try that had this share of its time has had its chance."""
+_LEFT_ALONE: Final = Unavailable(SITE_UNAVAILABLE, "the site failed or asked for a pause, and is left alone for now")
+_BUSY: Final = Unavailable(SITE_BUSY, "other requests to the site would have taken all the time")
+_CUT_SHORT: Final = Failure(SITE_BUSY, "the turn came late and the time was up", passing=False, cut_short=True)
 
 
 @dataclass(frozen=True)
@@ -37,82 +48,90 @@ class Patience:
     breaker_failures: int
     breaker_pause_s: float
 
-
-@dataclass(frozen=True)
-class _Host:
-    turns: asyncio.Semaphore
-    breaker: Breaker
+    @property
+    def try_s(self) -> float:
+        """How long a try may take that starts at once."""
+        return min(self.timeout_s, self.deadline_s)
 
 
 class Fetcher:
-    """Fetches bodies; trouble is an answer."""
+    """Fetches and reads; trouble is an answer."""
 
     def __init__(self, door: Door, clock: Clock, patience: Patience) -> None:
         self._door = door
         self._clock = clock
         self._patience = patience
-        self._hosts: OrderedDict[str, _Host] = OrderedDict()
+        self._hosts = Hosts(
+            lambda: Host(patience.per_host, Breaker(patience.breaker_failures, patience.breaker_pause_s))
+        )
 
-    async def fetch(self, request: Request) -> bytes | Unavailable:
-        """The body of a good answer, or why there is none; after `deadline_s` at the latest."""
+    def budget(self, attempt: int) -> Budget:
+        """The time there is for an observation that comes for the nth time."""
+        return budget(attempt, deadline_s=self._patience.deadline_s, timeout_s=self._patience.timeout_s)
+
+    async def fetch(
+        self, request: Request, read: Callable[[bytes], Found | Failure], time: Budget
+    ) -> Found | Unavailable:
+        """What `read` makes of a good answer, or why there is none; when the time is up at the latest."""
         try:
-            host = self._host(parse_url(request.url).host)
+            host = self._hosts.named(parse_url(request.url).host)
         except WebError as error:
             return Unavailable(error.kind, error.detail)
-        deadline_s = _now_s() + self._patience.deadline_s
-        if host.breaker.refuses(_now_s()):
-            return Unavailable(SITE_UNAVAILABLE, "the site failed repeatedly and is left alone for a moment")
-        last = Failure(SITE_BUSY, "other requests to the site took all the time", passing=False)
+        began_s = _now_s()
+        starts_s, ends_s = began_s + time.start_s, began_s + time.end_s
+        last: Failure | None = None
         tries = 0
-        try:
-            async with asyncio.timeout_at(deadline_s):
-                while True:
-                    async with host.turns:
-                        if tries == 0 and not host.breaker.admit(_now_s()):
-                            return Unavailable(SITE_UNAVAILABLE, "the site began to fail while this waited its turn")
-                        tries += 1
-                        last = Failure(TIMEOUT, "the time was up", passing=True)
-                        answer = await self._try(request)
-                    if isinstance(answer, bytes):
-                        host.breaker.answered()
-                        return answer
-                    last = answer
-                    delay_s = delay_before_next(
-                        last,
-                        tries,
-                        retries=self._patience.retries,
-                        base_s=self._patience.retry_base_s,
-                        remaining_s=deadline_s - _now_s(),
-                    )
-                    if delay_s is None:
-                        break
-                    await asyncio.sleep(delay_s)
-        except TimeoutError:
-            pass
-        if last.passing:
-            host.breaker.failed(_now_s(), asked_pause_s=last.retry_after_s)
-        elif tries:
-            host.breaker.answered()
-        return Unavailable(last.reason, last.detail)
-
-    async def _try(self, request: Request) -> bytes | Failure:
-        try:
-            fetched = await self._door.fetch(replace(request, timeout_s=self._patience.timeout_s))
-        except WebError as error:
-            return failed_exchange(error.kind, error.detail)
-        return refused(fetched.status, fetched.headers, self._clock.now()) or fetched.body
-
-    def _host(self, name: str) -> _Host:
-        host = self._hosts.get(name)
-        if host is None:
-            patience = self._patience
-            host = self._hosts[name] = _Host(
-                asyncio.Semaphore(patience.per_host), Breaker(patience.breaker_failures, patience.breaker_pause_s)
+        if host.breaker.refuses(began_s):
+            return _LEFT_ALONE
+        while True:
+            async with host.turn(starts_s) as has_turn:
+                if not has_turn:
+                    return _said(last, _BUSY)
+                if not host.breaker.admit(_now_s()):
+                    return _said(last, _LEFT_ALONE)
+                tries += 1
+                answer = await self._try(host, request, read, ends_s)
+            now_s = _now_s()
+            if not isinstance(answer, Failure):
+                host.breaker.answered(now_s)
+                return answer
+            last = answer
+            if last.retry_after_s and not host.breaker.asked(now_s, last.retry_after_s):
+                return _said(last, _LEFT_ALONE)  # whoever was told first tries for all
+            delay_s = delay_before_next(
+                last,
+                tries,
+                retries=self._patience.retries,
+                base_s=self._patience.retry_base_s,
+                remaining_s=starts_s - now_s,
             )
-            if len(self._hosts) > HOSTS_REMEMBERED:
-                self._hosts.popitem(last=False)
-        self._hosts.move_to_end(name)
-        return host
+            if delay_s is None:
+                break
+            await asyncio.sleep(delay_s)
+        if last.of_the_host:
+            host.breaker.failed(_now_s())
+        elif not last.cut_short:
+            host.breaker.answered(_now_s())
+        return _said(last, _BUSY)
+
+    async def _try(
+        self, host: Host, request: Request, read: Callable[[bytes], Found | Failure], ends_s: float
+    ) -> Found | Failure:
+        began_s = _now_s()
+        time_s = min(self._patience.try_s, max(ends_s - began_s, 0.0))
+        try:
+            fetched = await self._door.fetch(replace(request, timeout_s=time_s))
+        except WebError as error:
+            if error.kind == TIMEOUT and time_s < _WHOLE * self._patience.try_s:
+                return _CUT_SHORT
+            return failed_exchange(error.kind, error.detail)
+        finally:
+            host.took(_now_s() - began_s)
+        return refused(fetched.status, fetched.headers, self._clock.now()) or read(fetched.body)
+
+
+def _said(last: Failure | None, otherwise: Unavailable) -> Unavailable:
+    return otherwise if last is None else Unavailable(last.reason, last.detail)
 
 
 def _now_s() -> float:

@@ -23,17 +23,28 @@ class Memory(Generic[Outcome]):
         self._size = size
         self._now_s = now_s
         self._kept: OrderedDict[Hashable, tuple[float, Outcome]] = OrderedDict()
-        self._under_way: dict[Hashable, asyncio.Task[Outcome]] = {}
+        self._tasks: dict[Hashable, asyncio.Task[Outcome]] = {}
+
+    def kept(self, key: Hashable) -> Outcome | None:
+        """The remembered outcome, if there is one that can still be believed."""
+        kept = self._kept.get(key)
+        if kept is None or self._now_s() >= kept[0]:
+            return None
+        self._kept.move_to_end(key)
+        return kept[1]
+
+    def under_way(self, key: Hashable) -> bool:
+        """Whether somebody is looking it up."""
+        return key in self._tasks
 
     async def get(self, key: Hashable, look_up: LookUp[Outcome]) -> Outcome:
         """The remembered outcome, that of the look-up under way, or that of a new one."""
-        kept = self._kept.get(key)
-        if kept is not None and self._now_s() < kept[0]:
-            self._kept.move_to_end(key)
-            return kept[1]
-        task = self._under_way.get(key)
+        kept = self.kept(key)
+        if kept is not None:
+            return kept
+        task = self._tasks.get(key)
         if task is None:
-            task = self._under_way[key] = asyncio.create_task(self._look_up(key, look_up))
+            task = self._tasks[key] = asyncio.create_task(self._look_up(key, look_up))
         return await asyncio.shield(task)
 
     async def _look_up(self, key: Hashable, look_up: LookUp[Outcome]) -> Outcome:
@@ -45,11 +56,11 @@ class Memory(Generic[Outcome]):
                 self._kept.popitem(last=False)
             return outcome
         finally:
-            del self._under_way[key]
+            del self._tasks[key]
 
     async def close(self) -> None:
         """End what is under way."""
-        tasks = tuple(self._under_way.values())
+        tasks = tuple(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Protocol
 
 from contracts.v1.parts import CanonicalPage, Observation, TextRef
-from services.verifier.domain import Unavailable
+from services.verifier.domain import Crowded, Unavailable
 
 
 class Pages(Protocol):
     """Pages as their sites serve them."""
 
-    async def page(self, observation: Observation) -> CanonicalPage | Unavailable:
-        """The page an observation is of; trouble with the site is an answer, not an error."""
+    async def page(self, observation: Observation, attempt: int) -> CanonicalPage | Unavailable | Crowded:
+        """The page an observation is of; trouble with the site is an answer, not an error.
+
+        Units: `attempt` counts, from 1, how often this observation asks.
+        """
         ...
 
 

@@ -32,7 +32,9 @@ class VerifierSettings(BaseSettings):
         default=CONTACT_URL,
         description="where sites can reach the operator, part of the User-Agent; Wikimedia asks for one",
     )
-    slots: int = Field(default=16, ge=1, description="observations handled at once in this process")
+    slots: int = Field(
+        default=48, ge=1, description="observations handled at once in this process; each site has an equal share"
+    )
     timeout_s: float = Field(default=5.0, gt=0, description="longest wait for one answer of a site")
     deadline_s: float = Field(default=8.0, gt=0, description="longest wait of a reader for all tries together")
     max_bytes: int = Field(default=20_000_000, ge=1, description="longest answer read from a site")

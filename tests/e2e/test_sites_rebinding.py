@@ -108,7 +108,8 @@ class Trap:
 
     def door(self) -> Door:
         """A way out that believes the attacker's name server."""
-        return Door(Policy(timeout_s=5), resolve=self.resolve, network=Internet(self.public))
+        policy = Policy(timeout_s=5, ports=frozenset({self.private.port}))
+        return Door(policy, resolve=self.resolve, network=Internet(self.public))
 
 
 @asynccontextmanager

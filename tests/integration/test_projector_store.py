@@ -51,6 +51,27 @@ async def test_batches_do_not_matter(database_url: str, stack: Servers, seed: in
         assert await everything(other) == expected
 
 
+@pytest.mark.requirement("3.2-06")
+@pytest.mark.parametrize("platform", ["LESSWRONG", "SUBSTACK", "WIKIPEDIA"])
+@pytest.mark.parametrize("together", [True, False])
+async def test_no_reader_changes_what_a_site_has_said(database_url: str, platform: str, together: bool) -> None:
+    page = Page("en:7", platform=platform)
+    page.author = Author(platform_user_id="ada", display_name="Ada")
+    errata = Tape()
+    errata.add(page.forged("0").model_copy(update={"version_id": page.version_id}))
+    errata.add(page.registered("1"), page.forged("2"), page.forged("3"))
+    store = store_at(database_url)
+    await fill(store, errata.records, None if together else [1] * len(errata.records))
+    await store.close()
+    tables = await everything(database_url)
+    ((post,), (author,)) = tables["post"], tables["author"]
+    (meta,) = tables[f"{platform.lower()}_version_meta"]
+    assert (post["url"], post["confirmed"]) == (f"{page.url}?1", True)
+    assert (author["display_name"], author["confirmed"], post["author_id"]) == ("Ada", True, author["id"])
+    assert meta["title"] == "T"
+    assert None not in (meta["server_html_hash"], meta["client_html_hash"])
+
+
 @pytest.mark.requirement("2.9-08")
 async def test_streams_may_interleave(database_url: str, stack: Servers) -> None:
     errata, views = mixed(30, 7)

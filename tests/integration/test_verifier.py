@@ -20,6 +20,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
 from contracts.v1.parts import CanonicalPage, Observation, PostRef, TextRef
 from kit.clock import SystemClock
+from kit.errors import Retry
 from kit.web import Door, Policy
 from services.verifier.adapters import SitePages
 from services.verifier.domain import Lifetimes, Unavailable
@@ -88,7 +89,9 @@ class Verifying:
 
 
 @asynccontextmanager
-async def verifying(patience: Patience = PATIENCE, lifetimes: Lifetimes | None = None) -> AsyncIterator[Verifying]:
+async def verifying(
+    patience: Patience = PATIENCE, lifetimes: Lifetimes | None = None, *, places: int = 1_000
+) -> AsyncIterator[Verifying]:
     async with Sites() as sites:
         sites.wikipedia["77"] = WikiPage(12, HTML)
         sites.lesswrong["abc123"] = "<p>Less wrong.</p>"
@@ -109,6 +112,7 @@ async def verifying(patience: Patience = PATIENCE, lifetimes: Lifetimes | None =
                     "SUBSTACK": sites.url,
                 },
                 registry,
+                places=places,
             )
             yield Verifying(sites, Verifier(pages), texts, registry)
             await memory.close()
@@ -200,12 +204,12 @@ async def test_the_identity_that_the_site_states_is_passed_on() -> None:
         ("rate_limited", {"rate_limited"}),
         ("server_error", {"server_error"}),
         ("not_found", {"not_found"}),
-        ("wrong_revision", {"unexpected_answer"}),
+        ("wrong_revision", {"other_revision"}),
         ("huge", {"too_large"}),
         ("gzip_bomb", {"too_large"}),
         ("redirect_private", {"blocked_address"}),
         ("redirect_loop", {"too_many_redirects"}),
-        ("invalid_json", {"unexpected_answer"}),
+        ("invalid_json", {"bad_answer"}),
         ("truncated_gzip", {"bad_encoding"}),
         ("truncated", {"bad_response"}),
         ("reset", {"connection_failed", "bad_response"}),
@@ -230,8 +234,8 @@ async def test_every_fault_is_an_answer_and_heals(
 
 async def test_a_page_that_is_not_there() -> None:
     async with verifying() as running:
-        assert await running.reason(wikipedia(revision="78")) == "unexpected_answer"
-        assert await running.reason(lesswrong("nope99")) == "unexpected_answer"
+        assert await running.reason(wikipedia(revision="78")) == "not_found"
+        assert await running.reason(lesswrong("nope99")) == "not_found"
         assert await running.reason(substack("nope")) == "not_found"
 
 
@@ -245,7 +249,7 @@ async def test_two_hundred_readers_of_one_page_are_one_request() -> None:
         running.sites.heal()
         facts = await asyncio.gather(*verifications)
         assert len(running.sites.requests) == 1
-        assert len(running.texts.texts) == 1
+        assert len(running.texts.texts) == 2, "the page and its text"
     assert [fact.key() for fact in facts] == [str(observation.observation_id) for observation in observations]
     assert {type(fact) for fact in facts} == {CanonicalFetched}
 
@@ -282,6 +286,54 @@ async def test_other_readers_stories_do_not_change_what_the_site_says() -> None:
     async with verifying() as running:
         assert (await running.fetched(wikipedia(page="99"))).post.external_id == "en:12"
         assert (await running.fetched(wikipedia())).post.external_id == "en:12"
+
+
+@pytest.mark.requirement("3.5-03")
+async def test_made_up_pages_do_not_fetch_a_revision_again() -> None:
+    async with verifying() as running:
+        for page in range(20):
+            assert (await running.fetched(wikipedia(page=str(page)))).post.external_id == "en:12"
+        assert len(running.sites.requests) == 1
+
+
+@pytest.mark.requirement("2.9-14")
+@pytest.mark.parametrize(
+    ("html", "words"),
+    [("<b>" * 50_000 + "x", "inside one another"), ("<script>only this</script>", "no text")],
+    ids=["hostile", "empty"],
+)
+async def test_a_page_that_cannot_be_read_is_a_failure_with_its_reason(html: str, words: str) -> None:
+    async with verifying() as running:
+        running.sites.wikipedia["77"] = WikiPage(12, html)
+        fact = await running.verify(wikipedia())
+        assert isinstance(fact, CanonicalUnavailable), fact
+        assert fact.reason == "unreadable"
+        assert words in fact.detail
+
+
+@pytest.mark.requirement("2.9-14")
+async def test_the_reason_is_a_code_and_the_detail_a_sentence() -> None:
+    async with verifying() as running:
+        running.sites.fail("wrong_revision")
+        fact = await running.verify(wikipedia())
+        assert isinstance(fact, CanonicalUnavailable)
+        assert (fact.reason, fact.detail) == (
+            "other_revision",
+            "the answer holds revision 78, not the one asked for",
+        )
+
+
+async def test_readers_of_one_slow_site_take_no_place_of_another() -> None:
+    async with verifying(places=2) as running:
+        running.sites.fail("slow", times=2)
+        waiting = [asyncio.create_task(running.verify(wikipedia(revision))) for revision in ("77", "78")]
+        await running.sites.seen(2)
+        with pytest.raises(Retry):
+            await running.verify(wikipedia("79"))
+        await running.fetched(lesswrong())
+        running.sites.heal()
+        await asyncio.gather(*waiting)
+        await running.fetched(wikipedia())
 
 
 async def test_each_page_is_its_own() -> None:

@@ -97,7 +97,7 @@ async def test_an_observation_becomes_what_the_site_says(
     assert isinstance(fetched, CanonicalFetched)
     assert fetched.page.html.inline == "<p>The Earth is round.</p>"
     assert isinstance(unavailable, CanonicalUnavailable)
-    assert unavailable.reason == "unexpected_answer"
+    assert unavailable.reason == "not_found"
     assert sites.requests[0].headers["user-agent"] == "OpenErrata/1.0 (+https://operator.example/)"
 
 

@@ -162,6 +162,19 @@ async def test_a_redirect_to_a_private_address_is_not_followed(sites: Sites, tar
     assert [seen.path for seen in sites.requests] == ["/away"]
 
 
+@pytest.mark.requirement("2.13-05")
+@pytest.mark.parametrize("port", [22, 25, 6379, 9200, 65_535])
+async def test_only_ports_of_web_pages_are_reached(sites: Sites, port: int) -> None:
+    sites.pages["/away"] = Answer(302, {"location": f"http://site.example:{port}/hello"})
+    resolve, _ = resolver([PUBLIC])
+    network = Diverted(sites.port)
+    async with Door(Policy(CONTACT), resolve=resolve, network=network) as door:
+        assert await kind_of(door, f"http://site.example:{port}/hello") == "blocked_port"
+        assert await kind_of(door, "http://site.example/away") == "blocked_port"
+        assert (await door.fetch(Request("http://site.example:8080/hello"))).body == b"hello"
+    assert network.connected == [(PUBLIC, 80), (PUBLIC, 8080)]
+
+
 async def test_an_exemption_is_for_one_origin_only(sites: Sites) -> None:
     async with Sites() as other, exempt_door(sites) as door:
         assert await kind_of(door, f"{other.url}/hello") == "blocked_address"

@@ -196,7 +196,7 @@ class FixedPages:
 
     outcome: CanonicalPage | Unavailable
 
-    async def page(self, observation: Observation) -> CanonicalPage | Unavailable:
+    async def page(self, observation: Observation, attempt: int) -> CanonicalPage | Unavailable:
         return self.outcome
 
 

@@ -20,7 +20,7 @@ from services.commands.telling import plain, told
 from tests.support import transcripts
 from tests.unit.projector.histories import Page, Tape
 
-PAGE = Page("a", pictures=2)
+PAGE = Page("a", pictures=4)
 RUN: list[Event] = [
     *PAGE.investigated(),
     PAGE.requested(2),
@@ -51,7 +51,10 @@ def test_the_story_of_a_run_that_found_something() -> None:
         f"investigation {PAGE.investigation_id}  COMPLETE",
         "  post        WIKIPEDIA: https://site.example/a",
         f"  version     {PAGE.version_id}, text sha256 {story.input.content.sha256[:16] if story.input else ''}\u2026",
-        "  provenance  SERVER_VERIFIED; Markdown from SERVER_HTML; 1 of 2 pictures shown",
+        "  provenance  SERVER_VERIFIED; Markdown from SERVER_HTML; 1 of 4 pictures shown",
+        "    picture 1 unavailable (http_404): https://img.example/1.png",
+        "    picture 2 duplicate (the same as 0): https://img.example/2.png",
+        "    picture 3 omitted (too_many): https://img.example/3.png",
         f"  correlation {story.correlation}",
         "",
         "round 1  requested 2026-01-05 09:00:01 by reader, paid by the instance",

@@ -59,6 +59,15 @@ async def test_the_event_holds_what_was_seen() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "url", ["ht\ntps://x.com/someone/status/1234567890", " HTTPS://X.COM:443/someone/status/./1234567890#m "]
+)
+async def test_an_address_is_kept_in_one_spelling(url: str) -> None:
+    bench = Bench()
+    assert (await bench.mutate(REGISTER, post_on_x(url=url))).status_code == 200
+    assert bench.log.asked[0].observation.url == "https://x.com/someone/status/1234567890"
+
+
 async def test_html_travels_by_reference() -> None:
     bench = Bench()
     assert (await bench.mutate(REGISTER, post_on_lesswrong())).status_code == 200
@@ -113,6 +122,30 @@ async def test_pictures_that_contradict_each_other_are_refused(images: list[tupl
     ]
     response = await Bench().mutate(REGISTER, post_on_x(observedImageOccurrences=occurrences))
     assert error(response)["code"] == "BAD_REQUEST"
+
+
+@pytest.mark.requirement("2.6-03")
+async def test_pictures_of_one_browser_alone_are_left_out() -> None:
+    urls = [
+        "blob:https://x.com/1", "https://e.org/1", "javascript:0", "chrome-extension://abc/i.png", " https://e.org/2 ",
+        "data:image/png;base64,AA==",
+    ]  # fmt: skip
+    body = post_on_x(
+        observedImageUrls=urls,
+        observedImageOccurrences=[
+            {"originalIndex": index, "normalizedTextOffset": index, "sourceUrl": url} for index, url in enumerate(urls)
+        ],
+    )
+    body["metadata"] |= {"mediaUrls": urls}
+    bench = Bench()
+    assert (await bench.mutate(REGISTER, body)).status_code == 200
+    seen = bench.log.asked[0].observation
+    assert seen.image_urls == ("https://e.org/1", "https://e.org/2")
+    assert seen.metadata["media_urls"] == ["https://e.org/1", "https://e.org/2"]
+    assert [(each.original_index, each.normalized_text_offset, each.source_url) for each in seen.occurrences] == [
+        (0, 1, "https://e.org/1"),
+        (1, 4, "https://e.org/2"),
+    ]
 
 
 @pytest.mark.requirement("2.6-04")

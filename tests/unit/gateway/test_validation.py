@@ -106,7 +106,7 @@ REFUSED: list[tuple[str, Change]] = [
     ("X", ("metadata.likeCount", float("nan"))),
     ("X", ("metadata.likeCount", None)),
     ("X", ("metadata.mediaUrls", REMOVED)),
-    ("X", ("metadata.mediaUrls", ["data:image/png;base64,AA=="])),
+    ("X", ("metadata.mediaUrls", ["no address"])),
     ("X", ("metadata.mediaUrls", {"0": "https://e.org/"})),
     ("X", ("metadata.postedAt", "2026-01-01T00:00:00+00:00")),
     ("X", ("metadata.postedAt", "2026-02-29T00:00:00Z")),
@@ -130,7 +130,11 @@ REFUSED: list[tuple[str, Change]] = [
     ("WIKIPEDIA", ("metadata.language", "en/../")),
     ("WIKIPEDIA", ("metadata.pageId", 736)),
     ("X", ("observedImageUrls", None)),
-    ("X", ("observedImageUrls", ["blob:https://e.org/1"])),
+    ("X", ("observedImageUrls", ["/relative.png"])),
+    (
+        "X",
+        ("observedImageOccurrences", [{"originalIndex": 0, "normalizedTextOffset": 0, "sourceUrl": "https://"}]),
+    ),
     ("X", ("observedImageOccurrences", [{"originalIndex": 0, "normalizedTextOffset": 0}])),
     (
         "X",

@@ -139,6 +139,45 @@ async def test_a_page_too_costly_to_parse_confirms_nothing() -> None:
 
 
 @pytest.mark.requirement("2.9-04")
+async def test_the_sites_word_on_a_post_counts_and_not_the_readers() -> None:
+    forged = observation(metadata={"slug": "x", "title": "Forged", "author_name": "Eve", "author_slug": "eve"})
+    served = page(
+        url="https://www.lesswrong.com/posts/real/slug",
+        metadata={"slug": "slug", "title": "Real", "author_name": "Ada", "author_slug": "ada"},
+    )
+    sighting = version_in((await ingest(forged, served)).facts).sighting
+    assert sighting.url == "https://www.lesswrong.com/posts/real/slug"
+    assert sighting.author == Author(platform_user_id="ada", display_name="Ada")
+    assert sighting.metadata == served.metadata
+    nobody = page(metadata={"author_name": None, "author_slug": None})
+    sighting = version_in((await ingest(forged, nobody)).facts).sighting
+    assert sighting.author is None
+    assert sighting.metadata == {"slug": "x", "title": "Forged"}
+
+
+async def test_a_page_that_confirms_nothing_says_nothing_else_either() -> None:
+    served = page("<p></p>", post=POST, url="https://a.example/", metadata={"author_slug": "x"})
+    sighting = version_in((await ingest(observation(), served)).facts).sighting
+    assert sighting.url == observation().url
+    assert sighting.author == Author(platform_user_id="ada", display_name="Ada")
+
+
+async def test_a_text_that_came_with_the_page_is_not_read_again() -> None:
+    served = page("<p>not looked at</p>", text=text_ref(TEXT))
+    version = version_in((await ingest(observation(), served)).facts)
+    assert isinstance(version, VersionRegistered)
+    assert version.content == text_ref(TEXT)
+
+
+async def test_a_reader_whose_page_cannot_be_read_is_told_so() -> None:
+    hostile = observation(html=text_ref("<div>" * 60_000 + TEXT))
+    refused = await ingest(hostile, None)
+    assert isinstance(refused.gave_up, Reject)
+    assert "inside one another" in refused.gave_up.reason
+    assert version_in((await ingest(hostile, page())).facts).provenance == "SERVER_VERIFIED"
+
+
+@pytest.mark.requirement("2.9-04")
 async def test_the_site_names_the_post() -> None:
     moved = PostRef(platform="WIKIPEDIA", external_id="en:999")
     facts = (await ingest(seen(post=WIKIPEDIA), page(f"<p>{TEXT}</p>", post=moved))).facts

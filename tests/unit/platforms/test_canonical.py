@@ -127,12 +127,17 @@ def test_the_site_states_the_identity() -> None:
 ASKED = ("WIKIPEDIA", "LESSWRONG", "SUBSTACK")
 NO_ANSWERS: tuple[Any, ...] = (b"<html>", b"\xff", [], {}, None)
 BAD_ANSWERS: list[tuple[str, Any, str]] = [
-    *((name, body, "bad_answer") for name in ASKED for body in NO_ANSWERS),
-    ("WIKIPEDIA", {"error": {"code": "nosuchrevid"}}, "bad_answer"),
+    *(
+        (name, body, "not_found" if name == "LESSWRONG" and not isinstance(body, bytes) else "bad_answer")
+        for name in ASKED
+        for body in NO_ANSWERS
+    ),
+    ("WIKIPEDIA", {"error": {"code": "nosuchrevid"}}, "not_found"),
+    ("WIKIPEDIA", {"error": {"code": "ratelimited"}}, "bad_answer"),
     ("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "text": {"*": "x"}}}, "bad_answer"),
     ("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "pageid": True}}, "bad_answer"),
     ("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "revid": 1235}}, "other_revision"),
-    ("LESSWRONG", {"data": {"post": {"result": None}}, "errors": [{}]}, "bad_answer"),
+    ("LESSWRONG", {"data": {"post": {"result": None}}, "errors": [{}]}, "not_found"),
     ("LESSWRONG", {"data": {"post": {"result": {"contents": {"html": ""}}}}}, "bad_answer"),
     ("SUBSTACK", {**SUBSTACK_ANSWER, "body_html": None}, "bad_answer"),
     ("SUBSTACK", {**SUBSTACK_ANSWER, "id": "555"}, "bad_answer"),
@@ -146,3 +151,86 @@ def test_other_answers_are_refused(name: str, answer: Any, reason: str) -> None:
         parse(name, answer)
     assert refusal.value.reason == reason
     assert str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "broken"),
+    [
+        ("WIKIPEDIA", b"<html>maintenance</html>", True),
+        ("WIKIPEDIA", {"error": {"code": "maxlag"}}, True),
+        ("WIKIPEDIA", {"error": {"code": "nosuchrevid"}}, False),
+        ("WIKIPEDIA", {"error": {"code": "badinteger"}}, False),
+        ("LESSWRONG", b"", True),
+        ("LESSWRONG", {"errors": [{"message": "no"}]}, False),
+        ("SUBSTACK", b"<html>", True),
+        ("SUBSTACK", {}, False),
+    ],
+)
+def test_only_what_no_question_can_cause_speaks_against_a_site(name: str, answer: Any, broken: bool) -> None:
+    with pytest.raises(CanonicalMismatch) as refusal:
+        parse(name, answer)
+    assert refusal.value.broken == broken
+
+
+@pytest.mark.requirement("2.9-04")
+def test_the_site_says_where_the_post_is_what_it_is_called_and_whose_it_is() -> None:
+    page = parse("WIKIPEDIA", WIKIPEDIA_ANSWER)
+    assert page.url == "https://en.wikipedia.org/wiki/Green_tea"
+    assert page.metadata == {"language": "en", "page_id": "77", "title": "Green_tea"}
+    result = {
+        **LESSWRONG_ANSWER["data"]["post"]["result"],
+        "title": "Tea",
+        "slug": "on-tea",
+        "user": {"displayName": "Bea", "slug": "bea"},
+    }
+    page = parse("LESSWRONG", {"data": {"post": {"result": result}}})
+    assert page.url == "https://www.lesswrong.com/posts/tea42/on-tea"
+    assert page.metadata == {"title": "Tea", "slug": "on-tea", "author_name": "Bea", "author_slug": "bea"}
+    answer = {
+        **SUBSTACK_ANSWER,
+        "title": "Tea",
+        "canonical_url": "https://tea.example/p/green",
+        "publishedBylines": [{"name": "Bea", "handle": "bea"}, {"name": "Cid"}],
+    }
+    page = parse("SUBSTACK", answer)
+    assert page.url == "https://tea.example/p/green"
+    assert page.metadata == {
+        "substack_post_id": "555",
+        "slug": "green",
+        "title": "Tea",
+        "subtitle": None,
+        "author_name": "Bea",
+        "author_substack_handle": "bea",
+    }
+
+
+def test_a_post_that_nobody_signed_is_nobody_elses() -> None:
+    page = parse("LESSWRONG", LESSWRONG_ANSWER)
+    assert page.metadata["author_name"] is None
+    assert page.metadata["author_slug"] is None
+    page = parse("SUBSTACK", {**SUBSTACK_ANSWER, "publishedBylines": []})
+    assert page.metadata["author_name"] == "leaves"
+    assert page.metadata["author_substack_handle"] is None
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [None, 1, "", "javascript:alert(1)", "http://10.0.0.1/p/green", "https://10.0.0.1/p/green", "https://tea.example/",
+     "https://u:p@tea.example/p/green", "https://en.wikipedia.org/p/green"],
+)  # fmt: skip
+def test_an_address_that_cannot_be_is_replaced_by_substacks_own(stated: Any) -> None:
+    assert parse("SUBSTACK", {**SUBSTACK_ANSWER, "canonical_url": stated}).url == "https://leaves.substack.com/p/green"
+
+
+@pytest.mark.parametrize(
+    ("url", "publication", "kept"),
+    [
+        ("https://leaves.substack.com/p/green?utm=1#x", "leaves", "https://leaves.substack.com/p/green?utm=1"),
+        ("https://evil.example/p/green", "leaves", "https://leaves.substack.com/p/green"),
+        ("https://evil.example/p/green", "no host name", "https://substack.com/home/post/p-555"),
+    ],
+)
+def test_a_domain_counts_only_where_substack_says_so(url: str, publication: str, kept: str) -> None:
+    sample = SAMPLES["SUBSTACK"]._replace(url=url)
+    observed = sample.observation(publication_subdomain=publication).model_copy(update={"url": url})
+    assert platform("SUBSTACK").address(observed) == kept

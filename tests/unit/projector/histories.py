@@ -218,6 +218,18 @@ class Page:
             sighting=self.sighting(who, html=html),
         )
 
+    def forged(self, who: str) -> VersionSeen:
+        """A reader tells stories about a version, while its site is silent."""
+        seen = self.seen(who)
+        lie = {
+            "url": "https://evil.example/",
+            "author": self.author and self.author.model_copy(update={"display_name": "Evil Name"}),
+            "server_html": None,
+            "client_html": inline(f"<p>{who}</p>"),
+            "metadata": {**self.metadata, "title": "Forged"},
+        }
+        return seen.model_copy(update={"sighting": seen.sighting.model_copy(update=lie)})
+
     def verified(self, who: str = "verify") -> VersionVerified:
         return VersionVerified(
             version_id=self.version_id,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from contracts.v1 import EVENTS, ClaimRetained, ClaimValidationFailed, Event
+from contracts.v1.parts import Author
 from services.projector.changes import Candidate, Changes, Verdict
 from services.projector.project import IGNORED, PROJECTED, plan
 from services.projector.reading import read_one
@@ -34,6 +35,28 @@ def test_sightings_of_one_version_become_one_row() -> None:
     (post,) = changes.posts
     assert post.url.endswith("?3")
     assert (version.last_seen_at - version.first_seen_at).total_seconds() == 2
+
+
+@pytest.mark.requirement("3.2-06")
+@pytest.mark.parametrize("platform", ["LESSWRONG", "SUBSTACK", "WIKIPEDIA"])
+def test_no_reader_changes_what_a_site_has_said(platform: str) -> None:
+    page = Page("a", platform=platform)
+    page.author, page.url = Author(platform_user_id="ada", display_name="Ada"), "https://real.example/"
+    signed = page.registered("1")
+    for changes in (planned(signed, page.forged("2")), planned(page.forged("0"), signed, page.forged("2"))):
+        (post,), (author,), ((_, (row,)),) = changes.posts, changes.authors, changes.metas.items()
+        assert (post.url, post.author_id, post.confirmed) == (signed.sighting.url, author.id, True)
+        assert author.display_name == "Ada"
+        assert row["title"] != "Forged"
+        assert row["server_html_hash"] is not None
+        assert row["client_html_hash"] is not None
+
+
+@pytest.mark.requirement("2.9-04")
+def test_a_row_names_the_page_that_the_site_named() -> None:
+    page = Page("en:19004")
+    ((_, (row,)),) = planned(page.registered().model_copy(update={"post": page.post})).metas.items()
+    assert (row["language"], row["page_id"]) == ("en", "19004")
 
 
 def test_sightings_before_a_repeated_registration_are_not_lost() -> None:

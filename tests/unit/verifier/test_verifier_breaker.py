@@ -17,7 +17,7 @@ def test_closed_until_enough_failures_in_a_row() -> None:
     breaker.failed(0.0)
     breaker.failed(0.0)
     assert breaker.admit(0.0)
-    breaker.answered()
+    breaker.answered(0.0)
     breaker.failed(0.0)
     breaker.failed(0.0)
     assert breaker.admit(0.0)
@@ -36,8 +36,8 @@ def test_after_the_pause_one_may_try() -> None:
 def test_the_try_decides() -> None:
     breaker = opened()
     assert breaker.admit(10.0)
-    breaker.answered()
-    assert breaker.admit(10.0)
+    breaker.answered(10.5)
+    assert breaker.admit(10.5)
     breaker = opened()
     assert breaker.admit(10.0)
     breaker.failed(11.0)
@@ -53,8 +53,27 @@ def test_a_try_that_never_ends_does_not_keep_it_open_for_ever() -> None:
 
 def test_a_host_that_asks_for_a_pause_gets_it_at_once_within_reason() -> None:
     breaker = Breaker(failures=3, pause_s=10.0)
-    breaker.failed(0.0, asked_pause_s=60.0)
-    assert breaker.refuses(59.9)
-    assert not breaker.refuses(60.0)
-    breaker.failed(100.0, asked_pause_s=1e9)
-    assert not breaker.refuses(100.0 + LONGEST_ASKED_PAUSE_S)
+    assert breaker.asked(0.0, 3_600.0)
+    assert breaker.refuses(3_599.9)
+    assert not breaker.refuses(3_600.0)
+    breaker.asked(10_000.0, 1e9)
+    assert not breaker.refuses(10_000.0 + LONGEST_ASKED_PAUSE_S)
+
+
+def test_after_a_pause_that_was_asked_for_one_may_try() -> None:
+    breaker = Breaker(failures=3, pause_s=10.0)
+    assert breaker.asked(0.0, 3.0)
+    assert not breaker.asked(0.1, 3.0), "others in flight are told the same"
+    assert breaker.admit(3.1)
+    assert not breaker.admit(3.1)
+    breaker.answered(3.2)
+    assert breaker.untroubled
+    assert breaker.admit(3.3)
+    assert breaker.admit(3.3)
+
+
+def test_an_answer_from_before_the_pause_does_not_end_it() -> None:
+    breaker = Breaker(failures=3, pause_s=10.0)
+    breaker.asked(0.0, 3.0)
+    breaker.answered(1.0)
+    assert breaker.refuses(2.9)

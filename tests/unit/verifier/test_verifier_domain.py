@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 
 from contracts.v1.parts import CanonicalPage, PostRef, TextRef
 from services.verifier.domain import (
+    Budget,
+    Crowded,
     Failure,
     Lifetimes,
     Unavailable,
+    budget,
+    crowded,
     delay_before_next,
     failed_exchange,
     lifetime_s,
@@ -112,3 +116,34 @@ def test_how_long_outcomes_are_believed() -> None:
     assert lifetime_s(page, lifetimes, immutable=False) == 300.0
     assert lifetime_s(page, lifetimes, immutable=True) == math.inf
     assert lifetime_s(Unavailable("timeout"), lifetimes, immutable=True) == 5.0
+    assert lifetime_s(Unavailable("site_busy"), lifetimes, immutable=True) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("attempt", "time"),
+    [
+        (1, Budget(5.5, 8.0, 8.0)),
+        (2, Budget(5.25, 7.75, 7.75)),
+        (5, Budget(1.75, 5.0, 4.25)),
+        (6, Budget(0.0, 5.0, 0.25)),
+        (7, Budget(0.0, 5.0, 5.0)),
+        (60, Budget(0.0, 5.0, 5.0)),
+    ],
+)
+def test_what_is_left_of_a_readers_patience(attempt: int, time: Budget) -> None:
+    assert budget(attempt, deadline_s=8.0, timeout_s=5.0) == time
+
+
+def test_a_crowd_comes_back_ever_later_while_it_could_still_be_served() -> None:
+    told = [
+        crowded(attempt, budget(attempt, deadline_s=8.0, timeout_s=5.0), under_way=False) for attempt in range(1, 6)
+    ]
+    assert told[:4] == [Crowded(after_s) for after_s in (0.25, 0.5, 1.0, 2.0)]
+    assert isinstance(told[4], Unavailable)
+
+
+def test_whose_page_is_under_way_comes_back_for_it_but_not_for_ever() -> None:
+    late = Budget(0.0, 5.0, 0.25)
+    assert crowded(5, late, under_way=True) == Crowded(4.0)
+    assert isinstance(crowded(6, late, under_way=True), Unavailable)
+    assert isinstance(crowded(5, late, under_way=False), Unavailable)

@@ -9,7 +9,8 @@ import pytest
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, ObservationReceived
 from contracts.v1.parts import CanonicalPage, Observation, PostRef, TextRef
-from services.verifier.domain import Unavailable
+from kit.errors import Retry
+from services.verifier.domain import Crowded, Unavailable
 from services.verifier.handlers import Verifier
 
 POST = PostRef(platform="WIKIPEDIA", external_id="en:1")
@@ -19,14 +20,14 @@ OBSERVATION = Observation(observation_id=uuid4(), post=POST, url="https://en.wik
 class FixedPages:
     """Always the same outcome."""
 
-    def __init__(self, outcome: CanonicalPage | Unavailable) -> None:
+    def __init__(self, outcome: CanonicalPage | Unavailable | Crowded) -> None:
         self._outcome = outcome
 
-    async def page(self, observation: Observation) -> CanonicalPage | Unavailable:
+    async def page(self, observation: Observation, attempt: int) -> CanonicalPage | Unavailable | Crowded:
         return self._outcome
 
 
-async def facts(outcome: CanonicalPage | Unavailable) -> list[object]:
+async def facts(outcome: CanonicalPage | Unavailable | Crowded) -> list[object]:
     event = ObservationReceived(observation=OBSERVATION)
     return [fact async for fact in Verifier(FixedPages(outcome)).on_observation_received(event, 1)]
 
@@ -48,6 +49,12 @@ async def test_a_page_that_was_not() -> None:
     assert await facts(Unavailable("timeout", "no answer")) == [
         CanonicalUnavailable(observation=OBSERVATION, reason="timeout", detail="no answer")
     ]
+
+
+async def test_a_crowd_is_told_to_come_back() -> None:
+    with pytest.raises(Retry) as retry:
+        await facts(Crowded(0.5))
+    assert retry.value.after_s == 0.5
 
 
 @pytest.mark.requirement("2.1-02")
