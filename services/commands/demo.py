@@ -7,20 +7,21 @@ import os
 import secrets
 import sys
 import textwrap
+from contextlib import AsyncExitStack
 from pathlib import Path
 from time import monotonic
 
 import click
 
 from kit.database import Database
-from kit.http import PortTaken, bind
+from kit.http import CannotListen, bind
 from kit.settings import Infrastructure, load
 from kit.surroundings import Surroundings, surroundings
 from kit.telemetry import configure_logging
 from services.commands.demo_journey import Journey, Observed, Progress, Refused, Result
 from services.commands.demo_site import EXPECTED, TITLE, observation, stand_in
 from services.commands.keys import activate
-from services.commands.process import SERVICES, Plan, assembled, listen_for_signals, watch
+from services.commands.process import SERVICES, Plan, assembled, listen_for_signals, unless_stopped, watch
 from services.commands.shared import data_dir_option, plain_errors, run
 
 PACE_S = "0.35"
@@ -63,7 +64,10 @@ def command(once: bool, port: int | None, data_dir: Path) -> None:
 async def _play(found: Surroundings, *, once: bool, began: float, data_dir: Path) -> bool:
     stop = asyncio.Event()
     listen_for_signals(stop)
-    async with assembled(Plan(SERVICES), found) as host:
+    async with AsyncExitStack() as stack:
+        host = await unless_stopped(stop, stack.enter_async_context(assembled(Plan(SERVICES), found)))
+        if host is None:
+            return False
         watcher = asyncio.create_task(watch(found.stack, stop))
         running = asyncio.create_task(host.run(stop))
         try:
@@ -146,7 +150,7 @@ def _port(wanted: int | None) -> int:
         return wanted
     try:
         bind("127.0.0.1", 8787).close()
-    except PortTaken:
+    except CannotListen:
         return 0
     return 8787
 
