@@ -139,3 +139,29 @@ async def test_no_proxy_sees_the_address_of_the_monitor(ready: System, monkeypat
     with surroundings(load(Infrastructure), ready.data_dir, start=False) as found:
         async with assembled(Plan(("selector",)), found) as host:
             assert host.bus.client.is_connected
+
+
+async def test_the_doctor_looks_at_everything_else_when_the_broker_is_down(ready: System) -> None:
+    visit = await ready.run("doctor", OPENERRATA_NATS_URL=f"nats://{CLOSED}", OPENERRATA_S3_BUCKET="nothing-in-it")
+    found = {line[4:].split()[0]: line for line in visit.out.splitlines() if line.startswith(("ok ", "BAD "))}
+    assert visit.code == 1
+    assert "no broker answers at 127.0.0.1:9: Connection refused" in found["broker"]
+    assert "there is no bucket 'nothing-in-it'" in found["blobs"]
+    assert found["database"].startswith("ok ")
+    assert found["model"].startswith("ok ")
+    assert visit.err == ""
+
+
+async def test_a_key_keeps_its_holder(ready: System) -> None:
+    nameless = await ready.run("keys", "add", " ")
+    assert nameless.code == 2
+    assert "NAME" in nameless.err
+    assert (await ready.run("keys", "add", "alice", "--key", "k-1")).code == 0
+    assert (await ready.run("keys", "add", "alice", "--key", "k-1")).code == 0, "it may be said twice"
+    taken = await ready.run("keys", "add", "bob", "--key", "k-1")
+    assert (taken.code, taken.out) == (1, "")
+    assert "alice" in taken.err
+    assert (await ready.run("keys", "revoke", "k-1")).code == 0
+    assert (await ready.run("keys", "add", "bob", "--key", "k-1")).code == 0
+    listed = await ready.run("keys", "list")
+    assert [line.split()[0] for line in listed.out.splitlines()] == ["bob"]
