@@ -6,6 +6,8 @@ import asyncio
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -17,7 +19,7 @@ from kit.settings import Infrastructure, load
 from kit.surroundings import surroundings
 from kit.trouble import explained
 from services.commands.process import Plan, assembled
-from tests.support.servers import Servers
+from tests.support.servers import Servers, nats_server
 from tests.support.system import ROOT, GivenServers, System, system, until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("starting")]
@@ -165,3 +167,12 @@ async def test_a_key_keeps_its_holder(ready: System) -> None:
     assert (await ready.run("keys", "add", "bob", "--key", "k-1")).code == 0
     listed = await ready.run("keys", "list")
     assert [line.split()[0] for line in listed.out.splitlines()] == ["bob"]
+
+
+async def test_an_empty_broker_is_no_riddle(ready: System, tmp_path: Path) -> None:
+    with nats_server(tmp_path) as empty:
+        asked = await ready.run("investigation", "show", str(UUID(int=1)), OPENERRATA_NATS_URL=empty.endpoints.nats_url)
+    assert asked.code == 1
+    assert asked.err.splitlines() == [
+        "Error: nobody answers for the log; if it stays so, run `openerrata topology apply`"
+    ]
