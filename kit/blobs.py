@@ -15,14 +15,16 @@ import structlog
 import urllib3
 from minio import Minio
 from minio.error import MinioException, S3Error
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, MaxRetryError
 
 from contracts.v1.parts import INLINE_BYTES, BlobRef, TextRef
+from kit.settings import SettingsError
 
 TEXT = "text/plain; charset=utf-8"
 CACHE_BYTES = 32 * 1024 * 1024
 THREADS = 8
 TRY_AGAIN_S = 1.0
+_FAILURES = (MinioException, HTTPError, OSError)
 
 log = structlog.get_logger(__name__)
 
@@ -57,6 +59,7 @@ class Blobs:
 
     def __init__(self, settings: BlobSettings, *, patience_s: float = 0.0) -> None:
         self._bucket = settings.bucket
+        self._endpoint = settings.endpoint
         self._patience_s = patience_s
         self._client = Minio(
             settings.endpoint,
@@ -73,6 +76,29 @@ class Blobs:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="blobs")
         self._cache: OrderedDict[str, bytes] = OrderedDict()
         self._cached_bytes = 0
+
+    async def require(self) -> None:
+        """Ask once whether the bucket is there for us.
+
+        Raises: SettingsError: with the variable to look at.
+        """
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(
+                self._threads, self._client.bucket_exists, self._bucket
+            )
+        except S3Error as error:
+            raise SettingsError(
+                f"OPENERRATA_S3_ACCESS_KEY, OPENERRATA_S3_SECRET_KEY: {self._endpoint} does not let us look at the "
+                f"bucket {self._bucket!r}: {error.code}"
+            ) from error
+        except _FAILURES as error:
+            raise SettingsError(
+                f"OPENERRATA_S3_ENDPOINT: no blob store answers at {self._endpoint}: {_reason(error)}; is it running?"
+            ) from error
+        if not found:
+            raise SettingsError(
+                f"OPENERRATA_S3_BUCKET: there is no bucket {self._bucket!r} at {self._endpoint}; create it"
+            )
 
     async def ready(self) -> bool:
         """Whether the bucket can be reached and exists."""
@@ -185,8 +211,15 @@ class Blobs:
         while True:
             try:
                 return await loop.run_in_executor(self._threads, call, *arguments)
-            except (MinioException, HTTPError, OSError) as error:
+            except _FAILURES as error:
                 if loop.time() >= deadline:
-                    raise BlobsUnavailable(f"blob store: {type(error).__name__}") from error
-                log.warning("blob store does not answer, trying again", error=type(error).__name__)
+                    raise BlobsUnavailable(f"blob store at {self._endpoint}: {_reason(error)}") from error
+                log.warning("blob store does not answer, trying again", error=_reason(error))
                 await asyncio.sleep(TRY_AGAIN_S)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, S3Error):
+        return str(error.code)
+    cause = error.reason if isinstance(error, MaxRetryError) and error.reason else error
+    return type(cause).__name__

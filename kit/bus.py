@@ -15,6 +15,7 @@ from uuid import UUID
 
 import nats.errors
 import orjson
+import structlog
 from faststream.nats import NatsBroker
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -25,14 +26,18 @@ from contracts.topology import Stream, stream_of
 from contracts.v1 import Envelope, Event, OnceEvent, decode, written
 from kit.clock import Clock, SystemClock
 from kit.inbox import Inbox, NoReply
+from kit.settings import SettingsError
 
 REPLY_TO = "Errata-Reply-To"
 SUBJECT = "Errata-Subject"
 SEQUENCE = "Errata-Sequence"
 REJECTED = "Errata-Rejected"
 
+FIRST_ANSWER_S = 10.0
 RECEIPT_TIMEOUT_S = 5.0
 WRONG_LAST_SEQUENCE = 10071
+
+log = structlog.get_logger(__name__)
 
 
 class BusError(Exception):
@@ -203,9 +208,21 @@ def position_subject(stream: str) -> str:
 
 @asynccontextmanager
 async def connect(
-    url: str, *, name: str, clock: Clock | None = None, graceful_timeout_s: float = 25.0
+    url: str,
+    *,
+    name: str,
+    clock: Clock | None = None,
+    graceful_timeout_s: float = 25.0,
+    first_answer_s: float = FIRST_ANSWER_S,
 ) -> AsyncIterator[Bus]:
-    """Connect to the broker for as long as the context lasts; reconnects for ever."""
+    """Connect to the broker for as long as the context lasts.
+
+    A broker that was there is waited for without an end; one that never was is more likely a wrong address.
+
+    Raises: SettingsError: no broker answers there within `first_answer_s`, or it does not let us in.
+    """
+    where = url.rpartition("//")[2].rpartition("@")[2]
+    last: Exception | None = None
     options: dict[str, Any] = {
         "apply_types": False,
         "graceful_timeout": graceful_timeout_s,
@@ -223,11 +240,32 @@ async def connect(
         if bus is not None:
             bus.inbox.connection_lost()
 
-    broker = NatsBroker(url, disconnected_cb=disconnected, **options)
-    client = await broker.connect()
+    async def failed(error: Exception) -> None:
+        nonlocal last
+        if bus is None and last is None:
+            log.warning("no broker yet, trying again", broker=where, error=_reason(error))
+        last = error
+
+    broker = NatsBroker(url, disconnected_cb=disconnected, error_cb=failed, **options)
+    try:
+        async with asyncio.timeout(first_answer_s):
+            client = await broker.connect()
+    except TimeoutError:
+        why = _reason(last) if last else "it is silent"
+        raise SettingsError(f"OPENERRATA_NATS_URL: no broker answers at {where}: {why}; is it running?") from last
+    except nats.errors.Error as error:
+        raise SettingsError(
+            f"OPENERRATA_NATS_URL: the broker at {where} refuses the connection: {_reason(error)}"
+        ) from error
     bus = Bus(broker, client, clock or SystemClock())
     await bus.open()
     try:
         yield bus
     finally:
         await bus.close()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error).removeprefix("nats: ") or type(error).__name__

@@ -23,6 +23,7 @@ from kit.migrations import FOLDER, HEADS, History
 Role = Literal["reader", "projector", "operator"]
 
 LIVE: Final = "readmodel"
+CONNECT_TIMEOUT_S: Final = 10
 _MIGRATION_LOCK: Final = 0x6572726D
 _one_migration_at_a_time = threading.Lock()  # Alembic keeps its context in module globals
 
@@ -62,7 +63,11 @@ class Database:
 async def open_session(url: str, *, options: str = "") -> psycopg.AsyncConnection[tuple[Any, ...]]:
     """A plain autocommit connection as whoever `url` names."""
     parsed = make_url(url)
-    arguments = {**parsed.translate_connect_args(username="user", database="dbname"), **parsed.query}
+    arguments = {
+        "connect_timeout": CONNECT_TIMEOUT_S,
+        **parsed.translate_connect_args(username="user", database="dbname"),
+        **parsed.query,
+    }
     return await psycopg.AsyncConnection.connect(**arguments, options=options, autocommit=True)
 
 

@@ -13,7 +13,7 @@ from kit.bus import Bus
 from kit.errors import Reject, Retry
 from kit.inbox import NoReply
 from kit.ordered import Recorded
-from kit.pages import direct_get
+from kit.pages import direct_get, refused
 
 BATCH = 512
 TIMEOUT_S = 5.0
@@ -70,7 +70,7 @@ async def _last(bus: Bus, subject: str) -> Past | None:
     if status == "404":
         return None
     if status is not None:
-        raise Retry(1.0, f"the log answered {status} {headers.get('Description', '')}")
+        raise refused(status, headers)
     try:
         return Past(int(headers["Nats-Sequence"]), decode(headers["Nats-Subject"], message.data))
     except Undecodable as error:

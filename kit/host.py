@@ -114,6 +114,8 @@ class Host:
                 error: Exception = RuntimeError("ended by itself")
             except Exception as caught:
                 error = caught
+                while isinstance(error, ExceptionGroup):  # of tasks that end together the first is the cause
+                    error = error.exceptions[0]
             self._broken[name] = f"{type(error).__name__}: {error}"
             if monotonic() - began > RESTART_MAX_S:
                 delay_s = 0.25

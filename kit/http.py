@@ -28,8 +28,8 @@ _QUIET: dict[str, Any] = {
 }
 
 
-class PortTaken(Exception):
-    """Somebody else listens there."""
+class CannotListen(Exception):
+    """The port is taken, or the address is none of this machine's."""
 
 
 class _Server(Server):
@@ -53,19 +53,23 @@ class _Server(Server):
         self._shd: Any = _HOLDER(self._bound.detach(), False, BACKLOG)
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """Take a port; 0 takes a free one.
+def bind(host: str, port: int, *, given_by: str = "") -> socket.socket:
+    """Take a port; 0 takes a free one. `given_by` tells an operator where the address can be changed.
 
-    Raises: PortTaken, OSError.
+    Raises: CannotListen.
     """
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    bound = socket.socket(family, kind, protocol)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind(address)
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+        except OSError:
+            bound.close()
+            raise
     except OSError as error:
-        bound.close()
-        raise PortTaken(f"cannot listen on {host}:{port}: {error.strerror}") from error
+        see = f"; see {given_by}" if given_by else ""
+        raise CannotListen(f"cannot listen on {host}:{port}: {error.strerror}{see}") from error
     bound.setblocking(False)
     return bound
 

@@ -23,6 +23,8 @@ from nats.js.api import ConsumerConfig, DeliverPolicy
 from kit.bus import Bus
 
 BUFFER = 20_000
+BUFFER_BYTES = 32 * 1024 * 1024
+"""Facts carry whole texts: a reader that catches up must not hold thousands of them."""
 CROWDED = 4
 LINGER_S = 0.02
 RESTART_S = 0.5
@@ -55,6 +57,7 @@ class OrderedLog:
         self._linger_s = linger_s
         self._last = max(start, 1) - 1
         self._buffer: deque[Recorded] = deque()
+        self._held_bytes = 0
         self._arrived = asyncio.Event()
         self._drained = asyncio.Event()
 
@@ -83,6 +86,7 @@ class OrderedLog:
                         if crowded and self._linger_s and len(self._buffer) < limit:
                             await asyncio.sleep(self._linger_s)
                         batch = [self._buffer.popleft() for _ in range(min(limit, len(self._buffer)))]
+                        self._held_bytes -= sum(len(each.data) for each in batch)
                         self._last = batch[-1].sequence
                         self._drained.set()
                         crowded = len(batch) >= CROWDED
@@ -92,6 +96,7 @@ class OrderedLog:
             except (nats.errors.Error, nats.js.errors.Error, TimeoutError) as error:
                 log.warning("stream reader restarts", stream=self._stream, after=self._last, error=str(error))
                 self._buffer.clear()
+                self._held_bytes = 0
                 await asyncio.sleep(RESTART_S)
             finally:
                 if subscription is not None:
@@ -104,9 +109,10 @@ class OrderedLog:
         newest = self._buffer[-1].sequence if self._buffer else self._last
         if sequence <= newest:  # the consumer was set up again and repeats
             return
-        while len(self._buffer) >= BUFFER:
+        while len(self._buffer) >= BUFFER or self._held_bytes >= BUFFER_BYTES:
             self._drained.clear()
             await self._drained.wait()
+        self._held_bytes += len(message.data)
         self._buffer.append(
             Recorded(self._stream, sequence, message.subject, message.data, metadata.timestamp.astimezone(UTC))
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -95,7 +95,7 @@ async def direct_get(bus: Bus, stream: str, question: dict[str, object]) -> tupl
         elif status == "404":
             done.set_result(0)
         else:
-            done.set_exception(Retry(1.0, f"the log answered {status} {headers.get('Description', '')}"))
+            done.set_exception(refused(status, headers))
 
     inbox = bus.inbox.collect(take)
     try:
@@ -112,3 +112,10 @@ async def direct_get(bus: Bus, stream: str, question: dict[str, object]) -> tupl
 def _recorded(stream: str, data: bytes, headers: dict[str, str]) -> Recorded:
     time = datetime.fromisoformat(headers["Nats-Time-Stamp"])
     return Recorded(stream, int(headers["Nats-Sequence"]), headers["Nats-Subject"], data, time)
+
+
+def refused(status: str, headers: Mapping[str, str]) -> Retry:
+    """What to make of an answer without a message in it."""
+    if status == "503":  # the client takes the lines after such an answer for its description
+        return Retry(1.0, "nobody answers for the log; if it stays so, run `openerrata topology apply`")
+    return Retry(1.0, f"the log answered {status} {headers.get('Description', '')}")

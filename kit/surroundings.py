@@ -14,6 +14,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from urllib.parse import urlsplit
 
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
 from kit.blobs import BlobSettings
 from kit.embedded import EmbeddedStack, Endpoints, ServiceName, running_endpoints
 from kit.settings import Infrastructure, SettingsError
@@ -103,8 +106,13 @@ def _with_driver(url: str) -> str:
     """Accept the plain forms that every tool of PostgreSQL accepts."""
     for plain in ("postgres://", "postgresql://"):
         if url.startswith(plain):
-            return "postgresql+psycopg://" + url.removeprefix(plain)
-    return url
+            url = "postgresql+psycopg://" + url.removeprefix(plain)
+    try:
+        if make_url(url).drivername == "postgresql+psycopg":
+            return url
+    except (ArgumentError, ValueError):
+        pass  # the error would show the address, and that the password in it
+    raise SettingsError("OPENERRATA_DATABASE_URL must be an address such as postgresql://user:password@host:5432/name")
 
 
 def _master_keys(infrastructure: Infrastructure, data_dir: Path | None) -> tuple[MasterKey, ...]:

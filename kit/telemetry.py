@@ -93,6 +93,7 @@ def configure_logging(stream: TextIO = sys.stderr, *, level: str = "info") -> No
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(stream=stream, level=logging.WARNING, force=True)
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # each try of several; kit.blobs says what came of them
 
 
 def _json(event: object, **options: object) -> str:

@@ -20,6 +20,7 @@ from nats.js.api import (
     StoreCompression,
     StreamConfig,
 )
+from pydantic import BaseModel, ValidationError
 
 from contracts.topology import (
     AGAIN,
@@ -46,6 +47,16 @@ class UnsafeBroker(Exception):
 
 class TopologyMissing(Exception):
     """Streams, consumers or buckets are not as this version of the code needs them."""
+
+
+class _JetStream(BaseModel):
+    sync_always: bool = False
+
+
+class _Monitor(BaseModel):
+    """What the monitoring address says, as far as we ask."""
+
+    config: _JetStream
 
 
 @dataclass(frozen=True)
@@ -203,10 +214,16 @@ def _thing(consumer: Consumer, again: bool) -> str:
 async def _syncs_always(monitor_url: str) -> bool:
     import httpx
 
-    async with httpx.AsyncClient(timeout=5.0) as client:
-        answer = await client.get(f"{monitor_url.rstrip('/')}/jsz", params={"config": "true"})
-    config = answer.raise_for_status().json().get("config", {})
-    return bool(config.get("sync_always", False))
+    try:
+        async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:  # a proxy would see the address
+            answer = await client.get(f"{monitor_url.rstrip('/')}/jsz", params={"config": "true"})
+        told = _Monitor.model_validate_json(answer.raise_for_status().content)
+    except (httpx.HTTPError, httpx.InvalidURL, ValidationError) as error:
+        raise UnsafeBroker(
+            "cannot tell whether the broker writes before it acknowledges: what OPENERRATA_NATS_MONITOR_URL names does "
+            f"not answer as a broker's monitoring address ({type(error).__name__})"
+        ) from error
+    return told.config.sync_always
 
 
 async def _put_stream(js: JetStreamContext, config: StreamConfig) -> None:

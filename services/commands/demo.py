@@ -7,24 +7,27 @@ import os
 import secrets
 import sys
 import textwrap
+from contextlib import AsyncExitStack
 from pathlib import Path
 from time import monotonic
 
 import click
 
 from kit.database import Database
-from kit.http import PortTaken, bind
+from kit.embedded import EmbeddedError
+from kit.http import CannotListen, bind
 from kit.settings import Infrastructure, load
 from kit.surroundings import Surroundings, surroundings
 from kit.telemetry import configure_logging
 from services.commands.demo_journey import Journey, Observed, Progress, Refused, Result
 from services.commands.demo_site import EXPECTED, TITLE, observation, stand_in
 from services.commands.keys import activate
-from services.commands.process import SERVICES, Plan, assembled, listen_for_signals, watch
+from services.commands.process import SERVICES, Plan, assembled, listen_for_signals, unless_stopped, watch
 from services.commands.shared import data_dir_option, plain_errors, run
 
 PACE_S = "0.35"
 WIDTH = 100
+KEPT = frozenset({"OPENERRATA_DATA_DIR", "OPENERRATA_DEMO_PACE_S", "OPENERRATA_LOG_LEVEL"})
 
 
 @click.command()
@@ -37,10 +40,12 @@ def command(once: bool, port: int | None, data_dir: Path) -> None:
 
     Starts NATS, PostgreSQL and S3 on this machine, runs every service, and plays a reader who opens a sample article.
     No internet, no API key: an offline catalogue of well-known misconceptions stands in for the model. State stays in
-    the data folder, so a second run finds the earlier result; `make clean` removes it.
+    the data folder, so a second run finds the earlier result; `make clean` removes it. Of the environment only
+    OPENERRATA_DATA_DIR, OPENERRATA_DEMO_PACE_S and OPENERRATA_LOG_LEVEL count.
     """
     began = monotonic()
-    infrastructure = _for_demo(load(Infrastructure))
+    _forget_settings()
+    infrastructure = load(Infrastructure)
     data_dir = data_dir.absolute()
     (data_dir / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
     click.secho("OpenErrata demo", bold=True, nl=False)
@@ -51,6 +56,8 @@ def command(once: bool, port: int | None, data_dir: Path) -> None:
         stand_in() as wikipedia,
         surroundings(infrastructure, data_dir) as found,
     ):
+        if found.stack is None:  # its verifier knows nothing of the sample article, and would take it from ours
+            raise EmbeddedError(f"something already runs over {data_dir}; stop it, or give the demo another --data-dir")
         configure_logging(log_file, level=infrastructure.log_level)
         os.environ["OPENERRATA_VERIFIER_WIKIPEDIA_URL"] = wikipedia
         os.environ["OPENERRATA_MODEL"] = "demo"
@@ -63,7 +70,10 @@ def command(once: bool, port: int | None, data_dir: Path) -> None:
 async def _play(found: Surroundings, *, once: bool, began: float, data_dir: Path) -> bool:
     stop = asyncio.Event()
     listen_for_signals(stop)
-    async with assembled(Plan(SERVICES), found) as host:
+    async with AsyncExitStack() as stack:
+        host = await unless_stopped(stop, stack.enter_async_context(assembled(Plan(SERVICES), found)))
+        if host is None:
+            return False
         watcher = asyncio.create_task(watch(found.stack, stop))
         running = asyncio.create_task(host.run(stop))
         try:
@@ -146,16 +156,16 @@ def _port(wanted: int | None) -> int:
         return wanted
     try:
         bind("127.0.0.1", 8787).close()
-    except PortTaken:
+    except CannotListen:
         return 0
     return 8787
 
 
-def _for_demo(infrastructure: Infrastructure) -> Infrastructure:
-    """The demo brings its own servers, whatever the environment names."""
-    for name in ("NATS_URL", "DATABASE_URL", "S3_ENDPOINT"):
-        os.environ.pop(f"OPENERRATA_{name}", None)
-    return load(type(infrastructure))
+def _forget_settings() -> None:
+    """The demo shows the same everywhere, whatever instance the environment is set up for."""
+    for name in tuple(os.environ):
+        if name.startswith("OPENERRATA_") and name not in KEPT:
+            del os.environ[name]
 
 
 async def _api_key(found: Surroundings, data_dir: Path) -> str:

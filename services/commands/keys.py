@@ -39,8 +39,13 @@ def add(name: str, key: str | None, data_dir: Path) -> None:
     chosen = (key if key is not None else f"oe_{secrets.token_urlsafe(24)}").strip()
     if not chosen:
         raise click.BadParameter("a key cannot be blank", param_hint="--key")
+    name = name.strip()
+    if not name:
+        raise click.BadParameter("a name cannot be blank: it tells whose key this is", param_hint="NAME")
     with servers(data_dir, log_level="warning") as found:
-        run(_with_database(found.database_url, lambda database: activate(database, name, chosen)))
+        holder = run(_with_database(found.database_url, lambda database: activate(database, name, chosen)))
+    if holder != name:
+        raise click.ClickException(f"this key is {holder!r}'s; revoke it first to give it to another")
     click.echo(chosen)
 
 
@@ -83,19 +88,24 @@ def key_hash(key: str) -> str:
     return sha256(key.strip().encode()).hexdigest()
 
 
-async def activate(database: Database, name: str, key: str) -> None:
-    """Store a key's hash, or let it in again under this name."""
+async def activate(database: Database, name: str, key: str) -> str:
+    """Store a key's hash, or let a revoked one in again; the name of whose it is, which another's active key keeps."""
     clock = SystemClock()
     now = clock.now()
     row = insert(instance_api_key).values(
         id=clock.new_id(), name=name, key_hash=key_hash(key), created_at=now, updated_at=now, revoked_at=None
     )
+    t = instance_api_key.c
     async with database.transaction() as connection:
         await connection.execute(
             row.on_conflict_do_update(
-                index_elements=["key_hash"], set_={"name": name, "revoked_at": None, "updated_at": now}
+                index_elements=["key_hash"],
+                set_={"name": name, "revoked_at": None, "updated_at": now},
+                where=t.revoked_at.is_not(None),
             )
         )
+        found = await connection.execute(select(t.name).where(t.key_hash == key_hash(key)))
+        return str(found.scalar_one())
 
 
 async def _list(database: Database, every: bool) -> list[Row]:

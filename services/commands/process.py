@@ -6,9 +6,10 @@ import asyncio
 import importlib
 import os
 import signal
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import click
 import structlog
@@ -39,6 +40,8 @@ BLOB_PATIENCE_S = 600.0
 """Workers wait out an outage of the blob store, because a run that paid for its result must not lose it."""
 
 log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -85,12 +88,14 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
             user_keys=UserKeys(bus, found.master_keys),
         )
         stack.push_async_callback(host.close)
+        await host.blobs.require()
         await _checks(host)
         host.keep_running("lag", Lag(bus, telemetry).run)
         for name in plan.services:
             await importlib.import_module(f"services.{name}.app").build(host)
         if infrastructure.ops_port is not None:
-            server = HttpServer(operations(host), bind(infrastructure.ops_host, infrastructure.ops_port))
+            at = bind(infrastructure.ops_host, infrastructure.ops_port, given_by="OPENERRATA_OPS_HOST and _PORT")
+            server = HttpServer(operations(host), at)
             await server.start()
             stack.push_async_callback(server.stop)
             log.info("operations", url=server.url)
@@ -103,7 +108,10 @@ async def run_until_signalled(plan: Plan, found: Surroundings) -> None:
     """Run until SIGTERM or Ctrl-C; a second one ends the process at once."""
     stop = asyncio.Event()
     listen_for_signals(stop)
-    async with assembled(plan, found) as host:
+    async with AsyncExitStack() as stack:
+        host = await unless_stopped(stop, stack.enter_async_context(assembled(plan, found)))
+        if host is None:
+            return
         watcher = asyncio.create_task(watch(found.stack, stop))
         log.info("running", services=list(plan.services), worker=host.worker, gateway=host.public_url or None)
         try:
@@ -112,6 +120,26 @@ async def run_until_signalled(plan: Plan, found: Surroundings) -> None:
             watcher.cancel()
     if watcher.done() and not watcher.cancelled() and watcher.exception() is not None:
         raise click.ClickException(str(watcher.exception()))
+
+
+async def unless_stopped(stop: asyncio.Event, starting: Awaitable[T]) -> T | None:
+    """What comes of `starting`, or None if `stop` is set before: nobody waits for a start that waits for a server."""
+    try:
+        async with asyncio.timeout(None) as patience:
+
+            async def listen() -> None:
+                await stop.wait()
+                patience.reschedule(asyncio.get_running_loop().time())
+
+            listening = asyncio.create_task(listen())
+            try:
+                return await starting
+            finally:
+                listening.cancel()
+    except TimeoutError:
+        if not patience.expired():
+            raise
+        return None
 
 
 async def watch(stack: EmbeddedStack | None, stop: asyncio.Event) -> None:

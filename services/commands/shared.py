@@ -13,12 +13,10 @@ from typing import Any, ParamSpec, TypeVar
 import click
 import uvloop
 
-from kit.embedded import EmbeddedError
-from kit.http import PortTaken
-from kit.settings import Infrastructure, SettingsError, load
+from kit.settings import Infrastructure, load
 from kit.surroundings import Surroundings, surroundings
 from kit.telemetry import configure_logging
-from kit.topology import TopologyMissing, UnsafeBroker
+from kit.trouble import explained
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,11 +38,14 @@ def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
-        except (SettingsError, EmbeddedError, PortTaken, TopologyMissing, UnsafeBroker) as error:
-            raise click.ClickException(str(error)) from error
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             sys.exit(130)
+        except Exception as error:
+            told = explained(error)
+            if told is None:
+                raise
+            raise click.ClickException(told) from error
 
     return wrapped
 

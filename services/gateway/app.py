@@ -113,7 +113,7 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
 async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServer:
     """Take the port and serve until the host stops.
 
-    Raises: kit.http.PortTaken: somebody else listens there.
+    Raises: kit.http.CannotListen.
     """
     settings = settings or load(GatewaySettings)
     database = host.database("reader")
@@ -144,7 +144,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             registry=host.telemetry.registry,
         ),
     )
-    server = HttpServer(gateway, bind(settings.host, settings.port))
+    server = HttpServer(gateway, bind(settings.host, settings.port, given_by="--port and OPENERRATA_GATEWAY_HOST"))
     await server.start()
     host.public_url = host.public_url or server.url
     host.check("gateway-http", server.problem)

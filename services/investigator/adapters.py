@@ -86,12 +86,10 @@ class Concluder:
         self._waiting.clear()
         self._look.clear()
         self._last = mark
-        marker = asyncio.create_task(self._keep_mark(marks))
-        try:
+        async with asyncio.TaskGroup() as group:  # without its mark a restart would begin ever further back
+            group.create_task(self._keep_mark(marks))
             async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1, subjects=CONCLUDED, linger_s=0).batches():
                 await self._fold(batch)
-        finally:
-            marker.cancel()
 
     async def _fold(self, batch: Sequence[Recorded]) -> None:
         touched: dict[str, UUID] = {}

@@ -11,6 +11,16 @@ from tests.support.system import system
 
 pytestmark = [pytest.mark.asyncio(loop_scope="function"), pytest.mark.xdist_group("e2e-provider")]
 
+OF_ANOTHER_INSTANCE = {
+    "OPENERRATA_NATS_URL": "nats://127.0.0.1:9",
+    "OPENERRATA_NATS_MONITOR_URL": "http://127.0.0.1:9",
+    "OPENERRATA_NATS_REPLICAS": "3",
+    "OPENERRATA_S3_BUCKET": "elsewhere",
+    "OPENERRATA_INVESTIGATOR_MODEL": "anthropic",
+    "OPENERRATA_GATEWAY_HOST": "0.0.0.0",
+    "OPENERRATA_ENCRYPTION_KEYS": "none",
+}
+
 
 @pytest.mark.requirement("2.6-07", "2.6-13")
 async def test_the_demo_shows_the_whole_way_and_remembers_it(tmp_path: Path) -> None:
@@ -21,7 +31,12 @@ async def test_the_demo_shows_the_whole_way_and_remembers_it(tmp_path: Path) -> 
         assert "SERVER_VERIFIED" in first.out
         assert all(f"“{sentence}”" in " ".join(first.out.split()) for sentence in EXPECTED)
         assert "investigated earlier" not in first.out
-        second = await alone.run("demo", "--once", within_s=90)
+        second = await alone.run("demo", "--once", within_s=90, **OF_ANOTHER_INSTANCE)
         assert second.code == 0, second.out + second.err
         assert "investigated earlier" in second.out
         assert "proposed" not in second.out
+        assert "http://127.0.0.1:" in second.out
+        await alone.up("selector")
+        refused = await alone.run("demo", "--once", within_s=90)
+        assert (refused.code, len(refused.err.splitlines())) == (1, 1), refused.err
+        assert "already runs" in refused.err

@@ -160,9 +160,11 @@ async def test_an_altered_ledger_is_found_and_never_replayed(world: World) -> No
 
 
 async def test_commands_without_a_system_say_what_to_do(world: World, tmp_path: Path) -> None:
-    nowhere = await world.system.run(
-        "up", "validator", OPENERRATA_NATS_URL="nats://127.0.0.1:9", OPENERRATA_LOG_LEVEL="no"
-    )
+    wrong = await world.system.run("up", "validator", OPENERRATA_LOG_LEVEL="no")
+    assert wrong.code == 1
+    assert "OPENERRATA_LOG_LEVEL" in wrong.err
+    assert "Traceback" not in wrong.err
+    nowhere = await world.system.run("up", "validator", OPENERRATA_NATS_URL="nats://127.0.0.1:9")
     assert nowhere.code == 1
-    assert "OPENERRATA_LOG_LEVEL" in nowhere.err
+    assert "OPENERRATA_NATS_URL: no broker answers at 127.0.0.1:9" in nowhere.err
     assert "Traceback" not in nowhere.err

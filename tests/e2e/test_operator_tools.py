@@ -72,6 +72,7 @@ async def test_what_an_operator_saves_comes_back_and_what_was_forgotten_does_not
                 assert "delivered 2 facts" in await done(running, *wikipedia, "--rate", "50", "--go")
                 await looking.settled()
                 assert await looking.heads() == heads, "a replay adds nothing to the log"
+                assert "the read model holds every fact" in await done(running, "doctor")
                 assert differences(before, await looking.rows()) == []
                 assert "are what the log means" in await done(running, "replay", "--shadow")
 
