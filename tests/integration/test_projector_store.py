@@ -34,7 +34,7 @@ def total(results: Sequence[Applied]) -> Counter[Outcome]:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.requirement("2.8-01", "3.2-01", "3.2-02", "3.2-12")
 async def test_batches_do_not_matter(database_url: str, stack: Servers, seed: int) -> None:
-    errata, views = mixed(40, seed)
+    errata, views = mixed(60, seed)
     whole = store_at(database_url, cap=2)
     outcomes = total(await fill(whole, errata.records) + await fill(whole, views.records))
     await whole.close()
