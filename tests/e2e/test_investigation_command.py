@@ -183,11 +183,7 @@ async def test_nobody_waits_for_what_was_cancelled(world: World) -> None:
         assert (await reader.result(run, within_s=30))["investigationState"] == "FAILED"
         world.provider.holds.set()
 
-        async def drafted() -> bool:
-            story = json.loads((await world.command("show", run, "--json")).out)
-            return story["rounds"][0]["attempts"][0]["transcript"] is not None
-
-        await until(drafted, "the worker has finished", within_s=60)
+        await world.oracle.settled()
         assert (await reader.look(run))["investigationState"] == "FAILED"
     told = (await world.command("show", run)).out
     assert "cancelled by operator (NON_RETRYABLE)" in told
