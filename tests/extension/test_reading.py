@@ -98,17 +98,18 @@ async def test_the_interface_takes_the_ground_of_the_page(ground: str, chromium:
 
 
 @pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_the_panel_stands_where_lines_end(
+async def test_the_list_stands_where_lines_end(
     direction: Literal["ltr", "rtl"], chromium: Reader, world: World
 ) -> None:
     post = await investigated(world, BRAIN)
     page = await chromium.open(replace(post, html=post.html.replace("<html ", f'<html dir="{direction}" ')))
     await chromium.underlines(page, [BRAIN])
-    frame = await panel(chromium, page, BRAIN)
-    at = await place(frame)
+    await command(chromium, page, "next-finding")
+    frame = await chromium.frame(page)
+    at = await chromium.until(lambda: place(frame), "the list is seen", lambda at: at["width"] > 50 and at["y"] < 50)
     left, right = at["x"], VIEW["width"] - at["x"] - at["width"]
     assert (left < right) is (direction == "rtl")
-    await chromium.shot(page, f"panel-{direction}")
+    await chromium.shot(page, f"list-{direction}")
 
 
 async def test_all_fits_at_twice_the_size(chromium: Reader, world: World) -> None:
@@ -153,3 +154,45 @@ async def test_nothing_glides_for_who_wants_no_motion(
     await page.wait_for_function("globalThis.arrived === true")
     stops = await page.evaluate("stops.size")
     assert stops == 1 if motion == "reduce" else stops > 1
+
+
+@pytest.mark.parametrize("name", ["options.html", "welcome.html"])
+async def test_a_page_of_its_own_on_the_narrowest_window(name: str, chromium: Reader) -> None:
+    page = await chromium.context.new_page()
+    await page.set_viewport_size({"width": 320, "height": 600})
+    await page.goto(f"chrome-extension://{chromium.id}/{name}")
+    await page.get_by_role("heading").first.wait_for()
+    wide = "[...document.querySelectorAll('*')].filter((one) => one.getBoundingClientRect().right > 320)"
+    assert await page.evaluate(f"{wide}.map((one) => one.outerHTML.slice(0, 80))") == []
+    assert await page.evaluate("document.documentElement.scrollWidth") == 320
+    await chromium.shot(page, f"narrow-{name.partition('.')[0]}")
+
+
+async def test_what_is_shown_covers_no_word_of_the_sentence_that_it_is_about(chromium: Reader, world: World) -> None:
+    """Of a sentence of several lines, whichever of them the reader points at."""
+    page = await chromium.open(await investigated(world, WALL))
+    await page.set_viewport_size({"width": 800, "height": 900})
+    await page.add_style_tag(content=".mw-parser-output { width: 240px; margin-left: auto; }")
+    await chromium.underlines(page, [WALL])
+    await page.bring_to_front()
+    await chromium.point(page, WALL)
+    frame = await chromium.frame(page)
+    await frame.locator(".tooltip").wait_for()
+    lines = "[...CSS.highlights.values()].flatMap((h) => [...h].flatMap((range) => [...range.getClientRects()]))"
+    boxes = f"{lines}.map(({{ x, y, width, height }}) => [x, y, width, height])"
+    assert len({y for _, y, _, _ in await page.evaluate(boxes)}) > 2, "the sentence has several lines"
+
+    async def overlaps() -> list[list[float]]:
+        at = await place(frame)
+        assert at["height"] > 50
+        return [
+            [x, y, width, height]
+            for x, y, width, height in await page.evaluate(boxes)
+            if x < at["x"] + at["width"] and at["x"] < x + width and y < at["y"] + at["height"] and at["y"] < y + height
+        ]
+
+    await chromium.until(overlaps, "the tooltip leaves the sentence free", lambda found: found == [])
+    await chromium.shot(page, "tooltip-several-lines")
+    frame = await panel(chromium, page, WALL)
+    await chromium.until(overlaps, "so does the panel", lambda found: found == [])
+    await chromium.shot(page, "panel-several-lines")
