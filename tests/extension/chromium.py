@@ -158,6 +158,18 @@ class Reader:
         )
         await page.close()
 
+    async def allow(self, pattern: str) -> None:
+        """Give the extension leave to read such pages, as the browser does after a reader's yes."""
+        await self.answer_yes(pattern)
+        session = await self.context.new_cdp_session(self.desk)
+        request = f"chrome.permissions.request({{ origins: [{json.dumps(pattern)}] }})"
+        answer = await session.send(
+            "Runtime.evaluate",
+            {"expression": request, "userGesture": True, "awaitPromise": True, "returnByValue": True},
+        )
+        await session.detach()
+        assert answer["result"].get("value") is True, answer
+
     async def options(self) -> Page:
         """The settings page."""
         page = await self.context.new_page()

@@ -23,7 +23,7 @@ POSTS: dict[str, Callable[[Sites], Post]] = {
 
 
 @pytest.mark.parametrize("site", POSTS)
-@pytest.mark.requirement("2.6-01")
+@pytest.mark.requirement("1.3-01", "1.3-03", "1.3-04", "2.4.1-02", "2.5-01", "2.5-08", "2.6-01")
 async def test_from_a_post_to_its_public_page(site: str, chromium: Reader, world: World) -> None:
     page = await chromium.open(POSTS[site](world.sites))
     errors: list[str] = []

@@ -21,7 +21,15 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group
 OFFER = '<div class="paywall">This post is for paid subscribers <a href="/subscribe">Subscribe</a></div>'
 PAID = '<script type="application/ld+json">{"isAccessibleForFree":false}</script>'
 PRIVATE, VIDEO, LONG = map(words, ("popupSkippedPrivate", "popupSkippedVideo", "popupSkippedWords"))
+NO_TEXT = words("popupSkippedNoText")
 NOW, WAITING = words("popupInvestigateNow"), words("popupNotInvestigated")
+
+
+def x_wordless() -> Post:
+    """A post of nothing but a picture."""
+    post = posts.x(after='<div data-testid="tweetPhoto"><img src="https://pbs.twimg.com/media/a.jpg"></div>')
+    return replace(post, html=re.sub(r'(<div data-testid="tweetText">).*?(</div>)', r"\1\2", post.html))
+
 
 UNSENT: dict[str, tuple[Callable[[Sites], Post], str]] = {
     "a post behind a wall": (lambda sites: posts.substack(sites, BRAIN, after=OFFER), PRIVATE),
@@ -30,6 +38,8 @@ UNSENT: dict[str, tuple[Callable[[Sites], Post], str]] = {
     "a video on X": (lambda _: posts.x(BRAIN, after='<div data-testid="videoPlayer"></div>'), VIDEO),
     "a video on LessWrong": (lambda sites: posts.lesswrong(sites, body=f"<p>{BRAIN}</p><video></video>"), VIDEO),
     "a video on Wikipedia": (lambda sites: posts.wikipedia(sites, body=f"<p>{BRAIN}</p><video></video>"), VIDEO),
+    "a picture on X": (lambda _: x_wordless(), NO_TEXT),
+    "pictures on LessWrong": (lambda sites: posts.lesswrong(sites, body='<p><img src="/a.png" alt="A"></p>'), NO_TEXT),
     "a very long article": (
         lambda sites: posts.wikipedia(sites, body=f"<p>{BRAIN}</p>" + "<p>word</p>" * 10_000),
         LONG,
@@ -66,7 +76,7 @@ async def investigated(world: World, *sentences: str, body: str = "", page_id: i
 
 
 @pytest.mark.parametrize("what", UNSENT)
-@pytest.mark.requirement("2.5-01")
+@pytest.mark.requirement("2.1-06", "2.6-02", "3.8-04", "3.9-05", "3.9-08")
 async def test_nothing_of_such_a_page_leaves_the_browser(what: str, chromium: Reader, world: World) -> None:
     make, said = UNSENT[what]
     before = len(chromium.sent)
@@ -77,6 +87,7 @@ async def test_nothing_of_such_a_page_leaves_the_browser(what: str, chromium: Re
     assert await chromium.badge(page) == ""
 
 
+@pytest.mark.requirement("2.4.1-05", "2.6-08")
 async def test_an_edited_article_keeps_only_findings_that_still_stand(chromium: Reader, world: World) -> None:
     page_id = 700_000 + number()
     await investigated(world, BRAIN, WALL, GOLDFISH, page_id=page_id)
@@ -131,6 +142,7 @@ SITES: dict[str, Callable[[Sites, str], Post]] = {
 
 
 @pytest.mark.parametrize("site", SITES)
+@pytest.mark.requirement("3.8-06")
 async def test_one_page_after_another_without_loading(site: str, chromium: Reader, world: World) -> None:
     """Sites go from post to post by script: the address first, the words when they arrive."""
     first, second = SITES[site](world.sites, BRAIN), SITES[site](world.sites, WALL)
@@ -227,3 +239,37 @@ async def test_three_hundred_findings(chromium: Reader, world: World) -> None:
     await page.keyboard.press("Tab")
     await frame.get_by_text(words("pageListMany", 300)).wait_for(state="attached")
     assert await frame.locator("li").count() == 300
+
+
+@pytest.mark.requirement("2.1-10", "3.9-03")
+async def test_only_the_post_of_a_thread_is_sent(chromium: Reader, world: World) -> None:
+    """Not the answers under it, nor the post that it quotes."""
+    post = posts.x(BRAIN, after=f'<div role="link"><div data-testid="tweetText">Quoted. {WALL}</div></div>')
+    answer = f'<article><a href="/bob/status/17">1 h</a><div data-testid="tweetText">Answer. {GOLDFISH}</div></article>'
+    page = await chromium.open(replace(post, html=post.html.replace("</article>", f"</article>{answer}")))
+    await chromium.says(page, WAITING)
+    (sent,) = (one.body for one in chromium.asked("post.registerObservedVersion") if post.url in one.body)
+    assert BRAIN in sent
+    assert "Quoted" not in sent
+    assert "Answer" not in sent
+
+
+@pytest.mark.requirement("2.4.1-03")
+async def test_a_sentence_that_stands_there_twice_is_underlined_where_its_context_is(
+    chromium: Reader, world: World
+) -> None:
+    body = f"<p>Ada writes: {BRAIN} She says it as it is.</p><p>Bob writes: {BRAIN} He says that this is wrong.</p>"
+    source = {"url": "https://brains.example/", "title": "Brains", "snippet": "All of it."}
+    said = {"id": "one", "text": BRAIN, "context": f"Bob writes: {BRAIN} He says that this is wrong."}
+    chromium.answers["post.recordViewAndGetStatus"] = {
+        "investigationState": "INVESTIGATED",
+        "provenance": "SERVER_VERIFIED",
+        "claims": [{**said, "summary": "All of it is used.", "reasoning": "All of it.", "sources": [source]}],
+    }
+    try:
+        page = await chromium.open(posts.lesswrong(world.sites, body=body))
+        await chromium.underlines(page, [BRAIN])
+    finally:
+        chromium.answers.clear()
+    where = "[...CSS.highlights.values()].flatMap((one) => [...one]).map((one) => one.startContainer.textContent)"
+    assert ["Bob writes" in one for one in await chromium.own(page, where)] == [True]

@@ -20,6 +20,7 @@ WAITING = words("popupNotInvestigated")
 NOW = words("popupInvestigateNow")
 
 
+@pytest.mark.requirement("2.6-20")
 async def test_a_worker_that_is_killed_during_a_run_goes_on_where_it_was(chromium: Reader, world: World) -> None:
     page = await chromium.open(posts.wikipedia(world.sites, *FIVE))
     popup = await chromium.popup(page)
@@ -101,6 +102,7 @@ async def test_an_extension_that_is_too_old(package: Path, world: World, tmp_pat
         assert len(outdated.asked("post.registerObservedVersion")) == 1
 
 
+@pytest.mark.requirement("2.5-07")
 async def test_settings_against_right_and_wrong_servers(package: Path, world: World) -> None:
     async with reader(package) as new:
         options = await new.options()

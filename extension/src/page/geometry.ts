@@ -31,24 +31,58 @@ export function roomIn(viewport: Size): Size {
   };
 }
 
-/** Below the words, or above where there is more room; never over them while either side has enough. */
-export function besideWords(words: Box, size: Size, viewport: Size): Spot {
+/** What encloses all of these; null is none of them. */
+export function around(boxes: readonly Box[]): Box | null {
+  return boxes.reduce<Box | null>(
+    (all, { left, top, right, bottom }) =>
+      all === null
+        ? { left, top, right, bottom }
+        : {
+            left: Math.min(all.left, left),
+            top: Math.min(all.top, top),
+            right: Math.max(all.right, right),
+            bottom: Math.max(all.bottom, bottom),
+          },
+    null,
+  );
+}
+
+/**
+ * Below the sentence, or above where there is more room; never over it while either side has enough. A sentence that
+ * leaves no room on either side is covered in part, but not in the line that the reader looks at.
+ */
+export function besideWords(line: Box, sentence: Box, size: Size, viewport: Size): Spot {
   const { width, height } = fitted(size, viewport);
-  const below = viewport.height - words.bottom - GAP - MARGIN;
-  const above = words.top - GAP - MARGIN;
-  const top = height <= below || below >= above ? words.bottom + GAP : words.top - GAP - height;
+  const below = (words: Box): number => viewport.height - words.bottom - GAP - MARGIN;
+  const above = (words: Box): number => words.top - GAP - MARGIN;
+  const words = height <= Math.max(below(sentence), above(sentence)) ? sentence : line;
+  const isBelow = height <= below(words) || below(words) >= above(words);
+  const top = isBelow ? words.bottom + GAP : words.top - GAP - height;
   return {
-    left: between(MARGIN, words.left, viewport.width - width - MARGIN),
+    left: between(MARGIN, line.left, viewport.width - width - MARGIN),
     top: between(MARGIN, top, viewport.height - height - MARGIN),
     width,
     height,
   };
 }
 
-/** In the corner where a reader's line ends. */
-export function inCorner(size: Size, viewport: Size, rightToLeft: boolean): Spot {
+/** In the corner where a reader's line ends, or in the first other one that covers less of the words. */
+export function inCorner(size: Size, viewport: Size, rightToLeft: boolean, words: Box | null): Spot {
   const { width, height } = fitted(size, viewport);
-  return { left: rightToLeft ? MARGIN : Math.max(MARGIN, viewport.width - width - MARGIN), top: MARGIN, width, height };
+  const right = Math.max(MARGIN, viewport.width - width - MARGIN);
+  const bottom = Math.max(MARGIN, viewport.height - height - MARGIN);
+  const corners = (rightToLeft ? [MARGIN, right] : [right, MARGIN]).flatMap((left) =>
+    [MARGIN, bottom].map((top) => ({ left, top, width, height })),
+  );
+  return corners.reduce((best, one) => (covered(one, words) < covered(best, words) ? one : best));
+}
+
+/** How much of the words lies under a place. */
+function covered({ left, top, width, height }: Spot, words: Box | null): number {
+  if (words === null) return 0;
+  const across = Math.min(left + width, words.right) - Math.max(left, words.left);
+  const down = Math.min(top + height, words.bottom) - Math.max(top, words.top);
+  return Math.max(0, across) * Math.max(0, down);
 }
 
 /** Whether any of the words can be seen. */

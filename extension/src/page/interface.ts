@@ -5,7 +5,7 @@
  * links, shortcuts and selections go on working. What appears on hover can be reached with the pointer, closed with Escape,
  * and stays until the pointer leaves both (WCAG 1.4.13).
  */
-import { besideWords, inCorner, inSight, roomIn, type Spot } from './geometry';
+import { around, besideWords, inCorner, inSight, roomIn, type Box, type Spot } from './geometry';
 import { RESTING, type Finding, type FromFrame, type Size, type View } from './frame_messages';
 import { Framed, type FramePort } from './framed';
 import { groundOf } from './ground';
@@ -35,6 +35,8 @@ export class Interface {
   #view: View = RESTING;
   #size: Size | null = null;
   #words: Hit | null = null;
+  /** Where the words of the panel stood as it opened: it does not jump while the page is scrolled under it. */
+  #explained: Box | null = null;
   #focusWithin = false;
   #leaving: ReturnType<typeof setTimeout> | undefined;
   #paintRequested = 0;
@@ -209,8 +211,12 @@ export class Interface {
     if (this.#size === null) return null;
     const rightToLeft = this.#options.doc.defaultView!.getComputedStyle(this.#options.doc.documentElement).direction === 'rtl';
     if (this.#view.kind === 'tooltip')
-      return this.#words === null ? null : besideWords(this.#words.box, this.#size, this.#viewport);
-    return this.#view.kind === 'panel' || this.#focusWithin ? inCorner(this.#size, this.#viewport, rightToLeft) : null;
+      return this.#words === null
+        ? null
+        : besideWords(this.#words.box, this.#sentence(this.#view.claimId) ?? this.#words.box, this.#size, this.#viewport);
+    return this.#view.kind === 'panel' || this.#focusWithin
+      ? inCorner(this.#size, this.#viewport, rightToLeft, this.#view.kind === 'panel' ? this.#explained : null)
+      : null;
   }
 
   #onMove(event: PointerEvent): void {
@@ -277,8 +283,14 @@ export class Interface {
     this.#place();
   }
 
+  /** All lines of a finding. */
+  #sentence(claimId: string): Box | null {
+    return around(this.#options.underlines.piecesOf(claimId).flatMap(({ range }) => [...range.getClientRects()]));
+  }
+
   #openPanel(claimId: string): void {
     this.#setCurrent(claimId);
+    this.#explained = this.#sentence(claimId);
     this.#open({ kind: 'panel', claimId }, true);
   }
 

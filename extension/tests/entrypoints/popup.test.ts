@@ -56,6 +56,11 @@ describe('the popup over a post', () => {
       { kind: 'not_investigated', viewCount: 4, mayInvestigate: false, interim: [] },
     ],
     [
+      'viewed by nobody but who reads that',
+      known(status({ kind: 'not_investigated', prior: null }, { viewCount: 0 })),
+      { kind: 'not_investigated', viewCount: null, mayInvestigate: false, interim: [] },
+    ],
+    [
       'not investigated, with a key',
       known(status({ kind: 'not_investigated', prior: PRIOR }), { settings: KEYED }),
       { mayInvestigate: true, interim: [listed] },

@@ -39,6 +39,7 @@ export type View =
     }
   | {
       readonly kind: 'not_investigated';
+      /** Null also where nobody has been counted: whoever reads that views it. */
       readonly viewCount: number | null;
       readonly mayInvestigate: boolean;
       readonly interim: readonly Listed[];
@@ -118,6 +119,6 @@ function ofState(
         trouble: state.trouble,
       };
     case 'not_investigated':
-      return { kind: 'not_investigated', viewCount, mayInvestigate, interim: listed(state.prior?.oldClaims ?? []) };
+      return { kind: 'not_investigated', viewCount: viewCount || null, mayInvestigate, interim: listed(state.prior?.oldClaims ?? []) };
   }
 }

@@ -1,0 +1,119 @@
+"""What both packages ask of a browser and promise its reader: exactly this, and a new line here is a decision.
+
+Read from what was built, not from what it is built of: the tools in between add to a manifest by themselves.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from platforms import PLATFORMS
+from tests.extension.chromium import EXTENSION
+
+BROWSERS: Final = ("chrome", "firefox")
+SITES: Final = {
+    "https://lesswrong.com/*",
+    "https://www.lesswrong.com/*",
+    "https://x.com/*",
+    "https://twitter.com/*",
+    "https://*.substack.com/*",
+    "https://*.wikipedia.org/*",
+}
+EVERYWHERE: Final = {"https://*/*", "http://*/*"}
+POLICY: Final = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self'",
+    "connect-src": "https: http:",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "https:",
+}
+COMMON: Final = {
+    "manifest_version",
+    "name",
+    "description",
+    "version",
+    "icons",
+    "default_locale",
+    "action",
+    "permissions",
+    "host_permissions",
+    "optional_host_permissions",
+    "commands",
+    "content_security_policy",
+    "web_accessible_resources",
+    "background",
+    "options_ui",
+    "content_scripts",
+}
+
+
+def manifest(browser: str) -> dict[str, Any]:
+    """The manifest of a built package."""
+    file = EXTENSION / ".output" / f"{browser}-mv3" / "manifest.json"
+    assert file.exists(), "build the extension first: cd extension && npm ci && npm run build"
+    found: dict[str, Any] = json.loads(file.read_text())
+    return found
+
+
+@pytest.mark.parametrize("browser", BROWSERS)
+@pytest.mark.requirement("3.13-01")
+def test_it_asks_for_no_more_than_it_needs(browser: str) -> None:
+    asked = manifest(browser)
+    assert sorted(asked["permissions"]) == ["activeTab", "alarms", "scripting", "storage"]
+    assert "optional_permissions" not in asked
+    assert set(asked["host_permissions"]) == SITES
+    assert set(asked["optional_host_permissions"]) == EVERYWHERE, "asked for one address at a time, never installed"
+
+
+@pytest.mark.parametrize("browser", BROWSERS)
+@pytest.mark.requirement("3.13-01", "2.1-01", "2.1-02", "2.1-03", "2.1-04")
+def test_its_script_runs_where_it_may_read_and_in_no_frame(browser: str) -> None:
+    (script,) = manifest(browser)["content_scripts"]
+    assert set(script.pop("matches")) == SITES
+    assert script == {
+        "run_at": "document_idle",
+        "css": ["content-scripts/content.css"],
+        "js": ["content-scripts/content.js"],
+    }
+    assert len(PLATFORMS) == 4, "a fifth site needs its address in the list above"
+
+
+@pytest.mark.parametrize("browser", BROWSERS)
+def test_its_own_pages_run_nothing_from_elsewhere_and_only_the_frame_is_open_to_pages(browser: str) -> None:
+    says = manifest(browser)
+    (policy,) = says["content_security_policy"].values()
+    assert dict(part.split(" ", 1) for part in policy.split("; ")) == POLICY
+    assert list(says["content_security_policy"]) == ["extension_pages"]
+    assert says["web_accessible_resources"] == [
+        {"resources": ["frame.html"], "matches": ["https://*/*"], "use_dynamic_url": True}
+    ]
+    assert "externally_connectable" not in says
+
+
+def test_firefox_is_told_what_leaves_the_browser() -> None:
+    (gecko,) = manifest("firefox")["browser_specific_settings"].values()
+    assert gecko["data_collection_permissions"] == {"required": ["websiteContent", "browsingActivity"]}
+
+
+def test_each_browser_is_new_enough_for_what_is_used() -> None:
+    chrome, firefox = map(manifest, BROWSERS)
+    assert chrome["minimum_chrome_version"] == "130"
+    assert firefox["browser_specific_settings"]["gecko"]["strict_min_version"] == "146.0"
+    assert [one["manifest_version"] for one in (chrome, firefox)] == [3, 3]
+
+
+def test_both_are_one_extension() -> None:
+    """All else is the same, so what is proved of one in a browser holds for the other."""
+    chrome, firefox = map(manifest, BROWSERS)
+    assert set(chrome) == COMMON | {"minimum_chrome_version"}
+    assert set(firefox) == COMMON | {"browser_specific_settings"}
+    differing = {name for name in COMMON if chrome[name] != firefox[name]}
+    assert differing == {"background"}
+    assert chrome["background"] == {"type": "module", "service_worker": "background.js"}
+    assert firefox["background"] == {"type": "module", "scripts": ["background.js"]}
