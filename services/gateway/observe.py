@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
+from uuid import UUID
 
 from pydantic import TypeAdapter
 
@@ -38,6 +39,8 @@ from services.gateway.ports import Call, Clock, Facts, Reads, Refused, RefusedFo
 
 _SHAPE: Final[TypeAdapter[ObservedVersion]] = TypeAdapter(ObservedVersion)
 _BY_REFERENCE: Final = {"html_content"}
+FORGOTTEN_TTL_S: Final = 60.0
+"""An erasure is heard of at once; ingest has the last word should it not be."""
 THREAD_FROM: Final = 65_536
 """Units: characters. Longer texts take long enough for other readers to notice."""
 
@@ -54,10 +57,12 @@ class Registration:
         self._clock = clock
         self._answers: Memory[bytes, RegisteredVersion] = Memory(clock, capacity=remember, ttl_s=remember_s)
         self._flights: SingleFlight[bytes, RegisteredVersion] = SingleFlight()
+        self._forgotten: Memory[str, frozenset[UUID]] = Memory(clock, capacity=1, ttl_s=FORGOTTEN_TTL_S)
 
     def forget(self) -> None:
-        """Remember nothing of what was answered."""
+        """Remember nothing of what was answered, nor what had been erased till now."""
         self._answers.clear()
+        self._forgotten.clear()
 
     async def register(self, seen: ObservedVersion, call: Call) -> RegisteredVersion:
         """Name the version that a reader looks at.
@@ -92,6 +97,13 @@ class Registration:
         self._answers.put(fingerprint, answer, cleared=cleared)
         return answer
 
+    async def _erased(self) -> frozenset[UUID]:
+        known, cleared = self._forgotten.get(""), self._forgotten.cleared
+        if known is None:
+            known = await self._reads.forgotten()
+            self._forgotten.put("", known, cleared=cleared)
+        return known
+
     async def _text(self, seen: ObservedVersion) -> str | None:
         """The text to store with the observation; None where it is derived from the HTML, which must hold one."""
         if not isinstance(seen, ObservedLessWrong):
@@ -115,7 +127,7 @@ class Registration:
             post = platforms.platform(seen.platform).check(seen.url, external_id, metadata)
         except IdentityMismatch as mismatch:
             raise Refused("BAD_REQUEST", str(mismatch)) from mismatch
-        if await self._reads.forgotten(post_id(post)):
+        if post_id(post) in await self._erased():
             reason = "this post was erased on request"
             raise Refused("BAD_REQUEST", reason, "POST_FORGOTTEN" if call.reads_more else None)
         text = await self._text(seen)

@@ -149,8 +149,8 @@ class Reads(Protocol):
 
     async def public(self, investigation_id: UUID) -> PublicResult | None: ...
 
-    async def forgotten(self, post_id: UUID) -> bool:
-        """Whether a post was erased on request."""
+    async def forgotten(self) -> frozenset[UUID]:
+        """The posts that were erased on request; few, as erasures are rare."""
         ...
 
 

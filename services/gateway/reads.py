@@ -110,7 +110,7 @@ _PUBLIC: Final = text("""
     WHERE i.id = :id AND i.status = 'COMPLETE'
 """)
 
-_FORGOTTEN: Final = text("SELECT 1 FROM forgotten WHERE post_id = :post_id")
+_FORGOTTEN: Final = text("SELECT post_id FROM forgotten")
 _ACTIVE_KEYS: Final = text("SELECT key_hash FROM instance_api_key WHERE revoked_at IS NULL")
 _IS_ACTIVE: Final = text("SELECT 1 FROM instance_api_key WHERE key_hash = :key_hash AND revoked_at IS NULL")
 _POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
@@ -199,9 +199,10 @@ class SqlReads:
             audit=Audit.model_validate(told),
         )
 
-    async def forgotten(self, post_id: UUID) -> bool:
-        """Whether a post was erased on request."""
-        return await self._row(_FORGOTTEN, post_id=post_id) is not None
+    async def forgotten(self) -> frozenset[UUID]:
+        """The posts that were erased on request."""
+        async with _connection(self._database) as connection:
+            return frozenset((await connection.execute(_FORGOTTEN)).scalars())
 
     async def position(self, stream: str) -> int:
         """How far the read model is in a stream."""

@@ -55,10 +55,13 @@ class Ingest:
         if not observed_text and not canonical_text:
             raise Reject("the page has no text")
         pinned = pin(observation, observed_text, page, canonical_text)
-        if await self._versions.erased(pinned.post_id):  # only the site's own word may tell that it is this post
+        erased, known = await asyncio.gather(
+            self._versions.erased(pinned.post_id),  # only the site's own word may tell that it is this post
+            self._versions.known(pinned.version_id),
+        )
+        if erased:
             raise Reject("this post was erased on request", letter=False)
         content = await self._texts.put_text(pinned.text)
-        known = await self._versions.known(pinned.version_id)
         for fact in facts(pinned, known, content, observation, page, site):
             yield fact
 

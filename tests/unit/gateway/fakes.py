@@ -100,10 +100,10 @@ class Tables:
         self._asked()
         return self.published.get(investigation_id)
 
-    async def forgotten(self, post_id: UUID) -> bool:
+    async def forgotten(self) -> frozenset[UUID]:
         if self.error is not None:
             raise self.error
-        return post_id in self.erased
+        return frozenset(self.erased)
 
 
 def registered(observation: Observation) -> Event:
