@@ -441,7 +441,7 @@ describe('trouble', () => {
     await vi.advanceTimersByTimeAsync(20_000);
     expect(await state(worker)).toMatchObject(waits);
     world.server.up = true;
-    await vi.advanceTimersByTimeAsync(30_000);
+    await vi.advanceTimersByTimeAsync(60_000); // a round in trouble is followed by the next within 30 s
     expect(await state(worker)).toMatchObject({ kind: 'investigating', wanted: false, prior: PRIOR, trouble: null });
     expect(world.server.asked('post.investigateNow')).toHaveLength(1);
   });
