@@ -32,7 +32,7 @@ from platforms.urls import address, check_segment, web_page
 _PATH = re.compile(r"/posts/([A-Za-z0-9]+)(?:/([^/]*))?(?:/.*)?")
 _QUERY: Final = (
     "query Post($id: String) { post(input: {selector: {_id: $id}}) "
-    "{ result { _id title slug contents { html } user { displayName slug } } } }"
+    "{ result { _id title slug baseScore contents { html } user { displayName slug } } } }"
 )
 
 
@@ -77,6 +77,9 @@ class LessWrong:
         }
         if slug is not None:
             metadata["slug"] = slug
+        karma = at(result, "baseScore")
+        if isinstance(karma, int | float):
+            metadata["karma"] = karma
         return CanonicalAnswer(
             PostRef(platform=self.name, external_id=external_id),
             html,

@@ -172,7 +172,7 @@ def test_only_what_no_question_can_cause_speaks_against_a_site(name: str, answer
     assert refusal.value.broken == broken
 
 
-@pytest.mark.requirement("2.9-04")
+@pytest.mark.requirement("2.9-04", "3.2-13")
 def test_the_site_says_where_the_post_is_what_it_is_called_and_whose_it_is() -> None:
     page = parse("WIKIPEDIA", WIKIPEDIA_ANSWER)
     assert page.url == "https://en.wikipedia.org/wiki/Green_tea"
@@ -181,11 +181,18 @@ def test_the_site_says_where_the_post_is_what_it_is_called_and_whose_it_is() -> 
         **LESSWRONG_ANSWER["data"]["post"]["result"],
         "title": "Tea",
         "slug": "on-tea",
+        "baseScore": 7,
         "user": {"displayName": "Bea", "slug": "bea"},
     }
     page = parse("LESSWRONG", {"data": {"post": {"result": result}}})
     assert page.url == "https://www.lesswrong.com/posts/tea42/on-tea"
-    assert page.metadata == {"title": "Tea", "slug": "on-tea", "author_name": "Bea", "author_slug": "bea"}
+    assert page.metadata == {
+        "title": "Tea",
+        "slug": "on-tea",
+        "karma": 7,
+        "author_name": "Bea",
+        "author_slug": "bea",
+    }
     answer = {
         **SUBSTACK_ANSWER,
         "title": "Tea",
