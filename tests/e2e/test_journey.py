@@ -30,7 +30,7 @@ async def published(world: World, run: str) -> dict[str, Any]:
         response = await reader.http.get(f"/investigations/{run}.json")
     assert response.status_code == 200
     body: dict[str, Any] = response.json()
-    keys(body, "investigation", "post", "claims")
+    keys(body, "investigation", "post", "claims", "audit", "sourceChecks")
     return body
 
 

@@ -60,7 +60,7 @@ async def test_metrics_and_readiness_of_a_sound_system(world: World) -> None:
         ready = await reader.http.get("/ready")
         assert (await reader.http.get("/metrics")).status_code == 404, "that is for operators, on a port of their own"
         health = (await reader.http.get("/health")).json()
-    (process,) = world.system.processes.values()
+    process = next(each for each in world.system.processes.values() if each.alive)
     async with httpx.AsyncClient(trust_env=False) as operator:
         metrics = (await operator.get(f"{process.operations_url}/metrics")).text
     assert (ready.status_code, ready.json()["broken"]) == (200, [])
@@ -164,7 +164,9 @@ async def test_commands_without_a_system_say_what_to_do(world: World, tmp_path: 
     assert wrong.code == 1
     assert "OPENERRATA_LOG_LEVEL" in wrong.err
     assert "Traceback" not in wrong.err
-    nowhere = await world.system.run("up", "validator", OPENERRATA_NATS_URL="nats://127.0.0.1:9")
+    nowhere = await world.system.run(
+        "up", "validator", OPENERRATA_MODEL="demo", OPENERRATA_NATS_URL="nats://127.0.0.1:9"
+    )
     assert nowhere.code == 1
     assert "OPENERRATA_NATS_URL: no broker answers at 127.0.0.1:9" in nowhere.err
     assert "Traceback" not in nowhere.err

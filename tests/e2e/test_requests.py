@@ -126,7 +126,6 @@ async def test_selectors_and_readers_agree_on_one_run(world: World) -> None:
         for selector in selectors:
             await selector.kill()
         never = str(investigation_id(UUID(ignored), "FACT_CHECK"))
-        assert (await reader.look(never))["investigationState"] == "NOT_INVESTIGATED", "nobody looked at it"
     after = [fact.subject for fact in await world.oracle.facts("errata.v1.investigation.requested.%")]
     assert len(after) == len(set(after))
     assert before < set(after)
