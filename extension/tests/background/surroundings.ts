@@ -1,4 +1,8 @@
 /** A browser and a server that a test controls: the real rules of the wire, no network, no clock of its own. */
+import { createHmac } from 'node:crypto';
+
+import { vi } from 'vitest';
+
 import type { Badge } from '../../src/background/badge';
 import type { OpenTab } from '../../src/background/ports';
 import type { Net } from '../../src/background/server';
@@ -7,6 +11,29 @@ import { type ToContent, write } from '../../src/protocol/messages';
 
 export const BASE = 'https://errata.example';
 export const PAGE = 'https://x.com/ada/status/20';
+
+/**
+ * Time stands still but for `pass`, and a request is signed without the thread that a browser uses: what a test sees
+ * after so many seconds does not depend on how busy the machine is.
+ */
+export function stopTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.spyOn(crypto.subtle, 'importKey').mockImplementation(async (_format, raw) => raw as never);
+  vi.spyOn(crypto.subtle, 'sign').mockImplementation(async (_algorithm, key, data) => {
+    const { buffer, byteOffset, byteLength } = createHmac('sha256', key as never)
+      .update(data as Uint8Array)
+      .digest();
+    return buffer.slice(byteOffset, byteOffset + byteLength);
+  });
+}
+
+/** Let time pass, a second at a time, each with all that it sets off. */
+export async function pass(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 1_000) {
+    await vi.advanceTimersByTimeAsync(Math.min(left, 1_000));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
 
 export interface Request {
   readonly procedure: string;

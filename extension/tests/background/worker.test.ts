@@ -16,15 +16,17 @@ import {
   PAGE,
   PAGE_SENDER,
   pageContent,
+  pass,
   PAYLOAD,
   PRIOR,
   queued,
   REGISTERED,
+  stopTime,
   tab,
   World,
 } from './surroundings';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+beforeEach(stopTime);
 afterEach(() => void vi.useRealTimers());
 
 const UPGRADE = {
@@ -204,14 +206,14 @@ describe('an investigation', () => {
     expect(world.badges.get(1)).toMatchObject({ text: '2', title: 'badgeInvestigating' });
     expect(world.alarmed).toBe(true);
     world.server.says('post.getInvestigation', DONE);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await pass(5_000);
     expect(await state(worker)).toMatchObject({
       kind: 'investigated',
       investigationId: 'i1',
       checkedAt: DONE.checkedAt,
     });
     expect(world.alarmed).toBe(false);
-    await vi.advanceTimersByTimeAsync(60_000);
+    await pass(60_000);
     expect(world.server.asked('post.getInvestigation')).toHaveLength(2);
   });
 
@@ -239,10 +241,10 @@ describe('an investigation', () => {
     world.server.says('post.getInvestigation', investigating(0, 0));
     await investigate(worker, 2);
     await vi.waitUntil(() => world.server.asked('post.getInvestigation').length === 1);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await pass(5_000);
     expect(world.server.asked('post.getInvestigation')).toHaveLength(2);
     world.server.says('post.getInvestigation', DONE);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await pass(5_000);
     for (const id of [1, 2, 3]) expect(await state(worker, id)).toMatchObject({ kind: 'investigated' });
   });
 
@@ -284,10 +286,10 @@ describe('an investigation', () => {
     world.server.says('post.getInvestigation', NOT_INVESTIGATED);
     await worker.receive(pageContent(), tab(1));
     await investigate(worker);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await pass(5_000);
     expect(await state(worker)).toMatchObject({ kind: 'investigating' });
     world.now += 20_000;
-    await vi.advanceTimersByTimeAsync(5_000);
+    await pass(5_000);
     expect(await state(worker)).toEqual({ kind: 'not_investigated', prior: null });
     expect(world.alarmed).toBe(false);
   });
@@ -415,7 +417,7 @@ describe('trouble', () => {
     await investigate(worker);
     await settled();
     world.server.up = false;
-    await vi.advanceTimersByTimeAsync(5_000);
+    await pass(5_000);
     expect(await state(worker)).toMatchObject({
       kind: 'investigating',
       pendingCount: 2,
@@ -423,7 +425,7 @@ describe('trouble', () => {
     });
     world.server.up = true;
     world.server.says('post.getInvestigation', DONE);
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     expect(await state(worker)).toMatchObject({ kind: 'investigated' });
   });
 
@@ -438,10 +440,10 @@ describe('trouble', () => {
     await investigate(worker);
     const waits = { kind: 'investigating', wanted: true, prior: PRIOR, trouble: { kind: 'server_down' } };
     expect(await state(worker)).toMatchObject(waits);
-    await vi.advanceTimersByTimeAsync(20_000);
+    await pass(20_000);
     expect(await state(worker)).toMatchObject(waits);
     world.server.up = true;
-    await vi.advanceTimersByTimeAsync(60_000); // a round in trouble is followed by the next within 30 s
+    await pass(60_000); // a round in trouble is followed by the next within 30 s
     expect(await state(worker)).toMatchObject({ kind: 'investigating', wanted: false, prior: PRIOR, trouble: null });
     expect(world.server.asked('post.investigateNow')).toHaveLength(1);
   });
@@ -467,7 +469,7 @@ describe('trouble', () => {
     world.server.says('post.getInvestigation', { nonsense: 1 });
     await worker.receive(pageContent(), tab(1));
     await investigate(worker);
-    await vi.advanceTimersByTimeAsync(60_000);
+    await pass(60_000);
     expect(world.server.asked('post.getInvestigation')).toHaveLength(1);
     expect(await state(worker)).toEqual({ kind: 'unanswered', problem: { kind: 'bad_answer' } });
   });
