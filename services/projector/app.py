@@ -11,7 +11,7 @@ from kit.settings import load
 from services.projector.adapters import BlobTexts, BusLog
 from services.projector.follow import Follower, Metrics
 from services.projector.settings import ProjectorSettings
-from services.projector.store import BY_KEY, Store
+from services.projector.store import BY_KEY, FOUND_DEAD_SOON, Store
 
 
 async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
@@ -21,7 +21,7 @@ async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
     source = BusLog(host.bus, batch=settings.batch)
     for stream in (ERRATA, VIEWS):
         store = Store(
-            partial(host.database("projector").session, options=BY_KEY),
+            partial(host.database("projector").session, options=f"{BY_KEY} {FOUND_DEAD_SOON}"),
             BlobTexts(host.blobs),
             analyses=[analysis.kind for analysis in ANALYSES],
             ip_range_credit_cap=settings.ip_range_credit_cap,

@@ -1,6 +1,8 @@
 """One stream, followed for ever: what has arrived is applied as one batch, and while that runs the next one forms.
 
 The position is the database's. After any failure the caller starts again from there, and nothing is lost or done twice.
+Of several projectors over one read model one follows a stream; the others stand by, and one goes on when its session
+ends.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from services.projector.reading import Batch, read
 from services.projector.store import Store
 
 LOOK_AGAIN_S: Final = 0.05
+CLAIM_AGAIN_S: Final = 1.0
+"""Asked again and again: a statement that waits for a lock would keep its snapshot, and vacuum from its work."""
 
 log = structlog.get_logger(__name__)
 
@@ -32,6 +36,12 @@ class Metrics:
             "openerrata_projector_facts_total",
             "Messages that passed the projector",
             ("stream", "outcome"),
+            registry=registry,
+        )
+        self.standing_by = Gauge(
+            "openerrata_projector_standing_by",
+            "1 while another projector follows the stream",
+            ("stream",),
             registry=registry,
         )
 
@@ -51,6 +61,7 @@ class Follower:
         Raises: LedgerBroken: stream, tables and ledger contradict each other; nothing more is applied.
         """
         try:
+            await self._claim()
             position = await self._store.position(self._stream)
             extent = await self._source.extent(self._stream)
             if extent.last < position:
@@ -62,6 +73,15 @@ class Follower:
                 position = await self._apply(batch)
         finally:
             await self._store.close()
+
+    async def _claim(self) -> None:
+        if not await self._store.claim(self._stream):
+            log.info("standing by: another projector follows this stream", stream=self._stream)
+            self._metrics.standing_by.labels(self._stream).set(1)
+            while not await self._store.claim(self._stream):  # noqa: ASYNC110 (another process holds it)
+                await asyncio.sleep(CLAIM_AGAIN_S)
+            log.info("taking over from another projector", stream=self._stream)
+        self._metrics.standing_by.labels(self._stream).set(0)
 
     async def _apply(self, batch: Batch) -> int:
         applied = await self._store.apply(batch)

@@ -39,6 +39,7 @@ Outcome = Literal[
 ]
 
 LOCK: Final = 0x70726F6A
+CLAIM: Final = 0x70726F6B
 BY_KEY: Final = (
     "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off "
     "-c random_page_cost=1 -c synchronous_commit=off"
@@ -46,6 +47,9 @@ BY_KEY: Final = (
 """Options of a store's connection. Everything here is found by its key, so plans are made once; one made while the
 tables were empty must not be a scan that is kept when they have grown. The log is the truth and the position stands in
 the same transaction: what a crash of the database takes back is applied again, so no commit waits for the disk."""
+FOUND_DEAD_SOON: Final = "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
+"""A claim lasts as long as its session. A process that dies ends it at once; of a machine that is gone, the database
+would otherwise hear only after hours."""
 CREDIT_CAP: Final = 10
 REFUSALS: Final = frozenset({"22", "23", "54", "P0"})
 """Classes of errors that a row causes by what it holds: data, constraint, size beyond a limit, a trigger's word.
@@ -119,6 +123,16 @@ class Store:
         if self._connection is not None:
             await self._connection.close()
             self._connection = None
+
+    async def claim(self, stream: str) -> bool:
+        """Whether this session alone may follow the stream into this schema; it may until it ends.
+
+        Whoever loses the session fails at the next statement, and has to claim again before it reads where to go on.
+        """
+        db = await self.connection()
+        query = "SELECT pg_try_advisory_lock(%s, hashtext(current_schema() || ' ' || %s))"
+        row = await (await db.execute(query, (CLAIM, stream))).fetchone()
+        return row is not None and bool(row[0])
 
     async def position(self, stream: str) -> int:
         """The last sequence of the stream that the tables hold."""

@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
+from nats.aio.msg import Msg
 from prometheus_client import CollectorRegistry, Gauge
 
 from contracts.topology import STREAMS
@@ -18,7 +20,8 @@ from services.projector.chain import LedgerBroken
 from services.projector.follow import Follower, Metrics
 from services.projector.ports import Extent
 from services.projector.store import Store
-from tests.integration.readmodel_tables import everything, fill, prepare, store_at
+from services.projector.verify import verify
+from tests.integration.readmodel_tables import everything, fill, owner, prepare, rows, store_at
 from tests.support.servers import Prepare, nats_server
 from tests.unit.projector.histories import Page, Tape, uid
 
@@ -68,7 +71,7 @@ async def until(condition: Callable[[], Awaitable[bool]]) -> None:
 
 @asynccontextmanager
 async def following(source: BusLog, stores: dict[str, Store]) -> AsyncIterator[Metrics]:
-    metrics = Metrics(CollectorRegistry(), Gauge("position", "", ("stream",), registry=None))
+    metrics = counted()
     followers = [Follower(stream, store, source, metrics) for stream, store in stores.items()]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(follower.run()) for follower in followers]
@@ -83,10 +86,11 @@ async def publish(bus: Bus, *events: Event) -> None:
 
 
 async def test_both_streams_arrive_and_positions_are_announced(bus: Bus, database_url: str) -> None:
-    page, heard = Page("a"), []
+    page = Page("a")
+    heard: list[str] = []
 
-    async def note(message: object) -> None:
-        heard.append(message.subject)  # type: ignore[attr-defined]
+    async def note(message: Msg) -> None:
+        heard.append(message.subject)
 
     await bus.client.subscribe("errata-position.*", cb=note)
     await publish(bus, page.registered(), page.viewed("v"))
@@ -151,6 +155,52 @@ async def test_a_stream_that_lost_its_past_is_refused(bus: Bus, database_url: st
     tape.add(*(Page(f"p{number}").registered() for number in range(3)))
     store = store_at(database_url)
     await fill(store, tape.records)
-    metrics = Metrics(CollectorRegistry(), Gauge("position", "", ("stream",), registry=None))
+    metrics = counted()
     with pytest.raises(LedgerBroken, match="ERRATA ends at 0, but facts up to 3 were applied"):
         await Follower("ERRATA", store, BusLog(bus), metrics).run()
+
+
+async def test_of_two_projectors_one_applies_and_the_other_goes_on_when_that_one_loses_its_session(
+    bus: Bus, database_url: str
+) -> None:
+    pages = [Page(f"p{number}") for number in range(4)]
+    look, store = store_at(database_url), store_at(database_url)
+
+    async def reached(number: int) -> bool:
+        return await look.position("ERRATA") == number
+
+    async def claimed() -> bool:
+        async with await owner(database_url) as db:
+            return bool(await rows(db, "(SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2)"))
+
+    async with asyncio.TaskGroup() as group:
+        first, second = counted(), counted()
+        leading = asyncio.create_task(Follower("ERRATA", store, BusLog(bus), first).run())
+        await until(claimed)
+        standing_by = group.create_task(Follower("ERRATA", store_at(database_url), BusLog(bus), second).run())
+        await publish(bus, *(page.registered() for page in pages[:2]))
+        await until(lambda: reached(2))
+        assert (applied(first), applied(second)) == (2, 0)
+
+        session = await store.connection()
+        async with await owner(database_url) as db:
+            await db.execute("SELECT pg_terminate_backend(%s)", (session.info.backend_pid,))
+        await publish(bus, *(page.registered() for page in pages[2:]))
+        with pytest.raises(psycopg.OperationalError):
+            await leading
+        await until(lambda: reached(4))
+        await until(claimed)
+        assert (applied(first), applied(second)) == (2, 2)
+        standing_by.cancel()
+    await look.close()
+    async with await owner(database_url) as db:
+        assert (await verify(db, BusLog(bus))).ok
+
+
+def counted() -> Metrics:
+    return Metrics(CollectorRegistry(), Gauge("position", "", ("stream",), registry=None))
+
+
+def applied(metrics: Metrics) -> float:
+    count: float = metrics.facts.labels("ERRATA", "applied")._value.get()
+    return count
