@@ -12,7 +12,7 @@ from psycopg.rows import class_row
 
 from kit.ordered import Recorded
 from services.projector.facts import Fact, Need, makes, needs
-from services.projector.lifecycle import Investigation
+from services.projector.investigations import Investigation
 from services.projector.reading import read_one, stored
 from services.projector.views import RangeDay, View, ViewerDay
 
