@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from uuid import uuid4
 
 import pytest
@@ -33,6 +33,8 @@ from tests.support.system import until
 ACK_WAIT_S: Final = 2.0
 CONSUMER: Final = replace(INVESTIGATOR_INVESTIGATION_REQUESTED, slots=1, ack_wait_s=ACK_WAIT_S)
 WITHIN_S: Final = 60.0
+
+E = TypeVar("E", bound=Event)
 
 
 @dataclass
@@ -101,7 +103,7 @@ class Place:
         """The place of a worker without one."""
         return await self.bus.jetstream.pull_subscribe_bind(CONSUMER.name, ERRATA.name)
 
-    async def facts(self, kind: type[Event]) -> list[Event]:
+    async def facts(self, kind: type[E]) -> list[E]:
         """What the log holds of a kind."""
         facts = [past.envelope.event for past in await history(self.bus, str(INVESTIGATION_ID))]
         return [fact for fact in facts if isinstance(fact, kind)]
@@ -168,5 +170,5 @@ async def test_a_start_that_nobody_holds_any_more_is_followed_at_once(tmp_path: 
         info = await place.bus.jetstream.consumer_info(ERRATA.name, CONSUMER.name)
         assert info.delivered is not None
         assert (info.delivered.consumer_seq, place.till.payers) == (1, ["only"])
-        begun = [event.attempt for event in await place.facts(InvestigationStarted)]  # type: ignore[attr-defined]
+        begun = [event.attempt for event in await place.facts(InvestigationStarted)]
         assert begun == [1, 2]

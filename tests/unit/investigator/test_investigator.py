@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import TypeVar
 from uuid import UUID
 
 import pytest
@@ -61,6 +63,8 @@ from tests.support.fakes import (
     without_credit,
 )
 
+E = TypeVar("E", bound=Event)
+
 
 def submit(quote: str, call_id: str = "call-1", **given: object) -> Submission:
     """The model hands in a claim."""
@@ -90,12 +94,12 @@ class World:
         self.deliveries += 1
         return await handled(self.investigator.on_investigation_requested(self.request, self.deliveries), self.log)
 
-    def told(self, kind: type[Event]) -> list[Event]:
+    def told(self, kind: type[E]) -> list[E]:
         """Facts of a class, in the order of the log."""
         return [event for event in self.log.events if isinstance(event, kind)]
 
 
-def kinds(facts: list[Event]) -> list[str]:
+def kinds(facts: Sequence[Event]) -> list[str]:
     """Class names."""
     return [type(fact).__name__ for fact in facts]
 
@@ -565,9 +569,9 @@ async def test_what_is_on_record_is_told_before_the_model_is_asked_again() -> No
     world = World([submit(QUOTE), advance(1, begins=True), advance(2), transient()], [advance(3), advance(4)])
     await world.deliver()
     told = world.told(InvestigationAdvanced)
-    assert [(event.attempt, event.calls, event.usage.total_tokens) for event in told] == [(1, 1, 1), (1, 2, 2)]  # type: ignore[attr-defined]
+    assert [(event.attempt, event.calls, event.usage.total_tokens) for event in told] == [(1, 1, 1), (1, 2, 2)]
     await world.deliver()
-    refs = [event.before for event in world.told(InvestigationAdvanced)]  # type: ignore[attr-defined]
+    refs = [event.before for event in world.told(InvestigationAdvanced)]
     names = [text_ref(f"stretch {number}").sha256 for number in range(1, 4)]
     assert refs == [None, *names], "each goes on from the one before, over attempts"
     assert [brief.done for brief in world.model.briefs] == [None, None], "a record that cannot be read is none"

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import Event
-from services.projector.lifecycle import Lifecycles, fold
+from services.projector.investigations import Lifecycles
+from services.projector.lifecycle import fold
 from services.projector.reading import read_one
 from tests.unit.projector.histories import Page, Tape, digest
 
