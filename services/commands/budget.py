@@ -33,7 +33,7 @@ WHO: Final = {
 def command(as_json: bool, data_dir: Path) -> None:
     """Show today's runs and money (UTC), and what the selector may still spend."""
     settings = load(SelectorSettings)
-    with servers(data_dir, log_level="error") as found:
+    with servers(data_dir, quieter="error") as found:
         spending, spent = run(_read(found.database_url, settings.analysis))
     if as_json:
         click.echo(json.dumps(_as_json(spending, spent, settings), indent=2))

@@ -134,7 +134,7 @@ def _with_bus(data_dir: Path, action: Callable[[Bus], Awaitable[T]]) -> T:
         async with connect(url, name="openerrata-dead") as bus:
             return await action(bus)
 
-    with servers(data_dir, log_level="error") as found:
+    with servers(data_dir, quieter="error") as found:
         try:
             return run(main(found.nats_url))
         except (dead.NoSuchLetter, BusError) as error:

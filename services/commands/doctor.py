@@ -48,7 +48,7 @@ class Finding:
 @plain_errors
 def command(ask_model: bool, data_dir: Path) -> None:
     """Check everything an instance needs and say what to do; exit status 1 if something is wrong."""
-    with servers(data_dir, log_level="error") as found:
+    with servers(data_dir, quieter="error") as found:
         bad = run(_examine(found, ask_model))
     sys.exit(1 if bad else 0)
 

@@ -69,7 +69,7 @@ def show(investigation: UUID, with_words: bool, as_json: bool, data_dir: Path) -
     It is read from the log, so it is there while the database is not, and holds what later facts overruled. A run that
     is under way is shown as far as it is.
     """
-    with servers(data_dir, log_level="error") as found:
+    with servers(data_dir, quieter="error") as found:
         read = run(_read(found, investigation, with_words))
     if as_json:
         click.echo(json.dumps(_as_json(read, with_words), indent=2, default=_plain_json))
@@ -93,7 +93,7 @@ def replay(investigation: UUID, as_json: bool, data_dir: Path) -> None:
     No provider is asked, no page is fetched, nothing is stored. Exit status 1 if anything is different: the code, the
     prompts or the record have changed since. Who ran it and when is not compared.
     """
-    with servers(data_dir, log_level="error") as found:
+    with servers(data_dir, quieter="error") as found:
         compared = run(_replay(found, investigation))
     if as_json:
         click.echo(json.dumps([asdict(each) | {"same": each.same} for each in compared], indent=2))
@@ -112,7 +112,7 @@ def retry(investigation: UUID, data_dir: Path) -> None:
 
     It becomes a new round with up to four attempts; everything of the earlier rounds is kept.
     """
-    with servers(data_dir, log_level="error") as found:
+    with servers(data_dir, quieter="error") as found:
         event = run(_decide(found, investigation, "retry"))
     click.echo(f"requested; follow it with `openerrata investigation show {event.key()}`")
 
@@ -127,7 +127,7 @@ def cancel(investigation: UUID, data_dir: Path) -> None:
     Nobody waits for it any longer and no further attempt begins. An attempt that a worker is busy with runs to its end
     and is paid for, but what it finds is not published. `retry` takes it up again.
     """
-    with servers(data_dir, log_level="error") as found:
+    with servers(data_dir, quieter="error") as found:
         run(_decide(found, investigation, "cancel"))
     click.echo("cancelled")
 

@@ -42,7 +42,7 @@ def add(name: str, key: str | None, data_dir: Path) -> None:
     name = name.strip()
     if not name:
         raise click.BadParameter("a name cannot be blank: it tells whose key this is", param_hint="NAME")
-    with servers(data_dir, log_level="warning") as found:
+    with servers(data_dir, quieter="warning") as found:
         holder = run(_with_database(found.database_url, lambda database: activate(database, name, chosen)))
     if holder != name:
         raise click.ClickException(f"this key is {holder!r}'s; revoke it first to give it to another")
@@ -55,7 +55,7 @@ def add(name: str, key: str | None, data_dir: Path) -> None:
 @plain_errors
 def list_(every: bool, data_dir: Path) -> None:
     """List keys by name; the keys themselves are not stored."""
-    with servers(data_dir, log_level="warning") as found:
+    with servers(data_dir, quieter="warning") as found:
         rows = run(_with_database(found.database_url, lambda database: _list(database, every)))
     for name, key_hash, created_at, revoked_at in rows:
         state = f"revoked {revoked_at:%Y-%m-%d %H:%M}" if revoked_at else "active"
@@ -70,7 +70,7 @@ def list_(every: bool, data_dir: Path) -> None:
 @plain_errors
 def revoke(name_or_key: str, data_dir: Path) -> None:
     """Shut out the holder of a key, given the key or its name; takes effect within seconds."""
-    with servers(data_dir, log_level="warning") as found:
+    with servers(data_dir, quieter="warning") as found:
         count = run(_with_database(found.database_url, lambda database: _revoke(database, name_or_key)))
     if not count:
         raise click.ClickException(f"no active key {name_or_key!r}; see `openerrata keys list`")

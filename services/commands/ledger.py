@@ -29,7 +29,7 @@ def command() -> None:
 @plain_errors
 def verify(data_dir: Path) -> None:
     """Compute the chain again and compare it with the streams; exit status 1 if anything is missing or altered."""
-    with servers(data_dir, log_level="warning") as found:
+    with servers(data_dir, quieter="warning") as found:
         report = run(_verify(found))
     for stream in report.streams:
         _show(stream)

@@ -39,7 +39,7 @@ def forget(url_or_id: str, reason: str, data_dir: Path) -> None:
     The projector must be running. Gateways follow at once and take no observation of the post any more. Safe to repeat,
     also after it was interrupted. Backups and exports made before hold the post until they are gone.
     """
-    with servers(data_dir, log_level="error") as found:
+    with servers(data_dir, quieter="error") as found:
         try:
             done = run(_forget(found, url_or_id, reason))
         except (UnderWay, NotFollowing, Undeletable, BusError, BlobsUnavailable) as error:

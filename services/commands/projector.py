@@ -30,7 +30,7 @@ def command() -> None:
 @plain_errors
 def migrate_schemas(data_dir: Path) -> None:
     """Bring the database to this version's schemas, as the projector does when it starts; nothing else changes."""
-    with servers(data_dir, log_level="warning") as found:
+    with servers(data_dir, quieter="warning") as found:
         run(migrate(found.database_url))
     click.echo("the database is of this version")
 
@@ -43,7 +43,7 @@ def rebuild(data_dir: Path) -> None:
 
     Services keep running: the new tables are filled beside the live ones and change places with them at the end.
     """
-    with servers(data_dir, log_level="warning") as found:
+    with servers(data_dir, quieter="warning") as found:
         began = monotonic()
         try:
             count = run(_rebuild(found))

@@ -65,11 +65,11 @@ def command(
     if into_shadow:
         if selection != Selection() or rate or go:
             raise click.UsageError("--shadow replays everything: it takes no filter, no --rate and no --go")
-        with servers(data_dir, log_level="error") as found:
+        with servers(data_dir, quieter="error") as found:
             _shadow(found)
         return
     consumer = next(each for each in CONSUMERS if each.name == name)
-    with servers(data_dir, log_level="error") as found:
+    with servers(data_dir, quieter="error") as found:
         try:
             counted = run(_replay(found, consumer, selection, rate, go=go))
         except BusError as error:

@@ -43,7 +43,7 @@ def command(folder: Path, data_dir: Path) -> None:
     """
     try:
         manifest = _checked(folder)
-        with servers(data_dir, log_level="error") as found:
+        with servers(data_dir, quieter="error") as found:
             facts = run(_restore(found, folder, manifest))
     except (BadBackup, NotEmpty, SnapshotFailed, BlobsUnavailable, LedgerBroken) as error:
         raise click.ClickException(str(error)) from error

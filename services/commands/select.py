@@ -43,7 +43,7 @@ def command(dry_run: bool, as_json: bool, data_dir: Path) -> None:
 
     Does nothing while a running selector leads, which will take them itself.
     """
-    with servers(data_dir, log_level="error") as found:
+    with servers(data_dir, quieter="error") as found:
         selection, requested, left = run(_select(found, dry_run))
     if as_json:
         click.echo(json.dumps(_as_json(selection, requested, left), indent=2))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import click
+import structlog
 import uvloop
 
 from kit.settings import Infrastructure, load
@@ -32,7 +33,7 @@ data_dir_option = click.option(
 
 
 def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
-    """Turn errors that an operator can mend into one line and exit status 1."""
+    """Turn errors that an operator can mend into one line and exit status 1; at debug the log has the traceback."""
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -45,18 +46,26 @@ def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
             told = explained(error)
             if told is None:
                 raise
+            if structlog.is_configured():  # else its default would print it
+                structlog.get_logger(__name__).debug("where it happened", exc_info=error)
             raise click.ClickException(told) from error
 
     return wrapped
 
 
 @contextmanager
-def servers(data_dir: Path, *, start: bool = True, log_level: str | None = None) -> Iterator[Surroundings]:
-    """The servers that the settings name, or embedded ones over `data_dir`."""
+def servers(data_dir: Path, *, start: bool = True, quieter: str | None = None) -> Iterator[Surroundings]:
+    """The servers that the settings name, or embedded ones over `data_dir`; `quieter` as in `log_level`."""
     infrastructure = load(Infrastructure)
-    configure_logging(level=log_level or infrastructure.log_level)
+    configure_logging(level=log_level(infrastructure, quieter))
     with surroundings(infrastructure, data_dir.absolute(), start=start) as found:
         yield found
+
+
+def log_level(infrastructure: Infrastructure, quieter: str | None) -> str:
+    """The operator's level if one is set; else the one that suits a command which is read by somebody."""
+    said = infrastructure.log_level
+    return said if quieter is None or "log_level" in infrastructure.model_fields_set else quieter
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

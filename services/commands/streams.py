@@ -28,7 +28,7 @@ from services.commands.shared import data_dir_option, plain_errors, run, servers
 @plain_errors
 def command(watch: bool, every_s: float, as_json: bool, data_dir: Path) -> None:
     """Show every stream and consumer: lag, rates over --every seconds, and the oldest fact that waits."""
-    with servers(data_dir, log_level="error") as found:
+    with servers(data_dir, quieter="error") as found:
         run(_look(found, watch, every_s, as_json))
 
 

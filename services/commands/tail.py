@@ -98,7 +98,7 @@ def command(
         raise click.UsageError("--from and --since exclude one another")
     stream = (VIEWS if views else ERRATA).name
     show = json_line if as_json else line
-    with servers(data_dir, start=False, log_level="error") as found:
+    with servers(data_dir, start=False, quieter="error") as found:
         try:
             run(_main(found.nats_url, stream, filters(subjects), since or start, not no_follow, show))
         except Retry as error:

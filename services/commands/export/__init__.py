@@ -26,7 +26,7 @@ def command(folder: Path, chosen: Format, full: bool, data_dir: Path) -> None:
     Run again, it adds only what is new, changed or gone since the last time. docs/export.md says what is in the files.
     """
     earlier = {path.name for path in folder.glob("part-*")}
-    with servers(data_dir, log_level="warning") as found:
+    with servers(data_dir, quieter="warning") as found:
         manifest = run(_export(found.database_url, folder, chosen, full))
     part = manifest["parts"][-1]
     if part["name"] in earlier:
