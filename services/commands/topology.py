@@ -8,7 +8,7 @@ import click
 
 from contracts.topology import BUCKETS, CONSUMERS, STREAMS, stream_of
 from kit import topology
-from kit.bus import connect
+from kit.bus import FIRST_ANSWER_S, connect
 from kit.settings import Infrastructure, load
 from services.commands.shared import data_dir_option, plain_errors, run, servers
 
@@ -37,14 +37,23 @@ def show() -> None:
 @command.command()
 @data_dir_option
 @click.option("--dry-run", is_flag=True, help="Only say what would change.")
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    default=FIRST_ANSWER_S,
+    show_default=True,
+    help="How long the broker may take to start.",
+)
 @plain_errors
-def apply(data_dir: Path, dry_run: bool) -> None:
+def apply(data_dir: Path, dry_run: bool, wait_s: float) -> None:
     """Make the broker agree with the code. Safe to repeat."""
 
     wanted = load(Infrastructure)
 
     async def main(url: str) -> list[topology.Difference]:
-        async with connect(url, name="openerrata-topology") as bus:
+        async with connect(url, name="openerrata-topology", first_answer_s=wait_s) as bus:
             replicas, ack_wait_s = wanted.nats_replicas, wanted.ack_wait_s
             if dry_run:
                 return [item async for item in topology.differences(bus, replicas=replicas, ack_wait_s=ack_wait_s)]

@@ -16,6 +16,7 @@ import yaml
 
 from contracts.topology import ERRATA
 from services.commands.process import SERVICES
+from services.commands.topology import apply
 from tests.architecture import rules
 from tests.architecture.sources import ROOT, sources
 
@@ -98,6 +99,18 @@ def test_compose_runs_every_service_with_settings_that_exist() -> None:
         for volume in service.get("volumes", []):
             source = volume.split(":")[0]
             assert (DEPLOY / source).exists() if source.startswith("./") else source in compose["volumes"], name
+
+
+def test_compose_waits_for_a_broker_that_is_slow_to_start() -> None:
+    """Nobody starts the topology's job again, and everything waits for it."""
+    services = loaded(DEPLOY / "compose.yaml")["services"]
+    program, *arguments = services["topology"]["entrypoint"]
+    assert program == "openerrata"
+    assert arguments[:2] == ["topology", "apply"]
+    parsed = apply.make_context("apply", arguments[2:])
+    assert parsed.params["wait_s"] >= 120
+    assert services["projector"]["depends_on"]["topology"] == {"condition": "service_completed_successfully"}
+    assert all(service.get("restart") for service in services.values())
 
 
 def copied(service: str) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 from sqlalchemy import make_url
 
+from kit.embedded import EmbeddedStack
 from kit.embedded.programs import postgres_bin
 from kit.settings import Infrastructure, load
 from kit.surroundings import surroundings
@@ -100,6 +101,36 @@ async def test_commands_end_with_that_line(ready: System) -> None:
     )
     assert "Traceback" not in no_broker.err
     assert "secret" not in no_broker.err
+
+
+async def test_a_broker_that_is_slow_to_start_is_waited_for(given: dict[str, str], tmp_path: Path) -> None:
+    stack = EmbeddedStack(tmp_path / "broker", services=("nats",))
+    address = stack.start().nats_url
+    stack.stop()
+    tried = asyncio.Event()
+
+    def refuse(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+        tried.set()
+
+    at = make_url(address)
+    assert at.port is not None
+    not_yet = await asyncio.start_server(refuse, at.host, at.port)
+    async with system(tmp_path / "system", **(given | {"OPENERRATA_NATS_URL": address})) as waiting:
+        applying = asyncio.create_task(waiting.run("topology", "apply", "--wait", "60"))
+        async with asyncio.timeout(40):
+            await tried.wait()
+        not_yet.close()
+        await not_yet.wait_closed()
+        try:
+            assert stack.start().nats_url == address
+            applied = await applying
+        finally:
+            stack.stop()
+        assert applied.code == 0, applied.err
+        assert "ERRATA" in applied.out
+        gone = await waiting.run("topology", "apply", "--wait", "0.1")
+        assert (gone.code, "no broker answers" in gone.err) == (1, True)
 
 
 async def test_a_database_user_without_rights_is_told_who_can_give_them(ready: System, stack: Servers) -> None:
