@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import click
 
+NAME = "openerrata"
 COMMANDS = {
     "up": "Run all or some services.",
     "demo": "See a wrong sentence found, validated and published.",
@@ -31,6 +35,29 @@ COMMANDS = {
 class Lazy(click.Group):
     """A group whose commands live in modules of their names."""
 
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> NoReturn:
+        """Run, and end the process; a mistake in the command's words is told in one line."""
+        try:
+            sys.exit(super().main(args, prog_name or NAME, complete_var, standalone_mode=False, **extra))
+        except click.ClickException as error:
+            if isinstance(error, click.UsageError) and not isinstance(error, click.exceptions.NoArgsIsHelpError):
+                where = error.ctx.command_path if error.ctx is not None else NAME
+                click.echo(f"Error: {error.format_message()} ({where} --help)", err=True)
+            else:
+                error.show()
+            sys.exit(error.exit_code)
+        except click.Abort as error:
+            interrupted = isinstance(error.__cause__, KeyboardInterrupt)
+            click.echo("interrupted" if interrupted else "aborted", err=True)
+            sys.exit(130 if interrupted else 1)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -46,7 +73,7 @@ class Lazy(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(NAME, cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="openerrata")
 def main() -> None:
     """OpenErrata finds sentences that are demonstrably wrong in what people read, and shows the evidence.

@@ -42,6 +42,9 @@ def command(folder: Path, data_dir: Path) -> None:
 
     A folder that holds an earlier backup keeps its blobs, so only new ones are fetched. The master key is not saved:
     keep it with your other secrets. Readers' own provider keys live for half an hour and are not saved either.
+
+    \b
+    openerrata backup backups
     """
     with servers(data_dir, quieter="error") as found:
         try:

@@ -31,7 +31,11 @@ WHO: Final = {
 @data_dir_option
 @plain_errors
 def command(as_json: bool, data_dir: Path) -> None:
-    """Show today's runs and money (UTC), and what the selector may still spend."""
+    """Show today's runs and money (UTC), and what the selector may still spend.
+
+    \b
+    openerrata budget --json
+    """
     settings = load(SelectorSettings)
     with servers(data_dir, quieter="error") as found:
         spending, spent = run(_read(found.database_url, settings.analysis))

@@ -13,21 +13,28 @@ import click
 from contracts.topology import CONSUMERS
 from kit import circuit, dead
 from kit.bus import Bus, BusError, connect
-from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
 
 T = TypeVar("T")
 
 NAMES = [consumer.name for consumer in CONSUMERS]
 consumer_option = click.option("--consumer", type=click.Choice(NAMES), help="Only this consumer's letters.")
-chosen_argument = click.argument("numbers", nargs=-1, type=click.IntRange(1))
+chosen_argument = click.argument("numbers", metavar="[NUMBER]...", nargs=-1, type=click.IntRange(1))
 every_option = click.option("--all", "every", is_flag=True, help="All of them, or all of --consumer.")
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Look at dead letters, hand them back, or drop them.
 
+    NUMBER is a letter's and CONSUMER is whose it is, both as `list` shows them.
+
     A consumer that gives up too much pauses for a while; `resume` lets it go on at once.
+
+    \b
+    openerrata dead list
+    openerrata dead requeue 7 9
+    openerrata dead drop --all --consumer validator-claim-proposed
     """
 
 
@@ -108,7 +115,7 @@ def drop(numbers: tuple[int, ...], every: bool, consumer: str | None, data_dir: 
 
 
 @command.command()
-@click.argument("consumer", type=click.Choice(NAMES))
+@click.argument("consumer", metavar="CONSUMER", type=click.Choice(NAMES))
 @data_dir_option
 @plain_errors
 def resume(consumer: str, data_dir: Path) -> None:

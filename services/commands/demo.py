@@ -42,6 +42,9 @@ def command(once: bool, port: int | None, data_dir: Path) -> None:
     No internet, no API key: an offline catalogue of well-known misconceptions stands in for the model. State stays in
     the data folder, so a second run finds the earlier result; `make clean` removes it. Of the environment only
     OPENERRATA_DATA_DIR, OPENERRATA_DEMO_PACE_S and OPENERRATA_LOG_LEVEL count.
+
+    \b
+    openerrata demo --once
     """
     began = monotonic()
     _forget_settings()
@@ -64,25 +67,28 @@ def command(once: bool, port: int | None, data_dir: Path) -> None:
         os.environ.setdefault("OPENERRATA_DEMO_PACE_S", PACE_S)
         os.environ["OPENERRATA_GATEWAY_PORT"] = str(_port(port))
         correct = run(_play(found, once=once, began=began, data_dir=data_dir))
-    sys.exit(0 if correct else 1)
+    sys.exit(130 if correct is None else 0 if correct else 1)
 
 
-async def _play(found: Surroundings, *, once: bool, began: float, data_dir: Path) -> bool:
+async def _play(found: Surroundings, *, once: bool, began: float, data_dir: Path) -> bool | None:
+    """Whether the result was the expected one; None if somebody stopped it before there was one."""
     stop = asyncio.Event()
     listen_for_signals(stop)
     async with AsyncExitStack() as stack:
         host = await unless_stopped(stop, stack.enter_async_context(assembled(Plan(SERVICES), found)))
         if host is None:
-            return False
+            return None
         watcher = asyncio.create_task(watch(found.stack, stop))
         running = asyncio.create_task(host.run(stop))
         try:
             _say("ready", f"all {len(SERVICES)} services on {host.public_url} after {monotonic() - began:.1f} s")
             journey = asyncio.create_task(_journey(host.public_url, await _api_key(found, data_dir), began))
-            await asyncio.wait({journey, running}, return_when=asyncio.FIRST_COMPLETED)
+            stopping = asyncio.create_task(stop.wait())
+            await asyncio.wait({journey, running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            stopping.cancel()
             if not journey.done():
                 journey.cancel()
-                return False
+                return None
             correct = journey.result()
             if not once and not stop.is_set():
                 _say("serving", f"{host.public_url} until Ctrl-C; services log to {data_dir.name}/logs/services.log")

@@ -47,7 +47,11 @@ class Finding:
 @data_dir_option
 @plain_errors
 def command(ask_model: bool, data_dir: Path) -> None:
-    """Check everything an instance needs and say what to do; exit status 1 if something is wrong."""
+    """Check everything an instance needs and say what to do; exit status 1 if something is wrong.
+
+    \b
+    openerrata doctor --ask-model
+    """
     with servers(data_dir, quieter="error") as found:
         bad = run(_examine(found, ask_model))
     sys.exit(1 if bad else 0)

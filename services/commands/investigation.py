@@ -26,14 +26,14 @@ from services.commands.comparing import Compared
 from services.commands.decisions import Refused, again, cancelled
 from services.commands.exchange import exchanged
 from services.commands.replaying import replay as replayed
-from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
 from services.commands.story import Attempt, Story, fold
 from services.commands.telling import plain, told
 
 investigation_argument = click.argument("investigation", metavar="ID", type=click.UUID)
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Look into one investigation: its story, its exchange with the models, and whether it can be told again.
 

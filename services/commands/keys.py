@@ -17,16 +17,21 @@ from contracts.readmodel import instance_api_key
 from kit.clock import SystemClock
 from kit.database import Database, migrate
 from kit.vault import MasterKey
-from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
 
 T = TypeVar("T")
 
 Row = tuple[str, str, datetime, datetime | None]
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
-    """Manage instance API keys: their holders investigate at this instance's expense, and their views corroborate."""
+    """Manage instance API keys: their holders investigate at this instance's expense, and their views corroborate.
+
+    \b
+    openerrata keys add "the reading club"
+    openerrata keys revoke "the reading club"
+    """
 
 
 @command.command()
@@ -69,7 +74,7 @@ def list_(every: bool, data_dir: Path) -> None:
 @data_dir_option
 @plain_errors
 def revoke(name_or_key: str, data_dir: Path) -> None:
-    """Shut out the holder of a key, given the key or its name; takes effect within seconds."""
+    """Shut out the holder of a key; NAME_OR_KEY is the key or its name. Takes effect within seconds."""
     with servers(data_dir, quieter="warning") as found:
         count = run(_with_database(found.database_url, lambda database: _revoke(database, name_or_key)))
     if not count:

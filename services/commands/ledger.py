@@ -11,7 +11,7 @@ from kit.bus import connect
 from kit.database import migrate, open_session
 from kit.surroundings import Surroundings
 from kit.tasks import LEDGER_VERIFY, went_well
-from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
 from services.projector.adapters import BusLog
 from services.projector.verify import Report, StreamReport
 from services.projector.verify import verify as verify_ledger
@@ -19,9 +19,13 @@ from services.projector.verify import verify as verify_ledger
 SHOWN = 10
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
-    """Inspect the ledger: every fact ever applied, chained by hashes."""
+    """Inspect the ledger: every fact ever applied, chained by hashes.
+
+    \b
+    openerrata ledger verify
+    """
 
 
 @command.command()

@@ -18,14 +18,18 @@ from kit.clock import SystemClock
 from kit.database import migrate, open_session
 from kit.erase import Undeletable, erase_messages
 from kit.surroundings import Surroundings
-from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
 from services.projector.forget import Forgotten, NotFollowing, UnderWay
 from services.projector.forget import forget as forget_post
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
-    """Do something with one post."""
+    """Do something with one post.
+
+    \b
+    openerrata post forget https://en.wikipedia.org/wiki/Lake --reason "its author asked for it"
+    """
 
 
 @command.command()
@@ -36,6 +40,7 @@ def command() -> None:
 def forget(url_or_id: str, reason: str, data_dir: Path) -> None:
     """Erase everything that is held of a post: texts, HTML, pictures, findings, and the bodies of its facts.
 
+    URL_OR_ID is the post's address, or its id here.
     The projector must be running. Gateways follow at once and take no observation of the post any more. Safe to repeat,
     also after it was interrupted. Backups and exports made before hold the post until they are gone.
     """

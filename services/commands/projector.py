@@ -13,16 +13,20 @@ from kit.blobs import Blobs
 from kit.database import migrate
 from kit.settings import load
 from kit.surroundings import Surroundings
-from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
 from services.projector.adapters import BlobTexts
 from services.projector.chain import LedgerBroken
 from services.projector.rebuild import rebuild as rebuild_readmodel
 from services.projector.settings import ProjectorSettings
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
-    """Work on the read model, which holds nothing that the log does not."""
+    """Work on the read model, which holds nothing that the log does not.
+
+    \b
+    openerrata projector rebuild
+    """
 
 
 @command.command(name="migrate")

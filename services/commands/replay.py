@@ -58,6 +58,10 @@ def command(
 
     Without --go nothing is delivered: the matching facts are counted. --shadow always replays everything, because the
     tables of a part would differ from the live ones; exit status 1 if they differ.
+
+    \b
+    openerrata replay --to ingest-observation-received --since 2026-03-01 --rate 50 --go
+    openerrata replay --shadow
     """
     if into_shadow == bool(name):
         raise click.UsageError("give either --to CONSUMER or --shadow")

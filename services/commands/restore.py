@@ -40,6 +40,9 @@ def command(folder: Path, data_dir: Path) -> None:
 
     Every file is compared with its hash before anything is written. Readers' instance keys come back; the master key
     is yours to bring.
+
+    \b
+    openerrata restore backups
     """
     try:
         manifest = _checked(folder)

@@ -42,6 +42,9 @@ def command(dry_run: bool, as_json: bool, data_dir: Path) -> None:
     """Take the next posts now, within today's budget, or with --dry-run show which they would be and why.
 
     Does nothing while a running selector leads, which will take them itself.
+
+    \b
+    openerrata select --dry-run
     """
     with servers(data_dir, quieter="error") as found:
         selection, requested, left = run(_select(found, dry_run))

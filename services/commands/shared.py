@@ -32,6 +32,16 @@ data_dir_option = click.option(
 )
 
 
+class Group(click.Group):
+    """Lists its commands with the whole first sentence of each."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, self.commands[name].get_short_help_str(1_000)) for name in sorted(self.commands)]
+            )
+
+
 def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
     """Turn errors that an operator can mend into one line and exit status 1; at debug the log has the traceback."""
 

@@ -27,7 +27,11 @@ from services.commands.shared import data_dir_option, plain_errors, run, servers
 @data_dir_option
 @plain_errors
 def command(watch: bool, every_s: float, as_json: bool, data_dir: Path) -> None:
-    """Show every stream and consumer: lag, rates over --every seconds, and the oldest fact that waits."""
+    """Show every stream and consumer: lag, rates over --every seconds, and the oldest fact that waits.
+
+    \b
+    openerrata streams --watch --every 5
+    """
     with servers(data_dir, quieter="error") as found:
         run(_look(found, watch, every_s, as_json))
 

@@ -93,7 +93,12 @@ def command(
     no_follow: bool,
     data_dir: Path,
 ) -> None:
-    """Follow facts as they happen. Without --from and --since it begins now; Ctrl-C ends it."""
+    """Follow facts as they happen. Without --from and --since it begins now; Ctrl-C ends it.
+
+    \b
+    openerrata tail --since 15m --subject "claim.approved.>"
+    openerrata tail --from 0 --no-follow --json
+    """
     if start is not None and since is not None:
         raise click.UsageError("--from and --since exclude one another")
     stream = (VIEWS if views else ERRATA).name

@@ -10,12 +10,16 @@ from contracts.topology import BUCKETS, CONSUMERS, STREAMS, stream_of
 from kit import topology
 from kit.bus import FIRST_ANSWER_S, connect
 from kit.settings import Infrastructure, load
-from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
-    """Show or apply streams, durable consumers and key-value buckets."""
+    """Show or apply streams, durable consumers and key-value buckets.
+
+    \b
+    openerrata topology apply --dry-run
+    """
 
 
 @command.command()

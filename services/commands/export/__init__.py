@@ -16,7 +16,14 @@ from services.commands.shared import data_dir_option, plain_errors, run, servers
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--format", "chosen", type=click.Choice(["jsonl", "parquet"]), default="jsonl", show_default=True)
+@click.option(
+    "--format",
+    "chosen",
+    type=click.Choice(["jsonl", "parquet"]),
+    default="jsonl",
+    show_default=True,
+    help="What the files are.",
+)
 @click.option("--full", is_flag=True, help="Write everything again as the only part, and remove earlier parts.")
 @data_dir_option
 @plain_errors
@@ -24,6 +31,9 @@ def command(folder: Path, chosen: Format, full: bool, data_dir: Path) -> None:
     """Write posts, versions, investigations, claims, sources and authors into FOLDER.
 
     Run again, it adds only what is new, changed or gone since the last time. docs/export.md says what is in the files.
+
+    \b
+    openerrata export public --format parquet
     """
     earlier = {path.name for path in folder.glob("part-*")}
     with servers(data_dir, quieter="warning") as found:

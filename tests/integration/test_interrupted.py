@@ -1,0 +1,218 @@
+"""Ctrl-C ends every command soon, quietly and whole, whatever it waits for at that moment."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+import psutil
+import pytest
+
+from kit import topology
+from kit.bus import connect
+from kit.database import migrate, open_session
+from kit.embedded.privileges import child_hook
+from kit.vault import MasterKey
+from tests.support.command_line import leaves
+from tests.support.system import ROOT, GivenServers, until
+
+WITHIN_S = 15.0
+ARGUMENTS = {
+    "FOLDER": "folder",  # of a backup, which is there for whoever restores one
+    "ID": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
+    "NAME": "somebody",
+    "NAME_OR_KEY": "somebody",
+    "NUMBER": "1",
+    "CONSUMER": "validator-claim-proposed",
+    "URL_OR_ID": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
+}
+"""What every argument may be that a command cannot do without."""
+MORE = {("up",): ("--port", "0"), ("dead", "requeue"): ("1",), ("dead", "drop"): ("1",), ("replay",): ("--shadow",)}
+EMPTY_BACKUP = '{"data": "data", "files": {}, "tables": {}, "streams": {}, "blobs": 0, "taken_at": "now"}'
+ALONE = {("topology", "show"), ("keys", "master")}
+"""They ask no server and end by themselves."""
+MEANT_TO_BE_STOPPED = {("up",), ("demo",), ("tail",), ("streams",)}
+"""Ctrl-C is how these end, so it is no failure."""
+
+
+def words(path: tuple[str, ...], command: click.Command) -> list[str]:
+    """The shortest line that starts the command."""
+    found = [*path, *MORE.get(path, ())]
+    for parameter in command.params:
+        if parameter.required and isinstance(parameter, click.Argument):
+            found.append(ARGUMENTS[parameter.make_metavar(click.Context(command))])
+        elif parameter.required:
+            found += [parameter.opts[0], "word"]
+    return found
+
+
+LINES = {" ".join(path): (path, words(path, command)) for path, command in leaves()}
+
+
+@dataclass
+class Silence:
+    """A server that lets everybody in and never says a word."""
+
+    port: int = 0
+    heard: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What makes it every server of an instance."""
+        at = f"127.0.0.1:{self.port}"
+        return {
+            "OPENERRATA_NATS_URL": f"nats://{at}",
+            "OPENERRATA_NATS_MONITOR_URL": f"http://{at}",
+            "OPENERRATA_DATABASE_URL": f"postgresql://u:p@{at}/n",
+            "OPENERRATA_S3_ENDPOINT": f"http://{at}",
+            "OPENERRATA_S3_ACCESS_KEY": "a",
+            "OPENERRATA_S3_SECRET_KEY": "a",
+            "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
+            "OPENERRATA_MODEL": "demo",
+        }
+
+
+@asynccontextmanager
+async def silence() -> AsyncIterator[Silence]:
+    found = Silence()
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        found.heard.set()
+        try:
+            while await reader.read(65_536):
+                pass
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(listen, "127.0.0.1", 0)
+    found.port = server.sockets[0].getsockname()[1]
+    try:
+        yield found
+    finally:
+        server.close()
+
+
+@dataclass
+class Command:
+    """A command as it runs, and what it says."""
+
+    process: asyncio.subprocess.Process
+    log: Path
+
+    async def interrupted(self) -> tuple[int, str]:
+        """Ctrl-C, once; its exit status and all its words. Nothing that it started outlives it."""
+        family = psutil.Process(self.process.pid).children(recursive=True)
+        self.process.send_signal(signal.SIGINT)
+        async with asyncio.timeout(WITHIN_S):
+            code = await self.process.wait()
+        assert psutil.wait_procs(family, timeout=5)[1] == []
+        return code, self.log.read_text()
+
+
+@asynccontextmanager
+async def running(folder: Path, line: list[str], **settings: str) -> AsyncIterator[Command]:
+    if line[0] == "restore":
+        (folder / "folder" / "blobs").mkdir(parents=True)
+        (folder / "folder" / "manifest.json").write_text(EMPTY_BACKUP)
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("OPENERRATA_", "OPENAI_"))}
+    log = folder / "log"
+    with log.open("wb") as sink:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "services", *line),
+            cwd=folder,
+            env={**ours, "PYTHONPATH": str(ROOT), "OPENERRATA_DATA_DIR": str(folder / "data"), **settings},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            preexec_fn=child_hook(signal.SIGKILL, None),
+        )
+    try:
+        yield Command(process, log)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def expected(path: tuple[str, ...]) -> set[int]:
+    return {130, 0} if path in MEANT_TO_BE_STOPPED else {130}
+
+
+@pytest.mark.parametrize("name", [name for name, (path, _) in LINES.items() if path not in ALONE | {("demo",)}])
+async def test_while_a_server_is_silent(name: str, tmp_path: Path) -> None:
+    path, line = LINES[name]
+    async with silence() as server, running(tmp_path, line, **server.settings) as command:
+        ending = asyncio.ensure_future(command.process.wait())
+        async with asyncio.timeout(60):
+            await asyncio.wait(
+                {ending, hearing := asyncio.ensure_future(server.heard.wait())}, return_when=asyncio.FIRST_COMPLETED
+            )
+        hearing.cancel()
+        assert not ending.done(), command.log.read_text()
+        code, said = await command.interrupted()
+        await ending
+    assert "Traceback" not in said, said
+    assert code in expected(path), said
+
+
+LONG = ("backup", "export", "ledger verify", "projector rebuild", "replay", "restore", "up")
+"""What may look into tables for minutes."""
+LOCKED = """SELECT string_agg(format('%I.%I', schemaname, tablename), ', ') FROM pg_tables
+    WHERE schemaname IN ('readmodel', 'ledger', 'operator') AND tablename <> 'alembic_version'"""
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'relation'"
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    with GivenServers(tmp_path_factory.mktemp("given")) as servers:
+        yield servers.settings | {"OPENERRATA_MODEL": "demo"}
+
+
+@pytest.mark.xdist_group("interrupted")
+@pytest.mark.parametrize("name", LONG)
+async def test_in_the_middle_of_a_question_to_the_database(name: str, given: dict[str, str], tmp_path: Path) -> None:
+    """Somebody holds every table, so whoever looks into one waits."""
+    path, line = LINES[name]
+    await migrate(given["OPENERRATA_DATABASE_URL"])
+    async with connect(given["OPENERRATA_NATS_URL"], name="test") as bus:
+        await topology.apply(bus)
+    async with (
+        await open_session(given["OPENERRATA_DATABASE_URL"]) as holder,
+        await open_session(given["OPENERRATA_DATABASE_URL"]) as looking,
+        holder.transaction(),
+    ):
+        (tables,) = await (await holder.execute(LOCKED)).fetchone() or ("",)
+        await holder.execute(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE".encode())
+        async with running(tmp_path, line, **given) as command:
+
+            async def waits() -> bool:
+                assert command.process.returncode is None, command.log.read_text()
+                row = await (await looking.execute(WAITING)).fetchone()
+                return row is not None and row[0] > 0
+
+            await until(waits, "it asks the database", within_s=60)
+            code, said = await command.interrupted()
+    assert "Traceback" not in said, said
+    assert code in expected(path), said
+
+
+@pytest.mark.parametrize(("name", "sign", "codes"), [("up", '"event":"running"', {0}), ("demo", "reading", {130})])
+async def test_with_servers_of_its_own(name: str, sign: str, codes: set[int], tmp_path: Path) -> None:
+    async with running(tmp_path, [name, "--port", "0"], OPENERRATA_DEMO_PACE_S="1") as command:
+
+        async def begun() -> bool:
+            assert command.process.returncode is None, command.log.read_text()
+            return sign in command.log.read_text()
+
+        await until(begun, "it works", within_s=120)
+        code, said = await command.interrupted()
+    assert (code in codes, "Traceback" in said) == (True, False), said

@@ -1,0 +1,27 @@
+"""Every command of `openerrata`, as its own parser lists them, so that a new one cannot be forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from services.__main__ import main
+
+
+def commands(group: click.Group = main, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Groups and commands with their words, from `openerrata` itself down."""
+    yield path, group
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None, name
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def leaves() -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Those that do something."""
+    return ((path, command) for path, command in commands() if not isinstance(command, click.Group))

@@ -1,0 +1,94 @@
+"""Every command teaches how it is used, and says in one line when it is used wrongly."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from services.__main__ import main
+from tests.support.command_line import commands
+
+ALL = dict(commands())
+ID = "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11"
+NUMBERS = (click.IntRange, click.FloatRange, click.types.IntParamType, click.types.FloatParamType)
+UNIT = re.compile(r"second|\bSEQ\b|port|0 is the very beginning", re.IGNORECASE)
+
+
+def asked(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments, terminal_width=200)
+
+
+each = pytest.mark.parametrize("path", ALL, ids=lambda path: " ".join(path) or "openerrata")
+
+
+@each
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_is_an_answer_that_says_all(path: tuple[str, ...], flag: str) -> None:
+    ended = asked(*path, flag)
+    assert ended.exit_code == 0, ended.output
+    first = ended.output.split("\n\n")[1].strip()
+    assert first, "no description"
+    assert "..." not in ended.output.split("\n", 1)[1], "something is cut off"
+
+
+@each
+def test_every_option_and_argument_is_described(path: tuple[str, ...]) -> None:
+    command = ALL[path]
+    told = asked(*path, "--help").output
+    for parameter in command.get_params(click.Context(command)):
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.opts
+            if isinstance(parameter.type, NUMBERS) and not parameter.is_flag:
+                assert UNIT.search(f"{parameter.metavar} {parameter.help}"), f"{parameter.opts}: of what?"
+        else:
+            name = parameter.make_metavar(click.Context(command)).strip("[].").rstrip(".]").upper()
+            words = re.sub(r"^Usage:.*$", "", told, flags=re.MULTILINE)
+            parents = asked(*path[:-1], "--help").output
+            assert re.search(rf"\b{name}S?\b", words + parents), f"{name} is not explained"
+
+
+@pytest.mark.parametrize("path", [path for path in ALL if len(path) <= 1], ids=" ".join)
+def test_examples_are_shown_and_can_be_typed(
+    path: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("backups").mkdir()
+    shown = asked(*path, "--help").output.partition("\n\n")[2]
+    examples = re.findall(r"(?:^ +|: +)openerrata ([a-z].*?)(?: {2,}| \||$)", shown, re.MULTILINE)
+    assert examples, "no example"
+    for example in examples:
+        words = [ID if word == "ID" else word for word in shlex.split(example)]
+        assert words[: len(path)] == list(path)
+        used = max((tuple(words[:count]) for count in (1, 2)), key=lambda start: len(start) if start in ALL else 0)
+        ALL[used].make_context(used[-1], words[len(used) :])
+
+
+@each
+def test_a_wrong_option_is_one_line(path: tuple[str, ...]) -> None:
+    ended = asked(*path, "--no-such-thing")
+    assert ended.exit_code == 2
+    assert ended.output.count("\n") == 1, ended.output
+    assert "--no-such-thing" in ended.output
+    assert f"openerrata {' '.join(path)}".strip() + " --help" in ended.output
+
+
+def test_a_group_without_a_command_shows_its_help() -> None:
+    ended = asked("dead")
+    assert ended.exit_code == 2
+    assert "requeue" in ended.output
+
+
+def test_a_command_that_is_interrupted_while_it_is_loaded_says_no_more_than_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object) -> click.Command:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "get_command", interrupted)
+    ended = asked("doctor")
+    assert (ended.exit_code, ended.output.strip()) == (130, "interrupted")
