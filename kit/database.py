@@ -7,13 +7,15 @@ sends.
 from __future__ import annotations
 
 import asyncio
+import select
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final, Literal
 
 import psycopg
-from sqlalchemy import Connection, create_engine, make_url
+from sqlalchemy import Connection, create_engine, event, make_url
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
@@ -35,8 +37,9 @@ class Database:
         self._url = url
         self._options = f"-c role=errata_{role} -c search_path={SEARCH_PATH}"
         self._engine = create_async_engine(
-            url, pool_size=pool_size, max_overflow=0, pool_pre_ping=True, connect_args={"options": self._options}
+            url, pool_size=pool_size, max_overflow=0, connect_args={"options": self._options}
         )
+        event.listen(self._engine.sync_engine, "checkout", _still_there)
         self._plain = self._engine.execution_options(isolation_level="AUTOCOMMIT")  # saves two trips a question
 
     @asynccontextmanager
@@ -58,6 +61,20 @@ class Database:
     async def close(self) -> None:
         """Close all pooled connections."""
         await self._engine.dispose()
+
+
+def _still_there(connection: Any, *_: object) -> None:
+    """Let the pool replace a session that has ended: the server said so on a socket that should be silent.
+
+    Looking there costs no trip, unlike a ping.
+    """
+    session: psycopg.AsyncConnection[Any] = connection.driver_connection
+    if not session.closed:
+        said = select.poll()
+        said.register(session.fileno(), select.POLLIN)
+        if not said.poll(0):
+            return
+    raise DisconnectionError
 
 
 async def open_session(url: str, *, options: str = "") -> psycopg.AsyncConnection[tuple[Any, ...]]:

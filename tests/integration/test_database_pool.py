@@ -1,0 +1,54 @@
+"""A pooled connection that the server has ended is replaced unnoticed, and none is asked whether it lives."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.database import Database
+from tests.integration.readmodel_tables import owner, prepare
+from tests.support.servers import Prepare
+from tests.support.system import until
+
+pytest_plugins = ["tests.support.servers"]
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return prepare
+
+
+async def backend(database: Database) -> int:
+    async with database.connect() as connection:
+        pid: int = (await connection.exec_driver_sql("SELECT pg_backend_pid()")).scalar_one()
+    return pid
+
+
+async def test_a_session_that_was_ended_is_replaced(database_url: str) -> None:
+    database = Database(database_url, role="reader", pool_size=1)
+    try:
+        first = await backend(database)
+        assert await backend(database) == first
+        async with await owner(database_url) as db:
+            await db.execute("SELECT pg_terminate_backend(%s)", (first,))
+
+            async def gone() -> bool:
+                found = await db.execute("SELECT FROM pg_stat_activity WHERE pid = %s", (first,))
+                return await found.fetchone() is None
+
+            await until(gone, "the session ends")
+        assert await backend(database) != first
+        async with database.transaction() as connection:
+            await connection.exec_driver_sql("SELECT 1")
+    finally:
+        await database.close()
+
+
+async def test_a_checkout_asks_the_server_nothing(database_url: str) -> None:
+    database = Database(database_url, role="reader", pool_size=1)
+    try:
+        pid = await backend(database)
+        async with database.connect(), await owner(database_url) as db:
+            found = await db.execute("SELECT query FROM pg_stat_activity WHERE pid = %s", (pid,))
+            assert await found.fetchone() == ("SELECT pg_backend_pid()",)
+    finally:
+        await database.close()
