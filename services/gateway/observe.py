@@ -13,8 +13,6 @@ from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
-from pydantic import TypeAdapter
-
 import platforms
 from contracts.rpc.observation import (
     ObservedImage,
@@ -37,7 +35,6 @@ from services.gateway.domain import occurrence_fault
 from services.gateway.memory import Memory, SingleFlight
 from services.gateway.ports import Call, Clock, Facts, Reads, Refused, RefusedForGood, Texts
 
-_SHAPE: Final[TypeAdapter[ObservedVersion]] = TypeAdapter(ObservedVersion)
 _BY_REFERENCE: Final = {"html_content"}
 FORGOTTEN_TTL_S: Final = 60.0
 """An erasure is heard of at once; ingest has the last word should it not be."""
@@ -70,7 +67,7 @@ class Registration:
         Raises: Refused: the observation contradicts itself, or the post was erased. Unavailable: it could not be
         stored or confirmed in time.
         """
-        fingerprint = sha256(_SHAPE.dump_json(seen)).digest()
+        fingerprint = sha256(call.body).digest()
         known = self._answers.get(fingerprint)
         if known is not None:
             return known

@@ -53,13 +53,14 @@ class Caller:
 class Call:
     """One request: who asks, the id that follows it through all services, and its signature (None: unsigned).
 
-    `reads_more`: the client understands optional fields.
+    `reads_more`: the client understands optional fields. `body` is what it sent.
     """
 
     caller: Caller
     correlation: UUID
     attested: bool | None = None
     reads_more: bool = False
+    body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ class Rpc:
         attested = self._callers.attests(headers, sent) if procedure.kind == "mutation" else None
         self._metrics.attested(attested)
         caller = await self._callers.identify(scope, headers)
-        answer = await procedure.handle(question, Call(caller, correlation, attested, reads_more(version)))
+        answer = await procedure.handle(question, Call(caller, correlation, attested, reads_more(version), sent))
         durable = procedure.durable is not None and isinstance(answer, procedure.durable)
         written = answer if isinstance(answer, bytes) else procedure.answer.dump_json(answer, by_alias=True)
         return b'{"result":{"data":' + written + b"}}", _DURABLE if durable else _VOLATILE
