@@ -40,6 +40,7 @@ from tests.support.factories import (
     drafted,
     failed,
     payload,
+    rejected,
     requested,
     snapshot,
     started,
@@ -76,6 +77,7 @@ class World:
         request: InvestigationRequested | None = None,
         keys: MemoryKeys | None = None,
         prior: Prior | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.request = request or requested()
         self.log = MemoryLog(self.request, versions={VERSION_ID: snapshot()})
@@ -83,7 +85,7 @@ class World:
         self.texts = MemoryTexts()
         self.model = ScriptedModel(runs or ((),))
         self.priors = FixedPriors(prior)
-        self.investigator = investigator_over(self.log, self.texts, self.model, keys, self.priors)
+        self.investigator = investigator_over(self.log, self.texts, self.model, keys, self.priors, limits)
 
     async def deliver(self) -> Handled:
         """The request is delivered, for the first time or once more."""
@@ -587,3 +589,31 @@ async def test_a_run_that_is_over_is_not_paid_for_any_longer(end: InvestigationF
     assert kinds(facts) == ["InvestigationStarted", "ClaimProposed", "InvestigationAdvanced"]
     world.deliveries = 1
     assert (await world.deliver()).facts == []
+
+
+@pytest.mark.requirement("3.7-04")
+@pytest.mark.parametrize(("reviews", "goes_on"), [(60, False), (59, True)], ids=["reached", "below"])
+async def test_reviews_count_towards_what_a_run_may_cost(reviews: int, goes_on: bool) -> None:
+    """The model knows only what it cost itself; what passed is on record, and the start says where the limit was."""
+    spent = Usage(total_tokens=1, cost_micro_usd=40)
+    world = World(
+        [submit(QUOTE), Advance(b"stretch 1", True, 1, spent), submit(OTHER_QUOTE, "call-2")],
+        limits=Limits(cost_micro_usd=100),
+    )
+    told: list[Event] = []
+    async for event in world.investigator.on_investigation_requested(world.request, 1):
+        world.log.publish(event)
+        told.append(event)
+        if isinstance(event, ClaimProposed):
+            world.log.publish(rejected(QUOTE, usage=Usage(total_tokens=1, cost_micro_usd=reviews)))
+    begun = told[0]
+    assert isinstance(begun, InvestigationStarted)
+    assert begun.cost_limit_micro_usd == 100
+    if goes_on:
+        assert kinds(told)[-2:] == ["ClaimProposed", "InvestigationDrafted"]
+        return
+    end = told[-1]
+    assert isinstance(end, InvestigationFailed)
+    assert (end.failure, end.error_name, end.usage) == ("NON_RETRYABLE", "CostLimit", spent)
+    assert "cost 0.0001 USD" in end.reason
+    assert kinds(told)[:-1] == ["InvestigationStarted", "ClaimProposed", "InvestigationAdvanced"]
