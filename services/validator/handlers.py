@@ -81,10 +81,9 @@ class Validator:
         if standing.settled:
             return
         limit = run.cost_limit_micro_usd
-        if limit is not None and standing.spent_micro_usd >= limit:
-            reason = (
-                f"The run has cost {usd(standing.spent_micro_usd)}; its limit is {usd(limit)}, so no review was bought."
-            )
+        spent = standing.spent_micro_usd
+        if limit is not None and spent >= limit:
+            reason = f"The run has cost {usd(spent)} and its limit is {usd(limit)}: no further review is bought."
             yield ClaimValidationFailed(**judged, failure="NON_RETRYABLE", reason=reason)
             return
         yield ClaimValidationStarted(**_of(event), follows=standing.follows, attempt=event.attempt, delivery=attempt)

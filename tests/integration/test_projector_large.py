@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, cast
 
 import pytest
+from psycopg.types.json import Json
 
 from contracts.v1.parts import TextRef
 from kit.database import Database
@@ -47,7 +48,7 @@ class Counted:
     async def execute(self, query: Any, parameters: Any = None, **options: Any) -> Any:
         self.statements[-1] += 1
         given = parameters if isinstance(parameters, list) else []
-        self.sent_bytes[-1] += sum(len(each) for each in given if isinstance(each, str | bytes))
+        self.sent_bytes[-1] += sum(len(each.obj) for each in given if isinstance(each, Json))
         return await self._session.execute(query, parameters, **options)
 
     def transaction(self) -> AbstractAsyncContextManager[Any]:

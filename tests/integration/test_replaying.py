@@ -243,9 +243,12 @@ async def test_words_changed_in_a_transcript_show() -> None:
     world = World()
     async with provider(OPENAI, FOUND, DONE, SAYS_NO) as (model, _):
         await world.lives(model)
-    compared = await world.tampered("It is otherwise.", "It is so.")
+    compared = await world.tampered("It is otherwise.", "It is not so at all.")
     assert not compared[0].same
-    assert Difference("claim.proposed.payload.summary", "It is otherwise.", "It is so.") in compared[0].differences
+    assert (
+        Difference("claim.proposed.payload.summary", "It is otherwise.", "It is not so at all.")
+        in compared[0].differences
+    )
     assert all_same(compared[1:])
     assert not (await world.tampered("Mount Everest was", "Mount Nothing was"))[0].same
 
