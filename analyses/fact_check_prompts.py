@@ -88,7 +88,7 @@ sentence that you are done. If nothing remains to be corrected, that is a comple
 you write outside of these calls is shown to anybody.
 """
 
-REVIEW_VERSION = "fact-check-review-2"
+REVIEW_VERSION = "fact-check-review-3"
 REVIEW = """\
 You are the last reviewer before a correction is published by OpenErrata. An investigator claims that one \
 statement in a post is wrong. If you approve, the statement is underlined for every reader of that post, with \
@@ -111,9 +111,8 @@ it back in the next sentence.
 - The error is substantial enough to mislead a reader.
 
 How a source was found when we fetched its page: `found` means that the quotation stands there word for word, which \
-says nothing about its truth; `missing` means that the page was read and the quotation is not on it, so treat this \
-source as if it had not been named, and be wary of a candidate that names it; `unavailable` and `unchecked` mean that \
-nobody has seen the page, so by itself it can only support what is common knowledge.
+says nothing about its truth; `unavailable` and `unchecked` mean that nobody has seen the page, so by itself it can \
+only support what is common knowledge.
 
 Reject if any condition fails, if the evidence is weak, indirect, ambiguous or outdated, or if you are unsure.
 

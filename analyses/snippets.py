@@ -93,6 +93,15 @@ def too_short(snippet: str) -> bool:
     )
 
 
+def unfit(snippet: str) -> str | None:
+    """Why a snippet is found on no page at all, for whoever wrote it; None if it can be looked for."""
+    if too_short(snippet):
+        return f"too few words to tell one page from another: copy at least {LEAST_WORDS} whole words of the page"
+    if len(_parts(snippet)) > MOST_PARTS:
+        return f"it leaves out too much: copy a passage of at most {MOST_PARTS} pieces"
+    return None
+
+
 def _parts(snippet: str) -> list[str]:
     return [part for part in (fold(each).strip(" \"'") for each in _ELLIPSIS.split(_spaced(snippet))) if part]
 
@@ -104,7 +113,7 @@ def find(snippet: str, page: PageText) -> str | None:
     apart. Words and numbers are found whole. The result is folded, and no longer than MOST_WORDS characters.
     """
     parts = _parts(snippet)
-    if too_short(snippet) or len(parts) > MOST_PARTS:
+    if unfit(snippet):
         return None
     for text in page.readings:
         place = _chain(parts, text)

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
 from analyses.base import InvalidSubmission, Tool
+from analyses.snippets import unfit
 from contracts.v1.parts import ClaimPayload, Source
 
 WEB_URL = r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00/?#]+[^\s\x00]*$"
@@ -88,19 +89,25 @@ SUBMIT_CORRECTION = Tool(
 
 
 def parse_correction(arguments: str) -> ClaimPayload:
-    """Read the arguments of `submit_correction`. Raises: InvalidSubmission, without echoing what was handed in."""
+    """Read the arguments of `submit_correction`. Raises: InvalidSubmission, without echoing what was handed in.
+
+    A snippet that is found on no page would be refused in review, where nobody can mend it any more.
+    """
     try:
         given = _Correction.model_validate_json(arguments)
     except ValidationError as error:
         reason = problems(error)
     else:
-        return ClaimPayload(
-            text=given.text,
-            context=given.context,
-            summary=given.summary,
-            reasoning=given.reasoning,
-            sources=tuple(Source(url=each.url, title=each.title, snippet=each.snippet) for each in given.sources),
-        )
+        found = enumerate(unfit(each.snippet) for each in given.sources)
+        reason = "; ".join(f"sources.{place}.snippet: {problem}" for place, problem in found if problem)
+        if not reason:
+            return ClaimPayload(
+                text=given.text,
+                context=given.context,
+                summary=given.summary,
+                reasoning=given.reasoning,
+                sources=tuple(Source(url=each.url, title=each.title, snippet=each.snippet) for each in given.sources),
+            )
     raise InvalidSubmission(reason)
 
 

@@ -17,6 +17,7 @@ from contracts.v1.claim import (
     ClaimRetained,
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
+    ClaimValidationStarted,
 )
 from contracts.v1.erasure import ErasureOrdered
 from contracts.v1.event import PREFIX, Envelope, Event, OnceEvent
@@ -52,6 +53,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     InvestigationFailed,
     ClaimProposed,
     ClaimRetained,
+    ClaimValidationStarted,
     ClaimApproved,
     ClaimRejected,
     ClaimValidationRetryScheduled,
@@ -117,6 +119,7 @@ __all__ = [
     "ClaimRetained",
     "ClaimValidationFailed",
     "ClaimValidationRetryScheduled",
+    "ClaimValidationStarted",
     "Envelope",
     "ErasureOrdered",
     "Event",

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from contracts.v1.event import Event
+from contracts.v1.event import Event, OnceEvent
 from contracts.v1.investigation import FailureClass, Fault
 from contracts.v1.parts import CheckedSource, ClaimPayload, Prompt, TextRef, Usage
 
@@ -53,11 +53,34 @@ class ClaimRetained(ClaimEvent):
     payload: ClaimPayload
 
 
+class ClaimValidationStarted(OnceEvent):
+    """A model is about to be asked about the candidate, and whoever gets it meanwhile leaves it alone.
+
+    The key is the claim, so that reviews of one run never stand in one another's way. `attempt` is the one the
+    candidate came from; `delivery` numbers the candidate's deliveries, and a later one takes over.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.claim.validation_started"
+
+    investigation_id: UUID
+    claim_id: UUID
+    round: int = Field(default=1, ge=1)
+    attempt: int = Field(ge=1)
+    delivery: int = Field(ge=1)
+
+    def key(self) -> str:
+        return str(self.claim_id)
+
+    def identity(self) -> str:
+        return f"{self.round}|{self.attempt}|{self.delivery}"
+
+
 class ClaimApproved(ClaimEvent):
     """The candidate withstood validation.
 
     Shapes: `payload` is what is published: of the candidate's sources only those that count. `sources` are all of the
-    candidate's, in its order. `prompt` is what the reviewer was given, here and in every other verdict.
+    candidate's, in its order. `prompt` is what the reviewer was given, here and in every other verdict, and
+    `unchecked_allowed` whether the operator let sources count that could not be looked up; older facts do not say.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.approved"
@@ -68,6 +91,7 @@ class ClaimApproved(ClaimEvent):
     usage: Usage = Usage()
     transcript: TextRef | None = None
     prompt: Prompt | None = None
+    unchecked_allowed: bool | None = None
 
 
 class ClaimRejected(ClaimEvent):
@@ -81,6 +105,7 @@ class ClaimRejected(ClaimEvent):
     usage: Usage = Usage()
     transcript: TextRef | None = None
     prompt: Prompt | None = None
+    unchecked_allowed: bool | None = None
 
 
 class ClaimValidationFailed(ClaimEvent):
@@ -99,6 +124,7 @@ class ClaimValidationFailed(ClaimEvent):
     usage: Usage = Usage()
     transcript: TextRef | None = None
     prompt: Prompt | None = None
+    unchecked_allowed: bool | None = None
 
 
 class ClaimValidationRetryScheduled(ClaimEvent):
@@ -119,6 +145,7 @@ class ClaimValidationRetryScheduled(ClaimEvent):
     usage: Usage = Usage()
     transcript: TextRef | None = None
     prompt: Prompt | None = None
+    unchecked_allowed: bool | None = None
     retry_at: datetime
 
     def identity(self) -> str:

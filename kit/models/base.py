@@ -89,13 +89,17 @@ class InvestigationBrief:
 
 @dataclass(frozen=True, slots=True)
 class ReviewBrief:
-    """One stage-2 question about one claim; the answer has the shape of `schema`: `approved` and `reason`."""
+    """One stage-2 question about one claim; the answer has the shape of `schema`: `approved` and `reason`.
+
+    `cost_limited`: the run has a limit of money, so a model without a price must not be asked.
+    """
 
     instructions: str
     message: str
     text: str
     claim: ClaimPayload
     schema: Mapping[str, JsonValue]
+    cost_limited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
+from contracts.spent import usd
 from contracts.v1.parts import ModelName
 from kit.models.base import Finished, InvestigationBrief, ModelError, Outcome, Retention, Submission
+from kit.models.failures import price_unknown
 from kit.models.recording import Recorder
 
 RESEARCH_AT_ONCE = 8
@@ -59,11 +61,7 @@ async def run(
 ) -> AsyncGenerator[Outcome | Finished, None]:
     """Ask, answer the calls, ask again, until the model calls nothing. Raises: as `Conversation.ask`."""
     if brief.limits.cost_micro_usd is not None and recorder.usage.cost_micro_usd is None:
-        raise ModelError(
-            "NON_RETRYABLE",
-            f"There is a cost limit but no price for {model.model}: see OPENERRATA_MODEL_PRICES.",
-            name="PriceUnknown",
-        )
+        raise price_unknown(model.model)
     answers: dict[str, str] = {}
     asked: dict[str, Asked] = {}
     outcomes = submissions = 0
@@ -145,9 +143,5 @@ def _stay_within(brief: InvestigationBrief, recorder: Recorder) -> None:
         raise ModelError("NON_RETRYABLE", reason, name="TokenLimit")
     cost = usage.cost_micro_usd
     if limits.cost_micro_usd is not None and cost is not None and cost >= limits.cost_micro_usd:
-        reason = f"The run cost {_usd(cost)} and wanted more; its limit is {_usd(limits.cost_micro_usd)}."
+        reason = f"The run cost {usd(cost)} and wanted more; its limit is {usd(limits.cost_micro_usd)}."
         raise ModelError("NON_RETRYABLE", reason, name="CostLimit")
-
-
-def _usd(micro: int) -> str:
-    return f"{micro / 1_000_000:.4f} USD"

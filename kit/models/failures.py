@@ -178,3 +178,9 @@ def _date(value: str | None) -> datetime | None:
     except ValueError:
         return None
     return found if found is None or found.tzinfo else None
+
+
+def price_unknown(model: str) -> ModelError:
+    """A limit of money holds only where money can be counted."""
+    reason = f"There is a cost limit but no price for {model}: see OPENERRATA_MODEL_PRICES."
+    return ModelError("NON_RETRYABLE", reason, name="PriceUnknown")

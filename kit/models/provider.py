@@ -175,6 +175,8 @@ class Provider(ABC):
 
     async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
         """Ask stage 2 about one claim. Raises: ModelError."""
+        if brief.cost_limited and self._price is None:
+            raise failures.price_unknown(self.name.model)
         opening = Opening(brief.instructions, (brief.message,), schema=brief.schema)
         line = self._line("review", opening, key)
         failed: ModelError

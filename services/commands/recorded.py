@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Protocol
 from uuid import UUID
@@ -150,8 +151,9 @@ class PastRuns:
         return next((event for event in starts if event.attempt == proposed.attempt), None)
 
     async def standing(self, proposed: ClaimProposed) -> Standing:
-        """Whether it was judged before, and how often that failed."""
-        return standing(proposed, [event for event in self._before if isinstance(event, ClaimEvent)])
+        """Whether it was judged before, and how often that failed. Its run could pay for the review: it was bought."""
+        now = standing(proposed, [event for event in self._before if isinstance(event, ClaimEvent)])
+        return replace(now, spent_micro_usd=0)
 
 
 class RecordedPages:

@@ -1,7 +1,7 @@
 """A verdict reached again: today's validator over the claim, its pages as they were fetched, and the recorded answer.
 
-What is compared is the whole fact. Nothing but the operator's word on pages that nobody could read is not on record:
-a verdict is the same if it follows from either.
+What is compared is the whole fact. Verdicts of before do not say whether the operator let pages count that nobody could
+read: such a one is the same if it follows from either.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from contracts.v1 import (
     ClaimRejected,
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
+    ClaimValidationStarted,
     Event,
 )
 from kit.blobs import BlobMissing
@@ -31,7 +32,7 @@ from services.validator.handlers import Validator
 from services.validator.ports import Model
 
 Judged = ClaimApproved | ClaimRejected | ClaimValidationFailed | ClaimValidationRetryScheduled
-_LATER_FIELDS: Final = ("prompt",)
+_LATER_FIELDS: Final = ("prompt", "unchecked_allowed")
 """What verdicts of before did not hold."""
 
 
@@ -50,7 +51,8 @@ async def rejudged(sequence: int, judged: Judged, entries: Sequence[Entry], blob
     if (await runs.standing(proposed)).settled:
         return Compared(step, 1, note="the claim was judged before; the first verdict counts")
     found: list[Compared] = []
-    for unchecked_allowed in (False, True):
+    then = judged.unchecked_allowed
+    for unchecked_allowed in (False, True) if then is None else (then,):
         try:
             model = await _model(judged, blobs)
             validator = Validator(
@@ -84,7 +86,8 @@ async def _told(validator: Validator, proposed: ClaimProposed) -> list[Event]:
     now: list[Event] = []
     try:
         async for event in validator.on_claim_proposed(proposed, 1):
-            now.append(event)  # noqa: PERF401 (what was told before an exception counts)
+            if not isinstance(event, ClaimValidationStarted):
+                now.append(event)  # noqa: PERF401 (what was told before an exception counts)
     except Retry:
         pass  # the fact that says so was told before
     return now

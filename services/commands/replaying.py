@@ -81,7 +81,7 @@ async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequen
         started.worker,
         priors=NoPriors(),
         research=Recorded(),
-        limits=Limits(),
+        limits=Limits(cost_micro_usd=started.cost_limit_micro_usd),
     )
     now: list[Event] = []
     told = investigator.on_investigation_requested(asked, started.delivery or REDELIVERED)

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from analyses import analysis
 from analyses.base import Analysis, Earlier, Material, Rejection
+from contracts.spent import micro_usd, usd
 from contracts.transcript import Stretch, Transcript, joined
 from contracts.v1 import (
     ClaimProposed,
@@ -107,6 +108,7 @@ class Investigator:
             model=self._model.name,
             key_source=event.key_source,
             delivery=attempt,
+            cost_limit_micro_usd=self._limits.cost_micro_usd,
         )
         try:
             async for fact in self._investigate(event, step, kind, taken):
@@ -193,7 +195,7 @@ class Investigator:
                         named[claim] = None
                     case Advance():
                         stretch = await self._blobs.put_text(item.stretch.decode())
-                        yield InvestigationAdvanced(
+                        advanced = InvestigationAdvanced(
                             investigation_id=event.investigation_id,
                             attempt=run.attempt,
                             calls=item.calls,
@@ -201,8 +203,9 @@ class Investigator:
                             stretch=stretch,
                             usage=item.usage,
                         )
+                        yield advanced
                         before = stretch.sha256
-                        if await self._is_over(event):
+                        if await self._is_over(event, advanced):
                             return
                     case Finished():
                         yield InvestigationDrafted(
@@ -253,12 +256,23 @@ class Investigator:
         except (LookupError, ValueError):
             return None
 
-    async def _is_over(self, event: InvestigationRequested) -> bool:
-        """Whether the rest of the run is of no use: it was cancelled, or a review failed for good."""
+    async def _is_over(self, event: InvestigationRequested, advanced: InvestigationAdvanced) -> bool:
+        """Whether the rest of the run is of no use: it was cancelled, or a review failed for good.
+
+        Raises: ModelError: the run and its reviews have cost together what the run may; the model knows only its own.
+        """
         try:
-            return is_over(event, await self._log.history(event.investigation_id))
+            history = await self._log.history(event.investigation_id)
         except Retry:  # a log that cannot be read now is no reason to give up what is half done
             return False
+        if is_over(event, history):
+            return True
+        limit = self._limits.cost_micro_usd
+        cost = micro_usd([*(entry.event for entry in history), advanced], event.round)
+        if limit is not None and cost >= limit:
+            reason = f"The run and its reviews cost {usd(cost)} and it wanted more; its limit is {usd(limit)}."
+            raise ModelError("NON_RETRYABLE", reason, name="CostLimit", usage=advanced.usage)
+        return False
 
     async def _text(self, ref: TextRef | None) -> str | None:
         return None if ref is None else await self._blobs.get_text(ref)

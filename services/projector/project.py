@@ -20,6 +20,7 @@ from contracts.v1 import (
     ClaimRetained,
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
+    ClaimValidationStarted,
     ErasureOrdered,
     Event,
     IntegrityAnomalyDetected,
@@ -65,6 +66,7 @@ from services.projector.facts import Fact
 IGNORED: Final[dict[type[Event], str]] = {
     ObservationReceived: "what a reader saw is shown only once it has become a version",
     CanonicalFetched: "the page comes again, as the server's HTML of the version made from it",
+    ClaimValidationStarted: "what a review found and cost is told at its end",
     ErasureOrdered: "it removes rows instead of making some: see erase",
     PostViewed: "views have their own stream and their own fold: see views",
 }

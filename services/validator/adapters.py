@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from uuid import UUID
 
-from contracts.v1 import ClaimProposed, InvestigationStarted
+from contracts.v1 import ClaimProposed, ClaimValidationStarted, InvestigationStarted
 from kit.bus import Bus
 from kit.history import history, latest
-from services.validator.domain import Standing, standing
+from services.validator.domain import Begun, Standing, standing
 
 REMEMBERED = 1_000
 
@@ -40,4 +41,13 @@ class LogRuns:
 
     async def standing(self, proposed: ClaimProposed) -> Standing:
         """What the log says of the claim, read anew each time."""
-        return standing(proposed, [past.envelope.event for past in await history(self._bus, proposed.key())])
+        told, starts = await asyncio.gather(
+            history(self._bus, proposed.key()),
+            latest(self._bus, f"{ClaimValidationStarted.SUBJECT}.{proposed.claim_id}"),
+        )
+        begun = [
+            Begun(past.sequence, past.envelope.event)
+            for past in starts
+            if isinstance(past.envelope.event, ClaimValidationStarted)
+        ]
+        return standing(proposed, [past.envelope.event for past in told], begun[-1] if begun else None)

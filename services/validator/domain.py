@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from contracts.spent import micro_usd
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
     ClaimRejected,
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
+    ClaimValidationStarted,
     Event,
     InvestigationCompleted,
     InvestigationFailed,
@@ -32,25 +34,48 @@ _MAY_PASS_KINDS: Final = frozenset({"connection_failed", "bad_response", "bad_en
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """The newest review of a claim that was begun, and its place in the log."""
+
+    sequence: int
+    event: ClaimValidationStarted
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a claim stands. `settled`: nobody needs a verdict on it any more; `tries`: reviews that failed for now."""
+    """Where a claim stands.
+
+    Shapes: `settled`: nobody needs a verdict on it any more; `tries`: reviews that failed for now; `begun_on`: the
+    delivery on which this round's newest review was begun, 0 if none was; `follows`: the place of the newest start.
+    Units: `spent_micro_usd` is what the round has cost so far, attempts and reviews together.
+    """
 
     settled: bool
     tries: int = 0
+    begun_on: int = 0
+    follows: int = 0
+    spent_micro_usd: int = 0
 
 
-def standing(proposed: ClaimProposed, history: Iterable[Event]) -> Standing:
-    """Read a claim's standing from the facts about its investigation.
+def standing(proposed: ClaimProposed, history: Iterable[Event], begun: Begun | None = None) -> Standing:
+    """Read a claim's standing from the facts about its investigation, and from the newest start of a review of it.
 
     It is settled by a verdict of its round, and by the end of that round, however it ended: what is said of it later
     reaches nobody, and the next round proposes it anew.
     """
-    settled, tries = False, 0
-    for event in history:
-        settled = settled or _settles(proposed, event)
-        if isinstance(event, ClaimValidationRetryScheduled) and _is_about(proposed, event):
-            tries = max(tries, event.attempt)
-    return Standing(settled, tries)
+    facts = tuple(history)
+    tries = (
+        event.attempt
+        for event in facts
+        if isinstance(event, ClaimValidationRetryScheduled) and _is_about(proposed, event)
+    )
+    return Standing(
+        settled=any(_settles(proposed, event) for event in facts),
+        tries=max(tries, default=0),
+        begun_on=begun.event.delivery if begun is not None and begun.event.round == proposed.round else 0,
+        follows=begun.sequence if begun is not None else 0,
+        spent_micro_usd=micro_usd(facts, proposed.round),
+    )
 
 
 def _is_about(proposed: ClaimProposed, event: ClaimEvent) -> bool:

@@ -9,19 +9,21 @@ from typing import Any
 from pydantic import SecretStr
 
 from analyses import analysis
+from contracts.spent import usd
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
     ClaimRejected,
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
+    ClaimValidationStarted,
     Event,
     InvestigationStarted,
 )
-from contracts.v1.parts import CheckedSource, Prompt, TextRef, Usage
+from contracts.v1.parts import TextRef, Usage
 from kit.clock import Clock
-from kit.errors import Retry
-from services.validator.domain import next_step, published, unsupported
+from kit.errors import Retry, Superseded
+from services.validator.domain import Standing, next_step, published, unsupported
 from services.validator.ports import KEY_UNUSABLE, Blobs, Keys, Model, ModelError, ReviewBrief, Runs, Sources
 
 LOG_LAG_S = 0.2
@@ -54,9 +56,10 @@ class Validator:
 
         The verdict's own fact is what a paid review is stored as, so the log is asked for it just before one is bought:
         a first delivery too may be hours old, if this process was stopped or its machine asleep. What is known to be a
-        repetition asks at once, before it goes to look at pages.
+        repetition asks at once, before it goes to look at pages. A review that is bought is told first, so that a
+        delivery which reaches its worker late buys none beside it.
         """
-        if (attempt > 1 or event.attempt > 1) and (await self._runs.standing(event)).settled:
+        if (attempt > 1 or event.attempt > 1) and (await self._standing(event, attempt)).settled:
             return
         run = await self._runs.started(event)
         if run is None:
@@ -69,87 +72,70 @@ class Validator:
             return
         evidence = await self._sources.check(event.payload.sources)
         sources = tuple(each.source for each in evidence)
+        judged = _of(event) | {"sources": sources, "unchecked_allowed": self._unchecked_allowed}
         lacking = unsupported(sources, unchecked_allowed=self._unchecked_allowed)
         if lacking is not None:
-            yield ClaimRejected(**_of(event), gate="sources", reason=lacking, sources=sources)
+            yield ClaimRejected(**judged, gate="sources", reason=lacking)
             return
-        standing = await self._runs.standing(event)
+        standing = await self._standing(event, attempt)
         if standing.settled:
             return
+        limit = run.cost_limit_micro_usd
+        spent = standing.spent_micro_usd
+        if limit is not None and spent >= limit:
+            reason = f"The run has cost {usd(spent)} and its limit is {usd(limit)}: no further review is bought."
+            yield ClaimValidationFailed(**judged, failure="NON_RETRYABLE", reason=reason)
+            return
+        yield ClaimValidationStarted(**_of(event), follows=standing.follows, attempt=event.attempt, delivery=attempt)
+        judged["prompt"] = kind.review_prompt
         brief = ReviewBrief(
             instructions=kind.review_prompt.text,
             message=kind.review_brief(event.payload, text, run.input.pictures, evidence),
             text=text,
             claim=event.payload,
             schema=kind.review_schema,
+            cost_limited=limit is not None,
         )
         try:
             verdict = await self._model.review(brief, key=await self._key(run))
         except ModelError as error:
+            judged |= {
+                "failure": error.failure,
+                "reason": error.reason,
+                "status_code": error.status_code,
+                "usage": error.usage or Usage(),
+                "transcript": await self._kept(error.transcript),
+            }
             tries = standing.tries + 1
-            delay_s = None if _is_of_the_key(run, error) else next_step(tries, error.failure, error.retry_after_s)
+            of_the_key = _is_of_the_key(run, error)
+            delay_s = None if of_the_key else next_step(tries, error.failure, error.retry_after_s)
             if delay_s is None:
-                yield await self._failed(event, run, error, sources, kind.review_prompt)
+                yield ClaimValidationFailed(**judged, fault="USER_KEY" if of_the_key else "RUN")
                 return
             yield ClaimValidationRetryScheduled(
-                **_of(event),
+                **judged,
                 attempt=tries,
-                failure=error.failure,
-                reason=error.reason,
-                status_code=error.status_code,
                 error_name=error.name,
-                sources=sources,
-                usage=error.usage or Usage(),
-                transcript=await self._kept(error.transcript),
-                prompt=kind.review_prompt,
                 retry_at=self._clock.now() + timedelta(seconds=delay_s),
             )
             raise Retry(delay_s, error.reason) from error
-        transcript = await self._kept(verdict.transcript)
+        judged |= {"usage": verdict.usage, "transcript": await self._kept(verdict.transcript)}
         if verdict.approved:
-            yield ClaimApproved(
-                **_of(event),
-                version_id=event.version_id,
-                payload=published(event.payload, sources, unchecked_allowed=self._unchecked_allowed),
-                sources=sources,
-                usage=verdict.usage,
-                transcript=transcript,
-                prompt=kind.review_prompt,
-            )
+            payload = published(event.payload, sources, unchecked_allowed=self._unchecked_allowed)
+            yield ClaimApproved(**judged, version_id=event.version_id, payload=payload)
         else:
-            yield ClaimRejected(
-                **_of(event),
-                gate="model",
-                reason=verdict.reason or "the reviewer gave no reason",
-                sources=sources,
-                usage=verdict.usage,
-                transcript=transcript,
-                prompt=kind.review_prompt,
-            )
+            yield ClaimRejected(**judged, gate="model", reason=verdict.reason or "the reviewer gave no reason")
 
     async def on_given_up(self, event: ClaimProposed, reason: str) -> AsyncIterator[Event]:
         """A claim that cannot be judged fails its investigation, which would wait for the verdict for ever."""
         yield ClaimValidationFailed(**_of(event), failure="NON_RETRYABLE", reason=reason)
 
-    async def _failed(
-        self,
-        event: ClaimProposed,
-        run: InvestigationStarted,
-        error: ModelError,
-        sources: tuple[CheckedSource, ...],
-        prompt: Prompt,
-    ) -> ClaimValidationFailed:
-        return ClaimValidationFailed(
-            **_of(event),
-            failure=error.failure,
-            fault="USER_KEY" if _is_of_the_key(run, error) else "RUN",
-            reason=error.reason,
-            status_code=error.status_code,
-            sources=sources,
-            usage=error.usage or Usage(),
-            transcript=await self._kept(error.transcript),
-            prompt=prompt,
-        )
+    async def _standing(self, event: ClaimProposed, delivery: int) -> Standing:
+        """Where the claim stands. Raises: Superseded: a review was begun on this delivery or a later one, elsewhere."""
+        standing = await self._runs.standing(event)
+        if not standing.settled and standing.begun_on >= delivery:
+            raise Superseded("a review was begun on a later delivery of the claim")
+        return standing
 
     async def _kept(self, transcript: bytes | None) -> TextRef | None:
         return await self._blobs.put_text(transcript.decode()) if transcript else None

@@ -24,6 +24,7 @@ from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
     ClaimRejected,
+    ClaimValidationStarted,
     Event,
     InvestigationAdvanced,
     InvestigationCompleted,
@@ -102,6 +103,7 @@ OF_THE_INVESTIGATOR: tuple[Moment, ...] = (
     Published(InvestigationCompleted, "stored"),
 )
 OF_THE_VALIDATOR: tuple[Moment, ...] = (
+    Published(ClaimValidationStarted, "lost"),
     Asked(f"review: {BRAIN}"),
     Asked(f"review: {GOLDFISH}"),
     Published(ClaimApproved, "lost"),

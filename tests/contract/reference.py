@@ -18,6 +18,7 @@ from contracts.v1 import (
     ClaimRetained,
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
+    ClaimValidationStarted,
     ErasureOrdered,
     Event,
     IntegrityAnomalyDetected,
@@ -62,6 +63,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     ClaimRejected: ("validator",),
     ClaimValidationFailed: ("validator",),
     ClaimValidationRetryScheduled: ("validator",),
+    ClaimValidationStarted: ("validator",),
     ErasureOrdered: ("projector",),
 }
 """Who tells each fact; a test compares this with the classes that services construct."""

@@ -7,6 +7,7 @@ import json
 import logging
 import traceback
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
@@ -418,6 +419,19 @@ async def test_a_review_that_fails_is_an_error_and_never_a_verdict(api: Api, tur
             await model.review(REVIEW)
     assert raised.value.failure == expected
     assert raised.value.transcript is not None
+
+
+@pytest.mark.requirement("2.4.3-10")
+async def test_where_money_is_limited_no_review_is_bought_without_a_price(api: Api) -> None:
+    said = Answer((message(json.dumps({"approved": True, "reason": "ok"})),), usage=USAGE)
+    async with provider(api, said) as (model, server):
+        if api is not CHAT:
+            assert (await model.review(replace(REVIEW, cost_limited=True))).approved
+            return
+        with pytest.raises(ModelError) as raised:
+            await model.review(replace(REVIEW, cost_limited=True))
+    assert (raised.value.failure, raised.value.name) == ("NON_RETRYABLE", "PriceUnknown")
+    assert server.requests == []
 
 
 async def test_the_instances_own_key_can_be_tried(api: Api) -> None:

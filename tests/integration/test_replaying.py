@@ -33,7 +33,7 @@ from services.commands.replaying import replay
 from services.investigator.conclude import Open
 from services.investigator.domain import Prior
 from services.validator.handlers import Validator
-from services.validator.pages import Page, words
+from services.validator.pages import NoPage, Page, words
 from services.validator.sources import held_against
 from tests.support.factories import INVESTIGATION_ID, NOW, OTHER_QUOTE, QUOTE, VERSION_ID, payload, requested, snapshot
 from tests.support.fakes import (
@@ -67,9 +67,12 @@ class Shelf:
 
     def __init__(self, texts: MemoryTexts) -> None:
         self.html = "<title>A record</title><p>So: It is otherwise.</p>"
+        self.gone = False
         self._texts = texts
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
+        if self.gone:
+            return tuple(held_against(source, NoPage("http_404")) for source in sources)
         blob = await self._texts.put(self.html.encode("latin-1"), "text/html")
         kind = "text/html; charset=latin-1"
         text = await words(Reader(), self.html.encode("latin-1"), kind)
@@ -79,7 +82,8 @@ class Shelf:
 class World:
     """A log and texts, and an investigation in them as the services tell it."""
 
-    def __init__(self, prior: Prior | None = None) -> None:
+    def __init__(self, prior: Prior | None = None, *, unchecked_allowed: bool = False) -> None:
+        self.unchecked_allowed = unchecked_allowed
         self.request = requested()
         self.log = MemoryLog(self.request, versions={VERSION_ID: snapshot()})
         self.texts = MemoryTexts()
@@ -95,10 +99,18 @@ class World:
         investigator = investigator_over(self.log, self.texts, model, priors=FixedPriors(self.prior))
         for delivery in deliveries:
             await handled(investigator.on_investigation_requested(self.request, delivery), self.log)
-        validator = Validator(self.log, self.texts, MemoryKeys(), model, self.shelf, StillClock())
+        validator = Validator(
+            self.log,
+            self.texts,
+            MemoryKeys(),
+            model,
+            self.shelf,
+            StillClock(),
+            unchecked_allowed=self.unchecked_allowed,
+        )
         for event in self.log.events:
-            for _ in range(reviews if isinstance(event, ClaimProposed) else 0):
-                await handled(validator.on_claim_proposed(event, 1), self.log)
+            for delivery in range(1, 1 + (reviews if isinstance(event, ClaimProposed) else 0)):
+                await handled(validator.on_claim_proposed(event, delivery), self.log)
         state = Open(since=0)
         for entry in self.log.entries:
             state.add(entry.sequence, entry.event)
@@ -116,6 +128,7 @@ class World:
                 ),
             )
             for entry in self.log.entries
+            if entry.event.key() == self.request.key()
         ]
 
     def the(self, kind: type[Event]) -> Event:
@@ -230,9 +243,12 @@ async def test_words_changed_in_a_transcript_show() -> None:
     world = World()
     async with provider(OPENAI, FOUND, DONE, SAYS_NO) as (model, _):
         await world.lives(model)
-    compared = await world.tampered("It is otherwise.", "It is so.")
+    compared = await world.tampered("It is otherwise.", "It is not so at all.")
     assert not compared[0].same
-    assert Difference("claim.proposed.payload.summary", "It is otherwise.", "It is so.") in compared[0].differences
+    assert (
+        Difference("claim.proposed.payload.summary", "It is otherwise.", "It is not so at all.")
+        in compared[0].differences
+    )
     assert all_same(compared[1:])
     assert not (await world.tampered("Mount Everest was", "Mount Nothing was"))[0].same
 
@@ -298,6 +314,22 @@ async def test_verdicts_are_reached_again_over_the_pages_that_were_kept(html: st
     assert [each.same for each in await world.again()] == [True, False, True]
     del world.texts.objects[page]
     assert [each.same for each in await world.again()] == [True, False, True]
+
+
+@pytest.mark.requirement("2.12-04", "2.12-06")
+@pytest.mark.parametrize("allowed", [False, True], ids=["refuse", "allow"])
+async def test_a_verdict_is_reached_again_under_the_setting_of_then(allowed: bool) -> None:
+    world = World(unchecked_allowed=allowed)
+    world.shelf.gone = True
+    async with provider(OPENAI, ONE, DONE, SAYS_YES) as (model, _):
+        await world.lives(model)
+    verdict = world.the(ClaimApproved if allowed else ClaimRejected)
+    assert verdict.model_dump()["unchecked_allowed"] is allowed
+    assert all_same(await world.again())
+    before = verdict.model_copy(update={"unchecked_allowed": None})
+    assert all_same(await world.again(before)), "facts of before do not say"
+    other = await world.again(verdict.model_copy(update={"unchecked_allowed": not allowed}))
+    assert [each.same for each in other] == [True, False, True]
 
 
 @pytest.mark.requirement("2.12-04")

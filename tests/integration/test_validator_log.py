@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 import pytest_asyncio
+from pydantic import SecretStr
 
 from contracts.topology import ERRATA, VALIDATOR_CLAIM_PROPOSED
 from contracts.v1 import ClaimApproved, ClaimProposed, Event
@@ -17,9 +18,11 @@ from kit import topology
 from kit.bus import Bus, connect
 from kit.delivery import Delivery
 from kit.history import history
+from kit.models.base import ReviewBrief, Verdict
 from kit.telemetry import Telemetry
 from services.validator.adapters import LogRuns
 from tests.support.factories import INVESTIGATION_ID, proposed, requested, started
+from tests.support.fakes import ScriptedModel
 from tests.support.judging import Journal, Judge, following
 from tests.support.judging_suite import JudgingSuite
 from tests.support.line import Line
@@ -38,9 +41,11 @@ class Logged:
 
     async def tell(self, *events: Event) -> None:
         for event in events:
-            fact = following(event, self._last.get(event.subject(), 0))
-            receipt = await self._bus.publish(fact, correlation=uuid4())
-            self._last[event.subject()] = receipt.sequence
+            await self.publish(following(event, self._last.get(event.subject(), 0)))
+
+    async def publish(self, event: Event) -> None:
+        receipt = await self._bus.publish(event, correlation=uuid4())
+        self._last[event.subject()] = receipt.sequence
 
 
 class TestLogged(JudgingSuite):
@@ -51,8 +56,22 @@ class TestLogged(JudgingSuite):
             yield Logged(bus)
 
 
+class Unhurried(ScriptedModel):
+    """A model whose every review costs money when it begins, and lasts until it is told to end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.finish = asyncio.Event()
+
+    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
+        found = await super().review(brief, key)
+        await self.finish.wait()
+        return found
+
+
 @pytest.mark.requirement("2.6-15", "3.6-03")
-async def test_a_worker_that_wakes_up_does_not_buy_what_another_has_bought(nats_url: str) -> None:
+@pytest.mark.parametrize("under_way", [False, True], ids=["judged", "under way"])
+async def test_a_worker_that_wakes_up_does_not_buy_what_another_buys(nats_url: str, under_way: bool) -> None:
     """Its message was on the way to it when it fell asleep: to the worker it is a first delivery."""
     consumer = replace(VALIDATOR_CLAIM_PROPOSED, slots=1, ack_wait_s=2.0)
     async with connect(nats_url, name="test") as bus, Line(nats_url) as line:
@@ -64,19 +83,27 @@ async def test_a_worker_that_wakes_up_does_not_buy_what_another_has_bought(nats_
         async def waits() -> bool:
             return bool((await bus.jetstream.consumer_info(ERRATA.name, consumer.name)).num_waiting)
 
-        async def judged() -> bool:
+        async def approvals() -> int:
             past = await history(bus, str(INVESTIGATION_ID))
-            return any(isinstance(each.envelope.event, ClaimApproved) for each in past)
+            return sum(isinstance(each.envelope.event, ClaimApproved) for each in past)
+
+        async def judged() -> bool:
+            return await approvals() == 1
 
         async with connect(line.url, name="sleeper") as far, connect(nats_url, name="other") as near:
-            sleeper, other = Judge(Logged(far)), Judge(Logged(near))
+            sleeper, other = Judge(Logged(far)), Judge(Logged(near), model=(model := Unhurried()))
             awake = asyncio.Event()
 
             async def wakes(event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
-                async with aclosing(sleeper.validator.on_claim_proposed(event, attempt)) as facts:  # type: ignore[type-var]
-                    async for fact in facts:
-                        yield fact
-                awake.set()
+                try:
+                    async with aclosing(sleeper.validator.on_claim_proposed(event, attempt)) as facts:  # type: ignore[type-var]
+                        async for fact in facts:
+                            yield fact
+                finally:
+                    awake.set()
+
+            async def at_it() -> bool:
+                return bool(model.reviews)
 
             first = Delivery(far, Telemetry(), ack_wait_s=consumer.ack_wait_s)
             first.subscribe(consumer, wakes)
@@ -87,7 +114,12 @@ async def test_a_worker_that_wakes_up_does_not_buy_what_another_has_bought(nats_
             second = Delivery(near, Telemetry(), ack_wait_s=consumer.ack_wait_s)
             second.subscribe(consumer, other.validator.on_claim_proposed)
             await second.start()
-            await until(judged, "the other one takes over", within_s=30)
+            await until(at_it, "the other one takes over", within_s=30)
+            if not under_way:
+                model.finish.set()
+                await until(judged, "it has a verdict", within_s=30)
             line.heal()
             await asyncio.wait_for(awake.wait(), 30)
-            assert (len(other.model.reviews), len(sleeper.model.reviews)) == (1, 0)
+            model.finish.set()
+            await until(judged, "there is a verdict", within_s=30)
+            assert (len(model.reviews), len(sleeper.model.reviews)) == (1, 0), "a review was paid for twice"

@@ -166,6 +166,6 @@ async def test_a_review_that_is_in_the_log_is_not_bought_again(
         for repeated, delivery in ((claim, 2), (claim.model_copy(update={"attempt": 2}), 1)):
             assert (await handled(validator.on_claim_proposed(repeated, delivery))).facts == []
         assert len(at.model.reviews) == paid == 1
-        (anew,) = (await handled(validator.on_claim_proposed(claim.model_copy(update={"round": 2}), 2))).facts
+        *_, anew = (await handled(validator.on_claim_proposed(claim.model_copy(update={"round": 2}), 2))).facts
         assert isinstance(anew, ClaimApproved)
         assert len(at.model.reviews) == 2

@@ -19,6 +19,7 @@ from contracts.v1 import (
     ClaimRejected,
     ClaimRetained,
     ClaimValidationFailed,
+    ClaimValidationStarted,
     InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
@@ -294,4 +295,11 @@ def validation_failed(quote: str = QUOTE, **given: Any) -> ClaimValidationFailed
             "reason": "the provider is busy",
             **given,
         }
+    )
+
+
+def validation_started(quote: str = QUOTE, **given: Any) -> ClaimValidationStarted:
+    """A model is about to be asked about it."""
+    return ClaimValidationStarted(
+        **{"investigation_id": INVESTIGATION_ID, "claim_id": claim_of(quote), "attempt": 1, "delivery": 1, **given}
     )

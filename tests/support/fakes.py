@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from analyses.evidence import Evidence
 from contracts.v1 import (
     ClaimProposed,
+    ClaimValidationStarted,
     ErasureOrdered,
     Event,
     InvestigationStarted,
@@ -36,7 +37,7 @@ from contracts.v1.parts import (
 from contracts.v1.version import VersionEvent
 from kit.blobs import BlobMissing
 from kit.bus import AlreadyThere
-from kit.errors import Reject, Retry
+from kit.errors import Reject, Retry, Superseded
 from kit.models.base import (
     Finished,
     InvestigationBrief,
@@ -54,7 +55,7 @@ from services.ingest.domain import Known, known_from
 from services.investigator.domain import Entry, Prior
 from services.investigator.handlers import Investigator
 from services.investigator.ports import Blobs, Log
-from services.validator.domain import Standing, standing
+from services.validator.domain import Begun, Standing, standing
 from services.verifier.domain import Unavailable
 from tests.support.factories import MODEL, NOW
 
@@ -64,7 +65,7 @@ class Handled:
     """What came of one delivery: facts, and whether the handler gave up."""
 
     facts: list[Event] = field(default_factory=list)
-    gave_up: Retry | Reject | None = None
+    gave_up: Retry | Reject | Superseded | None = None
 
 
 async def handled(events: AsyncIterator[Event], log: MemoryLog | None = None) -> Handled:
@@ -75,7 +76,7 @@ async def handled(events: AsyncIterator[Event], log: MemoryLog | None = None) ->
             if log is not None:
                 log.publish(event)
             outcome.facts.append(event)
-    except (Retry, Reject) as error:
+    except (Retry, Reject, Superseded) as error:
         outcome.gave_up = error
     return outcome
 
@@ -116,7 +117,13 @@ class MemoryLog:
         return starts[-1] if starts and starts[-1].attempt >= proposed.attempt else None
 
     async def standing(self, proposed: ClaimProposed) -> Standing:
-        return standing(proposed, [entry.event for entry in await self.history(proposed.investigation_id)])
+        begun = [
+            Begun(entry.sequence, entry.event)
+            for entry in self.entries
+            if isinstance(entry.event, ClaimValidationStarted) and entry.event.claim_id == proposed.claim_id
+        ]
+        told = [entry.event for entry in await self.history(proposed.investigation_id)]
+        return standing(proposed, told, begun[-1] if begun else None)
 
     async def erased(self, post_id: UUID) -> bool:
         return any(isinstance(event, ErasureOrdered) and event.post_id == post_id for event in self.events)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
-from contracts.v1 import ClaimProposed, Event, OnceEvent
-from kit.errors import Reject, Retry
+from contracts.v1 import ClaimProposed, ClaimValidationStarted, Event, OnceEvent
+from kit.errors import Reject, Retry, Superseded
 from kit.models.base import ModelError, Verdict
 from services.validator.handlers import Validator
 from services.validator.ports import Runs
@@ -22,6 +22,10 @@ class Journal(Protocol):
 
     async def tell(self, *events: Event) -> None:
         """Store facts, each after the newest of its subject."""
+        ...
+
+    async def publish(self, event: Event) -> None:
+        """Store a fact as it is. Raises: AlreadyThere: a once-event that does not follow."""
         ...
 
 
@@ -40,9 +44,12 @@ class InMemory:
         for event in events:
             self.runs.publish(following(event, self.runs.last(event.subject())))
 
+    async def publish(self, event: Event) -> None:
+        self.runs.publish(event)
+
 
 class Judge:
-    """A validator, and what it was given to work with."""
+    """A validator, and what it was given to work with. `begun`: reviews it announced."""
 
     def __init__(
         self,
@@ -51,9 +58,11 @@ class Judge:
         sources: ListedSources | None = None,
         unchecked_allowed: bool = False,
         keys: Mapping[str, str] | None = None,
+        model: ScriptedModel | None = None,
     ) -> None:
         self.journal = journal
-        self.model = ScriptedModel(verdicts=verdicts)
+        self.begun: list[Event] = []
+        self.model = model or ScriptedModel(verdicts=verdicts)
         self.sources = sources or ListedSources()
         self.keys = MemoryKeys(**(keys or {}))
         self.validator = Validator(
@@ -78,8 +87,8 @@ class Judge:
         outcome = Handled()
         try:
             async for event in events:
-                await self.journal.tell(event)
-                outcome.facts.append(event)
-        except (Retry, Reject) as error:
+                await self.journal.publish(event)
+                (self.begun if isinstance(event, ClaimValidationStarted) else outcome.facts).append(event)
+        except (Retry, Reject, Superseded) as error:
             outcome.gave_up = error
         return outcome

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.v1 import ClaimApproved, ClaimRejected, Event
-from kit.errors import Retry
+from contracts.v1 import ClaimApproved, ClaimRejected, ClaimValidationFailed, Event
+from contracts.v1.parts import Usage
+from kit.bus import AlreadyThere
+from kit.errors import Retry, Superseded
 from tests.support.factories import (
     INVESTIGATION_ID,
+    advanced,
     approved,
     claim_of,
     completed,
+    drafted,
     failed,
     payload,
     proposed,
@@ -21,11 +25,17 @@ from tests.support.factories import (
     requested,
     started,
     validation_failed,
+    validation_started,
 )
 from tests.support.fakes import handled
 from tests.support.judging import Journal, Judge
 
 KEY = "sk-of-a-reader"
+
+
+def cost(micro_usd: int) -> Usage:
+    """Money that was spent."""
+    return Usage(total_tokens=1, cost_micro_usd=micro_usd)
 
 
 class JudgingSuite:
@@ -57,9 +67,81 @@ class JudgingSuite:
     ) -> None:
         await journal.tell(requested(), started())
         judge = Judge(journal)
-        (lost,) = (await handled(judge.validator.on_claim_proposed(proposed(), 1))).facts
+        *_, lost = (await handled(judge.validator.on_claim_proposed(proposed(), 1))).facts
         (stored,) = (await judge.judge(attempt=2)).facts
         assert lost.event_id() == stored.event_id()
+
+    @pytest.mark.requirement("2.6-15", "3.6-03")
+    @pytest.mark.parametrize("late", [1, 2], ids=["first", "second"])
+    async def test_a_late_delivery_buys_no_review_beside_another_s(self, journal: Journal, late: int) -> None:
+        """Another worker got a later delivery of the claim and is at it; only one later still takes over."""
+        await journal.tell(requested(), started(), validation_started(delivery=2))
+        judge = Judge(journal)
+        outcome = await judge.judge(attempt=late)
+        assert isinstance(outcome.gave_up, Superseded)
+        assert (outcome.facts, judge.begun, judge.model.reviews) == ([], [], [])
+        (fact,) = (await judge.judge(attempt=3)).facts
+        assert isinstance(fact, ClaimApproved)
+        assert len(judge.model.reviews) == 1
+
+    @pytest.mark.requirement("2.6-15", "3.6-03")
+    async def test_of_two_that_begin_at_once_one_pays(self, journal: Journal) -> None:
+        """Both have read the log before either has told of its review; the stream takes one of them."""
+        await journal.tell(requested(), started())
+        late, quick = Judge(journal), Judge(journal)
+        slow = late.validator.on_claim_proposed(proposed(), 1)
+        begun = await anext(slow)
+        (fact,) = (await quick.judge(attempt=2)).facts
+        assert isinstance(fact, ClaimApproved)
+        with pytest.raises(AlreadyThere):
+            await journal.publish(begun)
+        await slow.aclose()  # type: ignore[attr-defined]  # async generators have aclose
+        assert (late.model.reviews, len(quick.model.reviews)) == ([], 1)
+
+    @pytest.mark.requirement("2.6-15")
+    async def test_reviews_of_one_run_do_not_stand_in_one_another_s_way(self, journal: Journal) -> None:
+        await journal.tell(requested(), started(), validation_started("Other words.", delivery=4))
+        (fact,) = (await Judge(journal).judge()).facts
+        assert isinstance(fact, ClaimApproved)
+
+    async def test_a_review_of_an_earlier_round_is_none_of_this_one(self, journal: Journal) -> None:
+        await journal.tell(
+            requested(), started(), validation_started(delivery=4), failed(), requested(round=2), started(2)
+        )
+        (fact,) = (await Judge(journal).judge(proposed(round=2, attempt=2))).facts
+        assert isinstance(fact, ClaimApproved)
+
+    @pytest.mark.requirement("2.4.3-10")
+    @pytest.mark.parametrize("spent", [50, 51], ids=["reached", "passed"])
+    async def test_no_review_is_bought_beyond_what_the_run_may_cost(self, journal: Journal, spent: int) -> None:
+        """What the attempts and the other reviews of the round have cost, each counted once."""
+        limited = started(cost_limit_micro_usd=100)
+        earlier = advanced(1, usage=cost(20)), advanced(2, 1, usage=cost(30))
+        other = rejected("Other words.", usage=cost(spent)), rejected("Other words.", usage=cost(spent))
+        await journal.tell(requested(), limited, *earlier, drafted(usage=cost(50)), *other)
+        judge = Judge(journal)
+        (fact,) = (await judge.judge()).facts
+        assert isinstance(fact, ClaimValidationFailed)
+        assert (fact.failure, fact.fault) == ("NON_RETRYABLE", "RUN")
+        assert "its limit is 0.0001 USD" in fact.reason
+        assert (judge.model.reviews, judge.begun) == ([], [])
+
+    async def test_below_the_limit_a_review_is_bought(self, journal: Journal) -> None:
+        """Money of an earlier round was another run's."""
+        await journal.tell(
+            requested(),
+            started(),
+            failed(usage=cost(1_000)),
+            requested(round=2),
+            started(2, cost_limit_micro_usd=100),
+            drafted(2, usage=cost(50)),
+            rejected("Other words.", usage=cost(49), round=2),
+        )
+        judge = Judge(journal)
+        (fact,) = (await judge.judge(proposed(round=2, attempt=2))).facts
+        assert isinstance(fact, ClaimApproved)
+        (brief,) = judge.model.reviews
+        assert brief.cost_limited
 
     async def test_another_round_is_judged_anew(self, journal: Journal) -> None:
         await journal.tell(requested(), started(), validation_failed(), failed(), requested(round=2), started(2))

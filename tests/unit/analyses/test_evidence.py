@@ -48,9 +48,14 @@ def test_each_source_is_one_line_of_data() -> None:
     ]
 
 
-@pytest.mark.parametrize("word", ["`found`", "`missing`", "`unavailable`", "`unchecked`", "words around"])
+@pytest.mark.parametrize("word", ["`found`", "`unavailable`", "`unchecked`", "words around"])
 def test_the_reviewer_is_told_what_the_outcomes_mean(word: str) -> None:
     assert word in FACT_CHECK.review_prompt.text
+
+
+def test_the_reviewer_is_not_told_of_what_never_comes_before_it() -> None:
+    """A claim that quotes what is not on its page is refused without asking anybody."""
+    assert "`missing`" not in FACT_CHECK.review_prompt.text
 
 
 def test_without_evidence_there_is_no_such_block() -> None:

@@ -15,14 +15,17 @@ from analyses.submission import LONG_CHARACTERS, MOST_SOURCES, QUOTE_CHARACTERS,
 from contracts.v1.parts import Source
 
 parse = analysis("FACT_CHECK").parse_submission
-SOURCE = {"url": "https://example.org/a", "title": "A", "snippet": "b"}
+SOURCE = {"url": "https://example.org/a", "title": "A", "snippet": "words of a page"}
 GOOD: dict[str, Any] = {"text": "t", "context": "a t b", "summary": "s", "reasoning": "r", "sources": [SOURCE]}
 
 
 def test_a_complete_submission_is_read() -> None:
     claim = parse(json.dumps(GOOD | {"text": " t ", "sources": [SOURCE, SOURCE | {"url": "HTTP://b.example/?q=1#x"}]}))
     assert claim.text == "t"
-    assert claim.sources == (Source(**SOURCE), Source(url="HTTP://b.example/?q=1#x", title="A", snippet="b"))
+    assert claim.sources == (
+        Source(**SOURCE),
+        Source(url="HTTP://b.example/?q=1#x", title="A", snippet="words of a page"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,3 +98,16 @@ def test_sources_are_limited_in_number_and_length() -> None:
     for sources in ([SOURCE] * (MOST_SOURCES + 1), *([SOURCE | each] for each in long)):
         with pytest.raises(InvalidSubmission, match="sources"):
             parse(json.dumps(GOOD | {"sources": sources}))
+
+
+@pytest.mark.requirement("2.4.2-03")
+@pytest.mark.parametrize(
+    ("snippet", "told"),
+    [("No.", "at least 3 whole words"), ("[...] Bats [...]", "at least 3"), ("word and word ... " * 13, "at most 12")],
+    ids=["too short", "too short in pieces", "too many pieces"],
+)
+def test_a_quotation_that_can_be_found_nowhere_can_be_mended(snippet: str, told: str) -> None:
+    """In review it would be refused, where the model hears nothing of it."""
+    with pytest.raises(InvalidSubmission, match=rf"sources\.1\.snippet: .*{told}") as raised:
+        parse(json.dumps(GOOD | {"sources": [SOURCE, SOURCE | {"snippet": snippet}]}))
+    assert "Bats" not in str(raised.value)

@@ -42,6 +42,7 @@ from tests.support.factories import (
     drafted,
     failed,
     payload,
+    rejected,
     requested,
     snapshot,
     started,
@@ -80,6 +81,7 @@ class World:
         request: InvestigationRequested | None = None,
         keys: MemoryKeys | None = None,
         prior: Prior | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.request = request or requested()
         self.log = MemoryLog(self.request, versions={VERSION_ID: snapshot()})
@@ -87,7 +89,7 @@ class World:
         self.texts = MemoryTexts()
         self.model = ScriptedModel(runs or ((),))
         self.priors = FixedPriors(prior)
-        self.investigator = investigator_over(self.log, self.texts, self.model, keys, self.priors)
+        self.investigator = investigator_over(self.log, self.texts, self.model, keys, self.priors, limits)
 
     async def deliver(self) -> Handled:
         """The request is delivered, for the first time or once more."""
@@ -171,49 +173,12 @@ async def test_the_same_claim_handed_in_twice_is_one() -> None:
     assert len(world.told(ClaimProposed)) == len(draft.claim_ids) == 2
 
 
-@pytest.mark.requirement("2.8-01", "2.6-15")
-async def test_a_request_delivered_again_runs_nothing() -> None:
-    world = World([submit(QUOTE)])
-    await world.deliver()
-    again = await world.deliver()
-    assert (again.facts, again.gave_up) == ([], None)
-    assert len(world.model.briefs) == 1
-
-
-async def test_a_log_that_lags_is_waited_for() -> None:
-    world = World()
-    world.log.entries.clear()
-    world.deliveries = 1
-    outcome = await world.deliver()
-    assert isinstance(outcome.gave_up, Retry)
-    assert outcome.gave_up.after_s < 1
-    assert world.model.briefs == []
-
-
 async def test_a_version_that_nobody_registered_is_rejected() -> None:
     world = World()
     world.log.versions.clear()
     outcome = await world.deliver()
     assert isinstance(outcome.gave_up, Reject)
     assert outcome.facts == []
-
-
-@pytest.mark.requirement("3.7-01", "3.7-02")
-async def test_a_passing_failure_is_tried_four_times_with_growing_delays() -> None:
-    world = World([transient()])
-    outcomes = [await world.deliver() for _ in range(4)]
-    delays = [outcome.gave_up.after_s for outcome in outcomes if isinstance(outcome.gave_up, Retry)]
-    assert delays == [10.0, 20.0, 40.0]
-    scheduled = world.told(InvestigationRetryScheduled)
-    assert [event.retry_at - NOW for event in scheduled if isinstance(event, InvestigationRetryScheduled)] == [
-        timedelta(seconds=seconds) for seconds in (10, 20, 40)
-    ]
-    (end,) = world.told(InvestigationFailed)
-    assert isinstance(end, InvestigationFailed)
-    assert (end.attempt, end.failure, end.status_code) == (4, "TRANSIENT", 500)
-    assert outcomes[-1].gave_up is None
-    assert len(world.model.briefs) == 4
-    assert (await world.deliver()).facts == []
 
 
 @pytest.mark.requirement("3.7-03", "3.7-06")
@@ -230,18 +195,6 @@ async def test_a_failure_that_will_not_pass_ends_the_investigation(error: ModelE
     assert (await world.deliver()).facts == []
 
 
-async def test_a_second_attempt_tells_only_what_is_new_and_drafts_everything() -> None:
-    world = World([submit(QUOTE), transient()], [submit(OTHER_QUOTE), submit(QUOTE, "call-2")])
-    await world.deliver()
-    outcome = await world.deliver()
-    assert kinds(outcome.facts) == ["InvestigationStarted", "ClaimProposed", "InvestigationDrafted"]
-    begun, _, draft = outcome.facts
-    assert isinstance(begun, InvestigationStarted)
-    assert isinstance(draft, InvestigationDrafted)
-    assert (begun.attempt, draft.attempt) == (2, 2)
-    assert draft.claim_ids == (claim_of(OTHER_QUOTE), claim_of(QUOTE))
-
-
 @pytest.mark.requirement("2.4.4-03")
 async def test_a_later_attempt_sees_what_the_first_one_saw() -> None:
     world = World([transient()], [])
@@ -249,59 +202,6 @@ async def test_a_later_attempt_sees_what_the_first_one_saw() -> None:
     world.log.versions[VERSION_ID] = snapshot("Another text.")
     await world.deliver()
     assert [brief.text for brief in world.model.briefs] == [TEXT, TEXT]
-
-
-async def test_a_run_that_was_cut_off_goes_on_as_the_next_attempt() -> None:
-    world = World([submit(QUOTE)])
-    run = world.investigator.on_investigation_requested(world.request, 1)
-    for _ in range(2):
-        world.log.publish(await anext(run))
-    assert kinds(world.log.events) == ["InvestigationRequested", "InvestigationStarted", "ClaimProposed"]
-    world.deliveries = 1
-    outcome = await world.deliver()
-    assert kinds(outcome.facts) == ["InvestigationStarted", "InvestigationDrafted"]
-    draft = outcome.facts[-1]
-    assert isinstance(draft, InvestigationDrafted)
-    assert (draft.attempt, draft.claim_ids) == (2, (claim_of(),))
-
-
-async def test_attempts_that_were_all_cut_off_are_given_up() -> None:
-    world = World()
-    for number in range(1, 5):
-        world.log.publish(started(number, follows=world.log.last(started().subject())))
-    world.deliveries = 4
-    (end,) = (await world.deliver()).facts
-    assert isinstance(end, InvestigationFailed)
-    assert (end.attempt, end.failure) == (4, "TRANSIENT")
-    assert world.model.briefs == []
-
-
-async def test_of_two_workers_one_begins() -> None:
-    world = World([submit(QUOTE)])
-    slow = world.investigator.on_investigation_requested(world.request, 1)
-    begun_too_late = await anext(slow)
-    await world.deliver()
-    with pytest.raises(AlreadyThere):
-        world.log.publish(begun_too_late)
-    assert len(world.model.briefs) == 1
-
-
-@pytest.mark.requirement("2.6-14")
-async def test_another_round_judges_everything_anew() -> None:
-    world = World([submit(QUOTE)])
-    await world.deliver()
-    world.log.publish(failed())
-    world.request = requested(round=2, follows=1)
-    world.log.publish(world.request)
-    world.deliveries = 0
-    outcome = await world.deliver()
-    assert kinds(outcome.facts) == ["InvestigationStarted", "ClaimProposed", "InvestigationDrafted"]
-    first, second = world.told(ClaimProposed)
-    assert isinstance(first, ClaimProposed)
-    assert isinstance(second, ClaimProposed)
-    assert (first.claim_id, first.round) == (second.claim_id, 1)
-    assert second.round == 2
-    assert first.event_id() != second.event_id()
 
 
 @pytest.mark.requirement("2.1-08")
@@ -591,3 +491,31 @@ async def test_a_run_that_is_over_is_not_paid_for_any_longer(end: InvestigationF
     assert kinds(facts) == ["InvestigationStarted", "ClaimProposed", "InvestigationAdvanced"]
     world.deliveries = 1
     assert (await world.deliver()).facts == []
+
+
+@pytest.mark.requirement("3.7-04")
+@pytest.mark.parametrize(("reviews", "goes_on"), [(60, False), (59, True)], ids=["reached", "below"])
+async def test_reviews_count_towards_what_a_run_may_cost(reviews: int, goes_on: bool) -> None:
+    """The model knows only what it cost itself; what passed is on record, and the start says where the limit was."""
+    spent = Usage(total_tokens=1, cost_micro_usd=40)
+    world = World(
+        [submit(QUOTE), Advance(b"stretch 1", True, 1, spent), submit(OTHER_QUOTE, "call-2")],
+        limits=Limits(cost_micro_usd=100),
+    )
+    told: list[Event] = []
+    async for event in world.investigator.on_investigation_requested(world.request, 1):
+        world.log.publish(event)
+        told.append(event)
+        if isinstance(event, ClaimProposed):
+            world.log.publish(rejected(QUOTE, usage=Usage(total_tokens=1, cost_micro_usd=reviews)))
+    begun = told[0]
+    assert isinstance(begun, InvestigationStarted)
+    assert begun.cost_limit_micro_usd == 100
+    if goes_on:
+        assert kinds(told)[-2:] == ["ClaimProposed", "InvestigationDrafted"]
+        return
+    end = told[-1]
+    assert isinstance(end, InvestigationFailed)
+    assert (end.failure, end.error_name, end.usage) == ("NON_RETRYABLE", "CostLimit", spent)
+    assert "cost 0.0001 USD" in end.reason
+    assert kinds(told)[:-1] == ["InvestigationStarted", "ClaimProposed", "InvestigationAdvanced"]

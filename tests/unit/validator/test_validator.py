@@ -72,6 +72,7 @@ async def test_an_approval() -> None:
         usage=Usage(total_tokens=1),
         sources=(checked(source).source,),
         prompt=analysis("FACT_CHECK").review_prompt,
+        unchecked_allowed=False,
     )
     (brief,) = world.model.reviews
     assert '"status": "found", "wordsOnPage": "So: It is otherwise."' in brief.message
@@ -150,6 +151,7 @@ async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval(lo
                 usage=Usage(total_tokens=7),
                 transcript=text_ref('{"calls":[]}'),
                 prompt=analysis("FACT_CHECK").review_prompt,
+                unchecked_allowed=False,
                 retry_at=NOW + timedelta(seconds=after_s),
             )
         ]
@@ -263,6 +265,7 @@ async def test_a_claim_needs_a_source_that_counts_and_no_invented_one(
         assert len(blamed) == len(lacking)
         assert world.model.reviews == []
     assert [source.status for source in fact.sources] == list(statuses)
+    assert fact.unchecked_allowed is allowed
 
 
 async def test_a_rejection_by_the_model_keeps_the_sources_too() -> None:
