@@ -27,7 +27,7 @@ SHARED: Final = ("author", "content_blob", "html_blob", "image_occurrence_set", 
 LOOSE: Final = {"post_id": "post", "post_version_id": "post_version", "investigation_id": "investigation"}
 """Columns that name a row without a reference, because they may come before it."""
 
-KEPT: Final = ("forgotten", "tally")
+KEPT: Final = ("forgotten", "tally", "tally_day")
 """What has no post of its own: what was erased, and counts that triggers keep up."""
 
 _ADDRESSES: Final = """
