@@ -102,6 +102,7 @@ async def every_page(http: httpx.AsyncClient) -> list[str]:
         f"{page_of(HOSTILE)}/text",
         f"{page_of(MOON)}/audit",
         f"{page_of(HOSTILE)}/audit",
+        f"{page_of(MOON)}/prompt.txt",
         f"{page_of(MOON)}/card.png",
         "/posts/wikipedia/en:555",
         "/posts/x/666",
@@ -573,6 +574,10 @@ async def test_the_whole_audit_is_a_page(http: httpx.AsyncClient, database_url: 
     assert told.count("passed every gate and is published") == 2
     assert told.count("stopped at") + told.count("stopped by") == 2
     assert f'href="{page_of(MOON)}#finding-2"' in page
+    assert "<td>passed</td><td>" in page
+    prompt = await http.get(f"{page_of(MOON)}/prompt.txt")
+    assert (prompt.text, prompt.headers["content-type"]) == (PROMPT.text, "text/plain; charset=utf-8")
+    assert f'href="{page_of(MOON)}/prompt.txt"' in page
     for number in (2, 3):
         assert MOON.claim(number)[1].text not in page, "what was rejected is not shown"
 

@@ -172,7 +172,8 @@ class Search:
 
     async def _containing(self, text: str) -> Condition:
         asked = (await self._connection.execute(_WORDS, {"text": text, "looked_up": LOOKED_UP})).one()
-        whole = shown = ("body LIKE :pattern",)
+        whole: tuple[str, ...] = ("body LIKE :pattern",)
+        shown: tuple[str, ...] = whole
         rest: tuple[str, ...] = ()
         values = {"pattern": like(asked.lowered)}
         if len(asked.lowered) > LOOKED_UP:

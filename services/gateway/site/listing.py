@@ -15,6 +15,7 @@ from services.gateway.search.question import BadQuestion, Filters, Hit, place_at
 from services.gateway.search.reads import RANKED
 from services.gateway.site import naming
 from services.gateway.site.cards import PAGE, cards_of
+from services.gateway.site.prose import plain
 from services.gateway.site.reads import Looking, Row, Shelf
 
 PATH = "/corrections"
@@ -96,7 +97,9 @@ async def _cards(looking: Looking, hits: list[Hit], text: str | None) -> list[Ro
     if text is not None:
         passages = await looking.record.passages(ids, text)
         for card in cards:
-            card["highlights"] = _unseen(card, highlights(passages[card["id"]], text))
+            found = passages[card["id"]]
+            claims = [claim | {"reasoning": plain(claim["reasoning"])} for claim in found["claims"]]
+            card["highlights"] = _unseen(card, highlights({**found, "claims": claims}, text))
     return cards
 
 

@@ -55,6 +55,7 @@ class Site:
             ("/investigations/{id}", self._investigation),
             ("/investigations/{id}/text", self._text),
             ("/investigations/{id}/audit", self._audit),
+            ("/investigations/{id}/prompt.txt", self._prompt),
             ("/investigations/{id}/card.png", self._card),
             ("/posts/{platform}/{external_id:path}", self._post),
             ("/sources/{sha256}", self._copy),
@@ -142,6 +143,12 @@ class Site:
 
     async def _audit(self, request: Request) -> Response:
         return self._page(request, "audit.html", await self._pages.audit(request.path_params["id"]))
+
+    async def _prompt(self, request: Request) -> Response:
+        prompt = await self._pages.prompt(request.path_params["id"])
+        if prompt is None:
+            return self._page(request, "missing.html", None)
+        return answer(request, prompt, "text/plain; charset=utf-8", max_age_s=86_400)
 
     async def _card(self, request: Request) -> Response:
         picture = await self._pages.card(request.path_params["id"])
