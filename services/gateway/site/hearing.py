@@ -103,7 +103,7 @@ def gates(row: Row, checks: Sequence[Row]) -> list[str]:
     if row["state"] != "APPROVED":
         return ["–"] * 3
     held = sum(check["status"] == "found" for check in checks)
-    pages = f"passed: the words are on {held} of {naming.count(len(checks), 'page')}" if checks else "not looked up"
+    pages = f"found on {held} of {naming.count(len(checks), 'page')}" if checks else "not looked up"
     return ["passed", pages, "passed"]
 
 

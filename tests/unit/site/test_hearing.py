@@ -40,7 +40,7 @@ def test_what_was_asked(payload: Any, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("state", "gate", "retained", "checks", "said"),
     [
-        ("APPROVED", None, None, ["found", "missing"], ["passed", "passed: the words are on 1 of 2 pages", "passed"]),
+        ("APPROVED", None, None, ["found", "missing"], ["passed", "found on 1 of 2 pages", "passed"]),
         ("APPROVED", None, None, [], ["passed", "not looked up", "passed"]),
         ("APPROVED", None, "x", [], ["passed: the words still stand there", "as before", "as before"]),
         ("REJECTED", "rule", None, [], ["stopped", "not reached", "not reached"]),
