@@ -19,6 +19,7 @@ import httpx
 import pytest
 from markupsafe import escape
 from starlette.routing import Router
+from structlog.testing import capture_logs
 
 from kit.database import Database
 from services.gateway.reads import SqlReads
@@ -499,6 +500,18 @@ async def test_without_a_database_pages_say_so(database_url: str) -> None:
             response = await client.get(path)
             assert (response.status_code, "try again" in response.text) == (503, True)
         assert (await client.get("/how-it-works")).status_code == 200
+
+
+async def test_a_page_that_breaks_is_a_page_without_internals(http: httpx.AsyncClient, database_url: str) -> None:
+    async with await owner(database_url) as db:
+        await db.execute("ALTER TABLE search_document RENAME TO search_elsewhere")
+    with capture_logs() as logs:
+        response = await http.get("/corrections")
+    assert response.status_code == 500
+    assert "<h1>Something broke</h1>" in response.text
+    assert "search_" not in response.text
+    assert response.headers["content-security-policy"] == POLICY
+    assert [(line["event"], line["path"]) for line in logs] == [("page failed", "/corrections")]
 
 
 async def test_the_host_names_itself_only_if_it_is_one(database_url: str) -> None:
