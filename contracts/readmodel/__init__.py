@@ -54,7 +54,15 @@ from contracts.readmodel.posts import (
     post_prior,
     post_view_credit,
 )
-from contracts.readmodel.search import search_bucket, search_document, tally, tally_post, version_heading
+from contracts.readmodel.search import (
+    search_bucket,
+    search_document,
+    tally,
+    tally_day,
+    tally_moment,
+    tally_post,
+    version_heading,
+)
 from contracts.readmodel.spending import STAGE, expense, investigation_round
 from contracts.readmodel.versions import (
     content_blob,
@@ -123,6 +131,8 @@ __all__ = [
     "source_check",
     "substack_version_meta",
     "tally",
+    "tally_day",
+    "tally_moment",
     "tally_post",
     "text_part",
     "tool_call",

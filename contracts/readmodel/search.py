@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint
+from sqlalchemy import Boolean, Column, Date, Index, PrimaryKeyConstraint, Table, UniqueConstraint
 from sqlalchemy import text as sql
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
@@ -61,6 +61,7 @@ search_document: Final = Table(
         sql("investigation_id DESC"),
         postgresql_include=["platform", "claim_count", "post_id"],
     ),
+    Index(None, "post_id"),
     Index(
         "search_document_find_idx",
         "bucket",
@@ -100,4 +101,34 @@ tally_post: Final = Table(
     PrimaryKeyConstraint("scope", "post_id"),
     Index(None, "post_id"),
     comment="Finished investigations of each post in a scope, so that each post counts once in `tally`",
+)
+
+tally_moment: Final = Table(
+    "tally_moment",
+    READMODEL,
+    uuid("post_id"),
+    Column("flagged", Boolean, nullable=False),
+    at("checked_at"),
+    uuid("investigation_id"),
+    text("platform"),
+    at("previous_at", null=True),
+    at("next_at", null=True),
+    PrimaryKeyConstraint("post_id", "flagged", "checked_at", "investigation_id"),
+    Index(None, "checked_at", postgresql_include=["flagged", "platform", "previous_at", "next_at"]),
+    comment="Finished investigations of each post, and apart from them those that found something (`flagged`), with "
+    "the ones before and after; kept by triggers of search_document",
+    postgresql_with={"autovacuum_vacuum_insert_scale_factor": 0.02},
+)
+
+tally_day: Final = Table(
+    "tally_day",
+    READMODEL,
+    Column("day", Date),
+    text("platform"),
+    Column("flagged", Boolean, nullable=False),
+    Column("previous", Date),
+    number("posts"),
+    PrimaryKeyConstraint("day", "platform", "flagged", "previous"),
+    comment="How many of `tally_moment` there are on each UTC day, by the day of the one before; -infinity: there is "
+    "none before",
 )

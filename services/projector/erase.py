@@ -27,8 +27,15 @@ SHARED: Final = ("author", "content_blob", "html_blob", "image_occurrence_set", 
 LOOSE: Final = {"post_id": "post", "post_version_id": "post_version", "investigation_id": "investigation"}
 """Columns that name a row without a reference, because they may come before it."""
 
-KEPT: Final = ("forgotten", "tally")
+KEPT: Final = ("forgotten", "tally", "tally_day")
 """What has no post of its own: what was erased, and counts that triggers keep up."""
+
+_ADDRESSES: Final = """
+    UPDATE image_blob b SET original_url = (SELECT p.source_url FROM investigation_picture p
+        JOIN investigation_input i USING (investigation_id) WHERE p.content_hash = b.content_hash
+        ORDER BY i.created_at, p.investigation_id, p.original_index LIMIT 1)
+    WHERE b.content_hash = ANY (%s)"""
+"""A picture that others need too is known by the address at which the first of those found it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,7 @@ async def erase(db: Connection, fact: Fact, event: ErasureOrdered) -> None:
         await db.execute(f"DELETE FROM {owned.table} WHERE {owned.where}".encode(), given)  # noqa: S608 (our names)
     for parent, values in shared.items():
         await db.execute(_orphans(parent).encode(), {"values": list(values)})
+    await db.execute(_ADDRESSES, (list(shared.get("image_blob", ())),))
 
 
 def _post(fact: Fact) -> UUID | None:

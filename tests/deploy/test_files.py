@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +17,11 @@ from services.commands.process import SERVICES
 from services.commands.topology import apply
 from tests.architecture import rules
 from tests.architecture.sources import ROOT, sources
+from tests.support.monitored import RULES, asked, expressions
 
 DEPLOY = ROOT / "deploy"
 CHART = DEPLOY / "helm" / "openerrata"
-RULES = DEPLOY / "alerts" / "openerrata.rules.yaml"
 TESTS = RULES.with_name("openerrata.test.yaml")
-METRIC = re.compile(r"\bopenerrata_[a-z_]+")
-SUFFIX = re.compile(r"_(bucket|count|sum)$")
 
 
 def loaded(path: Path) -> Any:
@@ -44,19 +40,10 @@ def variables() -> set[str]:
     return {*rules.variables(files), *rules.options(files)}
 
 
-def expressions() -> Iterator[tuple[str, str]]:
-    for group in loaded(RULES)["groups"]:
-        yield from ((rule["alert"], rule["expr"]) for rule in group["rules"])
-    for board in sorted((DEPLOY / "dashboards").glob("*.json")):
-        for panel in json.loads(board.read_text())["panels"]:
-            yield from ((f"{board.stem}: {panel['title']}", target["expr"]) for target in panel["targets"])
-
-
 @pytest.mark.parametrize(("where", "expression"), list(expressions()), ids=lambda value: value.split("(")[0][:40])
 def test_every_metric_that_is_asked_for_exists(where: str, expression: str) -> None:
-    asked = {SUFFIX.sub("", name) for name in METRIC.findall(expression)}
-    assert asked <= metrics(), where
-    assert asked or "up{" in expression, where
+    assert asked(expression) <= metrics(), where
+    assert asked(expression) or "up{" in expression, where
 
 
 def test_every_alert_has_its_section() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import httpx
@@ -12,6 +13,7 @@ import pytest
 
 from tests.e2e.conftest import World
 from tests.e2e.posts import BATS, BRAIN, WALL, on_wikipedia, on_x
+from tests.support.monitored import asked, expressions
 from tests.support.oracle import differences
 from tests.support.system import until
 
@@ -68,6 +70,9 @@ async def test_metrics_and_readiness_of_a_sound_system(world: World) -> None:
     assert 'openerrata_gateway_request_seconds_count{procedure="post.recordViewAndGetStatus",status="200"}' in metrics
     for name in ("openerrata_handled_seconds", "openerrata_published_total", "openerrata_projector_position"):
         assert name in metrics
+    exposed = set(re.findall(r"^# TYPE (\S+) ", metrics, re.MULTILINE))
+    unknown = {where: missing for where, expression in expressions() if (missing := asked(expression) - exposed)}
+    assert unknown == {}, "an alert or a panel that can never show anything"
 
 
 @pytest.mark.requirement("3.13-05")

@@ -12,7 +12,7 @@ import pytest
 
 from contracts.readmodel import READMODEL
 from contracts.v1 import CanonicalFetched, ErasureOrdered, ObservationReceived
-from contracts.v1.parts import CanonicalPage
+from contracts.v1.parts import CanonicalPage, Picture
 from kit.ordered import Recorded
 from services.projector import erase
 from services.projector.forget import NotFollowing, UnderWay, forget
@@ -59,6 +59,15 @@ class Broker:
     @property
     def left(self) -> list[Recorded]:
         return [record for record in self.tape.records if record.sequence not in self.erased]
+
+
+class Illustrated(Page):
+    """A page with a picture that others show too, at an address of its own."""
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        (picture,) = super().pictures
+        return (picture.model_copy(update={"source_url": f"https://{self.post.external_id}.example/0.png"}),)
 
 
 def _compared(tables: dict[str, Any]) -> dict[str, Any]:
@@ -145,6 +154,23 @@ async def test_the_only_user_of_something_shared_takes_it_along(database_url: st
     tape.add(again.registered(), *again.investigated())
     await fill(store, tape.records[-1 - len(again.investigated()) :])
     assert len((await everything(database_url))["prompt"]) == 1
+    assert await shadow(database_url, NoTexts(), analyses=ANALYSES) == []
+    await store.close()
+
+
+async def test_a_shared_picture_is_not_known_by_the_address_it_had_in_the_post(database_url: str) -> None:
+    page, twin, third = (Illustrated(name, f"Text of {name}.", pictures=1) for name in ("secret", "twin", "third"))
+    tape = Tape()
+    for each in (page, twin, third):
+        tape.add(each.registered(), *each.investigated())
+    store = store_at(database_url)
+    await fill(store, tape.records)
+    assert "secret.example" in await dump(database_url)
+    broker = Broker(store, tape)
+    await forgotten(database_url, broker, page.post_id)
+    assert "secret.example" not in await dump(database_url)
+    blobs = (await everything(database_url))["image_blob"]
+    assert [row["original_url"] for row in blobs] == ["https://twin.example/0.png"]
     assert await shadow(database_url, NoTexts(), analyses=ANALYSES) == []
     await store.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import UUID
 
@@ -276,6 +276,90 @@ async def test_counts_are_kept_up_whatever_comes_and_goes(empty_url: str) -> Non
         await db.execute("DELETE FROM search_document")
         for table in ("tally", "tally_post"):
             assert await (await db.execute(f"SELECT * FROM {table}".encode())).fetchall() == []
+
+
+@pytest.mark.requirement("3.4-08")
+async def test_a_window_of_time_counts_as_reading_everything_would(empty_url: str) -> None:
+    """Whatever comes late and goes again, and wherever the window begins and ends."""
+    draw = Random(8)
+    begin, reader = datetime(2026, 1, 1, tzinfo=UTC), Database(empty_url, role="reader")
+    moments = [begin + timedelta(hours=8 * n) for n in range(19)]
+    moments += [begin + timedelta(microseconds=draw.randrange(6 * 86_400_000_000)) for _ in range(20)]
+    archive = Archive(reader)
+    async with await owner(empty_url) as db:
+        await db.execute("ALTER TABLE search_document DROP CONSTRAINT search_document_investigation_id_fkey")
+        for n in range(12):
+            await db.execute(
+                """INSERT INTO search_document (investigation_id, post_id, platform, checked_at, claim_count, words,
+                    body) SELECT gen_random_uuid(), md5('p' || p)::uuid, 'S' || p %% 2, at, c, '', ''
+                FROM unnest(%s::int[], %s::timestamptz[], %s::int[]) d(p, at, c)""",
+                (
+                    [draw.randrange(9) for _ in range(5)],
+                    draw.choices(moments, k=5),
+                    [draw.randrange(2) for _ in "12345"],
+                ),
+            )
+            await db.execute(
+                """DELETE FROM search_document WHERE investigation_id IN (SELECT investigation_id FROM search_document
+                    ORDER BY md5(investigation_id::text || %s) LIMIT %s)""",
+                (str(n), draw.randrange(4)),
+            )
+            for _ in range(25):
+                platform, start, end = (draw.choice(of) for of in ((None, "S0", "S2"), *[(None, *moments)] * 2))
+                counted = await archive.metrics(platform, None, start, end)
+                found = await db.execute(
+                    """SELECT count(DISTINCT post_id), count(DISTINCT post_id) FILTER (WHERE claim_count > 0)
+                    FROM search_document WHERE (%(platform)s::text IS NULL OR platform = %(platform)s)
+                        AND checked_at >= coalesce(%(start)s::timestamptz, '-infinity')
+                        AND checked_at <= coalesce(%(end)s::timestamptz, 'infinity')""",
+                    {"platform": platform, "start": start, "end": end},
+                )
+                told = (counted["total_investigated_posts"], counted["investigated_posts_with_flags"])
+                assert told == await found.fetchone(), (n, platform, start, end)
+        await db.execute("DELETE FROM search_document")
+        for table in ("tally_day", "tally_moment"):
+            assert await (await db.execute(f"SELECT * FROM {table}".encode())).fetchall() == []
+    await reader.close()
+
+
+async def test_a_phrase_is_shown_by_every_pair_of_common_words_in_it(empty_url: str) -> None:
+    """Nothing that stands in a text may be lost because the index does not know the pairs it looks for."""
+    draw = Random(9)
+    words = [
+        "the",
+        "of",
+        "he",
+        "a",
+        "an",
+        "bathe",
+        "office",
+        "ofthe",
+        "th",
+        "e",
+        "x",
+        "theory",
+        "'s",
+        "of.",
+        "(the",
+        "",
+    ]
+    texts = [" ".join(draw.choices(words, k=draw.randrange(2, 12))) for _ in range(300)]
+    phrases = [" ".join(text[draw.randrange(len(text) or 1) :][: draw.randrange(3, 20)].split()) for text in texts]
+    async with await owner(empty_url) as db:
+        lost = await db.execute(
+            """SELECT body, phrase FROM unnest(%s::text[]) body, unnest(%s::text[]) phrase
+            WHERE position(phrase IN body) > 0 AND EXISTS (SELECT
+                FROM search_pairs_of(string_to_array(phrase, ' ')) forms
+                WHERE NOT search_pairs(string_to_array(body, ' ')) && forms)""",
+            (texts, phrases),
+        )
+        assert await lost.fetchall() == []
+        narrowed = await db.execute(
+            """SELECT count(*) FROM unnest(%s::text[]) body WHERE search_pairs(string_to_array(body, ' ')) && ALL (
+                SELECT forms FROM search_pairs_of(ARRAY['the', 'of']) forms)""",
+            (["at the office", "bathe of", "the of", "the x of", "of the", "he of"],),
+        )
+        assert await narrowed.fetchone() == (3,)
 
 
 async def test_counting_everything_costs_a_look(database: tuple[str, Database]) -> None:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 
 from kit.database import Database
 from services.gateway.graphql.archive import Archive
+from services.gateway.search.question import Filters
 from services.gateway.search.reads import Search, reading
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.explained import plans, statements
-from tests.support.search_documents import ANY, BUFFERS, MIX, PAGE, exhaustive, fill_documents
+from tests.support.search_documents import ANY, BUFFERS, COMMON, MIX, PAGE, exhaustive, fill_documents
 from tests.support.servers import Prepare
 
 pytest_plugins = ["tests.support.servers"]
@@ -68,6 +70,37 @@ async def test_every_question_of_the_mix_reads_little(database: tuple[str, Datab
         read["page 500 by cursor"] = sum(plan.buffers for plan in await plans(explaining, taken))
     assert len(read) == 12
     assert {name: buffers for name, buffers in read.items() if buffers > BUFFERS} == {}
+
+
+@pytest.mark.parametrize("words", COMMON)
+async def test_phrases_whose_words_are_in_every_text(database: tuple[str, Database], words: str) -> None:
+    url, reader = database
+    async with await owner(url) as db, await reader.session() as explaining:
+        for filters in (ANY, Filters("WIKIPEDIA", 3)):
+            expected = await exhaustive(db, words, filters, PAGE + 1)
+            async with statements() as taken:
+                page = await Archive(reader).listed(words, filters, PAGE, 0)
+            assert [row["id"] for row in page["investigations"]] == expected[:PAGE]
+            found = await plans(explaining, taken)
+            assert [plan.scanned for plan in found if plan.scanned] == []
+            assert sum(plan.buffers for plan in found) <= BUFFERS
+
+
+@pytest.mark.requirement("3.4-08")
+async def test_a_window_of_time_is_counted_by_days(database: tuple[str, Database]) -> None:
+    _, reader = database
+    read = []
+    async with await reader.session() as explaining:
+        for first, last in ((3, 5), (3, 18)):
+            async with statements() as taken:
+                await Archive(reader).metrics(
+                    "X", None, datetime(2026, 1, first, 7, tzinfo=UTC), datetime(2026, 1, last, 19, tzinfo=UTC)
+                )
+            found = await plans(explaining, taken)
+            assert [plan.scanned for plan in found if plan.scanned] == []
+            read.append(sum(plan.buffers for plan in found))
+    assert read[0] < 100, read
+    assert read[1] < read[0] + 20, read
 
 
 async def test_the_best_first_read_little_too(database: tuple[str, Database]) -> None:

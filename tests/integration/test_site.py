@@ -19,6 +19,7 @@ import httpx
 import pytest
 from markupsafe import escape
 from starlette.routing import Router
+from structlog.testing import capture_logs
 
 from kit.database import Database
 from services.gateway.reads import SqlReads
@@ -58,6 +59,7 @@ BASE = "https://errata.example"
 HTML = {"accept": "text/html"}
 UNCITED = b"Nobody cites this."
 COPY = "<html><script>alert(7)</script>d\u00e9j\u00e0</html>".encode()
+STATEMENTS, BUFFERS = 20, 1_500
 PAPER = b"%PDF-1.7 \xff\xfe"
 
 
@@ -102,6 +104,7 @@ async def every_page(http: httpx.AsyncClient) -> list[str]:
         f"{page_of(HOSTILE)}/text",
         f"{page_of(MOON)}/audit",
         f"{page_of(HOSTILE)}/audit",
+        f"{page_of(MOON)}/prompt.txt",
         f"{page_of(MOON)}/card.png",
         "/posts/wikipedia/en:555",
         "/posts/x/666",
@@ -143,7 +146,11 @@ async def test_every_page_is_small_and_guarded(http: httpx.AsyncClient) -> None:
     assert "'unsafe" not in POLICY
 
 
-async def test_nothing_scans_a_table(http: httpx.AsyncClient, database_url: str) -> None:
+async def test_a_page_is_a_few_small_questions_and_nothing_scans_a_table(
+    http: httpx.AsyncClient, database_url: str
+) -> None:
+    """What a page costs, told by what no busy machine changes; how long it takes is measured by the benchmark."""
+    costs: dict[str, tuple[int, int]] = {}
     database = Database(database_url, role="reader")
     paths = await every_page(http)
     async with await database.session() as explaining:
@@ -152,7 +159,26 @@ async def test_nothing_scans_a_table(http: httpx.AsyncClient, database_url: str)
                 await http.get(path)
             found = await plans(explaining, taken)
             assert [(path, plan.scanned, plan.statement) for plan in found if plan.scanned] == []
+            costs[path] = len(found), sum(plan.buffers for plan in found)
+    assert {path: cost for path, cost in costs.items() if cost[0] > STATEMENTS or cost[1] > BUFFERS} == {}
     await database.close()
+
+
+async def test_twenty_long_cards_of_any_script_are_a_small_page(http: httpx.AsyncClient, database_url: str) -> None:
+    errata, _ = public_record()
+    for n in range(21):
+        said = f"第{n}号塔楼是用和平年代的石头在一年之内手工建造完成的" * 12
+        findings = [Finding(f"{said}{k}", said, said) for k in range(3)]
+        wide = Article(f"s-{n}", said * 3, *findings, platform="SUBSTACK", title=said, author=said)
+        errata.add(wide.registered(), *wide.run())
+    await tell(database_url, errata)
+    for path in ("/", "/corrections", "/corrections?q=塔楼", "/corrections?platform=substack&order=newest", "/authors"):
+        response = await http.get(path)
+        assert response.status_code == 200
+        assert response.text.count("和平") >= 20, path
+        assert len(response.content) < 100_000, (path, len(response.content))
+    for feed in ("/feeds/all.atom", "/feeds/all.json"):
+        assert (await http.get(feed)).status_code == 200
 
 
 async def test_programs_that_know_the_root_get_what_they_know(http: httpx.AsyncClient) -> None:
@@ -476,6 +502,18 @@ async def test_without_a_database_pages_say_so(database_url: str) -> None:
         assert (await client.get("/how-it-works")).status_code == 200
 
 
+async def test_a_page_that_breaks_is_a_page_without_internals(http: httpx.AsyncClient, database_url: str) -> None:
+    async with await owner(database_url) as db:
+        await db.execute("ALTER TABLE search_document RENAME TO search_elsewhere")
+    with capture_logs() as logs:
+        response = await http.get("/corrections")
+    assert response.status_code == 500
+    assert "<h1>Something broke</h1>" in response.text
+    assert "search_" not in response.text
+    assert response.headers["content-security-policy"] == POLICY
+    assert [(line["event"], line["path"]) for line in logs] == [("page failed", "/corrections")]
+
+
 async def test_the_host_names_itself_only_if_it_is_one(database_url: str) -> None:
     errata, _ = public_record()
     async with pages_of(database_url, errata.now) as router, client_of(router) as client:
@@ -573,6 +611,10 @@ async def test_the_whole_audit_is_a_page(http: httpx.AsyncClient, database_url: 
     assert told.count("passed every gate and is published") == 2
     assert told.count("stopped at") + told.count("stopped by") == 2
     assert f'href="{page_of(MOON)}#finding-2"' in page
+    assert '<td>passed</td><td class="nowrap">found on 1 of 1 page</td><td>passed</td>' in page
+    prompt = await http.get(f"{page_of(MOON)}/prompt.txt")
+    assert (prompt.text, prompt.headers["content-type"]) == (PROMPT.text, "text/plain; charset=utf-8")
+    assert f'href="{page_of(MOON)}/prompt.txt"' in page
     for number in (2, 3):
         assert MOON.claim(number)[1].text not in page, "what was rejected is not shown"
 

@@ -48,11 +48,15 @@ MIX: Final = (
 )
 """What people look for; with the five hundredth page by cursor it is the declared mix of twelve."""
 
+COMMON: Final = ("the of", "of the and", "you been", "he of", "of an of", "their which was", "a of.")
+"""Phrases whose every word is in nearly every text, so that only where they meet can tell."""
+
 _PREPARE: Final = """
     -- Nothing is here but what search reads; buckets are made as they are in life.
     SET session_replication_role = replica;
     ALTER TABLE search_document ENABLE ALWAYS TRIGGER place_in_bucket;
     ALTER TABLE search_document ENABLE ALWAYS TRIGGER tally_up;
+    ALTER TABLE search_document ENABLE ALWAYS TRIGGER tally_days_up;
     CREATE TEMPORARY TABLE stock AS SELECT n, (SELECT string_agg(
         CASE WHEN random() < 0.45 THEN (search_common())[1 + floor(random() * cardinality(search_common()))::int]
             ELSE substr(md5((floor(random() ^ 3 * 20000))::text || 'w'), 1, 3 + (floor(random() * 7))::int) END, ' ')

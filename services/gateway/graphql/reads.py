@@ -123,6 +123,37 @@ _CANDIDATES: Final = sql("""
     WHERE c.investigation_id = :id ORDER BY c.attempt NULLS FIRST, c.ordinal, c.claim_id
 """)
 
+_WINDOW: Final = """
+    WITH asked AS (
+        SELECT coalesce(CAST(:start AS timestamptz), '-infinity') AS starts,
+            coalesce(CAST(:end AS timestamptz), 'infinity') AS ends
+    ), days AS (
+        SELECT starts, ends, first, greatest(first, date_trunc('day', ends, 'UTC')) AS beyond
+        FROM asked CROSS JOIN LATERAL (SELECT date_trunc('day', starts, 'UTC')) begun(day)
+        CROSS JOIN LATERAL (SELECT CASE WHEN day < starts THEN day + interval '24 hours' ELSE starts END) whole(first)
+    ), counted AS (
+        SELECT d.flagged, d.posts AS n FROM days w JOIN tally_day d
+            ON d.day >= (w.first AT TIME ZONE 'UTC')::date AND d.day < (w.beyond AT TIME ZONE 'UTC')::date
+            AND (d.previous = '-infinity' OR d.previous < (w.first AT TIME ZONE 'UTC')::date)
+        {platform}
+        UNION ALL
+        SELECT m.flagged, (m.previous_at IS NULL OR m.previous_at < w.starts)::integer
+            - (m.next_at >= w.first AND m.next_at < w.beyond AND m.next_at IS NOT NULL)::integer
+        FROM days w JOIN tally_moment m
+            ON m.checked_at >= w.starts AND m.checked_at < w.first AND m.checked_at <= w.ends
+        {platform}
+        UNION ALL
+        SELECT m.flagged, (m.previous_at IS NULL OR m.previous_at < w.starts)::integer
+        FROM days w JOIN tally_moment m ON m.checked_at >= w.beyond AND m.checked_at <= w.ends
+        {platform}
+    )
+    SELECT coalesce(sum(n) FILTER (WHERE NOT flagged), 0)::integer AS total_investigated_posts,
+        coalesce(sum(n) FILTER (WHERE flagged), 0)::integer AS investigated_posts_with_flags
+    FROM counted
+"""
+"""A post counts where it is first seen in the window: by sums of the whole days of UTC in it, and one by one in what
+remains before and after them. Those the days count although the part before them has them already are taken off."""
+
 _METRICS: Final = """
     SELECT count(DISTINCT post_id) AS total_investigated_posts,
         count(DISTINCT post_id) FILTER (WHERE claim_count > 0) AS investigated_posts_with_flags
@@ -164,11 +195,19 @@ class Record:
     async def metrics(
         self, platform: str | None, author: UUID | None, start: datetime | None, end: datetime | None
     ) -> Row:
-        """Counts of posts: those kept up where nothing narrows them, else along the index of time or of the author."""
+        """Counts of posts: kept up where no time narrows them, by days where it does, one by one for an author."""
         if start is None and end is None and (platform is None or author is None):
             scope = "all" if platform is None else f"platform:{platform}"
             kept = await self._one(_TALLY, {"scope": scope if author is None else f"author:{author}"})
             return kept or {"total_investigated_posts": 0, "investigated_posts_with_flags": 0}
+        if author is None:
+            where = "" if platform is None else "WHERE platform = :platform"
+            row = await self._one(
+                sql(_WINDOW.format(platform=where)),
+                {"start": start, "end": end} | ({} if platform is None else {"platform": platform}),
+            )
+            assert row is not None
+            return row
         conditions = {
             "platform = :platform": platform,
             "author_id = :author": author,

@@ -49,13 +49,16 @@ _FILTERED_WINDOW: Final = 1024
 
 LOOKED_UP: Final = 200
 """So many characters of a text are asked of the index; the rest of a longer one is looked for in what that finds."""
+PAIRS: Final = 12
+"""So many pairs of common words are asked of the index, those first that may be written in the fewest ways."""
 CHUNK: Final = 1_000
 FAR: Final = 1_000
 """Beyond so many results, those to be skipped are not gathered at once."""
 
 _WORDS: Final = sql("""
     SELECT q.lowered, q.beginning, search_grams(q.beginning) AS grams,
-        search_pairs((string_to_array(q.beginning, ' '))[2:cardinality(string_to_array(q.beginning, ' ')) - 1]) AS pairs
+        (SELECT coalesce(jsonb_agg(to_jsonb(forms) ORDER BY cardinality(forms), forms), '[]')
+            FROM search_pairs_of(string_to_array(q.beginning, ' ')) forms) AS pairs
     FROM (SELECT lower(:text) AS lowered, left(lower(:text), :looked_up) AS beginning) q
 """)
 
@@ -105,10 +108,12 @@ async def reading(database: Database) -> AsyncIterator[AsyncConnection]:
 
 
 class Search:
-    """Search over one connection, inside `reading`."""
+    """Search over one connection, inside `reading`. All its steps together have the time of one statement."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
+        self._now = asyncio.get_running_loop().time
+        self._end = self._now() + TIMEOUT_MS / 1000
 
     async def newest(self, text: str | None, filters: Filters, after: Place | None, limit: int) -> list[Hit]:
         """The newest results after a place."""
@@ -129,11 +134,8 @@ class Search:
 
     async def _place_of(self, condition: Condition, nth: int) -> Place | None:
         """Where the nth result stands; None if there are fewer. Raises: BadQuestion: to count them takes too long."""
-        clock = asyncio.get_running_loop()
-        place, left, end = None, nth, clock.time() + TIMEOUT_MS / 1000
+        place, left = None, nth
         while left:
-            if clock.time() > end:
-                raise BadQuestion(TOO_LONG)
             wanted = min(left, CHUNK)
             hits = await self._find(condition, place, wanted)
             if len(hits) < wanted:
@@ -170,7 +172,8 @@ class Search:
 
     async def _containing(self, text: str) -> Condition:
         asked = (await self._connection.execute(_WORDS, {"text": text, "looked_up": LOOKED_UP})).one()
-        whole = shown = ("body LIKE :pattern",)
+        whole: tuple[str, ...] = ("body LIKE :pattern",)
+        shown: tuple[str, ...] = whole
         rest: tuple[str, ...] = ()
         values = {"pattern": like(asked.lowered)}
         if len(asked.lowered) > LOOKED_UP:
@@ -179,10 +182,10 @@ class Search:
         if not has_trigram(asked.beginning):
             # Two characters are shown exactly by the index; of more, it shows that all their pairs are there.
             rest = whole if len(asked.lowered) > 2 else ()
-            return Condition(("search_grams(body) @> :grams",), rest, whole, {**values, "grams": asked.grams})
-        if asked.pairs:
-            pairs = "search_pairs(string_to_array(body, ' ')) @> :pairs"
-            return Condition((*shown, pairs), rest, whole, {**values, "pairs": asked.pairs})
+            shown, values["grams"] = ("search_grams(body) @> :grams",), asked.grams
+        for n, forms in enumerate(asked.pairs[:PAIRS]):
+            shown = (*shown, f"search_pairs(string_to_array(body, ' ')) && :pair_{n}")
+            values[f"pair_{n}"] = forms
         return Condition(shown, rest, whole, values)
 
     async def _find(self, condition: Condition, after: Place | None, limit: int) -> list[Hit]:
@@ -209,6 +212,8 @@ class Search:
         return sorted(found, key=lambda hit: (hit.checked_at, hit.investigation_id), reverse=True)[:limit]
 
     async def _hits(self, query: Any, values: Mapping[str, Any]) -> list[Hit]:
+        if self._now() > self._end:
+            raise BadQuestion(TOO_LONG)
         found = await self._connection.execute(query, values)
         return [Hit(row.investigation_id, row.checked_at) for row in found]
 

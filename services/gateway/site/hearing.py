@@ -25,6 +25,7 @@ _TOOLS: Final = {
     "web_search": "Searched the web",
     "fetch_url": "Read a page",
 }
+_GATES: Final = ("rule", "sources", "model")
 _OUTCOMES: Final = {
     ("APPROVED", None): "passed every gate and is published",
     ("REJECTED", "rule"): "stopped by the rule: the quote or its sources are not as they must be",
@@ -35,8 +36,8 @@ _OUTCOMES: Final = {
 }
 
 
-def page(row: Row, found: tuple[Row, Sequence[Row], Sequence[Row]]) -> dict[str, Any]:
-    """What the template shows."""
+def page(row: Row, found: tuple[Row, Sequence[Row], Sequence[Row]], checks: Sequence[Row]) -> dict[str, Any]:
+    """What the template shows; `checks` are of the sources of what is published."""
     told = audit(*found)
     published = {claim["id"]: number for number, claim in enumerate(row["claims"], 1)}
     candidates = told["validation"]
@@ -54,7 +55,7 @@ def page(row: Row, found: tuple[Row, Sequence[Row], Sequence[Row]]) -> dict[str,
         "prompt": told["prompt"],
         "prompt_shown": told["prompt"]["text"][:PROMPT_SHOWN],
         "attempts": attempts,
-        "candidates": [_candidate(each, published) for each in candidates[:CANDIDATES_SHOWN]],
+        "candidates": [_candidate(each, published, checks) for each in candidates[:CANDIDATES_SHOWN]],
         "more_candidates": max(0, len(candidates) - CANDIDATES_SHOWN),
     }
 
@@ -91,11 +92,27 @@ def asked(payload: Any, depth: int = 0) -> Iterator[str]:
                 yield from asked(value, depth + 1)
 
 
-def _candidate(row: Row, published: Mapping[str, int]) -> dict[str, Any]:
+def gates(row: Row, checks: Sequence[Row]) -> list[str]:
+    """What each gate said of a candidate. Shapes: one for each of the rule, the sources and the second look."""
+    stopped = (row["gate"] or "").lower()
+    if row["retained_from"] and row["state"] == "APPROVED":
+        return ["passed: the words still stand there", "as before", "as before"]
+    if row["state"] == "REJECTED" and stopped in _GATES:
+        at = _GATES.index(stopped)
+        return ["passed"] * at + ["stopped"] + ["not reached"] * (2 - at)
+    if row["state"] != "APPROVED":
+        return ["–"] * 3
+    held = sum(check["status"] == "found" for check in checks)
+    pages = f"found on {held} of {naming.count(len(checks), 'page')}" if checks else "not looked up"
+    return ["passed", pages, "passed"]
+
+
+def _candidate(row: Row, published: Mapping[str, int], checks: Sequence[Row]) -> dict[str, Any]:
     told = _OUTCOMES.get((row["state"], (row["gate"] or "").lower())) or _OUTCOMES.get((row["state"], None))
     return {
         "finding": published.get(str(row["claim_id"])),
         "attempt": row["attempt"],
+        "gates": gates(row, [check for check in checks if check["claim_id"] == row["claim_id"]]),
         "told": told or f"stopped at the gate “{row['gate']}”",
         "retained_from": row["retained_from"],
         "decided_at": row["decided_at"],

@@ -7,7 +7,8 @@ the latter wherever it is in the order of time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from services.gateway.search.highlight import highlights
@@ -15,9 +16,14 @@ from services.gateway.search.question import BadQuestion, Filters, Hit, place_at
 from services.gateway.search.reads import RANKED
 from services.gateway.site import naming
 from services.gateway.site.cards import PAGE, cards_of
+from services.gateway.site.leaves import weight
+from services.gateway.site.prose import plain
 from services.gateway.site.reads import Looking, Row, Shelf
 
 PATH = "/corrections"
+HITS: Final = 3
+HITS_WEIGHT: Final = 1_000
+MARK: Final = len("<mark></mark>")
 Values = dict[str, Any]
 
 
@@ -96,8 +102,16 @@ async def _cards(looking: Looking, hits: list[Hit], text: str | None) -> list[Ro
     if text is not None:
         passages = await looking.record.passages(ids, text)
         for card in cards:
-            card["highlights"] = _unseen(card, highlights(passages[card["id"]], text))
+            found = passages[card["id"]]
+            claims = [claim | {"reasoning": plain(claim["reasoning"])} for claim in found["claims"]]
+            card["highlights"] = _light(_unseen(card, highlights({**found, "claims": claims}, text)))
     return cards
+
+
+def _light(found: list[Row]) -> list[Row]:
+    """A few of them, so that twenty cards are a small page."""
+    weights = accumulate(sum(weight(part["text"]) + MARK for part in hit["parts"]) for hit in found)
+    return [hit for hit, together in zip(found[:HITS], weights, strict=False) if together <= HITS_WEIGHT]
 
 
 def _unseen(card: Row, found: list[Row]) -> list[Row]:

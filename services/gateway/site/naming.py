@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
+
+from services.gateway.site.leaves import weight
 
 PLATFORMS: Final = {"LESSWRONG": "LessWrong", "X": "X", "SUBSTACK": "Substack", "WIKIPEDIA": "Wikipedia"}
 
@@ -94,8 +97,8 @@ def count(value: int, one: str, many: str | None = None) -> str:
 
 
 def excerpt(text: str, limit: int) -> str:
-    """The beginning of a text, cut between words."""
-    if len(text) <= limit:
+    """The beginning of a text, cut between words, and sooner where its letters weigh more than two bytes each."""
+    if len(text) <= limit and weight(text) <= 2 * limit:
         return text
-    cut = text[: limit - 1]
+    cut = text[: bisect_right(range(limit), 2 * limit, hi=limit, key=lambda end: weight(text[:end])) - 1]
     return (cut[: cut.rfind(" ")] if " " in cut[limit // 2 :] else cut) + "…"

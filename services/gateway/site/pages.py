@@ -94,8 +94,21 @@ class Pages:
             return None
         async with self.shelf.open() as looking:
             row = await looking.investigation(known)
-            found = None if row is None else await looking.record.audit(known)
-        return None if row is None or found is None else hearing.page(row, found)
+            if row is None:
+                return None
+            found, checks = await looking.record.audit(known), await looking.record.source_checks(known)
+        return hearing.page(row, found, checks)
+
+    async def prompt(self, name: str) -> bytes | None:
+        """The prompt of one finished investigation, whole."""
+        known = parse_id(name)
+        if known is None:
+            return None
+        async with self.shelf.open() as looking:
+            if await looking.investigation(known) is None:
+                return None
+            text: str = (await looking.record.audit(known))[0]["text"]
+        return text.encode("utf-8", "replace")
 
     async def text(self, name: str, page: int = 1) -> Values | None:
         """A page of the whole text of one investigation."""

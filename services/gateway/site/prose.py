@@ -34,3 +34,12 @@ def prose(markdown: str) -> Markup:
         link_rel="nofollow noopener ugc",
     )
     return Markup(cleaned)  # noqa: S704 (cleaned one line above)
+
+
+def plain(markdown: str) -> str:
+    """The words of a piece of Markdown without its signs, as one paragraph."""
+    words = []
+    for token in _MARKDOWN.parse(markdown[:LONGEST]):
+        said = token.children or ([token] if token.type in ("fence", "code_block") else [])
+        words.append("".join(" " if "break" in part.type else part.content for part in said))
+    return " ".join(" ".join(words).split())

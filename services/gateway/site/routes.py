@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import orjson
+import structlog
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, Router
@@ -27,6 +28,8 @@ from services.gateway.site.subscriptions import Feed
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?|\[[0-9A-Fa-f:]+\](?::\d{1,5})?")
 _WELCOME: Final = "OpenErrata finds errors of fact in what people read and publishes them. See /docs and /health."
 _MISSING: Final = ("There is no such page", "Nothing is, or ever was, at this address. It may have been cut short.")
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("site")
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -55,6 +58,7 @@ class Site:
             ("/investigations/{id}", self._investigation),
             ("/investigations/{id}/text", self._text),
             ("/investigations/{id}/audit", self._audit),
+            ("/investigations/{id}/prompt.txt", self._prompt),
             ("/investigations/{id}/card.png", self._card),
             ("/posts/{platform}/{external_id:path}", self._post),
             ("/sources/{sha256}", self._copy),
@@ -83,6 +87,9 @@ class Site:
                 return self._told(request, 400, "This cannot be asked", str(refusal))
             except Unavailable:
                 return self._told(request, 503, "Not now", "The record cannot be read at the moment. Please try again.")
+            except Exception:
+                log.exception("page failed", path=request.url.path)
+                return self._told(request, 500, "Something broke", "That is our mistake, and we have been told of it.")
 
         return guarded
 
@@ -142,6 +149,12 @@ class Site:
 
     async def _audit(self, request: Request) -> Response:
         return self._page(request, "audit.html", await self._pages.audit(request.path_params["id"]))
+
+    async def _prompt(self, request: Request) -> Response:
+        prompt = await self._pages.prompt(request.path_params["id"])
+        if prompt is None:
+            return self._page(request, "missing.html", None)
+        return answer(request, prompt, "text/plain; charset=utf-8", max_age_s=86_400)
 
     async def _card(self, request: Request) -> Response:
         picture = await self._pages.card(request.path_params["id"])

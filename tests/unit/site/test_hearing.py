@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.site.hearing import asked
+from services.gateway.site.hearing import asked, gates
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(("{", "[1", '{"query": 1}', '["q"]')),
@@ -35,6 +35,25 @@ JSON = st.recursive(
 )
 def test_what_was_asked(payload: Any, words: list[str]) -> None:
     assert list(asked(payload)) == words
+
+
+@pytest.mark.parametrize(
+    ("state", "gate", "retained", "checks", "said"),
+    [
+        ("APPROVED", None, None, ["found", "missing"], ["passed", "found on 1 of 2 pages", "passed"]),
+        ("APPROVED", None, None, [], ["passed", "not looked up", "passed"]),
+        ("APPROVED", None, "x", [], ["passed: the words still stand there", "as before", "as before"]),
+        ("REJECTED", "rule", None, [], ["stopped", "not reached", "not reached"]),
+        ("REJECTED", "sources", None, [], ["passed", "stopped", "not reached"]),
+        ("REJECTED", "model", None, [], ["passed", "passed", "stopped"]),
+        ("REJECTED", "other", None, [], ["–", "–", "–"]),
+        ("FAILED", None, None, [], ["–", "–", "–"]),
+        ("PENDING", None, None, [], ["–", "–", "–"]),
+    ],
+)
+def test_what_each_gate_said(state: str, gate: Any, retained: Any, checks: list[str], said: list[str]) -> None:
+    row = {"state": state, "gate": gate, "retained_from": retained}
+    assert gates(row, [{"status": status} for status in checks]) == said
 
 
 @given(JSON)

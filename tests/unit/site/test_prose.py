@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.site.prose import prose
+from services.gateway.site.prose import plain, prose
 
 TAG = re.compile(r"<(/?)([a-z0-9]+)([^>]*)>")
 KNOWN = {"a", "blockquote", "code", "em", "li", "ol", "p", "pre", "strong", "ul"}
@@ -20,6 +20,12 @@ def test_markdown_is_rendered() -> None:
     assert '<a href="https://x.example/a" rel="nofollow noopener ugc">one</a>' in html
     assert "<li><code>two</code></li>" in html
     assert "<blockquote>\n<p>three</p>" in html
+
+
+def test_words_without_signs() -> None:
+    said = "# No\n\nIt is **not** so,\nsee [one](https://x.example/a):\n\n- `two` * 3\n\n```\nx **y**\n```"
+    assert plain(said) == "No It is not so, see one: two * 3 x **y**"
+    assert plain("") == ""
 
 
 def test_headings_are_paragraphs() -> None:
