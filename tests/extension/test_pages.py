@@ -21,7 +21,8 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group
 OFFER = '<div class="paywall">This post is for paid subscribers <a href="/subscribe">Subscribe</a></div>'
 PAID = '<script type="application/ld+json">{"isAccessibleForFree":false}</script>'
 PRIVATE, VIDEO, LONG = map(words, ("popupSkippedPrivate", "popupSkippedVideo", "popupSkippedWords"))
-NO_TEXT = words("popupSkippedNoText")
+NO_TEXT, OTHER_KIND = map(words, ("popupSkippedNoText", "popupSkippedUnsupported"))
+NO_POST = words("popupUnsupported")
 NOW, WAITING = words("popupInvestigateNow"), words("popupNotInvestigated")
 
 
@@ -31,6 +32,23 @@ def x_wordless() -> Post:
     return replace(post, html=re.sub(r'(<div data-testid="tweetText">).*?(</div>)', r"\1\2", post.html))
 
 
+def x_picture() -> Post:
+    """A post of nothing but a picture, as the site shows it: without an element for words."""
+    post = x_wordless()
+    return replace(post, html=post.html.replace('<div data-testid="tweetText"></div>', ""))
+
+
+def no_article(sites: Sites) -> Post:
+    """A page of Wikipedia that only its script tells from an article: its namespace has no English name."""
+    post = posts.wikipedia(sites, BRAIN, title=f"Diskussion:A_walk_{number()}")
+    return replace(post, html=post.html.replace('"wgNamespaceNumber": 0', '"wgNamespaceNumber": 1'))
+
+
+def other(url: str) -> Callable[[Sites], Post]:
+    """A page of a site that is none of its posts, with words in it that somebody may have got wrong."""
+    return lambda _: Post(url, posts.document("", f"<main><article>{posts.prose(BRAIN)}</article></main>"))
+
+
 UNSENT: dict[str, tuple[Callable[[Sites], Post], str]] = {
     "a post behind a wall": (lambda sites: posts.substack(sites, BRAIN, after=OFFER), PRIVATE),
     "a paid post shown in full": (lambda sites: posts.substack(sites, BRAIN, head=PAID), PRIVATE),
@@ -38,7 +56,15 @@ UNSENT: dict[str, tuple[Callable[[Sites], Post], str]] = {
     "a video on X": (lambda _: posts.x(BRAIN, after='<div data-testid="videoPlayer"></div>'), VIDEO),
     "a video on LessWrong": (lambda sites: posts.lesswrong(sites, body=f"<p>{BRAIN}</p><video></video>"), VIDEO),
     "a video on Wikipedia": (lambda sites: posts.wikipedia(sites, body=f"<p>{BRAIN}</p><video></video>"), VIDEO),
-    "a picture on X": (lambda _: x_wordless(), NO_TEXT),
+    "a post on X without words": (lambda _: x_wordless(), NO_TEXT),
+    "a picture on X": (lambda _: x_picture(), OTHER_KIND),
+    "a page about an article": (no_article, OTHER_KIND),
+    "a talk page": (other("https://en.wikipedia.org/wiki/Talk:A_walk"), OTHER_KIND),
+    "a tag of LessWrong": (other("https://www.lesswrong.com/tag/walking"), NO_POST),
+    "a profile on X": (other("https://x.com/ada"), NO_POST),
+    "a search on X": (other("https://x.com/search?q=walking"), NO_POST),
+    "the first page of X": (other("https://x.com/home"), NO_POST),
+    "an archive on Substack": (other("https://walks.substack.com/archive"), NO_POST),
     "pictures on LessWrong": (lambda sites: posts.lesswrong(sites, body='<p><img src="/a.png" alt="A"></p>'), NO_TEXT),
     "a very long article": (
         lambda sites: posts.wikipedia(sites, body=f"<p>{BRAIN}</p>" + "<p>word</p>" * 10_000),
@@ -76,7 +102,7 @@ async def investigated(world: World, *sentences: str, body: str = "", page_id: i
 
 
 @pytest.mark.parametrize("what", UNSENT)
-@pytest.mark.requirement("2.1-06", "2.6-02", "3.8-04", "3.9-05", "3.9-08")
+@pytest.mark.requirement("2.1-06", "2.6-02", "3.8-04", "3.8-05", "3.9-04", "3.9-05", "3.9-08")
 async def test_nothing_of_such_a_page_leaves_the_browser(what: str, chromium: Reader, world: World) -> None:
     make, said = UNSENT[what]
     before = len(chromium.sent)
