@@ -134,6 +134,54 @@ async def test_an_edited_article_keeps_only_findings_that_still_stand(chromium: 
     await chromium.shot(page, "edited-tooltip")
 
 
+async def test_an_edited_post_of_another_site_keeps_only_what_still_stands(chromium: Reader, world: World) -> None:
+    """LessWrong keeps its address when an author edits; the earlier version is known from its readers."""
+    post = posts.lesswrong(world.sites, BRAIN, WALL, GOLDFISH)
+    first = await chromium.open(post)
+    popup = await chromium.popup(first)
+    await popup.get_by_role("button", name=NOW).click()
+    await chromium.underlines(first, post.wrong)
+    await popup.close()
+    await first.close()
+    corrected = WALL.replace("is visible", "is not visible")
+    swap = dict(zip(prose_of(WALL, GOLDFISH), prose_of(corrected, posts.FILLER), strict=True))
+    edited = post.html
+    for old, new in swap.items():
+        assert edited.count(old) == 1
+        edited = edited.replace(old, new)
+        world.sites.lesswrong |= {id_: text.replace(old, new) for id_, text in world.sites.lesswrong.items()}
+    page = await chromium.open(replace(post, html=edited))
+    await chromium.underlines(page, [BRAIN])
+    popup = await chromium.popup(page)
+    await popup.get_by_text(words("popupInterim")).wait_for()
+    await popup.get_by_text(words("popupClaimChanged")).wait_for()
+    await popup.get_by_text(words("popupClaimMissing")).wait_for()
+
+
+def prose_of(*sentences: str) -> list[str]:
+    """Sentences as they stand in a post's HTML."""
+    return [re.sub(r" (\S+) ", r" <em>\1</em> ", sentence, count=1) for sentence in sentences]
+
+
+@pytest.mark.requirement("2.4.1-04")
+async def test_a_letter_of_difference_is_told_and_not_underlined(chromium: Reader, world: World) -> None:
+    """Stricter than the row, which would underline it: no rule can tell a slip from a correction."""
+    slip = BRAIN.replace("brains", "brain")
+    source = {"url": "https://brains.example/", "title": "Brains", "snippet": "All of it."}
+    said = {"id": "one", "text": slip, "context": slip, "summary": "All of it is used.", "reasoning": "All of it."}
+    chromium.answers["post.recordViewAndGetStatus"] = {
+        "investigationState": "INVESTIGATED",
+        "provenance": "SERVER_VERIFIED",
+        "claims": [{**said, "sources": [source]}],
+    }
+    try:
+        page = await chromium.open(posts.lesswrong(world.sites, BRAIN))
+        await chromium.says(page, words("popupClaimChanged"))
+    finally:
+        chromium.answers.clear()
+    assert await chromium.underlined(page) == ""
+
+
 async def test_a_page_that_renders_anew_or_clears_its_highlights_is_underlined_again(
     chromium: Reader, world: World
 ) -> None:
