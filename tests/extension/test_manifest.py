@@ -108,6 +108,7 @@ def test_each_browser_is_new_enough_for_what_is_used() -> None:
     assert [one["manifest_version"] for one in (chrome, firefox)] == [3, 3]
 
 
+@pytest.mark.requirement("2.2-01")
 def test_both_are_one_extension() -> None:
     """All else is the same, so what is proved of one in a browser holds for the other."""
     chrome, firefox = map(manifest, BROWSERS)

@@ -23,7 +23,7 @@ def own(world: World, *sentences: str, head: str = MARK) -> Post:
     return replace(post, url=post.url.replace("walks.substack.com", DOMAIN))
 
 
-@pytest.mark.requirement("2.1-03", "3.9-07")
+@pytest.mark.requirement("2.1-03", "2.2-02", "3.9-07")
 async def test_a_domain_is_used_from_the_readers_word_until_the_permission_ends(chromium: Reader, world: World) -> None:
     # The browser's own question cannot be clicked here, so it has been answered before it is asked.
     await chromium.allow(f"https://{DOMAIN}/*")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from playwright.async_api import Page
 
 from tests.extension import posts
 from tests.extension.chromium import Reader, words
@@ -61,6 +62,39 @@ async def test_a_post_without_a_finding(chromium: Reader, world: World) -> None:
     assert await chromium.badge(page) == "✓"
     assert await chromium.underlined(page) == ""
     await chromium.shot(popup, "clean-popup")
+
+
+@pytest.mark.requirement("2.5-05")
+@pytest.mark.parametrize("told", [True, False])
+async def test_a_server_that_does_not_tell_the_investigation_gets_no_link(
+    told: bool, chromium: Reader, world: World
+) -> None:
+    """Older servers say what was found and not under which name: a link would lead nowhere."""
+    page_url = f"{world.url}/investigations/{ID}"
+    known = {"investigationId": ID} if told else {}
+    done = {"investigationState": "INVESTIGATED", "provenance": "CLIENT_FALLBACK", **known}
+    with answering(chromium, recordViewAndGetStatus={**done, "claims": []}):
+        clean = await chromium.popup(await chromium.open(posts.x()))
+        await clean.get_by_text(words("popupClean"), exact=True).wait_for()
+        assert await _links(clean) == ([page_url] if told else [])
+    with answering(chromium, recordViewAndGetStatus={**done, "claims": [claim(BRAIN, id="one")]}):
+        page = await chromium.open(posts.x(BRAIN))
+        await chromium.underlines(page, [BRAIN])
+        popup = await chromium.popup(page)
+        await popup.get_by_text(words("popupFoundOne")).wait_for()
+        assert await _links(popup) == ([page_url] if told else [])
+        await popup.close()
+        await page.bring_to_front()
+        x, y = await chromium.point(page, BRAIN)
+        await page.mouse.click(x, y)
+        frame = await chromium.frame(page)
+        await frame.get_by_role("dialog").wait_for()
+        assert await frame.get_by_role("link", name=words("pagePublic")).count() == int(told)
+
+
+async def _links(popup: Page) -> list[str]:
+    found: list[str] = await popup.evaluate("[...document.links].map((link) => link.href)")
+    return found
 
 
 @pytest.mark.requirement("2.6-18", "2.6-20")

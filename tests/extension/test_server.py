@@ -144,5 +144,34 @@ async def test_settings_against_right_and_wrong_servers(package: Path, world: Wo
         assert not _has(await exported.path(), KEY)
 
 
+@pytest.mark.requirement("2.2-07")
+async def test_a_key_is_kept_in_this_browser_and_goes_nowhere_but_to_the_readers_server(
+    package: Path, world: World
+) -> None:
+    own = f"sk-{'b' * 40}"
+    async with reader(package) as new:
+        await new.choose(world.url, KEY)
+        options = await new.options()
+        await options.get_by_label(words("optionsOpenAiKey"), exact=True).fill(own)
+        await options.get_by_role("button", name=words("optionsSave")).click()
+        await options.get_by_text(words("optionsSaved")).wait_for()
+        kept = "async (area) => JSON.stringify(await chrome.storage[area].get(null))"
+        for area in ("local", "sync", "session", "managed"):
+            said = await new.chrome(kept, area)
+            assert (own in said, KEY in said) == (area == "local", area == "local"), area
+        elsewhere = "async () => [localStorage.length, sessionStorage.length, document.cookie,"
+        elsewhere += " (await indexedDB.databases()).length, (await caches.keys()).length]"
+        assert await new.chrome(elsewhere) == [0, 0, "", 0, 0]
+        page = await new.open(posts.x(BRAIN))
+        await new.says(page, WAITING)
+        script = "async () => { try { return JSON.stringify(await chrome.storage.local.get(null)); }"
+        seen = await new.own(page, f"({script} catch (error) {{ return String(error); }} }})()")
+        assert own not in seen, "not even our own script in a page can read it"
+        carried = {one.path for one in new.sent if own in (*one.headers.values(), one.body, one.url)}
+        assert carried <= {"/trpc/post.validateSettings", "/trpc/post.investigateNow"}
+        assert carried
+        assert all(one.url.startswith(world.url) for one in new.sent if own in one.headers.values())
+
+
 def _has(file: Path, text: str) -> bool:
     return text in file.read_text()

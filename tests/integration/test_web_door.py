@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import gzip
 import os
-import ssl
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpcore
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from kit.web import Door, Policy, Request, Resolver, WebError
+from tests.support.certificates import certificate_for
 from tests.support.sites import Answer, Fault, Seen, Sites
 
 CONTACT = "https://contact.example/"
@@ -286,35 +282,10 @@ async def test_a_request_may_set_narrower_limits(sites: Sites) -> None:
 
 
 async def test_tls_asks_for_the_name_and_checks_it(tmp_path: Path) -> None:
-    server, client = certificate_for("site.example", tmp_path)
+    server, client = certificate_for(["site.example"], tmp_path)
     resolve, _ = resolver([PUBLIC])
     async with Sites(tls=server) as sites:
         sites.pages["/hello"] = Answer(200, {}, b"hello")
         async with Door(Policy(CONTACT), resolve=resolve, network=Diverted(sites.port), tls=client) as door:
             assert (await door.fetch(Request("https://site.example/hello"))).body == b"hello"
             assert await kind_of(door, "https://other.example/hello") == "connection_failed"
-
-
-def certificate_for(name: str, folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path = folder / "site.pem"
-    path.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        + certificate.public_bytes(serialization.Encoding.PEM)
-    )
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(path)
-    return server, ssl.create_default_context(cafile=str(path))

@@ -28,7 +28,7 @@ export function decide(extraction: Extraction): Decision {
     case 'not_ready':
       if (extraction.reason === 'hydrating' || extraction.reason === 'ambiguous_dom') return { kind: 'wait' };
       return extraction.identityGuess === undefined
-        ? { kind: 'wait' }
+        ? { kind: 'nothing' }
         : skip('unsupported_content', extraction.identityGuess);
     case 'ready':
       return decideContent(extraction.content);

@@ -6,7 +6,7 @@
  */
 import type { WalkedText } from '../anchoring/text';
 import { NODES_PER_STEP, type Steps, whole } from '../platforms/steps';
-import { firstChildOf, nextSiblingOf, nodeTypeOf, parentOf } from '../platforms/tree';
+import { firstChildOf, nameOf, nextSiblingOf, nodeTypeOf, parentOf } from '../platforms/tree';
 
 export interface Walk {
   readonly text: WalkedText;
@@ -15,6 +15,10 @@ export interface Walk {
   readonly starts: readonly number[];
 }
 
+const ELEMENT = 1;
+const TEXT = 3;
+/** CDATA sections of XML pages are text as well. */
+const CDATA = 4;
 const NEVER_CONTENT = new Set(['script', 'style', 'noscript', 'template']);
 /** Elements that end a word where they begin and end, and those after which a word may end. */
 const BLOCKS = new Set(
@@ -38,40 +42,40 @@ export function* walkSteps(root: Element, excluded: (element: Element) => boolea
   const breakHere = (): void => {
     if (breaks.at(-1) !== length) breaks.push(length);
   };
-  const leave = (node: Node): void => {
-    if (!isElement(node)) return;
-    if (BLOCKS.has(node.localName)) breakHere();
-    if (open.at(-1)?.element === node) markers.push([open.pop()!.at, length]);
+  const leave = (element: Element, name: string): void => {
+    if (BLOCKS.has(name)) breakHere();
+    if (open.at(-1)?.element === element) markers.push([open.pop()!.at, length]);
   };
 
   let node = firstChildOf(root);
   while (node !== null) {
     if (++steps % NODES_PER_STEP === 0) yield;
-    let inside: Node | null = null;
-    if (isText(node)) {
-      if (node.data !== '') {
-        nodes.push(node);
+    const type = nodeTypeOf(node);
+    if (type === TEXT || type === CDATA) {
+      const { data } = node as Text;
+      if (data !== '') {
+        nodes.push(node as Text);
         starts.push(length);
-        pieces.push(node.data);
-        length += node.data.length;
+        pieces.push(data);
+        length += data.length;
       }
-    } else if (isElement(node)) {
-      if (BLOCKS.has(node.localName)) breakHere();
-      if (!NEVER_CONTENT.has(node.localName) && !excluded(node)) {
-        inside = firstChildOf(node);
-        if (inside !== null && open.length === 0 && isMarker(node)) open.push({ element: node, at: length });
+    } else if (type === ELEMENT) {
+      const element = node as Element;
+      const name = nameOf(element);
+      if (BLOCKS.has(name)) breakHere();
+      const inside = NEVER_CONTENT.has(name) || excluded(element) ? null : firstChildOf(element);
+      if (inside !== null) {
+        if (open.length === 0 && isMarker(element, name)) open.push({ element, at: length });
+        node = inside;
+        continue;
       }
+      leave(element, name);
     }
-    if (inside !== null) {
-      node = inside;
-      continue;
-    }
-    leave(node);
     let next = nextSiblingOf(node);
     while (next === null) {
       node = parentOf(node);
       if (node === null || node === root) break;
-      leave(node);
+      leave(node as Element, nameOf(node as Element));
       next = nextSiblingOf(node);
     }
     node = next;
@@ -89,22 +93,12 @@ const BRACKETED = /^\[/;
 const LONGEST_MARKER = 12;
 
 /** A footnote's sign: raised and in brackets, or a link to a note that bears nothing but a number or a dagger. */
-function isMarker(element: Element): boolean {
-  const raised = element.localName === 'sup';
-  if (!raised && element.localName !== 'a') return false;
+function isMarker(element: Element, name: string): boolean {
+  const raised = name === 'sup';
+  if (!raised && name !== 'a') return false;
   const link = raised ? element.querySelector('a[href*="#"]') : element;
   const within = link?.getAttribute('href')?.includes('#') === true;
   if (!raised && !within) return false;
   const text = (element.textContent ?? '').slice(0, LONGEST_MARKER + 1).trim();
   return MARKER_TEXT.test(text) && (within || BRACKETED.test(text));
-}
-
-function isElement(node: Node): node is Element {
-  return nodeTypeOf(node) === 1;
-}
-
-/** CDATA sections of XML pages are text as well. */
-function isText(node: Node): node is Text {
-  const type = nodeTypeOf(node);
-  return type === 3 || type === 4;
 }

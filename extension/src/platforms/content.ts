@@ -23,7 +23,7 @@ export function* contentSteps(
   root: Element,
   baseUrl: string,
   excluded: Exclusion,
-  isVideo: (element: Element) => boolean,
+  isVideo: (element: Element, name: string) => boolean,
 ): Steps<Content> {
   const texts: string[] = [];
   const length = new NormalLength();
@@ -32,13 +32,13 @@ export function* contentSteps(
   let measured = 0;
   yield* walkSteps(root, excluded, {
     text: (data) => texts.push(data),
-    leave(element) {
-      if (isBlock(element)) texts.push(' ');
+    leave(name) {
+      if (isBlock(name)) texts.push(' ');
     },
-    enter(element) {
-      if (isBlock(element)) texts.push(' ');
-      hasVideo ||= isVideo(element);
-      const sourceUrl = element.localName === 'img' ? imageSource(element, baseUrl) : null;
+    enter(element, name) {
+      if (isBlock(name)) texts.push(' ');
+      hasVideo ||= isVideo(element, name);
+      const sourceUrl = name === 'img' ? imageSource(element, baseUrl) : null;
       if (sourceUrl === null) return;
       length.add(texts.slice(measured).join(''));
       measured = texts.length;

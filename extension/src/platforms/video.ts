@@ -6,9 +6,9 @@ const PLAYERS = [
 ]; // prettier-ignore
 
 /** A `video` element, or the frame of a known player; other frames (markets, charts) are read around. */
-export function isEmbeddedVideo(element: Element): boolean {
-  if (element.localName === 'video') return true;
-  if (element.localName !== 'iframe') return false;
+export function isEmbeddedVideo(element: Element, name: string): boolean {
+  if (name === 'video') return true;
+  if (name !== 'iframe') return false;
   const source = element.getAttribute('src') ?? '';
   return PLAYERS.some((player) => source.includes(player));
 }

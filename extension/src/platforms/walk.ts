@@ -6,23 +6,28 @@
 
 import type { Exclusion } from './base';
 import { NODES_PER_STEP, type Steps, whole } from './steps';
-import { firstChildOf, nextSiblingOf, nodeTypeOf, parentOf } from './tree';
+import { firstChildOf, nameOf, nextSiblingOf, nodeTypeOf, parentOf } from './tree';
 
 const BLOCKS = new Set('p li h1 h2 h3 h4 h5 h6 figcaption blockquote tr td th div'.split(' '));
+/** Kinds of nodes; those of `Node` would be looked up there for each node. */
+const ELEMENT = 1;
+const TEXT = 3;
+const CDATA = 4;
 const NEVER_TEXT = new Set(['script', 'style', 'noscript']);
 
 export interface Visitor {
   text(data: string): void;
-  enter?(element: Element): void;
-  leave?(element: Element): void;
+  /** `name` is the element's own, asked for once: an article has thousands of them. */
+  enter?(element: Element, name: string): void;
+  leave?(name: string): void;
 }
 
 /** Scripts and styles are on no site what a reader reads. Source: specification 3.8. */
-export const isNeverText: Exclusion = (element) => NEVER_TEXT.has(element.localName);
+export const isNeverText: Exclusion = (element) => NEVER_TEXT.has(nameOf(element));
 
 /** Elements whose edges separate words, as a space would. Source: CONTRACT 4.2. */
-export function isBlock(element: Element): boolean {
-  return BLOCKS.has(element.localName);
+export function isBlock(name: string): boolean {
+  return BLOCKS.has(name);
 }
 
 /** Visit all that is below an element and not excluded, in steps. */
@@ -31,20 +36,23 @@ export function* walkSteps(root: Element, excluded: Exclusion, visitor: Visitor)
   let node = firstChildOf(root);
   while (node !== null) {
     if (++visited % NODES_PER_STEP === 0) yield;
-    const element = isElement(node) && !excluded(node) ? node : null;
-    if (isText(node)) visitor.text(node.data);
-    if (element !== null) visitor.enter?.(element);
-    const inside = element === null ? null : firstChildOf(element);
-    if (inside !== null) {
-      node = inside;
-      continue;
+    const type = nodeTypeOf(node);
+    if (type === TEXT || type === CDATA) visitor.text((node as Text).data);
+    else if (type === ELEMENT && !excluded(node as Element)) {
+      const name = nameOf(node as Element);
+      visitor.enter?.(node as Element, name);
+      const inside = firstChildOf(node);
+      if (inside !== null) {
+        node = inside;
+        continue;
+      }
+      visitor.leave?.(name);
     }
-    if (element !== null) visitor.leave?.(element);
     let next = nextSiblingOf(node);
     while (next === null) {
       node = parentOf(node);
       if (node === null || node === root) return;
-      visitor.leave?.(node as Element);
+      visitor.leave?.(nameOf(node as Element));
       next = nextSiblingOf(node);
     }
     node = next;
@@ -61,13 +69,4 @@ export function textWithout(root: Element, excluded: Exclusion): string {
   const parts: string[] = [];
   walk(root, excluded, { text: (data) => parts.push(data) });
   return parts.join('');
-}
-
-function isElement(node: Node): node is Element {
-  return nodeTypeOf(node) === Node.ELEMENT_NODE;
-}
-
-function isText(node: Node): node is Text {
-  const type = nodeTypeOf(node);
-  return type === Node.TEXT_NODE || type === Node.CDATA_SECTION_NODE;
 }

@@ -85,8 +85,7 @@ export function articleRoot(doc: ParentNode): Element | null {
   return doc.querySelector('#mw-content-text .mw-parser-output') ?? doc.querySelector('#mw-content-text');
 }
 
-function isVideo(element: Element): boolean {
-  const name = element.localName;
+function isVideo(element: Element, name: string): boolean {
   if (name === 'video' || name === 'audio') return true;
   if (name === 'source') return /^(?:video|audio)\//.test(element.getAttribute('type') ?? '');
   const classes = attributeOf(element, 'class');

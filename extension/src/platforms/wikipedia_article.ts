@@ -41,9 +41,11 @@ export function excludedParts(root: Element): Set<Element> {
 function remembering(): (element: Element) => boolean {
   const answers = new Map<string, boolean>();
   return (element) => {
-    const key = `${nameOf(element)} ${attributeOf(element, 'class') ?? ''}`;
+    const name = nameOf(element);
+    const spelling = attributeOf(element, 'class');
+    const key = spelling === null ? name : `${name} ${spelling}`;
     let answer = answers.get(key);
-    if (answer === undefined) answers.set(key, (answer = isExcludedElement(nameOf(element), classes(element))));
+    if (answer === undefined) answers.set(key, (answer = isExcludedElement(name, classes(element))));
     return answer;
   };
 }

@@ -6,8 +6,9 @@ import { vi } from 'vitest';
 import type { Badge } from '../../src/background/badge';
 import type { OpenTab } from '../../src/background/ports';
 import type { Net } from '../../src/background/server';
-import { type Sender, type Surroundings, Worker } from '../../src/background/worker';
+import { type Reply, type Sender, type Surroundings, Worker } from '../../src/background/worker';
 import { type ToContent, write } from '../../src/protocol/messages';
+import type { TabStatus } from '../../src/protocol/status';
 
 export const BASE = 'https://errata.example';
 export const PAGE = 'https://x.com/ada/status/20';
@@ -242,3 +243,16 @@ export const FAILED = { investigationState: 'FAILED', provenance: 'SERVER_VERIFI
 export function queued(status: 'PENDING' | 'PROCESSING' | 'FAILED' = 'PENDING', investigationId = 'i1') {
   return { investigationId, status, provenance: 'CLIENT_FALLBACK' };
 }
+
+/** Whatever has been set going goes on until it waits for time. */
+export const settled = () => vi.advanceTimersByTimeAsync(0);
+
+/** What the popup is told. */
+export async function cached(worker: Worker, tabId = 1): Promise<{ status: TabStatus | null; upgrade: unknown }> {
+  const reply: Reply = await worker.receive(write('GET_CACHED', { tabId }), PAGE_SENDER);
+  return reply as never;
+}
+
+export const state = async (worker: Worker, tabId = 1) => (await cached(worker, tabId)).status?.state;
+export const investigate = (worker: Worker, tabId = 1) =>
+  worker.receive(write('INVESTIGATE_NOW', { tabId }), PAGE_SENDER);

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest';
 
 import { type Known, viewOf } from '../../src/entrypoints/popup/view';
@@ -108,11 +109,33 @@ describe('the popup over a post', () => {
   });
 });
 
+const OTHER_PAGES = [
+  'https://x.com/home',
+  'https://x.com/ada',
+  'https://x.com/search?q=bats',
+  'https://www.lesswrong.com/',
+  'https://www.lesswrong.com/tag/rationality',
+  'https://walks.substack.com/archive',
+  'https://walks.substack.com/',
+];
+const NO_ARTICLES = [
+  'https://en.wikipedia.org/',
+  'https://en.wikipedia.org/wiki/Talk:Bat',
+  'https://en.wikipedia.org/wiki/User:Ada',
+  'https://en.m.wikipedia.org/wiki/Special:Search?search=bats',
+  'https://en.wikipedia.org/w/index.php?search=bats',
+];
+
 describe('the popup over a page without a status', () => {
   const letters = 'https://letters.example/p/one';
   it.each<[string, Partial<Known>, object]>([
     ['a post that is not read yet', {}, { kind: 'checking' }],
-    ['a site’s other pages', { url: 'https://x.com/home' }, { kind: 'unsupported' }],
+    ...OTHER_PAGES.map((url): [string, Partial<Known>, object] => [url, { url }, { kind: 'unsupported' }]),
+    ...NO_ARTICLES.map((url): [string, Partial<Known>, object] => [
+      url,
+      { url },
+      { kind: 'skipped', reason: 'unsupported_content' },
+    ]),
     ['some other site', { url: 'https://other.example/' }, { kind: 'unsupported' }],
     ['a page of the browser', { url: 'chrome://extensions' }, { kind: 'unsupported' }],
     ['a page nobody tells of', { url: null }, { kind: 'unsupported' }],

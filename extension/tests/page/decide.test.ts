@@ -29,7 +29,8 @@ describe('what to do about a page', () => {
     [{ kind: 'gated', platform: 'X' }, { kind: 'nothing' }],
     [{ kind: 'not_ready', reason: 'hydrating', identityGuess: post }, { kind: 'wait' }],
     [{ kind: 'not_ready', reason: 'ambiguous_dom', identityGuess: post }, { kind: 'wait' }],
-    [{ kind: 'not_ready', reason: 'missing_identity' }, { kind: 'wait' }],
+    [{ kind: 'not_ready', reason: 'missing_identity' }, { kind: 'nothing' }],
+    [{ kind: 'not_ready', reason: 'hydrating' }, { kind: 'wait' }],
     [
       { kind: 'not_ready', reason: 'unsupported', identityGuess: post },
       { kind: 'skip', reason: 'unsupported_content', post, final: false },

@@ -57,8 +57,8 @@ export interface Known {
 /** Decide what to show. */
 export function viewOf({ cached, url, settings, looksLikeSubstack }: Known): View {
   if (cached.upgrade !== null) return { kind: 'upgrade', minimumVersion: cached.upgrade.minimumVersion };
-  const site = url === null ? null : siteOf(url);
-  if (site !== null && settings.sitesOff.includes(site)) return { kind: 'off', site };
+  const name = url === null ? null : siteOf(url);
+  if (name !== null && settings.sitesOff.includes(name)) return { kind: 'off', site: name };
   const { status } = cached;
   if (status !== null) {
     return ofState(
@@ -73,11 +73,12 @@ export function viewOf({ cached, url, settings, looksLikeSubstack }: Known): Vie
   if (!isBuiltIn(url) && !settings.sitesAdded.includes(host)) {
     return looksLikeSubstack ? { kind: 'addable', host } : { kind: 'unsupported' };
   }
+  if (settings.sitesAdded.includes(host)) return { kind: mayBePost(url) ? 'checking' : 'unsupported' };
   const address = new URL(url);
-  const expected = settings.sitesAdded.includes(host)
-    ? mayBePost(url)
-    : ADAPTERS.some((one) => one.matchesUrl(address));
-  return { kind: expected ? 'checking' : 'unsupported' };
+  const site = ADAPTERS.find((one) => one.matchesUrl(address));
+  if (site === undefined) return { kind: 'unsupported' };
+  // A page that its address names no post for never gets one: nobody is sent anything, and no status comes.
+  return site.guess(address) === null ? { kind: 'skipped', reason: 'unsupported_content' } : { kind: 'checking' };
 }
 
 /** Whether a page can be a post of a publication with a domain of its own. */
