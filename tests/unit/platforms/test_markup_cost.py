@@ -196,9 +196,10 @@ HARD_TO_SEE = st.lists(
 
 
 @settings(max_examples=500)
-@example(html='<a k="1"n=\'"\' m o="\'>">')
-@example(html='<title><a n="></title><p m o="')
+@example(html='<title><a n="></title><p m><b o="k="y">')
+@example(html='<p="x m">')
 @example(html='<a n==" m "><b n" m o">')
+@example(html='<a k="1"n=\'"\' m o="\'>">')
 @given(html=HARD_TO_SEE)
 def test_names_that_are_plain_to_see_are_all_there_are(html: str) -> None:
     seen = plain_names(html)
