@@ -54,7 +54,7 @@ class Ingest:
             observed_text = ""
         if not observed_text and not canonical_text:
             raise Reject("the page has no text")
-        pinned = pin(observation, observed_text, page, canonical_text)
+        pinned = pin(observation, observed_text, page, canonical_text, site)
         erased, known = await asyncio.gather(
             self._versions.erased(pinned.post_id),  # only the site's own word may tell that it is this post
             self._versions.known(pinned.version_id),
