@@ -10,11 +10,11 @@ import unicodedata2
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from platforms.images import extract_images
 from platforms.text import html_to_text, normalize
 from platforms.wikipedia_text import article_text
 from tests.browser import pages
 from tests.browser.chromium import Browser, Rule, browser
+from tests.support.page_images import extract_images
 
 pytestmark = pytest.mark.xdist_group("browser")
 

@@ -19,7 +19,7 @@ from platforms.text import (
     utf16_length,
     word_count,
 )
-from platforms.text_index import normalize_with_index
+from tests.support.text_index import normalize_with_index
 
 TRICKY = "ae \t\n\u0085\u001c\u00a0\u0300\u0301\u0323\u0327\u0345\u0f73\u0f75\u1100\u1161\u11a8\u0cc6\u0cc2\u0958\u00e9"
 TRICKY += "\u200b\u200d\ufeff\u2014\u201c\u2019\u2026\u3000\u212b\ud83e\uddc0\U0001f9c0\U0001d15e\U0001611e"
