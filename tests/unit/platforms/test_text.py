@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from contracts.composed import nfc
 from platforms.text import (
     JS_SPACE,
+    UnparseableHtml,
     html_to_text,
     join_surrogates,
     js_trim,
@@ -104,3 +105,20 @@ def test_text_without_markup_is_itself(text: str) -> None:
 @given(st.text("ab <>", max_size=20))
 def test_scripts_never_count(script: str) -> None:
     assert html_to_text(f"x<script>{script}</script>y") == "xy"
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<svg><sup>x", "<p><MATH><mrow><sup>x", "<svg><desc><svg><g><sup><p>x", "<svg/><sup>x</sup><svg><sup>x"],
+)
+def test_what_the_parser_reads_otherwise_than_browsers_is_refused(html: str) -> None:
+    with pytest.raises(UnparseableHtml, match="SVG or MathML"):
+        html_to_text(html)
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<svg/><sup>x", "<sup><svg>x</svg></sup>", "<svg><foreignObject><p><sup>x", "<math><mtext><sup>x", "<svg><sub>x"],
+)
+def test_superscripts_beside_and_inside_pictures_are_read(html: str) -> None:
+    assert html_to_text(html) == "x"
