@@ -14,8 +14,10 @@ from typing import Final, Literal
 
 import unicodedata2  # type: ignore[import-untyped,import-not-found,unused-ignore]  # a C extension without type stubs
 
-_LONG_RUN: Final = re.compile(r"[^\w\x00-\x7f]{16,}")
+_LONG: Final = 16
+_LONG_RUN: Final = re.compile(rf"[^\w\x00-\x7f]{{{_LONG},}}")
 """What may hold many marks in a row: no mark that trades places is a letter or a digit, whatever one's Unicode data."""
+_ASCII: Final = re.compile(r"[\x00-\x7f]+")
 _STRETCH_LENGTH: Final = 4096
 _STRETCH: Final = re.compile(rf".{{1,{_STRETCH_LENGTH}}}[^\x00-\x7f]*", re.DOTALL)
 """Pieces that begin with an ASCII character, which composition never joins to what precedes it."""
@@ -66,6 +68,8 @@ def _composed_stretch(form: Literal["NFC", "NFKC"], stretch: str) -> str:
 
 
 def _ordered_runs(form: Literal["NFD", "NFKD"], text: str) -> str:
+    if all(len(between) < _LONG for between in _ASCII.split(text)):
+        return text  # as most European texts are, at a glance
     return _LONG_RUN.sub(lambda run: _ordered(form, run[0]), text)
 
 

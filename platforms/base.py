@@ -106,12 +106,12 @@ class Platform(Protocol):
         """Where the post is, for as long as only a reader says so; an address that `check` has accepted."""
         ...
 
-    def article(self, html: str) -> Fragment:
-        """Parse the site's HTML and take out what is not the article. Raises: UnparseableHtml."""
+    def article(self, html: str, external_id: str = "") -> Fragment:
+        """Parse the HTML of that post and take out what is not the article. Raises: UnparseableHtml."""
         ...
 
-    def extract_text(self, html: str) -> str:
-        """Give the normalised text of the site's HTML. Raises: UnparseableHtml."""
+    def extract_text(self, html: str, external_id: str = "") -> str:
+        """Give the normalised text of the HTML of that post. Raises: UnparseableHtml."""
         ...
 
     def author(self, metadata: Metadata) -> Author | None:

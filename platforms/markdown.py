@@ -34,7 +34,9 @@ class Rendered(NamedTuple):
     renderer_version: str
 
 
-def render(html: str, *, base_url: str, occurrences: Iterable[ImageOccurrence], site: Platform) -> Rendered:
+def render(
+    html: str, *, base_url: str, occurrences: Iterable[ImageOccurrence], site: Platform, external_id: str = ""
+) -> Rendered:
     """Write an article's HTML as Markdown.
 
     Shapes: `base_url` is the page's address; a picture that is no occurrence leaves no trace.
@@ -42,7 +44,7 @@ def render(html: str, *, base_url: str, occurrences: Iterable[ImageOccurrence], 
     """
     if html.count("<") > MAX_TAGS:
         raise UnparseableHtml(f"more than {MAX_TAGS} tags are not written as Markdown")
-    text = written(site.article(html), base_url, occurrences)
+    text = written(site.article(html, external_id), base_url, occurrences)
     marker = _free_marker(text)
     return Rendered(PLACE.sub(rf"[{marker}:\1]", text), marker, RENDERER_VERSION)
 

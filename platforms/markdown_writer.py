@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborNode
 
 from contracts.v1.parts import ImageOccurrence
-from platforms.images import source
 from platforms.markdown_blocks import Blocks
 from platforms.markup import Fragment
 from platforms.text import js_trim, normalize
@@ -47,6 +46,14 @@ _DIGITS: Final = re.compile("[0-9]{1,9}")
 def written(fragment: Fragment, base_url: str, occurrences: Iterable[ImageOccurrence]) -> str:
     """Write an article, with a `PLACE` for each of these pictures that it shows."""
     return _Writer(fragment, base_url, occurrences).written()
+
+
+def source(image: LexborNode, base_url: str) -> str | None:
+    """The address of a picture; None where it has none that could be asked for."""
+    reference = js_trim(image.attributes.get("src") or "")
+    if not reference or reference.startswith("data:"):
+        return None
+    return resolve(reference, base_url)
 
 
 class _Link(NamedTuple):

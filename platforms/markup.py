@@ -21,6 +21,24 @@ BLOCKS: Final = "p,li,h1,h2,h3,h4,h5,h6,figcaption,blockquote,tr,td,th,div"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+_FOREIGN = re.compile(r"<(?:svg|math)[\t\n\f\r />]", re.IGNORECASE)
+_HOLDS_HTML: Final = frozenset(("foreignobject", "desc", "title", "mi", "mo", "mn", "ms", "mtext", "annotation-xml"))
+"""Elements of SVG and MathML that may hold HTML."""
+
+
+def _is_foreign(element: LexborNode) -> bool:
+    """Whether an element is part of SVG or MathML.
+
+    No `<sup>` is in a browser's tree, which leaves SVG and MathML at one; Lexbor (selectolax 1.0) knows all such tags
+    but that. No site's own editor writes it there, so such a page is refused rather than read otherwise.
+    """
+    above = element.parent
+    while above is not None and above.tag not in ("svg", "math"):
+        if (above.tag or "").lower() in _HOLDS_HTML:
+            return False
+        above = above.parent
+    return above is not None
+
 
 class Fragment:
     """A parsed piece of HTML, or one element of it; changing it changes the tree all its parts share."""
@@ -33,12 +51,16 @@ class Fragment:
     def parse(cls, html: str) -> Self:
         """Build the tree.
 
-        Raises: UnparseableHtml, before parsing, when building it would take more than about a second.
+        Raises: UnparseableHtml, before parsing, when building it would take more than about a second; after it, where
+            the tree would not be a browser's.
         """
         refuse_costly(html)
         # Chromium reads NUL after `<` as U+FFFD where the standard drops it; inside tags and raw text both do.
         html = html.replace("<\0", "<\ufffd")
-        return cls(LexborHTMLParser(_utf8(html), is_fragment=True, fragment_tag="div", scripting=True))
+        parser = LexborHTMLParser(_utf8(html), is_fragment=True, fragment_tag="div", scripting=True)
+        if _FOREIGN.search(html) and any(map(_is_foreign, parser.css("svg sup,math sup"))):
+            raise UnparseableHtml("<sup> among the elements of SVG or MathML, where browsers end those")
+        return cls(parser)
 
     def narrowed(self, selector: str) -> Fragment:
         """The first element the selector finds, else the whole fragment."""

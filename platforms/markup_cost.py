@@ -13,8 +13,8 @@ from collections import Counter
 from typing import Final
 
 MAX_TREE_BYTES: Final = 170_000_000
-BYTES_PER_CHARACTER: Final = 33
-"""The densest attributes take two characters and some 65 bytes each."""
+BYTES_PER_BYTE: Final = 33
+"""Of the source as UTF-8: the densest attributes take two bytes there and some 65 in the tree."""
 BYTES_PER_TAG: Final = 560
 """An element and its text, with the index over them."""
 MAX_NAMES: Final = 40_000
@@ -98,6 +98,10 @@ _RAW_TEXT = re.compile(
 )
 
 
+_CUT_TAG = re.compile(r"</?[a-zA-Z][^>]*+>?")
+"""A tag up to the first `>`, which may lie in a value."""
+_BEFORE_VALUE = re.compile(rf"[^=]*?(?:\A|[{_SPACE}/])[^{_SPACE}/=<>]++=")
+"""What stands before a quoted value, from the value before it: the name and `=` directly before the quotation mark."""
 _NAME_ENDS: Final = bytes.maketrans(b"/>=\x0b", b"   _")
 """What ends a name becomes a space; the vertical tab, which Python takes for one, does not end any."""
 _MAYBE_LONG = re.compile(rf"<[a-zA-Z][^>]{{{2 * MAX_ATTRIBUTES}}}|=[{_SPACE}]*+(?:\"[^\">]*+>|'[^'>]*+>)")
@@ -111,12 +115,11 @@ def refuse_costly(html: str) -> None:
     Raises: TooLarge, UnparseableHtml.
     """
     tags = html.count("<")
-    if len(html) * BYTES_PER_CHARACTER + tags * BYTES_PER_TAG > MAX_TREE_BYTES:
-        raise TooLarge(f"{len(html)} characters with {tags} tags, which is more than any page we read")
-    if len(html) > 2 * MAX_ATTRIBUTES and _MAYBE_LONG.search(html) and _most_attributes(html) > MAX_ATTRIBUTES:
-        raise UnparseableHtml(f"more than {MAX_ATTRIBUTES} attributes on one element")
-    if len(html) > 4 * MAX_NAMES and _words(html) > MAX_NAMES and _names(html) > MAX_NAMES:
-        raise UnparseableHtml(f"more than {MAX_NAMES} names of elements and attributes")
+    size = len(html.encode(errors="surrogatepass"))
+    if size * BYTES_PER_BYTE + tags * BYTES_PER_TAG > MAX_TREE_BYTES:
+        raise TooLarge(f"{size} bytes with {tags} tags, which is more than any page we read")
+    if len(html) > 2 * MAX_ATTRIBUTES and not _has_few_names(html):
+        _refuse_many_names(html)
     starts = tags - html.count("</")
     # Every tag after the last start tag, all of them under every start tag, is the worst there can be.
     steps = starts * (tags - starts / 2)
@@ -125,18 +128,50 @@ def refuse_costly(html: str) -> None:
         _look_closer(html)
 
 
-def _words(html: str) -> int:
-    """How many different names there can be at most: each lies in a word of its own."""
-    return len(set(html.encode(errors="surrogatepass").translate(_NAME_ENDS).split()))
+def plain_names(html: str) -> set[bytes] | None:
+    """Words among which all names are, with much else; None where that is not plain to see.
+
+    It is, as on nearly all pages, if every mark of quotation in a tag opens or closes a value: then no value hides the
+    end of its tag, and no tag is hidden by another.
+    """
+    tags = dict.fromkeys(_CUT_TAG.findall(html))  # in order, so that the same page always means the same
+    joined = "".join(tags)
+    pieces = joined.split('"')
+    outside = pieces[::2]
+    # Each tag has one `<`, and it lies outside of values: so each tag closes what it opens.
+    if not len(tags) == joined.count("<") == "".join(outside).count("<") or len(pieces) % 2 == 0:
+        return None
+    last = outside.pop()
+    before_values = set(outside)
+    if "=" in last or not all(map(_BEFORE_VALUE.fullmatch, before_values)):
+        return None
+    return _words(" ".join((*before_values, last)))
 
 
-def _names(html: str) -> int:
+def _has_few_names(html: str) -> bool:
+    names = plain_names(html)
+    return names is not None and len(names) <= MAX_ATTRIBUTES
+
+
+def _refuse_many_names(html: str) -> None:
+    if _MAYBE_LONG.search(html) and _most_attributes(html) > MAX_ATTRIBUTES:
+        raise UnparseableHtml(f"more than {MAX_ATTRIBUTES} attributes on one element")
+    if len(html) > 4 * MAX_NAMES and len(_words(html)) > MAX_NAMES and len(_names(html)) > MAX_NAMES:
+        raise UnparseableHtml(f"more than {MAX_NAMES} names of elements and attributes")
+
+
+def _words(html: str) -> set[bytes]:
+    """As many as there can be different names at most: each lies in a word of its own."""
+    return set(html.encode(errors="surrogatepass").translate(_NAME_ENDS).split())
+
+
+def _names(html: str) -> set[bytes]:
     return _words(_VALUE.sub("= ", " ".join(tag[0] for tag in _TAG.finditer(html))))
 
 
 def _most_attributes(html: str) -> int:
     long_tags = (tag[0] for tag in _TAG.finditer(html) if tag.end() - tag.start() > 2 * MAX_ATTRIBUTES)
-    return max((_words(_VALUE.sub("= ", tag)) for tag in long_tags), default=0)
+    return max((len(_words(_VALUE.sub("= ", tag))) for tag in long_tags), default=0)
 
 
 def _formatting_waiting(html: str) -> int:

@@ -110,13 +110,13 @@ class Wikipedia:
         """As the reader's browser has it."""
         return address(observation.url)
 
-    def article(self, html: str) -> Fragment:
+    def article(self, html: str, external_id: str = "") -> Fragment:
         """Parse the HTML without what is not its text. Raises: UnparseableHtml."""
-        return article(html)
+        return article(html, external_id.partition(":")[0])
 
-    def extract_text(self, html: str) -> str:
+    def extract_text(self, html: str, external_id: str = "") -> str:
         """Give the article's text without notes, references and navigation. Raises: UnparseableHtml."""
-        return article_text(html)
+        return article_text(html, external_id.partition(":")[0])
 
     def author(self, metadata: Metadata) -> Author | None:
         """Articles have no single author. Source: specification 3.12."""

@@ -2,7 +2,8 @@
 
 The English titles are the extension's and count in every article; each other language adds the titles its own Wikipedia
 customarily gives to the same seven kinds of section. "See also" is content in every language.
-Facts: the layout customs of each Wikipedia, collected by hand; titles are in normalised, lower-case form.
+Facts: the layout customs of each Wikipedia, on the page named beside it, collected by hand; titles are in normalised,
+lower-case form.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Final
 ENGLISH: Final = frozenset(
     ("references", "notes", "further reading", "external links", "bibliography", "sources", "citations")
 )
-"""Source: specification 3.12."""
+"""Source: specification 3.12; https://en.wikipedia.org/wiki/Wikipedia:Manual_of_Style/Layout."""
 
 OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
+    # https://de.wikipedia.org/wiki/Wikipedia:Formatierung
     "de": frozenset(
         (
             "einzelnachweise", "anmerkungen", "anmerkungen und einzelnachweise", "einzelnachweise und anmerkungen",
@@ -23,12 +25,14 @@ OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
             "nachweise", "quellenangaben",
         )
     ),
+    # https://es.wikipedia.org/wiki/Wikipedia:Estructura_de_un_artículo
     "es": frozenset(
         (
             "referencias", "notas", "notas y referencias", "referencias y notas", "bibliografía", "fuentes",
             "lecturas adicionales", "enlaces externos",
         )
     ),
+    # https://fr.wikipedia.org/wiki/Wikipédia:Plan
     "fr": frozenset(
         (
             "notes et références", "références", "bibliographie", "lectures complémentaires", "lien externe",
@@ -36,8 +40,11 @@ OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
             "notes et sources", "références et notes",
         )
     ),
+    # https://it.wikipedia.org/wiki/Aiuto:Sezioni_predefinite
     "it": frozenset(("note", "riferimenti", "bibliografia", "fonti", "collegamenti esterni", "note e riferimenti")),
+    # https://ja.wikipedia.org/wiki/Wikipedia:スタイルマニュアル_(レイアウト)
     "ja": frozenset(("脚注", "注釈", "出典", "参考文献", "関連文献", "外部リンク", "注釈・出典", "注釈と出典")),
+    # https://nl.wikipedia.org/wiki/Wikipedia:Conventies
     "nl": frozenset(
         (
             "bronnen, noten en/of referenties", "bronnen", "noten", "voetnoten", "referenties", "literatuur",
@@ -45,7 +52,9 @@ OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
             "bronvermelding", "verder lezen",
         )
     ),
+    # https://pl.wikipedia.org/wiki/Wikipedia:Układ_artykułu
     "pl": frozenset(("przypisy", "uwagi", "bibliografia", "źródła", "literatura", "linki zewnętrzne")),
+    # https://pt.wikipedia.org/wiki/Wikipédia:Livro_de_estilo
     "pt": frozenset(
         (
             "referências", "notas", "notas e referências", "referências e notas", "bibliografia", "fontes",
@@ -53,7 +62,9 @@ OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
             "leitura complementar",
         )
     ),
+    # https://ru.wikipedia.org/wiki/Википедия:Оформление_статей
     "ru": frozenset(("примечания", "сноски", "источники", "литература", "библиография", "ссылки")),
+    # https://zh.wikipedia.org/wiki/Wikipedia:格式手冊/版面佈局
     "zh": frozenset(
         (
             "参考文献", "參考文獻", "参考资料", "參考資料", "注释", "注釋", "註釋", "脚注", "腳註", "来源", "來源",

@@ -15,15 +15,10 @@ from selectolax.lexbor import LexborNode
 
 from platforms.markup import Fragment, UnparseableHtml
 from platforms.text import normalize
+from platforms.wikipedia_classes import excluded_classes
 from platforms.wikipedia_sections import excluded_sections
 
 _EXCLUDED_TAGS: Final = frozenset(("script", "style", "noscript"))
-_EXCLUDED_CLASSES: Final = frozenset(
-    (
-        "mw-editsection", "catlinks", "printfooter", "references", "mw-references-wrap", "reflist", "noprint",
-        "navbox", "vertical-navbox", "mw-collapsible-toggle", "mw-tmh-player",
-    )
-)  # fmt: skip
 _HEADINGS: Final = "h2,h3,h4,h5,h6"
 _LEVELS: Final = {name: int(name[1]) for name in _HEADINGS.split(",")}
 _WIDTHLESS: Final = "\u200b\u200c\u200d\ufeff"
@@ -36,19 +31,23 @@ MAX_NESTED: Final = 8
 _TOKEN = re.compile("[^\t\n\f\r ]+")
 
 
-def article(html: str) -> Fragment:
-    """Parse an article and take out what is not its text. Raises: UnparseableHtml."""
+def article(html: str, language: str = "") -> Fragment:
+    """Parse an article and take out what is not its text; `language` counts where the HTML states none.
+
+    Raises: UnparseableHtml.
+    """
     content = Fragment.parse(html).narrowed(".mw-parser-output")
+    language = content.attribute("lang") or language
     for node in content.select("[class],script,style,noscript"):
-        if _is_excluded(node.tag or "", node.attributes.get("class") or ""):
+        if _is_excluded(node.tag or "", node.attributes.get("class") or "", language):
             node.decompose()
-    _remove_sections(content, excluded_sections(content.attribute("lang")))
+    _remove_sections(content, excluded_sections(language))
     return content
 
 
-def article_text(html: str) -> str:
+def article_text(html: str, language: str = "") -> str:
     """Give the normalised text of an article. Raises: UnparseableHtml. Source: CONTRACT 4.5."""
-    return normalize(article(html).separated_text())
+    return normalize(article(html, language).separated_text())
 
 
 def is_excluded_section(title: str, language: str = "en") -> bool:
@@ -56,19 +55,19 @@ def is_excluded_section(title: str, language: str = "en") -> bool:
     return normalize(title).lower() in excluded_sections(language)
 
 
-def is_excluded_element(tag: str, classes: Iterable[str]) -> bool:
+def is_excluded_element(tag: str, classes: Iterable[str], language: str = "") -> bool:
     """Whether an element is left out with all it holds."""
     tag = tag.lower()
     if tag in _EXCLUDED_TAGS:
         return True
     lowered = {token.lower() for token in classes}
-    return not lowered.isdisjoint(_EXCLUDED_CLASSES) or (tag == "sup" and "reference" in lowered)
+    return not lowered.isdisjoint(excluded_classes(language)) or (tag == "sup" and "reference" in lowered)
 
 
 @lru_cache(maxsize=4096)
-def _is_excluded(tag: str, class_attribute: str) -> bool:
+def _is_excluded(tag: str, class_attribute: str, language: str) -> bool:
     # An article repeats few spellings thousands of times.
-    return is_excluded_element(tag, _class_tokens(class_attribute))
+    return is_excluded_element(tag, _class_tokens(class_attribute), language)
 
 
 def _class_tokens(attribute: str) -> list[str]:

@@ -57,11 +57,11 @@ class X:
         """As the reader's browser has it."""
         return address(observation.url)
 
-    def article(self, html: str) -> Fragment:
+    def article(self, html: str, external_id: str = "") -> Fragment:
         """Parse the HTML without what is not its text. Raises: UnparseableHtml."""
         return article(html)
 
-    def extract_text(self, html: str) -> str:
+    def extract_text(self, html: str, external_id: str = "") -> str:
         """Give the text of HTML. Raises: UnparseableHtml."""
         return html_to_text(html)
 

@@ -22,7 +22,9 @@ version_heading: Final = Table(
     text("title", null=True),
     uuid("author_id", null=True),
     text("author_name", null=True),
-    comment="What stood above a version when it was first seen; later sightings do not change it",
+    Column("confirmed", Boolean, nullable=False, server_default=sql("false")),
+    comment="What stands above a version: as it was first seen until its site has said it, then as the site said; "
+    "later sightings do not change it",
 )
 
 search_bucket: Final = Table(

@@ -5,8 +5,9 @@ A reader is never refused because site and reader disagree; the disagreement bec
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from contracts.v1 import Event, IntegrityAnomalyDetected, VersionRegistered, VersionSeen, VersionVerified
@@ -21,9 +22,12 @@ from contracts.v1.parts import (
     TextRef,
 )
 from contracts.v1.version import VersionEvent
-from platforms.base import Platform
+from platforms.base import Platform, metadata_text
 from platforms.identity import content_hash, fit_occurrences, occurrences_hash, version_hash
-from platforms.text import word_count
+from platforms.text import normalize, word_count
+from platforms.urls import parse_url
+
+_NAMES: Final = ("title", "author_name", "author_slug", "author_substack_handle")
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,9 @@ class Pinned:
     anomalies: tuple[IntegrityAnomalyDetected, ...]
 
 
-def pin(observation: Observation, observed_text: str, page: CanonicalPage | None, canonical_text: str | None) -> Pinned:
+def pin(
+    observation: Observation, observed_text: str, page: CanonicalPage | None, canonical_text: str | None, site: Platform
+) -> Pinned:
     """Decide which text and identity the version has.
 
     Shapes: both texts are normalised; `canonical_text` belongs to `page`.
@@ -83,6 +89,8 @@ def pin(observation: Observation, observed_text: str, page: CanonicalPage | None
         contradictions.append(("identity", observation.post.external_id, post.external_id))
     if verified and observed_text and content_hash(observed_text) != content_hash(text):
         contradictions.append(("content", content_hash(observed_text), content_hash(text)))
+    if page is not None and verified:
+        contradictions += _disputed(observation, page, site)
     if dropped:
         contradictions.append(("image_occurrences", "; ".join(dropped), f"{len(occurrences)} kept"))
     return Pinned(
@@ -106,6 +114,32 @@ def pin(observation: Observation, observed_text: str, page: CanonicalPage | None
             for kind, observed, canonical in contradictions
         ),
     )
+
+
+def _disputed(observation: Observation, page: CanonicalPage, site: Platform) -> Iterator[tuple[str, str, str]]:
+    """What the reader says of the post and the site says otherwise; what only one of them mentions is no dispute.
+
+    Not all that a site tells: some of it changes by the minute.
+    """
+    for name in _NAMES:
+        observed = metadata_text(observation.metadata, name)
+        if observed is not None and name in page.metadata:
+            canonical = metadata_text(page.metadata, name) or ""
+            if _as_read(observed) != _as_read(canonical):
+                yield name, observed, canonical
+    observed, canonical = _host(observation.url), _host(page.url)
+    # A name under the site's own domain is the site's, and the post's wherever `check` let it pass.
+    if canonical and observed != canonical and observed != _host(site.address(observation)):
+        yield "host", observed, canonical
+
+
+def _as_read(name: str) -> str:
+    return normalize(name.replace("_", " "))
+
+
+def _host(url: str | None) -> str:
+    page = parse_url(url or "")
+    return "" if page is None else page.host.lower().removeprefix("www.")
 
 
 def facts(

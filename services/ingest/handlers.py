@@ -54,7 +54,7 @@ class Ingest:
             observed_text = ""
         if not observed_text and not canonical_text:
             raise Reject("the page has no text")
-        pinned = pin(observation, observed_text, page, canonical_text)
+        pinned = pin(observation, observed_text, page, canonical_text, site)
         erased, known = await asyncio.gather(
             self._versions.erased(pinned.post_id),  # only the site's own word may tell that it is this post
             self._versions.known(pinned.version_id),
@@ -69,7 +69,7 @@ class Ingest:
         if page.text is not None:
             return await self._texts.get_text(page.text)
         try:
-            return await _extract(site, await self._texts.get_text(page.html))
+            return await _extract(site, await self._texts.get_text(page.html), page.post.external_id)
         except UnparseableHtml:
             return None
 
@@ -77,7 +77,7 @@ class Ingest:
         if observation.text is not None:
             return normalize(await self._texts.get_text(observation.text))
         if observation.html is not None:
-            return await _extract(site, await self._texts.get_text(observation.html))
+            return await _extract(site, await self._texts.get_text(observation.html), observation.post.external_id)
         return ""
 
 
@@ -88,7 +88,7 @@ def _site(observation: Observation) -> Platform:
         raise Reject(f"no platform {observation.post.platform!r} is known here") from None
 
 
-async def _extract(site: Platform, html: str) -> str:
+async def _extract(site: Platform, html: str, external_id: str) -> str:
     if len(html) >= THREAD_FROM:
-        return await asyncio.to_thread(site.extract_text, html)
-    return site.extract_text(html)
+        return await asyncio.to_thread(site.extract_text, html, external_id)
+    return site.extract_text(html, external_id)

@@ -6,6 +6,7 @@ from contracts.topology import INVESTIGATOR_INVESTIGATION_REQUESTED
 from kit.host import Host
 from kit.settings import load
 from kit.web import Door, Policy
+from kit.web.contact import warn_of_no_contact
 from kit.web.reading import Reader
 from services.investigator.adapters import Concluder, EventLog
 from services.investigator.handlers import Investigator
@@ -19,6 +20,7 @@ from services.investigator.waiting import Waiting
 async def build(host: Host) -> None:
     """Subscribe the handler and start the fold that concludes."""
     settings = load(InvestigatorSettings)
+    warn_of_no_contact("INVESTIGATOR", settings.contact_url)
 
     def door(origin: str | None) -> Door:
         exempt = frozenset([origin] if origin else [])

@@ -6,7 +6,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kit.models.base import Limits
-from kit.web import CONTACT_URL
+from kit.web.contact import ContactUrl, contact
 
 MICRO_PER_USD = 1_000_000
 _ORIGIN = "^https?://[^/@]+$"
@@ -22,9 +22,8 @@ class InvestigatorSettings(BaseSettings):
     max_tokens: int | None = Field(default=None, ge=1, description="tokens of one run, in and out together")
     max_cost_usd: float | None = Field(default=None, gt=0, description="money one run may cost")
     max_submissions: int = Field(default=50, ge=1, description="new claims that one run may hand in")
-    contact_url: str = Field(
-        default=CONTACT_URL,
-        description="where hosts of pages and pictures can reach the operator, part of the User-Agent",
+    contact_url: ContactUrl = contact(
+        "INVESTIGATOR", "where hosts of pages and pictures can reach the operator, part of the User-Agent"
     )
     pictures_s: float = Field(default=20.0, gt=0, description="longest wait for all pictures of a post together")
     picture_origin: str | None = Field(

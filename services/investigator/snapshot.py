@@ -39,6 +39,7 @@ class Seen:
     occurrences: tuple[ImageOccurrence, ...]
     source: MarkdownSource
     html: TextRef | None
+    external_id: str = ""
 
 
 def look(facts: Sequence[VersionEvent]) -> Seen | None:
@@ -74,6 +75,7 @@ def look(facts: Sequence[VersionEvent]) -> Seen | None:
         occurrences=registered.occurrences,
         source=source if html is not None else "NONE",
         html=html,
+        external_id=registered.post.external_id,
     )
 
 
@@ -107,9 +109,9 @@ def _render(html: str, text: str, seen: Seen) -> Rendered:
         site = platform(seen.plain.platform)
     except KeyError:
         raise _Unusable(f"no platform {seen.plain.platform!r} is known here") from None
-    if site.extract_text(html) != text:
+    if site.extract_text(html, seen.external_id) != text:
         raise _Unusable("the HTML holds another text than the version")
-    return render(html, base_url=seen.base_url, occurrences=seen.occurrences, site=site)
+    return render(html, base_url=seen.base_url, occurrences=seen.occurrences, site=site, external_id=seen.external_id)
 
 
 def _moment_or_none(value: object) -> datetime | None:

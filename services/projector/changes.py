@@ -100,13 +100,14 @@ class Version:
 
 @dataclass(slots=True)
 class Heading:
-    """What stood above a version when it was first seen."""
+    """What stands above a version; `confirmed`: as its site said."""
 
     post_version_id: UUID
     url: str
     title: str | None
     author_id: UUID | None
     author_name: str | None
+    confirmed: bool
 
 
 @dataclass(slots=True)

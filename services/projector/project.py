@@ -174,20 +174,30 @@ def _registered(draft: _Draft, fact: Fact, event: VersionRegistered) -> None:
             earlier.seen_count if earlier else 0,
             fact.correlation,
         )
-        draft.headings[event.version_id] = _heading(event)
+        _heading(draft, event)
         _content(draft, fact, event)
     _sighting(draft, fact, event)
 
 
-def _heading(event: VersionRegistered) -> Heading:
+def _verified(draft: _Draft, fact: Fact, event: VersionVerified) -> None:
+    _heading(draft, event)
+    _sighting(draft, fact, event)
+
+
+def _heading(draft: _Draft, event: VersionRegistered | VersionVerified) -> None:
     seen = event.sighting
+    confirmed = seen.server_html is not None
+    before = draft.headings.get(event.version_id)
+    if before is not None and (before.confirmed or not confirmed):
+        return
     author = author_id(event.post.platform, seen.author.platform_user_id) if seen.author else None
-    return Heading(
+    draft.headings[event.version_id] = Heading(
         event.version_id,
         seen.url,
         metas.title_of(event),
         author,
         seen.author.display_name if seen.author else None,
+        confirmed,
     )
 
 
@@ -419,7 +429,7 @@ _PROJECTIONS: Final[dict[type[Event], Callable[[_Draft, Fact, Any], None]]] = {
     CanonicalUnavailable: _unavailable,
     VersionRegistered: _registered,
     VersionSeen: _sighting,
-    VersionVerified: _sighting,
+    VersionVerified: _verified,
     IntegrityAnomalyDetected: _anomaly,
     InvestigationRequested: _investigation,
     InvestigationStarted: _investigation,

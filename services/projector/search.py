@@ -1,8 +1,8 @@
 """The document that search reads, made once, from the rows of an investigation that has just completed.
 
-It takes only what no later fact can change: the version's text, the heading it was first seen with, and the findings.
-Anything newer would depend on where a batch happened to end. Its order of insertion, which is the log's, decides its
-bucket.
+It takes only what no later fact can change: the version's text and the findings; and the heading, which changes once at
+most, when the site says what it is, and the document with it. So nothing depends on where a batch happened to end. Its
+order of insertion, which is the log's, decides its bucket.
 """
 
 from __future__ import annotations
@@ -13,22 +13,34 @@ from typing import Final
 
 from services.projector.lookups import Connection
 
-DOCUMENTS: Final = """
-    INSERT INTO search_document (investigation_id, post_id, author_id, platform, checked_at, claim_count, words, body)
-    SELECT r.investigation_id, v.post_id, h.author_id, p.platform, r.checked_at, r.claim_count,
-        setweight(to_tsvector('english', concat_ws(' ', h.title, h.author_name)), 'A')
+_WORDS: Final = """setweight(to_tsvector('english', concat_ws(' ', h.title, h.author_name)), 'A')
             || setweight(to_tsvector('english', h.url), 'C')
-            || setweight(to_tsvector('english', coalesce(f.findings, '')), 'B'),
-        lower(concat_ws(E'\\n', h.title, h.author_name, h.url, f.findings, b.content_text))
-    FROM (SELECT *, row_number() OVER () AS place FROM given) r
+            || setweight(to_tsvector('english', coalesce(f.findings, '')), 'B')"""
+_HEAD: Final = "concat_ws(E'\\n', h.title, h.author_name, h.url)"
+_BODY: Final = "lower(concat_ws(E'\\n', h.title, h.author_name, h.url, f.findings, b.content_text))"
+_CONTENT: Final = """
     CROSS JOIN LATERAL (SELECT post_id, content_hash FROM post_version WHERE id = r.post_version_id OFFSET 0) v
-    CROSS JOIN LATERAL (SELECT platform FROM post WHERE id = v.post_id OFFSET 0) p
-    CROSS JOIN LATERAL (SELECT content_text FROM content_blob WHERE content_hash = v.content_hash OFFSET 0) b
-    LEFT JOIN LATERAL (SELECT * FROM version_heading WHERE post_version_id = r.post_version_id OFFSET 0) h ON true
+    CROSS JOIN LATERAL (SELECT content_text FROM content_blob WHERE content_hash = v.content_hash OFFSET 0) b"""
+_FINDINGS: Final = """
     CROSS JOIN LATERAL (SELECT string_agg(concat_ws(E'\\n', c->>'text', c->>'summary', c->>'reasoning'), E'\\n'
-            ORDER BY n) AS findings FROM jsonb_array_elements(r.claims) WITH ORDINALITY each(c, n)) f
+            ORDER BY n) AS findings FROM jsonb_array_elements(r.claims) WITH ORDINALITY each(c, n)) f"""
+DOCUMENTS: Final = f"""
+    INSERT INTO search_document (investigation_id, post_id, author_id, platform, checked_at, claim_count, words, body)
+    SELECT r.investigation_id, v.post_id, h.author_id, p.platform, r.checked_at, r.claim_count, {_WORDS}, {_BODY}
+    FROM (SELECT *, row_number() OVER () AS place FROM given) r {_CONTENT}
+    CROSS JOIN LATERAL (SELECT platform FROM post WHERE id = v.post_id OFFSET 0) p
+    LEFT JOIN LATERAL (SELECT * FROM version_heading WHERE post_version_id = r.post_version_id OFFSET 0) h ON true
+    {_FINDINGS}
     ORDER BY r.place
-    ON CONFLICT DO NOTHING"""
+    ON CONFLICT DO NOTHING"""  # noqa: S608 (our words)
+CORRECTED_DOCUMENTS: Final = f"""
+    UPDATE search_document d SET author_id = h.author_id, words = {_WORDS}, body = {_BODY}
+    FROM given g
+    CROSS JOIN LATERAL (SELECT * FROM version_heading WHERE post_version_id = g.post_version_id OFFSET 0) h
+    CROSS JOIN LATERAL (SELECT * FROM investigation_doc WHERE post_version_id = g.post_version_id OFFSET 0) r {_CONTENT}
+    {_FINDINGS}
+    WHERE g.confirmed AND d.investigation_id = r.investigation_id
+        AND (d.author_id IS DISTINCT FROM h.author_id OR NOT starts_with(d.body, lower({_HEAD})))"""  # noqa: S608 (our words)
 FIND: Final = "search_document_find_idx"
 
 

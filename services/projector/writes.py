@@ -20,7 +20,7 @@ from contracts.readmodel import (
     wikipedia_version_meta,
     x_version_meta,
 )
-from services.projector.search import DOCUMENTS
+from services.projector.search import CORRECTED_DOCUMENTS, DOCUMENTS
 
 MAX_WORDS: Final = 10_000
 STALE: Final = timedelta(minutes=5)
@@ -146,7 +146,14 @@ _ERRATA: Final = (
             last_seen_at = greatest(post_version.last_seen_at, excluded.last_seen_at),
             server_verified_at = coalesce(post_version.server_verified_at, excluded.server_verified_at)""",
     ),
-    _first_wins("headings", "version_heading"),
+    Write(
+        "headings",
+        "version_heading",
+        """INSERT INTO version_heading AS h SELECT * FROM given
+        ON CONFLICT (post_version_id) DO UPDATE SET url = excluded.url, title = excluded.title,
+            author_id = excluded.author_id, author_name = excluded.author_name, confirmed = true
+        WHERE excluded.confirmed AND NOT h.confirmed""",
+    ),
     Write(
         "seen",
         "post_version",
@@ -305,6 +312,7 @@ _ERRATA: Final = (
         ON CONFLICT DO NOTHING""",
     ),
     Write("results", "investigation_doc", DOCUMENTS),
+    Write("headings", "version_heading", CORRECTED_DOCUMENTS),
     Write(
         "results",
         "investigation_doc",

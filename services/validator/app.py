@@ -6,6 +6,7 @@ from contracts.topology import VALIDATOR_CLAIM_PROPOSED
 from kit.host import Host
 from kit.settings import load
 from kit.web import Door, Policy
+from kit.web.contact import warn_of_no_contact
 from kit.web.reading import Reader
 from services.validator.adapters import LogRuns
 from services.validator.handlers import Validator
@@ -18,6 +19,7 @@ from services.validator.sources import PageSources, UnaskedSources
 async def build(host: Host) -> None:
     """Subscribe the handler."""
     settings = load(ValidatorSettings)
+    warn_of_no_contact("VALIDATOR", settings.contact_url)
     demo = host.model.labelled_demo
     validator = Validator(
         LogRuns(host.bus),

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from kit.web import CONTACT_URL
+from kit.web.contact import ContactUrl, contact
 
 
 class ValidatorSettings(BaseSettings):
@@ -19,9 +19,7 @@ class ValidatorSettings(BaseSettings):
     unchecked_sources: Literal["refuse", "allow"] = Field(
         default="refuse", description="whether a claim may rest on sources that could not be looked up"
     )
-    contact_url: str = Field(
-        default=CONTACT_URL, description="where cited sites can reach the operator, part of the User-Agent"
-    )
+    contact_url: ContactUrl = contact("VALIDATOR", "where cited sites can reach the operator, part of the User-Agent")
     page_s: float = Field(default=20.0, gt=0, description="longest wait for one cited page")
     page_bytes: int = Field(default=5_000_000, ge=1, description="longest cited page read")
     page_origin: str | None = Field(

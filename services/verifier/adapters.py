@@ -124,7 +124,7 @@ class SitePages:
         if isinstance(answer, Unavailable):
             return answer
         try:
-            text = await _text(site, answer.html)
+            text = await _text(site, answer.html, answer.post.external_id)
         except UnparseableHtml as error:
             return Unavailable(UNREADABLE, f"the site's HTML is not read: {error}")
         if not text:
@@ -141,7 +141,7 @@ class SitePages:
         )
 
 
-async def _text(site: Platform, html: str) -> str:
+async def _text(site: Platform, html: str, external_id: str) -> str:
     if len(html) > THREAD_FROM:
-        return await asyncio.to_thread(site.extract_text, html)
-    return site.extract_text(html)
+        return await asyncio.to_thread(site.extract_text, html, external_id)
+    return site.extract_text(html, external_id)

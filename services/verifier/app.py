@@ -7,6 +7,7 @@ from contracts.v1.parts import CanonicalPage
 from kit.host import Host
 from kit.settings import load
 from kit.web import Door, Policy
+from kit.web.contact import warn_of_no_contact
 from platforms import PLATFORMS, has_public_source
 from services.verifier.adapters import SitePages
 from services.verifier.domain import Lifetimes, Unavailable
@@ -19,6 +20,7 @@ from services.verifier.settings import VerifierSettings
 async def build(host: Host) -> None:
     """Subscribe the handler."""
     settings = load(VerifierSettings)
+    warn_of_no_contact("VERIFIER", settings.contact_url)
     endpoints = settings.endpoints
     door = Door(
         Policy(

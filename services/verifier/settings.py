@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from kit.web import CONTACT_URL
+from kit.web.contact import ContactUrl, contact
 
 _WEB = "^https?://[^/@]+(/|$)"
 
@@ -28,9 +28,8 @@ class VerifierSettings(BaseSettings):
         pattern=_WEB,
         description="origin to ask for Substack posts instead of https://{publication}.substack.com; may be private",
     )
-    contact_url: str = Field(
-        default=CONTACT_URL,
-        description="where sites can reach the operator, part of the User-Agent; Wikimedia asks for one",
+    contact_url: ContactUrl = contact(
+        "VERIFIER", "where sites can reach the operator, part of the User-Agent; Wikimedia asks for one"
     )
     slots: int = Field(
         default=48, ge=1, description="observations handled at once in this process; each site has an equal share"

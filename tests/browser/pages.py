@@ -18,8 +18,13 @@ RAW = "script style noscript title xmp iframe noembed noframes textarea plaintex
 FOREIGN = "svg math mi mo mtext annotation-xml semantics desc title g path mglyph malignmark font image circle".split()
 WHOLE = "html head body frameset frame base link meta main section article center address hr br wbr img image".split()
 MEDIA = "video audio source track object applet marquee param embed canvas dialog slot search hgroup figure".split()
+# What ends SVG and MathML, by the standard's list.
+BREAKOUT = (
+    "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta "
+    "nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"
+).split()
 UNKNOWN = "x-card o:p isindex blink spacer a@b TABLE Div p/ b\x0c é".split()
-TAGS = BLOCKS + INLINE + TABLE + LISTS + FORMS + RAW + FOREIGN + WHOLE + MEDIA + UNKNOWN
+TAGS = BLOCKS + INLINE + BREAKOUT + TABLE + LISTS + FORMS + RAW + FOREIGN + WHOLE + MEDIA + UNKNOWN
 
 ODD_TEXT = (
     " ", "\t", "\n", "\f", "\r", "\r\n", "\0", "\v", "\x1c", "\x85", "\xa0", "\xad", "\u1680", "\u180e", "\u2003",
@@ -77,6 +82,7 @@ def documents() -> SearchStrategy[str]:
         within(*INLINE[:6], "div", "a", "b", "button"),
         within(*FORMS, "hr", "div", "button"),
         within(*FOREIGN, "p", "table", "td", "script"),
+        within("svg", "math", "g", "mi", "mrow", "![CDATA[", "title", "style", *BREAKOUT),
         within(*LISTS, "div", "button", "h2"),
         within(*RAW, "div", "svg", "!--", "--"),
         within("template", "table", "tr", "td", "col", "caption", "select", "option"),

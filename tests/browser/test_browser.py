@@ -10,11 +10,11 @@ import unicodedata2
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from platforms.images import extract_images
-from platforms.text import html_to_text, normalize
+from platforms.text import UnparseableHtml, html_to_text, normalize
 from platforms.wikipedia_text import article_text
 from tests.browser import pages
 from tests.browser.chromium import Browser, Rule, browser
+from tests.support.page_images import extract_images
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -38,7 +38,12 @@ def together(one: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
 
 def agree(chromium: Browser, rule: Rule, ours: Callable[[Any], Any], inputs: Sequence[Any]) -> None:
     for seen, theirs in zip(inputs, chromium.apply(rule, inputs), strict=True):
-        assert ours(seen) == theirs, f"{rule} of {seen!r}"
+        try:
+            mine = ours(seen)
+        except UnparseableHtml as refusal:
+            assert "<sup> among" in refusal.reason, seen  # noqa: PT017 (the one thing that is refused and not read)
+            continue
+        assert mine == theirs, f"{rule} of {seen!r}"
 
 
 def images(page: dict[str, str]) -> dict[str, Any]:

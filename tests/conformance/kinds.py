@@ -23,11 +23,11 @@ from platforms.identity import (
     occurrences_json,
     version_hash,
 )
-from platforms.images import extract_images, images_of
 from platforms.text import html_to_text, normalize, utf16_length
-from platforms.text_index import normalize_with_index
 from platforms.wikipedia_identity import parse_article_url, title_token
 from platforms.wikipedia_text import article, article_text, is_excluded_element, is_excluded_section
+from tests.support.page_images import extract_images, images_of
+from tests.support.text_index import normalize_with_index
 
 Case = Mapping[str, Any]
 ERROR: Case = {"error": {}}

@@ -33,13 +33,13 @@ from kit.host import Host
 from kit.models.openai_responses import OpenAIResponses
 from kit.telemetry import Telemetry
 from kit.vault import UserKeys
-from platforms.images import extract_images
 from services.investigator.app import build
 from tests.integration.readmodel_tables import fill, prepare, store_at
 from tests.support.factories import requested, text_ref
 from tests.support.marks import without_words
 from tests.support.openai_server import Answer as Turn
 from tests.support.openai_server import OpenAIServer, call, message, openai_server
+from tests.support.page_images import extract_images
 from tests.support.picture_files import gif, png
 from tests.support.servers import Prepare, Servers, nats_server
 from tests.support.sites import Answer, Sites

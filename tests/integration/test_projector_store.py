@@ -72,6 +72,32 @@ async def test_no_reader_changes_what_a_site_has_said(database_url: str, platfor
     assert None not in (meta["server_html_hash"], meta["client_html_hash"])
 
 
+@pytest.mark.requirement("3.2-06")
+@pytest.mark.parametrize("together", [True, False])
+async def test_a_forged_heading_gives_way_to_the_sites_also_where_search_finds_it(
+    database_url: str, together: bool
+) -> None:
+    page = Page("p1", platform="LESSWRONG", provenance="CLIENT_FALLBACK")
+    page.author = Author(platform_user_id="eve", display_name="Eve")
+    errata = Tape()
+    errata.add(page.registered("forged"), page.requested(), page.started(), page.drafted(), page.completed())
+    page.author = Author(platform_user_id="ada", display_name="Ada")
+    errata.add(page.verified("served"))
+    page.author = Author(platform_user_id="eve", display_name="Eve")
+    errata.add(page.registered("again"), page.verified("later"))
+    store = store_at(database_url)
+    await fill(store, errata.records, None if together else [1] * len(errata.records))
+    await store.close()
+    tables = await everything(database_url)
+    ((heading,), (document,)) = tables["version_heading"], tables["search_document"]
+    assert (heading["author_name"], heading["url"], heading["confirmed"]) == ("Ada", f"{page.url}?served", True)
+    assert document["author_id"] == heading["author_id"]
+    assert document["body"].startswith(f"t\nada\n{page.url}?served\n".lower())
+    assert "eve" not in document["words"]
+    assert {row["scope"] for row in tables["tally"]} == {"all", "platform:LESSWRONG", f"author:{heading['author_id']}"}
+    assert all(row["posts"] == 1 for row in tables["tally"])
+
+
 @pytest.mark.requirement("2.9-08")
 async def test_streams_may_interleave(database_url: str, stack: Servers) -> None:
     errata, views = mixed(30, 7)

@@ -48,7 +48,7 @@ function* read(doc: Document, url: URL): Steps<Reading> {
   const root = articleRoot(doc);
   if (root === null) return notReady('hydrating');
 
-  const parts = yield* excludedSteps(root);
+  const parts = yield* excludedSteps(root, page.language);
   const excluded = (element: Element): boolean => parts.has(element);
   const content = yield* contentSteps(root, url.href, excluded, isVideo);
   if (content.text === '') return notReady('unsupported');

@@ -9,18 +9,16 @@ import { type Steps, whole } from './steps';
 import { textWithout, walkSteps } from './walk';
 import { attributeOf, nameOf, nextElementOf, outerOf } from './tree';
 import { normalize } from './text';
+import { excludedClasses } from './wikipedia_classes';
 import { excludedSections } from './wikipedia_sections';
 
-const EXCLUDED_CLASSES = new Set([
-  'mw-editsection', 'catlinks', 'printfooter', 'references', 'mw-references-wrap', 'reflist', 'noprint', 'navbox',
-  'vertical-navbox', 'mw-collapsible-toggle', 'mw-tmh-player',
-]); // prettier-ignore
 const HEADING = /^h[2-6]$/;
 
-/** The topmost elements that are no text of the article. Source: CONTRACT 4.5. */
-export function* excludedSteps(root: Element): Steps<Set<Element>> {
+/** The topmost elements that are no text of the article; `otherwise` is its language where its element states none. */
+export function* excludedSteps(root: Element, otherwise = ''): Steps<Set<Element>> {
+  const language = root.getAttribute('lang') || otherwise;
   const parts = new Set<Element>();
-  const isUnwanted = remembering();
+  const isUnwanted = remembering(language);
   // Most of an article's elements lie within its notes and references: what is excluded is not walked.
   const collect = (element: Element): boolean => {
     const unwanted = isUnwanted(element);
@@ -28,34 +26,37 @@ export function* excludedSteps(root: Element): Steps<Set<Element>> {
     return unwanted;
   };
   yield* walkSteps(root, collect, { text: () => undefined });
-  yield* new Sections(root, parts).exclude();
+  yield* new Sections(root, parts, language).exclude();
   return parts;
 }
 
 /** The same at once. */
-export function excludedParts(root: Element): Set<Element> {
-  return whole(excludedSteps(root));
+export function excludedParts(root: Element, language = ''): Set<Element> {
+  return whole(excludedSteps(root, language));
 }
 
 /** Tells unwanted elements by name and classes, of which an article repeats few spellings thousands of times. */
-function remembering(): (element: Element) => boolean {
+function remembering(language: string): (element: Element) => boolean {
   const answers = new Map<string, boolean>();
   return (element) => {
     const name = nameOf(element);
     const spelling = attributeOf(element, 'class');
     const key = spelling === null ? name : `${name} ${spelling}`;
     let answer = answers.get(key);
-    if (answer === undefined) answers.set(key, (answer = isExcludedElement(name, classes(element))));
+    if (answer === undefined) {
+      answers.set(key, (answer = isExcludedElement(name, classes(element), language)));
+    }
     return answer;
   };
 }
 
 /** Whether an element is left out with all it holds. */
-export function isExcludedElement(tag: string, classTokens: readonly string[]): boolean {
+export function isExcludedElement(tag: string, classTokens: readonly string[], language = ''): boolean {
   const name = tag.toLowerCase();
   if (name === 'script' || name === 'style' || name === 'noscript') return true;
   const tokens = classTokens.map((token) => token.toLowerCase());
-  return tokens.some((token) => EXCLUDED_CLASSES.has(token)) || (name === 'sup' && tokens.includes('reference'));
+  const excluded = excludedClasses(language);
+  return tokens.some((token) => excluded.has(token)) || (name === 'sup' && tokens.includes('reference'));
 }
 
 /** Whether a section of that title is left out, in the language the article's element states. */
@@ -71,16 +72,17 @@ function classes(element: Element): string[] {
 class Sections {
   readonly #root: Element;
   readonly #parts: Set<Element>;
+  readonly #language: string;
 
-  constructor(root: Element, parts: Set<Element>) {
+  constructor(root: Element, parts: Set<Element>, language: string) {
     this.#root = root;
     this.#parts = parts;
+    this.#language = language;
   }
 
   *exclude(): Steps<void> {
-    const language = this.#root.getAttribute('lang') ?? '';
     for (const heading of this.#root.querySelectorAll('h2, h3, h4, h5, h6')) {
-      if (!this.#isGone(heading) && isExcludedSection(this.#title(heading), language)) this.#excludeFrom(heading);
+      if (!this.#isGone(heading) && isExcludedSection(this.#title(heading), this.#language)) this.#excludeFrom(heading);
       yield;
     }
   }

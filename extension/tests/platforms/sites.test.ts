@@ -288,6 +288,17 @@ describe('Wikipedia', () => {
     expect(found.metadata.htmlContent).not.toContain('Quelle');
   });
 
+  test.each([
+    ['de', 'Brot. Notes et sources Notes Portail'],
+    ['fr', 'Brot. Nachweise Quelle. Leiste.'],
+  ])('an article whose element does not say that it is %s', async (language, text) => {
+    const body = `<p>Brot.</p><h2>Nachweise</h2><p>Quelle.</p><div class="NavFrame">Leiste.</div><h2>Notes et sources</h2>
+      <p>Notes</p><ul class="bandeau-portail"><li>Portail</ul>`;
+    const html = wikipedia({ body }).replace(/ lang="[a-z]+"/g, '');
+    const found = await content(`https://${language}.wikipedia.org/wiki/Brot`, html);
+    expect(found.contentText).toBe(text);
+  });
+
   test.each([`${INDEX}&action=view`, `${INDEX}&oldid=34`, `${WIKIPEDIA}?redirect=no`])('to be read: %s', async (url) => {
     expect((await content(url, wikipedia({}, { wgAction: 'view' }))).externalId).toBe('de:12');
   });

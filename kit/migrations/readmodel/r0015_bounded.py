@@ -7,7 +7,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0015"
-down_revision = "0013"
+down_revision = "0014"
 
 
 def upgrade() -> None:

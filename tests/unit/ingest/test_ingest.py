@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from contracts.v1 import (
     ErasureOrdered,
@@ -22,6 +23,7 @@ from contracts.v1.ids import post_id, version_id
 from contracts.v1.parts import Author, CanonicalPage, ImageOccurrence, Observation, PostRef
 from contracts.v1.version import VersionEvent
 from kit.errors import Reject
+from platforms import platform
 from platforms.identity import content_hash, occurrences_hash, version_hash
 from services.ingest.domain import pin
 from services.ingest.handlers import Ingest
@@ -155,6 +157,44 @@ async def test_the_sites_word_on_a_post_counts_and_not_the_readers() -> None:
     assert sighting.metadata == {"slug": "x", "title": "Forged"}
 
 
+@pytest.mark.requirement("2.9-04")
+async def test_what_the_site_says_otherwise_is_told_with_both_values() -> None:
+    forged = observation(
+        metadata={"slug": "x", "title": "Forged", "author_name": "Eve", "author_slug": "eve", "karma": 9}
+    )
+    served = page(metadata={"title": "Real", "author_name": "Ada", "author_slug": None, "karma": 3})
+    facts = (await ingest(forged, served)).facts
+    said = {kind: (fact.observed, fact.canonical) for kind, fact in anomalies(facts).items()}
+    assert said == {"title": ("Forged", "Real"), "author_name": ("Eve", "Ada"), "author_slug": ("eve", "")}
+    assert version_in(facts).provenance == "SERVER_VERIFIED"
+
+
+async def test_a_name_written_otherwise_or_not_given_is_no_contradiction() -> None:
+    served = page(metadata={"title": "A_real  title", "author_name": "Ada", "author_slug": "ada"})
+    for metadata in ({"slug": "x", "title": "A real title", "author_name": "Ada"}, {"slug": "x", "title": None}):
+        assert anomalies((await ingest(observation(metadata=metadata), served)).facts) == {}
+
+
+@pytest.mark.parametrize(
+    ("seen_at", "served_at", "told"),
+    [
+        ("https://evil.example/p/x", "https://pub.substack.com/p/x", ("evil.example", "pub.substack.com")),
+        ("https://evil.example/p/x", "https://own.example/p/x", ("evil.example", "own.example")),
+        ("https://www.own.example/p/x", "https://own.example/p/x", None),
+        ("https://pub.substack.com/p/x", "https://own.example/p/x", None),
+        ("https://evil.example/p/x", None, None),
+    ],
+)
+@pytest.mark.requirement("2.9-04")
+async def test_a_host_that_is_not_the_posts_is_told(seen_at: str, served_at: str | None, told: object) -> None:
+    post = PostRef(platform="SUBSTACK", external_id="1")
+    metadata: dict[str, JsonValue] = {"slug": "x", "substack_post_id": "1", "publication_subdomain": "pub"}
+    seen_there = observation(post=post, url=seen_at, metadata=metadata)
+    facts = (await ingest(seen_there, page(post=post, url=served_at))).facts
+    said = {kind: (fact.observed, fact.canonical) for kind, fact in anomalies(facts).items()}
+    assert said == ({} if told is None else {"host": told})
+
+
 async def test_a_page_that_confirms_nothing_says_nothing_else_either() -> None:
     served = page("<p></p>", post=POST, url="https://a.example/", metadata={"author_slug": "x"})
     sighting = version_in((await ingest(observation(), served)).facts).sighting
@@ -271,7 +311,7 @@ def test_every_observation_with_a_text_has_exactly_one_version(
 ) -> None:
     observed = seen(observed_text or "x", occurrences=tuple(occurrences))
     served, text = (page(), canonical_text) if has_page else (None, None)
-    pinned = pin(observed, observed_text or "x", served, text)
+    pinned = pin(observed, observed_text or "x", served, text, platform(observed.post.platform))
     assert pinned.verified == bool(has_page and canonical_text)
     assert pinned.text == (canonical_text if pinned.verified else observed_text or "x")
     assert pinned.version_hash == version_hash(content_hash(pinned.text), pinned.occurrences_hash)

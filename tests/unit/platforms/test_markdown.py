@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from contracts.v1.parts import ImageOccurrence
 from platforms import platform
-from platforms.images import extract_images
 from platforms.markdown import MAX_TAGS, RENDERER_VERSION, Rendered, render
 from platforms.markup import UnparseableHtml
 from platforms.text import html_to_text, normalize
+from tests.support.page_images import extract_images
 
 URL = "https://www.lesswrong.com/posts/tea42/on-tea"
 SITE = platform("LESSWRONG")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from contracts.composed import nfc
 from platforms.text import (
     JS_SPACE,
+    UnparseableHtml,
     html_to_text,
     join_surrogates,
     js_trim,
@@ -19,7 +20,7 @@ from platforms.text import (
     utf16_length,
     word_count,
 )
-from platforms.text_index import normalize_with_index
+from tests.support.text_index import normalize_with_index
 
 TRICKY = "ae \t\n\u0085\u001c\u00a0\u0300\u0301\u0323\u0327\u0345\u0f73\u0f75\u1100\u1161\u11a8\u0cc6\u0cc2\u0958\u00e9"
 TRICKY += "\u200b\u200d\ufeff\u2014\u201c\u2019\u2026\u3000\u212b\ud83e\uddc0\U0001f9c0\U0001d15e\U0001611e"
@@ -104,3 +105,20 @@ def test_text_without_markup_is_itself(text: str) -> None:
 @given(st.text("ab <>", max_size=20))
 def test_scripts_never_count(script: str) -> None:
     assert html_to_text(f"x<script>{script}</script>y") == "xy"
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<svg><sup>x", "<p><MATH><mrow><sup>x", "<svg><desc><svg><g><sup><p>x", "<svg/><sup>x</sup><svg><sup>x"],
+)
+def test_what_the_parser_reads_otherwise_than_browsers_is_refused(html: str) -> None:
+    with pytest.raises(UnparseableHtml, match="SVG or MathML"):
+        html_to_text(html)
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<svg/><sup>x", "<sup><svg>x</svg></sup>", "<svg><foreignObject><p><sup>x", "<math><mtext><sup>x", "<svg><sub>x"],
+)
+def test_superscripts_beside_and_inside_pictures_are_read(html: str) -> None:
+    assert html_to_text(html) == "x"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from platforms.text import html_to_text, js_trim, normalize
-from platforms.text_index import normalize_with_index
 from tests.support.growth import assert_linear
+from tests.support.text_index import normalize_with_index
 
 MARKS = "\u0301\u0327"
 WORK: dict[str, tuple[Callable[[str], object], Callable[[int], str], int]] = {

@@ -1,4 +1,6 @@
-"""Which pictures a page shows and where in its text they stand, as the extension sees it.
+"""Which pictures a page shows and where in its text they stand, as the extension finds them.
+
+The server takes pictures and places from its readers and only checks them; this says what they are to be.
 
 Positions count the text before a picture, so both sides must agree on that text to the unit. Unlike `html_to_text`,
 this is the reader's page as it is: what the extension does not remove is counted, scripts and styles included.
@@ -11,9 +13,9 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborNode
 
 from contracts.v1.parts import ImageOccurrence
+from platforms.markdown_writer import source
 from platforms.markup import Fragment
-from platforms.text import js_trim, normalize, utf16_length
-from platforms.urls import resolve
+from platforms.text import normalize, utf16_length
 
 
 class PageImages(NamedTuple):
@@ -54,14 +56,6 @@ def images_of(fragment: Fragment, base_url: str) -> PageImages:
             )
     urls = tuple(dict.fromkeys(occurrence.source_url for occurrence in occurrences))
     return PageImages(normalize("".join(before)), urls, tuple(occurrences))
-
-
-def source(image: LexborNode, base_url: str) -> str | None:
-    """The address of a picture; None where it has none that could be asked for."""
-    reference = js_trim(image.attributes.get("src") or "")
-    if not reference or reference.startswith("data:"):
-        return None
-    return resolve(reference, base_url)
 
 
 class _Figures:

@@ -1,4 +1,4 @@
-"""Where each unit of the canonical text came from in the raw text.
+"""Where each unit of the canonical text came from in the raw text, as the extension maps what it marks on a page.
 
 Follows the same steps as `platforms.text.normalize`, one stretch of text at a time. If both ever disagree on the text,
 a position computed here points at the wrong words.
