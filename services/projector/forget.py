@@ -27,6 +27,7 @@ from contracts.v1 import (
     Undecodable,
     decode,
 )
+from contracts.v1.claim import ClaimEvent
 from contracts.v1.erasure import ErasedFact
 from contracts.v1.ids import post_id
 from contracts.v1.version import VersionEvent
@@ -194,14 +195,20 @@ async def _facts(db: Database, post: UUID, names: set[str]) -> list[_Told]:
         lambda event: _observes(event, post),
     )
     keys |= {told.event.key() for told in observed}
-    rest = await _read(
+    rest = await _of(db, keys)
+    reviews = await _of(db, {str(told.event.claim_id) for told in rest if isinstance(told.event, ClaimEvent)})
+    mine = {told.sequence: told for told in (*own, *observed, *rest, *reviews)}
+    return sorted(mine.values(), key=lambda told: told.sequence)
+
+
+async def _of(db: Database, keys: set[str]) -> list[_Told]:
+    """All facts of these aggregates."""
+    return await _read(
         db,
         "split_part(subject, '.', 5) = ANY (%(keys)s)",
         {"keys": list(keys)},
         lambda event: event.key() in keys,
     )
-    mine = {told.sequence: told for told in (*own, *observed, *rest)}
-    return sorted(mine.values(), key=lambda told: told.sequence)
 
 
 def _observes(event: Event, post: UUID) -> bool:

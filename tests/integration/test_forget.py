@@ -93,6 +93,7 @@ async def test_nothing_of_it_is_left_and_the_rest_is_as_if_it_had_never_been(dat
     errata.add(
         page.received("first"), page.registered(), page.seen("second"), page.anomaly("third"), *page.investigated()
     )
+    errata.add(page.reviewing(0))
     views.add(page.viewed("someone"))
     store = store_at(database_url)
     await fill(store, errata.records, [7] * 100)
@@ -103,6 +104,7 @@ async def test_nothing_of_it_is_left_and_the_rest_is_as_if_it_had_never_been(dat
     assert await forgotten(database_url, broker, page.post_id) >= 8
     assert SECRET not in await dump(database_url)
     assert not any(SECRET.encode() in record.data for record in broker.left)
+    assert not any(str(page.investigation_id).encode() in record.data for record in broker.left), "its reviews too"
     tables = await everything(database_url)
     assert str(page.post_id) not in str({name: rows for name, rows in tables.items() if name != "forgotten"})
     assert [row["post_id"] for row in tables["forgotten"]] == [str(page.post_id)]

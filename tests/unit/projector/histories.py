@@ -17,6 +17,7 @@ from contracts.v1 import (
     ClaimProposed,
     ClaimRejected,
     ClaimValidationRetryScheduled,
+    ClaimValidationStarted,
     Envelope,
     Event,
     IntegrityAnomalyDetected,
@@ -296,6 +297,11 @@ class Page:
             attempt=attempt,
             ordinal=number,
             payload=payload,
+        )
+
+    def reviewing(self, number: int) -> ClaimValidationStarted:
+        return ClaimValidationStarted(
+            investigation_id=self.investigation_id, claim_id=self.claim(number)[0], attempt=1, delivery=1
         )
 
     def approved(self, number: int) -> ClaimApproved:
