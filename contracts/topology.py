@@ -106,7 +106,8 @@ CONCLUDE_MARK: Final = "investigator-conclude"
 USER_KEYS: Final = Bucket("user-keys", ttl_s=30 * 60)
 MARKS: Final = Bucket("marks")
 LEADERS: Final = Bucket("leaders", ttl_s=15)
-BUCKETS: Final = (USER_KEYS, MARKS, LEADERS)
+PAGES: Final = Bucket("pages", ttl_s=60)
+BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, PAGES)
 
 VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=48)
 INGEST_OBSERVATION_RECEIVED: Final = Consumer("ingest", ObservationReceived, slots=16, answers=True)

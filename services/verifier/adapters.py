@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter as Tally
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter
@@ -30,7 +31,7 @@ from services.verifier.domain import (
 )
 from services.verifier.fetching import Fetcher
 from services.verifier.memory import Memory
-from services.verifier.ports import Texts
+from services.verifier.ports import Shared, Texts
 
 THREAD_FROM: Final = 262_144
 """Units: characters of HTML. Longer pages take long enough for others to notice."""
@@ -50,6 +51,7 @@ class SitePages:
         fetcher: Fetcher,
         memory: Memory[CanonicalPage | Unavailable],
         lifetimes: Lifetimes,
+        shared: Shared,
         texts: Texts,
         clock: Clock,
         endpoints: Mapping[str, str],
@@ -60,6 +62,7 @@ class SitePages:
         self._fetcher = fetcher
         self._memory = memory
         self._lifetimes = lifetimes
+        self._shared = shared
         self._texts = texts
         self._clock = clock
         self._endpoints = endpoints
@@ -105,10 +108,18 @@ class SitePages:
     async def _look_up(
         self, site: Platform, observation: Observation, asked: CanonicalRequest, time: Budget
     ) -> tuple[CanonicalPage | Unavailable, float]:
-        outcome = await self._ask(site, observation, asked, time)
-        label = outcome.reason if isinstance(outcome, Unavailable) else "fetched"
-        self._looked_up.labels(site.name, label).inc()
-        return outcome, lifetime_s(outcome, self._lifetimes, immutable=asked.immutable)
+        def believed_s(outcome: CanonicalPage | Unavailable) -> float:
+            return lifetime_s(outcome, self._lifetimes, immutable=asked.immutable)
+
+        async def ask() -> tuple[CanonicalPage | Unavailable, float]:
+            outcome = await self._ask(site, observation, asked, time)
+            label = outcome.reason if isinstance(outcome, Unavailable) else "fetched"
+            self._looked_up.labels(site.name, label).inc()
+            return outcome, believed_s(outcome)
+
+        name = sha256(repr((site.name, asked)).encode()).hexdigest()
+        outcome = await self._shared.get(name, ask, time.end_s + GRACE_S)
+        return outcome, believed_s(outcome)
 
     async def _ask(
         self, site: Platform, observation: Observation, asked: CanonicalRequest, time: Budget

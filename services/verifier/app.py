@@ -15,6 +15,7 @@ from services.verifier.fetching import Fetcher, Patience
 from services.verifier.handlers import Verifier
 from services.verifier.memory import Memory
 from services.verifier.settings import VerifierSettings
+from services.verifier.sharing import SharedPages
 
 
 async def build(host: Host) -> None:
@@ -44,6 +45,7 @@ async def build(host: Host) -> None:
         Fetcher(door, host.clock, patience),
         memory,
         Lifetimes(settings.page_ttl_s, settings.failure_ttl_s),
+        SharedPages(host.bus, host.clock),
         host.blobs,
         host.clock,
         endpoints,

@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from services.verifier.domain import Lifetimes, Unavailable
 from services.verifier.fetching import Fetcher, Patience
 from services.verifier.handlers import Verifier
 from services.verifier.memory import Memory
+from services.verifier.ports import Shared
 from tests.support.sites import Fault, Sites, WikiPage
 
 HTML = "<div class='mw-parser-output'><p>The Earth is round.</p></div>"
@@ -88,11 +89,26 @@ class Verifying:
         return fact.reason
 
 
+class Alone:
+    """No other process."""
+
+    async def get(
+        self, key: str, look_up: Callable[[], Awaitable[tuple[CanonicalPage | Unavailable, float]]], lease_s: float
+    ) -> CanonicalPage | Unavailable:
+        """What the look-up brings."""
+        return (await look_up())[0]
+
+
 @asynccontextmanager
 async def verifying(
-    patience: Patience = PATIENCE, lifetimes: Lifetimes | None = None, *, places: int = 1_000
+    patience: Patience = PATIENCE,
+    lifetimes: Lifetimes | None = None,
+    *,
+    places: int = 1_000,
+    shared: Shared | None = None,
+    given: Sites | None = None,
 ) -> AsyncIterator[Verifying]:
-    async with Sites() as sites:
+    async with nullcontext(given) if given else Sites() as sites:
         sites.wikipedia["77"] = WikiPage(12, HTML)
         sites.lesswrong["abc123"] = "<p>Less wrong.</p>"
         sites.substack["a-post"] = 4242, "<p>More wrong.</p>"
@@ -104,6 +120,7 @@ async def verifying(
                 Fetcher(door, SystemClock(), patience),
                 memory,
                 lifetimes or Lifetimes(page_s=300.0, failure_s=0.0),
+                shared or Alone(),
                 texts,
                 SystemClock(),
                 {
