@@ -1,0 +1,118 @@
+"""The same record for programs: feeds, maps, documents in pages."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.readmodel_tables import prepare
+from tests.support.public_record import (
+    CLEAN,
+    EDITED,
+    ESSAY,
+    HOSTILE,
+    MOON,
+    OLD,
+    TWEET,
+)
+from tests.support.servers import Prepare
+from tests.support.site_client import (
+    BASE,
+    LD,
+    author_of,
+    every_page,
+    page_of,
+)
+
+pytest_plugins = ["tests.support.servers", "tests.support.site_client"]
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+MAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return prepare
+
+
+async def test_programs_that_know_the_root_get_what_they_know(http: httpx.AsyncClient) -> None:
+    response = await http.get("/", headers={"accept": "*/*"})
+    assert list(response.json()) == ["message"]
+    assert "accept" in response.headers["vary"]
+
+
+async def test_machines_read_the_same_as_people(http: httpx.AsyncClient) -> None:
+    page = (await http.get(page_of(MOON))).text
+    reviews, notes = (json.loads(found) for found in LD.findall(page))
+    assert [review["claimReviewed"] for review in reviews] == [finding.quote for finding in MOON.findings]
+    assert [note["target"]["selector"][0]["exact"] for note in notes] == [finding.quote for finding in MOON.findings]
+    assert reviews[0]["url"] == f"{BASE}{page_of(MOON)}#finding-1"
+    assert f'<link rel="canonical" href="{BASE}{page_of(MOON)}">' in page
+    assert f'<meta property="og:image" content="{BASE}{page_of(MOON)}/card.png">' in page
+    assert LD.findall((await http.get(page_of(CLEAN))).text) == []
+
+
+@pytest.mark.parametrize("path", ["/feeds/all.atom", "/feeds/all.json", "/feeds/wikipedia.atom"])
+async def test_a_feed_is_sent_once(http: httpx.AsyncClient, path: str) -> None:
+    first = await http.get(path)
+    assert first.headers["last-modified"] == "Thu, 05 Feb 2026 12:00:57 GMT"
+    again = await http.get(path, headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
+    since = await http.get(path, headers={"if-modified-since": first.headers["last-modified"]})
+    assert since.status_code == 304
+    earlier = await http.get(path, headers={"if-modified-since": "Wed, 04 Feb 2026 12:00:57 GMT"})
+    assert earlier.status_code == 200
+    other = {"if-none-match": '"x"', "if-modified-since": first.headers["last-modified"]}
+    assert (await http.get(path, headers=other)).status_code == 200
+
+
+async def test_feeds_hold_the_newest_corrections(http: httpx.AsyncClient) -> None:
+    feed = ET.fromstring((await http.get("/feeds/all.atom")).content)
+    entries = feed.findall(f"{ATOM}entry")
+    ids = [f"urn:uuid:{each.investigation_id}" for each in (MOON, ESSAY, TWEET, OLD, HOSTILE)]
+    assert [entry.findtext(f"{ATOM}id") for entry in entries] == ids
+    assert entries[0].findtext(f"{ATOM}title") == "2 errors in “Great Wall of China”"
+    links = {link.get("rel"): link.get("href") for link in feed.findall(f"{ATOM}link")}
+    assert links == {"self": f"{BASE}/feeds/all.atom", "alternate": f"{BASE}/corrections"}
+    items: list[dict[str, Any]] = (await http.get("/feeds/all.json")).json()["items"]
+    assert [item["id"] for item in items] == ids
+    author = await author_of(http, "daily wonders")
+    assert [item["id"] for item in (await http.get(f"/feeds{author}.json")).json()["items"]] == [ids[2]]
+    for missing in ("/feeds/nowhere.atom", "/feeds/all.rss", "/feeds/authors/x.atom"):
+        assert (await http.get(missing)).status_code == 404
+
+
+async def test_the_map_names_every_investigation_once(http: httpx.AsyncClient) -> None:
+    index = ET.fromstring((await http.get("/sitemap.xml")).content)
+    parts = [loc.text or "" for loc in index.iter(f"{MAP}loc")]
+    assert parts == [f"{BASE}/sitemaps/pages.xml", f"{BASE}/sitemaps/0.xml"]
+    found = ET.fromstring((await http.get("/sitemaps/0.xml")).content)
+    everything = [(loc.text or "").removeprefix(BASE) for loc in found.iter(f"{MAP}loc")]
+    of_posts = {"/posts/x/666", "/posts/x/1790000000000000001", "/posts/wikipedia/en:555", "/posts/wikipedia/en:9316"}
+    assert [path for path in everything if path.startswith("/inv")] == [
+        page_of(each) for each in (MOON, TWEET, EDITED, OLD, CLEAN, HOSTILE)
+    ], "the demonstration is not for search engines"
+    assert {path for path in everything if path.startswith("/posts")} == {*of_posts, "/posts/lesswrong/lw-5"}
+    assert await author_of(http, "daily wonders") in everything
+    assert await author_of(http, "Grace Writer") not in everything
+    assert len(everything) == len(set(everything))
+    for missing in ("/sitemaps/1.xml", "/sitemaps/x.xml", "/sitemaps/-1.xml"):
+        assert (await http.get(missing)).status_code == 404
+    assert f"Sitemap: {BASE}/sitemap.xml" in (await http.get("/robots.txt")).text
+
+
+async def test_what_links_to_ours_is_there(http: httpx.AsyncClient) -> None:
+    elsewhere = {"/openapi.json", "/graphql", "/events", "/asyncapi.json"}
+    known: set[str] = set()
+    for path in await every_page(http):
+        response = await http.get(path)
+        if response.headers["content-type"].startswith("text/html"):
+            known |= {found.replace("&amp;", "&") for found in re.findall(r'(?:href|action)="(/[^"]*)"', response.text)}
+    for path in known - elsewhere:
+        if not path.endswith(".json") or path.startswith("/feeds"):
+            assert (await http.get(path)).status_code == 200, path
