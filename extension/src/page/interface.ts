@@ -1,8 +1,8 @@
 /**
  * From what a reader does to what the in-page frame shows: hovering, clicking, keys, and the frame's own word.
  *
- * Only events that a person made count; a page's script cannot open anything. No event is stopped or changed: the page's own
- * links, shortcuts and selections go on working. What appears on hover can be reached with the pointer, closed with Escape,
+ * `gestures.ts` hears the page, `tour.ts` goes from finding to finding, `framed.ts` speaks to the frame; here is decided
+ * what is shown. What appears on hover can be reached with the pointer, closed with Escape,
  * and stays until the pointer leaves both (WCAG 1.4.13).
  */
 import { around, besideWords, inCorner, inSight, roomIn, type Box, type Spot } from './geometry';
@@ -10,8 +10,10 @@ import { RESTING, type Finding, type FromFrame, type Size, type View } from './f
 import { Framed, type FramePort } from './framed';
 import { groundOf } from './ground';
 import type { Underlines } from './highlights';
+import { listen } from './gestures';
 import { findingAt, type Hit } from './hit';
 import type { Shown } from './ports';
+import { Tour } from './tour';
 
 export interface InterfaceOptions {
   readonly doc: Document;
@@ -26,11 +28,11 @@ export interface InterfaceOptions {
 
 /** Time for the pointer to get from the words to the tooltip. */
 const LEAVE_MS = 300;
-const INTERACTIVE = 'a[href], button, input, select, textarea, label, summary, [contenteditable], [role="button"], [role="link"]';
 
 export class Interface {
   readonly #options: InterfaceOptions;
   readonly #frame: Framed;
+  readonly #tour: Tour;
   readonly #stop = new AbortController();
   #view: View = RESTING;
   #size: Size | null = null;
@@ -39,29 +41,34 @@ export class Interface {
   #explained: Box | null = null;
   #focusWithin = false;
   #leaving: ReturnType<typeof setTimeout> | undefined;
-  #paintRequested = 0;
-  #pointer: { x: number; y: number } | null = null;
   #focusBefore: Element | null = null;
-  /** The finding that next and previous count from; it outlives the look at it. */
-  #currentId: string | null = null;
 
   constructor(options: InterfaceOptions) {
     this.#options = options;
+    this.#tour = new Tour(options.doc, options.underlines);
     this.#frame = new Framed(options.doc, options.address, options.title, (message) => this.#onFrame(message), () => this.#onLost());
   }
 
   /** Listen to the page. */
   start(): void {
-    const { doc } = this.#options;
-    const view = doc.defaultView!;
-    const { signal } = this.#stop;
-    const quietly = { passive: true, capture: true, signal } as const;
-    view.addEventListener('pointermove', (event) => this.#onMove(event), quietly);
-    view.addEventListener('click', (event) => this.#onClick(event), quietly);
-    view.addEventListener('keydown', (event) => this.#onKey(event), quietly);
-    view.addEventListener('scroll', () => this.#onScroll(), quietly);
-    view.addEventListener('resize', () => this.#onScroll(), quietly);
-    doc.documentElement.addEventListener('pointerleave', () => this.#leaveSoon(), { passive: true, signal });
+    listen(
+      this.#options.doc,
+      {
+        wanted: () => this.#options.underlines.claimIds.length > 0,
+        pointed: (x, y) => this.#point(x, y),
+        left: () => this.#leaveSoon(),
+        clicked: (click) => this.#onClick(click.x, click.y, click.path, click.isPlain),
+        escape: () => {
+          if (this.#view.kind !== 'resting') this.close(false);
+        },
+        // A reader who uses the keyboard must find the list on the way; it is read, not seen, until the focus is in it.
+        tab: () => {
+          if (this.#options.shown().findings.length > 0) this.#frame.ensure();
+        },
+        scrolled: () => this.#onScroll(),
+      },
+      this.#stop.signal,
+    );
   }
 
   /** Take the port that a frame opened; false if it is not from ours. */
@@ -85,7 +92,7 @@ export class Interface {
 
   /** Scroll to a finding and put the focus on it in the list, so that it is read out; false if it is not on the page. */
   visit(claimId: string): boolean {
-    if (!this.#locate(claimId)) return false;
+    if (!this.#tour.locate(claimId)) return false;
     this.#open(RESTING, false);
     this.#remember();
     this.#frame.focus();
@@ -95,11 +102,8 @@ export class Interface {
 
   /** The finding after the current one, or before it, round and round. */
   step(by: 1 | -1): boolean {
-    const ids = this.#options.underlines.claimIds;
-    if (ids.length === 0) return false;
-    const at = ids.indexOf(this.#currentId ?? '');
-    const next = at === -1 ? (by === 1 ? 0 : ids.length - 1) : (at + by + ids.length) % ids.length;
-    return this.visit(ids[next]!);
+    const next = this.#tour.next(by);
+    return next !== null && this.visit(next);
   }
 
   close(back: boolean): void {
@@ -107,7 +111,7 @@ export class Interface {
     this.#view = RESTING;
     this.#words = null;
     this.#size = null;
-    this.#setCurrent(null);
+    this.#tour.look(null);
     if (back) this.#returnFocus();
     this.#frame.tell({ kind: 'view', view: RESTING, focus: false, room: this.#room });
     this.#place();
@@ -176,7 +180,7 @@ export class Interface {
       case 'focus':
         this.#focusWithin = message.within;
         if (!message.within) {
-          if (this.#view.kind === 'resting') this.#setCurrent(null);
+          if (this.#view.kind === 'resting') this.#tour.look(null);
           this.#leaveSoon();
         }
         this.#place();
@@ -188,7 +192,7 @@ export class Interface {
         if (this.#knows(message.claimId)) this.#openPanel(message.claimId);
         break;
       case 'locate':
-        this.#locate(message.claimId);
+        this.#tour.locate(message.claimId);
         break;
     }
   }
@@ -200,7 +204,7 @@ export class Interface {
     this.#words = null;
     this.#size = null;
     this.#focusWithin = false;
-    this.#setCurrent(null);
+    this.#tour.look(null);
   }
 
   #place(): void {
@@ -217,16 +221,6 @@ export class Interface {
     return this.#view.kind === 'panel' || this.#focusWithin
       ? inCorner(this.#size, this.#viewport, rightToLeft, this.#view.kind === 'panel' ? this.#explained : null)
       : null;
-  }
-
-  #onMove(event: PointerEvent): void {
-    if (!event.isTrusted || event.pointerType === 'touch') return;
-    this.#pointer = { x: event.clientX, y: event.clientY };
-    if (this.#paintRequested !== 0 || this.#options.underlines.claimIds.length === 0) return;
-    this.#paintRequested = requestAnimationFrame(() => {
-      this.#paintRequested = 0;
-      if (this.#pointer !== null) this.#point(this.#pointer.x, this.#pointer.y);
-    });
   }
 
   #point(x: number, y: number): void {
@@ -255,23 +249,12 @@ export class Interface {
     }, LEAVE_MS);
   }
 
-  #onClick(event: MouseEvent): void {
-    if (!event.isTrusted || event.button !== 0 || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  #onClick(x: number, y: number, path: readonly EventTarget[], isPlain: boolean): void {
     const { doc, underlines } = this.#options;
-    const hit = findingAt(doc, underlines, event.clientX, event.clientY);
+    const hit = findingAt(doc, underlines, x, y);
     if (hit === null) {
-      if (this.#view.kind === 'panel' && !event.composedPath().some((node) => this.#frame.is(node))) this.close(false);
-      return;
-    }
-    const onControl = event.composedPath().some((node) => node instanceof Element && node.matches(INTERACTIVE));
-    if (!onControl && doc.getSelection()?.isCollapsed !== false) this.#openPanel(hit.claimId);
-  }
-
-  #onKey(event: KeyboardEvent): void {
-    if (!event.isTrusted) return;
-    if (event.key === 'Escape' && this.#view.kind !== 'resting') this.close(false);
-    // A reader who uses the keyboard must find the list on the way; it is read, not seen, until the focus is in it.
-    if (event.key === 'Tab' && this.#options.shown().findings.length > 0) this.#frame.ensure();
+      if (this.#view.kind === 'panel' && !path.some((node) => this.#frame.is(node))) this.close(false);
+    } else if (isPlain) this.#openPanel(hit.claimId);
   }
 
   #onScroll(): void {
@@ -289,28 +272,9 @@ export class Interface {
   }
 
   #openPanel(claimId: string): void {
-    this.#setCurrent(claimId);
+    this.#tour.look(claimId);
     this.#explained = this.#sentence(claimId);
     this.#open({ kind: 'panel', claimId }, true);
-  }
-
-  #locate(claimId: string): boolean {
-    const piece = this.#options.underlines.piecesOf(claimId)[0];
-    const element = piece?.node.parentElement;
-    if (piece === undefined || element == null) return false;
-    this.#setCurrent(claimId);
-    const box = piece.range.getBoundingClientRect();
-    const viewport = this.#viewport;
-    if (box.top < 0 || box.bottom > viewport.height) {
-      const calm = this.#options.doc.defaultView!.matchMedia('(prefers-reduced-motion: reduce)').matches;
-      element.scrollIntoView({ block: 'center', behavior: calm ? 'instant' : 'smooth' });
-    }
-    return true;
-  }
-
-  #setCurrent(claimId: string | null): void {
-    this.#currentId = claimId ?? this.#currentId;
-    this.#options.underlines.setCurrent(claimId);
   }
 
   #remember(): void {

@@ -1,0 +1,74 @@
+/**
+ * What a reader does on the page, as far as it matters to us.
+ *
+ * Only events that a person made count; a page's script cannot open anything. No event is stopped or changed: the page's
+ * own links, shortcuts and selections go on working.
+ */
+export interface Click {
+  readonly x: number;
+  readonly y: number;
+  readonly path: readonly EventTarget[];
+  /** Neither on a control of the page nor the end of a selection. */
+  readonly isPlain: boolean;
+}
+
+export interface Gestures {
+  /** Whether it matters where the pointer is. */
+  wanted(): boolean;
+  /** Once a picture at most. */
+  pointed(x: number, y: number): void;
+  left(): void;
+  clicked(click: Click): void;
+  escape(): void;
+  tab(): void;
+  /** The page moved under the window, or the window has another size. */
+  scrolled(): void;
+}
+
+const INTERACTIVE = 'a[href], button, input, select, textarea, label, summary, [contenteditable], [role="button"], [role="link"]';
+
+/** Hear of them until `signal` aborts. */
+export function listen(doc: Document, gestures: Gestures, signal: AbortSignal): void {
+  const view = doc.defaultView!;
+  const quietly = { passive: true, capture: true, signal } as const;
+  let pointer = { x: 0, y: 0 };
+  let isDue = false;
+
+  view.addEventListener(
+    'pointermove',
+    ({ isTrusted, pointerType, clientX, clientY }) => {
+      if (!isTrusted || pointerType === 'touch') return;
+      pointer = { x: clientX, y: clientY };
+      if (isDue || !gestures.wanted()) return;
+      isDue = true;
+      requestAnimationFrame(() => {
+        isDue = false;
+        gestures.pointed(pointer.x, pointer.y);
+      });
+    },
+    quietly,
+  );
+  view.addEventListener(
+    'click',
+    (event) => {
+      if (!event.isTrusted || event.button !== 0) return;
+      if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      const path = event.composedPath();
+      const onControl = path.some((node) => node instanceof Element && node.matches(INTERACTIVE));
+      const isPlain = !onControl && doc.getSelection()?.isCollapsed !== false;
+      gestures.clicked({ x: event.clientX, y: event.clientY, path, isPlain });
+    },
+    quietly,
+  );
+  view.addEventListener(
+    'keydown',
+    ({ isTrusted, key }) => {
+      if (isTrusted && key === 'Escape') gestures.escape();
+      if (isTrusted && key === 'Tab') gestures.tab();
+    },
+    quietly,
+  );
+  view.addEventListener('scroll', () => gestures.scrolled(), quietly);
+  view.addEventListener('resize', () => gestures.scrolled(), quietly);
+  doc.documentElement.addEventListener('pointerleave', () => gestures.left(), { passive: true, signal });
+}

@@ -1,0 +1,45 @@
+/**
+ * Goes from finding to finding: which is looked at, which comes next, and to its place on the page.
+ */
+import type { Underlines } from './highlights';
+
+export class Tour {
+  readonly #doc: Document;
+  readonly #underlines: Underlines;
+  /** What next and previous count from; it outlives the look at it. */
+  #last: string | null = null;
+
+  constructor(doc: Document, underlines: Underlines) {
+    this.#doc = doc;
+    this.#underlines = underlines;
+  }
+
+  /** A finding is looked at now, or none. */
+  look(claimId: string | null): void {
+    this.#last = claimId ?? this.#last;
+    this.#underlines.setCurrent(claimId);
+  }
+
+  /** The finding after the last one, or before it, round and round; null where there is none. */
+  next(by: 1 | -1): string | null {
+    const ids = this.#underlines.claimIds;
+    const at = ids.indexOf(this.#last ?? '');
+    const first = by === 1 ? 0 : ids.length - 1;
+    return ids[at === -1 ? first : (at + by + ids.length) % ids.length] ?? null;
+  }
+
+  /** Look at a finding and bring it into sight; false if it is not on the page. */
+  locate(claimId: string): boolean {
+    const piece = this.#underlines.piecesOf(claimId)[0];
+    const element = piece?.node.parentElement;
+    if (piece === undefined || element == null) return false;
+    this.look(claimId);
+    const view = this.#doc.defaultView!;
+    const box = piece.range.getBoundingClientRect();
+    if (box.top < 0 || box.bottom > (view.innerHeight || this.#doc.documentElement.clientHeight)) {
+      const calm = view.matchMedia('(prefers-reduced-motion: reduce)').matches;
+      element.scrollIntoView({ block: 'center', behavior: calm ? 'instant' : 'smooth' });
+    }
+    return true;
+  }
+}
