@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from contracts.topology import ANALYST_SUBJECTS
 from contracts.v1 import EVENTS
-from contracts.v1.claim import ClaimEvent
 from services.gateway.stream.feed import Feed
 from services.gateway.stream.question import HEARTBEAT, SHOWN, BadQuestion, Question, read_question
 from services.gateway.stream.window import Window
@@ -61,7 +60,7 @@ async def take(feed: Feed, window: Window, question: Question, count: int) -> li
 
 def test_what_is_shown_is_what_the_broker_shows_to_analysts() -> None:
     assert ANALYST_SUBJECTS == ("errata.v1.claim.>", "errata.v1.investigation.completed.>")
-    claims = {event.SUBJECT for event in EVENTS if issubclass(event, ClaimEvent)}
+    claims = {event.SUBJECT for event in EVENTS if event.SUBJECT.startswith("errata.v1.claim.")}
     assert set(SHOWN) == claims | {"errata.v1.investigation.completed"}
 
 
