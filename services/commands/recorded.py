@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from pydantic import SecretStr
@@ -139,6 +139,10 @@ class NobodysModel:
         raise NotAsked("a model is asked today; none was then")
 
 
+REDELIVERED: Final = 2
+"""A delivery whose number is not on record: one that looks at what the log says."""
+
+
 class PastRuns:
     """What the log said of a run when a claim was judged. The end of a round may have come while it was."""
 
@@ -149,6 +153,10 @@ class PastRuns:
         """The attempt that the claim came from."""
         starts = [event for event in self._before if isinstance(event, InvestigationStarted)]
         return next((event for event in starts if event.attempt == proposed.attempt), None)
+
+    async def over(self, proposed: ClaimProposed) -> bool:
+        """No: the claim was judged."""
+        return False
 
     async def standing(self, proposed: ClaimProposed) -> Standing:
         """Whether it was judged before, and how often that failed. Its run could pay for the review: it was bought."""

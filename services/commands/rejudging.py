@@ -26,7 +26,16 @@ from kit.clock import SystemClock
 from kit.errors import Retry
 from kit.models.replay import ReplayModel
 from services.commands.comparing import Compared, differences, first_line
-from services.commands.recorded import Blobs, Memory, NobodysModel, NoKeys, NotAsked, PastRuns, RecordedPages
+from services.commands.recorded import (
+    REDELIVERED,
+    Blobs,
+    Memory,
+    NobodysModel,
+    NoKeys,
+    NotAsked,
+    PastRuns,
+    RecordedPages,
+)
 from services.investigator.domain import Entry
 from services.validator.handlers import Validator
 from services.validator.ports import Model
@@ -85,7 +94,7 @@ async def _model(judged: Judged, blobs: Blobs) -> Model:
 async def _told(validator: Validator, proposed: ClaimProposed) -> list[Event]:
     now: list[Event] = []
     try:
-        async for event in validator.on_claim_proposed(proposed, 1):
+        async for event in validator.on_claim_proposed(proposed, REDELIVERED):
             if not isinstance(event, ClaimValidationStarted):
                 now.append(event)  # noqa: PERF401 (what was told before an exception counts)
     except Retry:

@@ -33,7 +33,7 @@ from kit.history import Past
 from kit.models.base import Limits
 from kit.models.replay import ReplayModel
 from services.commands.comparing import Compared, differences, first_line
-from services.commands.recorded import Blobs, Memory, NoKeys, NoPriors, PastLog, Recorded
+from services.commands.recorded import REDELIVERED, Blobs, Memory, NoKeys, NoPriors, PastLog, Recorded
 from services.commands.rejudging import Judged, rejudged
 from services.investigator.conclude import Open
 from services.investigator.domain import Entry, chain
@@ -41,8 +41,6 @@ from services.investigator.handlers import Investigator
 
 _NUMBERED: Final = (ClaimProposed, InvestigationAdvanced, InvestigationDrafted, InvestigationRetryScheduled)
 CANCELLED: Final = "cancelled by operator"
-REDELIVERED: Final = 2
-"""The delivery of an attempt of which it is not on record."""
 
 
 async def replay(past: Sequence[Past], blobs: Blobs) -> AsyncIterator[Compared]:

@@ -158,8 +158,10 @@ class Concluder:
             if now < at or state.request is None:
                 continue
             self._look[key] = now + delay_s, min(delay_s * 2, LOOK_AGAIN_MAX_S)
-            past = [fact.envelope.event for fact in await history(self._bus, key)]
-            if any(_ends(event, state.request.round) for event in past):
+            ends = await latest(
+                self._bus, f"{InvestigationCompleted.SUBJECT}.{key}", f"{InvestigationFailed.SUBJECT}.{key}"
+            )
+            if any(_ends(end.envelope.event, state.request.round) for end in ends):
                 await self._close(key, state)
 
     async def _keep_mark(self, marks: Bucket) -> None:

@@ -6,10 +6,16 @@ import asyncio
 from collections import OrderedDict
 from uuid import UUID
 
-from contracts.v1 import ClaimProposed, ClaimValidationStarted, InvestigationStarted
+from contracts.v1 import (
+    ClaimProposed,
+    ClaimValidationStarted,
+    InvestigationCompleted,
+    InvestigationFailed,
+    InvestigationStarted,
+)
 from kit.bus import Bus
 from kit.history import history, latest
-from services.validator.domain import Begun, Standing, standing
+from services.validator.domain import Begun, Standing, settles, standing
 
 REMEMBERED = 1_000
 
@@ -38,6 +44,13 @@ class LogRuns:
         if len(self._started) > REMEMBERED:
             self._started.popitem(last=False)
         return known
+
+    async def over(self, proposed: ClaimProposed) -> bool:
+        """Whether the round has ended, as the run's newest ends on the log say."""
+        ends = await latest(
+            self._bus, *(f"{end.SUBJECT}.{proposed.key()}" for end in (InvestigationFailed, InvestigationCompleted))
+        )
+        return any(settles(proposed, end.envelope.event) for end in ends)
 
     async def standing(self, proposed: ClaimProposed) -> Standing:
         """What the log says of the claim, read anew each time."""

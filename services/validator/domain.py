@@ -70,7 +70,7 @@ def standing(proposed: ClaimProposed, history: Iterable[Event], begun: Begun | N
         if isinstance(event, ClaimValidationRetryScheduled) and _is_about(proposed, event)
     )
     return Standing(
-        settled=any(_settles(proposed, event) for event in facts),
+        settled=any(settles(proposed, event) for event in facts),
         tries=max(tries, default=0),
         begun_on=begun.event.delivery if begun is not None and begun.event.round == proposed.round else 0,
         follows=begun.sequence if begun is not None else 0,
@@ -82,7 +82,8 @@ def _is_about(proposed: ClaimProposed, event: ClaimEvent) -> bool:
     return (event.claim_id, event.round) == (proposed.claim_id, proposed.round)
 
 
-def _settles(proposed: ClaimProposed, event: Event) -> bool:
+def settles(proposed: ClaimProposed, event: Event) -> bool:
+    """Whether nobody needs a verdict on the claim after this fact."""
     match event:
         case ClaimApproved() | ClaimRejected() | ClaimValidationFailed():
             return _is_about(proposed, event)

@@ -54,12 +54,13 @@ class Validator:
     async def on_claim_proposed(self, event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
         """Approve, reject, or say that no verdict could be had; a claim that is settled is not judged again.
 
-        The verdict's own fact is what a paid review is stored as, so the log is asked for it just before one is bought:
-        a first delivery too may be hours old, if this process was stopped or its machine asleep. What is known to be a
-        repetition asks at once, before it goes to look at pages. A review that is bought is told first, so that a
-        delivery which reaches its worker late buys none beside it.
+        The log is asked where the claim stands just before a review is bought: a first delivery too may be hours old,
+        if this process was stopped or its machine asleep. What is known to be a repetition asks at once, before it goes
+        to look at pages. A review that is bought is told first, so that a delivery which reaches its worker late buys
+        none beside it.
         """
-        if (attempt > 1 or event.attempt > 1) and (await self._standing(event, attempt)).settled:
+        repeated = attempt > 1 or event.attempt > 1 or event.round > 1
+        if repeated and (await self._standing(event, attempt)).settled:
             return
         run = await self._runs.started(event)
         if run is None:
@@ -77,10 +78,13 @@ class Validator:
         if lacking is not None:
             yield ClaimRejected(**judged, gate="sources", reason=lacking)
             return
-        standing = await self._standing(event, attempt)
+        limit = run.cost_limit_micro_usd
+        if repeated or limit is not None:
+            standing = await self._standing(event, attempt)
+        else:  # its review's start follows nothing: the stream refuses it if one was begun or even ended before
+            standing = Standing(settled=await self._runs.over(event))
         if standing.settled:
             return
-        limit = run.cost_limit_micro_usd
         spent = standing.spent_micro_usd
         if limit is not None and spent >= limit:
             reason = f"The run has cost {usd(spent)} and its limit is {usd(limit)}: no further review is bought."

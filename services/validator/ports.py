@@ -20,8 +20,12 @@ class Runs(Protocol):
         """The newest start of the run; None if the log does not show the one that the claim came from, or a later."""
         ...
 
+    async def over(self, proposed: ClaimProposed) -> bool:
+        """Whether the claim's round has ended: a look at two subjects."""
+        ...
+
     async def standing(self, proposed: ClaimProposed) -> Standing:
-        """What has become of the claim in its round so far."""
+        """What has become of the claim in its round so far: reads all that was told of the run."""
         ...
 
 

@@ -19,6 +19,8 @@ from contracts.v1 import (
     ClaimValidationStarted,
     ErasureOrdered,
     Event,
+    InvestigationCompleted,
+    InvestigationFailed,
     InvestigationStarted,
     OnceEvent,
 )
@@ -55,7 +57,7 @@ from services.ingest.domain import Known, known_from
 from services.investigator.domain import Entry, Prior
 from services.investigator.handlers import Investigator
 from services.investigator.ports import Blobs, Log
-from services.validator.domain import Begun, Standing, standing
+from services.validator.domain import Begun, Standing, settles, standing
 from services.verifier.domain import Unavailable
 from tests.support.factories import MODEL, NOW
 
@@ -115,6 +117,13 @@ class MemoryLog:
         mine = [entry.event for entry in await self.history(proposed.investigation_id)]
         starts = [event for event in mine if isinstance(event, InvestigationStarted)]
         return starts[-1] if starts and starts[-1].attempt >= proposed.attempt else None
+
+    async def over(self, proposed: ClaimProposed) -> bool:
+        told = [entry.event for entry in await self.history(proposed.investigation_id)]
+        return any(
+            isinstance(event, InvestigationFailed | InvestigationCompleted) and settles(proposed, event)
+            for event in told
+        )
 
     async def standing(self, proposed: ClaimProposed) -> Standing:
         begun = [

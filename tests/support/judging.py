@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
 from contracts.v1 import ClaimProposed, ClaimValidationStarted, Event, OnceEvent
+from kit.bus import AlreadyThere
 from kit.errors import Reject, Retry, Superseded
 from kit.models.base import ModelError, Verdict
 from services.validator.handlers import Validator
@@ -89,6 +90,6 @@ class Judge:
             async for event in events:
                 await self.journal.publish(event)
                 (self.begun if isinstance(event, ClaimValidationStarted) else outcome.facts).append(event)
-        except (Retry, Reject, Superseded) as error:
+        except (Retry, Reject, Superseded, AlreadyThere) as error:
             outcome.gave_up = error
         return outcome
