@@ -53,7 +53,11 @@ class DataDirLock:
         os.pwrite(self.fd, str(os.getpid()).encode(), 0)
 
     def release(self) -> None:
-        """Give the folder free; the file stays, since removing it would let two processes lock two files."""
+        """Give the folder free; the file stays, since removing it would let two processes lock two files.
+
+        A server that is still ending holds it a moment longer: nobody is named then, and the next start waits.
+        """
+        os.ftruncate(self.fd, 0)
         os.close(self.fd)
 
 
