@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pytest
 
@@ -17,7 +17,8 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group
 WIDTH: Final = 330
 """What the popup asks the browser for: 22 of its own letters of 15 pixels."""
 BEYOND: Final = "[...document.querySelectorAll('*')].filter((one) => one.getBoundingClientRect().right > innerWidth)"
-PRIOR: Final = {"oldClaims": [claim(BRAIN, id="one"), claim(WALL, id="two")], "sourceInvestigationId": ID}
+FOUND: Final = [claim(BRAIN, id="one"), claim(WALL, id="two")]
+PRIOR: Final = {"oldClaims": FOUND, "sourceInvestigationId": ID}
 FRESH: Final = {"investigationState": "NOT_INVESTIGATED", "viewCount": 17}
 RUNNING: Final = {
     "investigationState": "INVESTIGATING",
@@ -35,7 +36,7 @@ STATES: Final[dict[str, tuple[dict[str, object] | str, str]]] = {
     "interim": ({**FRESH, "priorInvestigationResult": PRIOR}, words("popupInterim")),
     "running": (RUNNING, words("popupProgress", 2, 1)),
     "clean": ({**DONE, "claims": []}, words("popupClean")),
-    "found": ({**DONE, "claims": [*PRIOR["oldClaims"], LONG]}, words("popupFoundMany", 3)),  # type: ignore[misc]
+    "found": ({**DONE, "claims": [*FOUND, LONG]}, words("popupFoundMany", 3)),
     "unanswered": ({"investigationState": "A NEW ONE"}, words("problemBadAnswer")),
     "skipped": ("https://en.wikipedia.org/wiki/Talk:A_walk", words("popupSkippedUnsupported")),
     "unsupported": ("https://x.com/home", words("popupUnsupported")),
@@ -57,8 +58,9 @@ async def test_the_popup_at_its_own_width(state: str, chromium: Reader, world: W
         await popup.get_by_text(said).first.wait_for()
         assert await popup.evaluate("document.body.getBoundingClientRect().width") == WIDTH
         await popup.set_viewport_size({"width": WIDTH, "height": 600})
-        for scheme in ("light", "dark"):
-            await popup.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        schemes: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+        for scheme in schemes:
+            await popup.emulate_media(color_scheme=scheme)
             assert await popup.evaluate("document.documentElement.scrollWidth") == WIDTH
             assert await popup.evaluate(f"{BEYOND}.map((one) => one.outerHTML.slice(0, 80))") == []
             await chromium.shot(popup, f"popup-{state}-{scheme}")

@@ -96,7 +96,7 @@ async def test_a_worker_that_wakes_up_does_not_buy_what_another_buys(nats_url: s
 
             async def wakes(event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
                 try:
-                    async with aclosing(sleeper.validator.on_claim_proposed(event, attempt)) as facts:  # type: ignore[type-var]
+                    async with aclosing(sleeper.validator.on_claim_proposed(event, attempt)) as facts:  # type: ignore[type-var]  # async generators have aclose
                         async for fact in facts:
                             yield fact
                 finally:
