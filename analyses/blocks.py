@@ -19,6 +19,9 @@ from contracts.composed import nfkc
 WORD_CHARACTERS: Final = 20
 """Units: hexadecimal digits; 80 bits cannot be found by trying."""
 _UNSEEN = re.compile(r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+")
+CLOSING: Final = ">\ufe65\uff1e"
+"""All that can be folded to the end of a marker; a text without any of it, as nearly all are, need not be folded."""
+_CLOSING = re.compile(f"[{CLOSING}]")
 
 
 def raw_marks(tag: str, *texts: str) -> tuple[str, str]:
@@ -46,7 +49,7 @@ def _word(texts: Iterable[str]) -> str:
 def _numbers_taken(tag: str, texts: Iterable[str]) -> set[int]:
     """The numbers of this tag's markers that a reader could see in the texts; 1 is the marker without a number."""
     looks_like = re.compile(rf"(?:begin|end){re.escape(_folded(tag))}0*([0-9]{{0,9}})>")
-    return {int(found or 1) for text in texts for found in looks_like.findall(_folded(text))}
+    return {int(found or 1) for text in texts if _CLOSING.search(text) for found in looks_like.findall(_folded(text))}
 
 
 def _folded(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 
 from analyses import analysis
 from analyses.base import Earlier, Material
-from analyses.blocks import raw_block, raw_marks
+from analyses.blocks import CLOSING, raw_block, raw_marks
+from contracts.composed import nfkc
 from contracts.v1.parts import ClaimPayload, PublishedClaim, Source
 from tests.support.marks import without_words
 
@@ -165,6 +167,13 @@ def test_all_markers_of_a_message_hold_one_word_which_follows_from_its_texts(one
     marks = raw_marks("A", one, other)
     assert raw_marks("A", one, other) == marks == raw_marks("A", other, one, one)
     assert (raw_marks("A", one, other + "x") == marks) is False
+
+
+def test_no_other_character_can_be_folded_to_the_end_of_a_marker() -> None:
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    rows = (every[start : start + 512] for start in range(0, len(every), 512))
+    suspect = "".join(row for row in rows if ">" in nfkc("\n".join(row)).casefold())
+    assert {each for each in suspect if ">" in nfkc(each).casefold()} == set(CLOSING)
 
 
 def test_numbered_markers_in_an_article_cost_nothing() -> None:
