@@ -13,10 +13,17 @@ from contracts.v1 import (
     PREFIX,
     CanonicalFetched,
     CanonicalUnavailable,
+    ClaimApproved,
     ClaimProposed,
+    ClaimRejected,
+    ClaimRetained,
+    ClaimValidationFailed,
     Event,
     InvestigationCompleted,
+    InvestigationDrafted,
+    InvestigationFailed,
     InvestigationRequested,
+    InvestigationStarted,
     ObservationReceived,
 )
 
@@ -98,8 +105,21 @@ STORED: Final = "stored"
 ANALYST_SUBJECTS: Final = (f"{PREFIX}claim.>", f"{InvestigationCompleted.SUBJECT}.>")
 """What analysts may follow, on the broker and as server-sent events; the two do not overlap."""
 
-CONCLUDED: Final = (f"{PREFIX}investigation.>", f"{PREFIX}claim.>")
-"""What the fold that ends investigations reads."""
+CONCLUDED: Final = tuple(
+    f"{event.SUBJECT}.*"
+    for event in (
+        InvestigationRequested,
+        InvestigationStarted,
+        InvestigationDrafted,
+        InvestigationFailed,
+        InvestigationCompleted,
+        ClaimRetained,
+        ClaimApproved,
+        ClaimRejected,
+        ClaimValidationFailed,
+    )
+)
+"""What the fold that ends investigations reads; the other half of their facts changes nothing for it."""
 CONCLUDE_MARK: Final = "investigator-conclude"
 """Where the bucket `marks` says up to which sequence that fold has nothing open any more."""
 

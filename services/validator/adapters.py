@@ -16,6 +16,7 @@ from contracts.v1 import (
 from kit.bus import Bus
 from kit.history import history, latest
 from services.validator.domain import Begun, Standing, settles, standing
+from services.validator.ends import Ends
 
 REMEMBERED = 1_000
 
@@ -23,9 +24,10 @@ REMEMBERED = 1_000
 class LogRuns:
     """Runs, read from the log."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Bus, ends: Ends) -> None:
         self._bus = bus
-        self._started: OrderedDict[UUID, InvestigationStarted] = OrderedDict()
+        self._ends = ends
+        self._started: OrderedDict[UUID, tuple[int, InvestigationStarted]] = OrderedDict()
 
     async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
         """The newest start; the input is the same in all of them, who pays is the same in those of one round.
@@ -33,20 +35,23 @@ class LogRuns:
         A start that is older than the claim may be another round's, and is not believed.
         """
         known = self._started.get(proposed.investigation_id)
-        if known is None or known.attempt < proposed.attempt:
+        if known is None or known[1].attempt < proposed.attempt:
             for past in await latest(self._bus, f"{InvestigationStarted.SUBJECT}.{proposed.investigation_id}"):
                 if isinstance(past.envelope.event, InvestigationStarted):
-                    known = past.envelope.event
-        if known is None or known.attempt < proposed.attempt:
+                    known = past.sequence, past.envelope.event
+        if known is None or known[1].attempt < proposed.attempt:
             return None
         self._started[proposed.investigation_id] = known
         self._started.move_to_end(proposed.investigation_id)
         if len(self._started) > REMEMBERED:
             self._started.popitem(last=False)
-        return known
+        return known[1]
 
     async def over(self, proposed: ClaimProposed) -> bool:
-        """Whether the round has ended, as the run's newest ends on the log say."""
+        """Whether the round has ended: by what was heard since the run began, else by the newest ends in the log."""
+        known = self._started.get(proposed.investigation_id)
+        if known is not None and self._ends.knows(known[0]):
+            return self._ends.over(proposed.investigation_id, proposed.round)
         ends = await latest(
             self._bus, *(f"{end.SUBJECT}.{proposed.key()}" for end in (InvestigationFailed, InvestigationCompleted))
         )

@@ -9,6 +9,7 @@ from kit.web import Door, Policy
 from kit.web.contact import warn_of_no_contact
 from kit.web.reading import Reader
 from services.validator.adapters import LogRuns
+from services.validator.ends import Ends
 from services.validator.handlers import Validator
 from services.validator.pages import Pages
 from services.validator.ports import Sources
@@ -21,8 +22,10 @@ async def build(host: Host) -> None:
     settings = load(ValidatorSettings)
     warn_of_no_contact("VALIDATOR", settings.contact_url)
     demo = host.model.labelled_demo
+    ends = Ends(host.bus)
+    host.keep_running("validator-ends", ends.run)
     validator = Validator(
-        LogRuns(host.bus),
+        LogRuns(host.bus, ends),
         host.blobs,
         host.user_keys,
         host.model,

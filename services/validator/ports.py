@@ -21,7 +21,7 @@ class Runs(Protocol):
         ...
 
     async def over(self, proposed: ClaimProposed) -> bool:
-        """Whether the claim's round has ended: a look at two subjects."""
+        """Whether the claim's round has ended, once its run's start is known; seldom a look into the log."""
         ...
 
     async def standing(self, proposed: ClaimProposed) -> Standing:

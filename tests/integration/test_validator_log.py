@@ -21,6 +21,7 @@ from kit.history import history
 from kit.models.base import ReviewBrief, Verdict
 from kit.telemetry import Telemetry
 from services.validator.adapters import LogRuns
+from services.validator.ends import Ends
 from tests.support.factories import INVESTIGATION_ID, proposed, requested, started
 from tests.support.fakes import ScriptedModel
 from tests.support.judging import Journal, Judge, following
@@ -35,7 +36,7 @@ class Logged:
     """A journal over a broker."""
 
     def __init__(self, bus: Bus) -> None:
-        self.runs = LogRuns(bus)
+        self.runs = LogRuns(bus, Ends(bus))
         self._bus = bus
         self._last: dict[str, int] = {}
 

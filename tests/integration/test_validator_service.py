@@ -25,6 +25,7 @@ from kit.telemetry import Telemetry
 from kit.vault import UserKeys
 from services.validator.adapters import LogRuns
 from services.validator.app import build
+from services.validator.ends import Ends
 from services.validator.handlers import Validator
 from tests.support.factories import INVESTIGATION_ID, OTHER_QUOTE, QUOTE, payload, proposed, started
 from tests.support.fakes import ListedSources, MemoryKeys, ScriptedModel, handled
@@ -162,7 +163,9 @@ async def test_a_review_that_is_in_the_log_is_not_bought_again(
         claim = at.cites(QUOTE, "/record")
         await at.judged(claim)
         paid = len(at.model.reviews)
-        validator = Validator(LogRuns(at.bus), at.blobs, MemoryKeys(), at.model, ListedSources(), SystemClock())
+        validator = Validator(
+            LogRuns(at.bus, Ends(at.bus)), at.blobs, MemoryKeys(), at.model, ListedSources(), SystemClock()
+        )
         for repeated, delivery in ((claim, 2), (claim.model_copy(update={"attempt": 2}), 1)):
             assert (await handled(validator.on_claim_proposed(repeated, delivery))).facts == []
         assert len(at.model.reviews) == paid == 1

@@ -1,0 +1,111 @@
+"""The validator that hears how runs end: it judges as the one that looks into the log, without looking."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from uuid import UUID, uuid4
+
+import pytest_asyncio
+
+from contracts.v1 import Event, InvestigationCompleted, InvestigationFailed
+from kit import topology
+from kit.bus import Bus, connect
+from services.validator.adapters import LogRuns
+from services.validator.ends import Ends
+from tests.support.factories import completed, failed, proposed, requested, started
+from tests.support.judging import Journal, following
+from tests.support.judging_suite import JudgingSuite
+from tests.support.system import until
+
+pytest_plugins = ["tests.support.servers"]
+
+FIRST, SECOND, THIRD = (UUID(int=number) for number in (1, 2, 3))
+
+
+@asynccontextmanager
+async def heard(bus: Bus, **given: int) -> AsyncIterator[Ends]:
+    ends = Ends(bus, **given)
+    listening = asyncio.create_task(ends.run())
+
+    async def begun() -> bool:
+        return ends.knows(2**63)
+
+    try:
+        await until(begun, "it listens")
+        yield ends
+    finally:
+        listening.cancel()
+        with suppress(asyncio.CancelledError):
+            await listening
+
+
+class Hearing:
+    """A journal over a broker whose every end is heard before it counts as told."""
+
+    def __init__(self, bus: Bus, ends: Ends) -> None:
+        self.runs = LogRuns(bus, ends)
+        self._bus = bus
+        self._ends = ends
+        self._last: dict[str, int] = {}
+
+    async def tell(self, *events: Event) -> None:
+        for event in events:
+            await self.publish(following(event, self._last.get(event.subject(), 0)))
+
+    async def publish(self, event: Event) -> None:
+        sequence = (await self._bus.publish(event, correlation=uuid4())).sequence
+        self._last[event.subject()] = sequence
+        if isinstance(event, InvestigationFailed | InvestigationCompleted):
+
+            async def reached() -> bool:
+                return self._ends.position >= sequence
+
+            await until(reached, "the end is heard")
+
+
+class TestHearing(JudgingSuite):
+    @pytest_asyncio.fixture
+    async def journal(self, nats_url: str) -> AsyncIterator[Journal]:
+        async with connect(nats_url, name="test") as bus:
+            await topology.apply(bus)
+            async with heard(bus) as ends:
+                yield Hearing(bus, ends)
+
+
+async def test_what_was_heard_is_not_asked_of_the_log(nats_url: str) -> None:
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        async with connect(nats_url, name="ear") as ear, heard(ear) as ends:
+            journal = Hearing(bus, ends)
+            await journal.tell(requested(), started())
+            await journal.runs.started(proposed())
+            await bus.client.close()  # whoever asks the log from here on is refused
+            assert await journal.runs.over(proposed()) is False
+
+
+async def test_an_end_counts_for_its_round_and_those_before(nats_url: str) -> None:
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        async with heard(bus) as ends:
+            journal = Hearing(bus, ends)
+            await journal.tell(failed(investigation_id=FIRST, round=2), completed(investigation_id=SECOND))
+            assert [ends.over(FIRST, round_) for round_ in (1, 2, 3)] == [True, True, False]
+            assert ends.over(SECOND, 99)
+            assert not ends.over(THIRD, 1)
+
+
+async def test_what_it_forgets_it_does_not_know(nats_url: str) -> None:
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        await bus.publish(completed(investigation_id=THIRD), correlation=uuid4())
+        assert not Ends(bus).knows(2**63), "it does not listen yet"
+        async with heard(bus, remembered=1) as ends:
+            assert [ends.knows(began) for began in (1, 2)] == [False, True]
+            journal = Hearing(bus, ends)
+            await journal.tell(completed(investigation_id=FIRST))
+            assert ends.knows(2)
+            await journal.tell(completed(investigation_id=SECOND))
+            assert [ends.knows(began) for began in (2, 3)] == [False, True]
+            assert (ends.over(FIRST, 1), ends.over(SECOND, 1)) == (False, True)
