@@ -7,7 +7,7 @@ asynchronous publish never resolves when the server refuses.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +34,7 @@ SEQUENCE = "Errata-Sequence"
 REJECTED = "Errata-Rejected"
 
 FIRST_ANSWER_S = 10.0
+DRAIN_S = 25.0
 RECEIPT_TIMEOUT_S = 5.0
 WRONG_LAST_SEQUENCE = 10071
 
@@ -86,15 +87,20 @@ class Outgoing:
 
 
 class Bus:
-    """One connection to the broker, shared by everything in this process."""
+    """One connection to the broker, shared by everything in this process.
 
-    def __init__(self, broker: NatsBroker, client: Client, clock: Clock) -> None:
+    Units: `drain_s` is how long whoever works on messages may take to end when the process does.
+    """
+
+    def __init__(self, broker: NatsBroker, client: Client, clock: Clock, *, drain_s: float = DRAIN_S) -> None:
         self.broker = broker
+        self.drain_s = drain_s
         self.client = client
         self.jetstream: JetStreamContext = client.jetstream(timeout=RECEIPT_TIMEOUT_S)
         self.clock = clock
         self.inbox = Inbox(client)
         self._streams: dict[type[Event], Stream] = {}
+        self._closers: list[Callable[[], Awaitable[None]]] = []
 
     async def open(self) -> None:
         """Start listening for receipts and answers."""
@@ -193,8 +199,14 @@ class Bus:
         """Tell everybody how far the read model is; only a hint, it may get lost."""
         await self.client.publish(position_subject(stream), str(sequence).encode())
 
+    def before_closing(self, stop: Callable[[], Awaitable[None]]) -> None:
+        """Call this while the connection still stands, last registered first."""
+        self._closers.append(stop)
+
     async def close(self) -> None:
-        """Flush what is under way and close the connection."""
+        """End what uses the connection, flush what is under way and close."""
+        for stop in reversed(self._closers):
+            await stop()
         with suppress(nats.errors.Error, TimeoutError):
             await self.client.flush(timeout=2)
         with suppress(nats.errors.Error, TimeoutError):  # the broker may be gone; whatever was not confirmed comes back
@@ -212,7 +224,7 @@ async def connect(
     *,
     name: str,
     clock: Clock | None = None,
-    graceful_timeout_s: float = 25.0,
+    drain_s: float = DRAIN_S,
     first_answer_s: float = FIRST_ANSWER_S,
 ) -> AsyncIterator[Bus]:
     """Connect to the broker for as long as the context lasts.
@@ -225,7 +237,6 @@ async def connect(
     last: Exception | None = None
     options: dict[str, Any] = {
         "apply_types": False,
-        "graceful_timeout": graceful_timeout_s,
         "max_reconnect_attempts": -1,
         "reconnect_time_wait": 0.25,
         "connect_timeout": 5,
@@ -257,7 +268,7 @@ async def connect(
         raise SettingsError(
             f"OPENERRATA_NATS_URL: the broker at {where} refuses the connection: {_reason(error)}"
         ) from error
-    bus = Bus(broker, client, clock or SystemClock())
+    bus = Bus(broker, client, clock or SystemClock(), drain_s=drain_s)
     await bus.open()
     try:
         yield bus

@@ -19,7 +19,8 @@ from uuid import UUID
 import nats.errors
 import structlog
 from faststream import AckPolicy
-from faststream.nats import JStream, NatsMessage, PullSub
+from faststream.nats import JStream, PullSub
+from faststream.nats.subscriber.usecases import LogicSubscriber
 from nats.aio.msg import Msg
 
 from contracts.topology import AGAIN, DEAD, Consumer, stream_of
@@ -28,10 +29,10 @@ from kit.bus import REPLY_TO, AlreadyThere, Bus, BusError, Outgoing
 from kit.circuit import Circuit, StopLimit, stop
 from kit.dead import DeadLetter, Origin, origin_of
 from kit.errors import Reject, Retry, Superseded
+from kit.slots import Slot, end
 from kit.telemetry import Telemetry
 from kit.tracing import Spans
 
-FETCH_TIMEOUT_S = 5.0
 BUG_RETRY_BASE_S = 1.0
 BUG_RETRY_MAX_S = 60.0
 
@@ -70,6 +71,7 @@ class Delivery:
         self._limit = limit or StopLimit()
         self._spans = spans
         self._circuits: dict[str, Circuit] = {}
+        self._slots: list[Slot] = []
 
     def subscribe(
         self, consumer: Consumer, handler: Handler, *, slots: int | None = None, given_up: GivenUp | None = None
@@ -80,38 +82,31 @@ class Delivery:
         What an operator delivers again to this consumer alone is handled beside its facts, one at a time.
         """
         self._circuits[consumer.name] = Circuit(self._limit)
+        work = partial(self._deliver, consumer, handler, given_up)
+        stream = stream_of(consumer.event).name
+        for _ in range(slots or consumer.slots):
+            self._slots.append(Slot(consumer.name, self._subscriber(consumer.filter, stream, consumer.name), work))
+        self._slots.append(Slot(consumer.name, self._subscriber(consumer.again, AGAIN.name, consumer.name), work))
 
-        async def on(message: NatsMessage) -> None:
-            await self._deliver(consumer, handler, given_up, message.raw_message)
-
-        stream = JStream(stream_of(consumer.event).name, declare=False)
-        for slot in range(slots or consumer.slots):
-            self._bus.broker.subscriber(
-                consumer.filter,
-                stream=stream,
-                durable=consumer.name,
-                ack_policy=AckPolicy.MANUAL,
-                decoder=_pass_through,
-                pull_sub=PullSub(batch_size=1, timeout=FETCH_TIMEOUT_S),
-                include_in_schema=slot == 0,
-            )(on)
-        self._bus.broker.subscriber(
-            consumer.again,
-            stream=JStream(AGAIN.name, declare=False),
-            durable=consumer.name,
+    def _subscriber(self, subjects: str, stream: str, durable: str) -> LogicSubscriber[Msg]:
+        return self._bus.broker.subscriber(
+            subjects,
+            stream=JStream(stream, declare=False),
+            durable=durable,
             ack_policy=AckPolicy.MANUAL,
-            decoder=_pass_through,
-            pull_sub=PullSub(batch_size=1, timeout=FETCH_TIMEOUT_S),
-            include_in_schema=False,
-        )(on)
+            pull_sub=PullSub(batch_size=1),
+        )
 
     async def start(self) -> None:
         """Begin to take messages."""
         await self._bus.broker.start()
+        self._bus.before_closing(self.stop)
+        for slot in self._slots:
+            slot.start()
 
     async def stop(self) -> None:
         """Take no more messages, and wait for those being handled."""
-        await asyncio.gather(*(subscriber.stop() for subscriber in self._bus.broker.subscribers))
+        await end(self._slots, self._bus.drain_s)
 
     async def _deliver(self, consumer: Consumer, handler: Handler, given_up: GivenUp | None, message: Msg) -> None:
         attempt = message.metadata.num_delivered
@@ -317,7 +312,3 @@ class _Lease:
 async def _nak(message: Msg, delay_s: float) -> None:
     with suppress(nats.errors.Error):  # without an answer the message comes back after its deadline anyway
         await message.nak(delay=delay_s)
-
-
-async def _pass_through(message: NatsMessage) -> NatsMessage:
-    return message

@@ -74,7 +74,7 @@ class OwnVersions(BrokersLog):
 @asynccontextmanager
 async def worker(url: str, consumer: Consumer) -> AsyncIterator[Runs]:
     """An investigator with room for all runs."""
-    async with connect(url, name="worker", graceful_timeout_s=1.0) as bus:
+    async with connect(url, name="worker", drain_s=1.0) as bus:
         runs = Runs()
         investigator = investigator_over(OwnVersions(bus), MemoryTexts(), runs)
         delivery = Delivery(bus, Telemetry())

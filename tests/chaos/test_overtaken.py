@@ -72,7 +72,7 @@ class Place:
 
     async def joined(self, url: str, name: str) -> BrokersLog:
         """A worker is at work; what it sees of the log."""
-        bus = await self._stack.enter_async_context(connect(url, name=name, graceful_timeout_s=1.0))
+        bus = await self._stack.enter_async_context(connect(url, name=name, drain_s=1.0))
         log = BrokersLog(bus)
         investigator = investigator_over(log, self._texts, PaidModel(self.till, name))
         delivery = Delivery(bus, Telemetry(), ack_wait_s=ACK_WAIT_S)

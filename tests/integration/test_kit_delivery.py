@@ -356,7 +356,7 @@ async def test_a_worker_that_dies_loses_nothing(bus: Bus, server: EmbeddedStack)
         await asyncio.Event().wait()
         yield seen(event)
 
-    async with connect(server.endpoints.nats_url, name="dying", graceful_timeout_s=0.1) as dying:
+    async with connect(server.endpoints.nats_url, name="dying", drain_s=0.1) as dying:
         delivery = Delivery(dying, Telemetry())
         delivery.subscribe(consumer, hang)
         await dying.jetstream.add_consumer(ERRATA.name, topology.consumer_config(consumer))
