@@ -7,7 +7,7 @@ import os
 import pytest
 from hypothesis import settings
 
-pytest.register_assert_rewrite("tests.support.site_client")
+pytest.register_assert_rewrite("tests.support.delivering", "tests.support.site_client")
 pytest_plugins = ["tests.support.servers"]
 
 settings.register_profile("dev", deadline=None, print_blob=True)

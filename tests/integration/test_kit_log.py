@@ -1,0 +1,110 @@
+"""Reading the log, against a real broker: complete, in its order, and through the end of the broker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from contracts.topology import ERRATA
+from contracts.v1 import (
+    InvestigationFailed,
+)
+from kit import topology
+from kit.bus import Bus, connect
+from kit.errors import Retry
+from kit.history import history, latest
+from kit.ordered import OrderedLog, Recorded
+from tests.support.delivering import (
+    failed,
+    kill,
+    observed,
+    publish_when_possible,
+    rejected,
+    until,
+)
+from tests.support.servers import nats_server
+
+pytest_plugins = ["tests.support.delivering"]
+
+
+async def test_history_is_complete_and_in_order(bus: Bus) -> None:
+    """More facts than one read returns, with other aggregates' in between."""
+    key = uuid4()
+    receipts = []
+    for _ in range(7):
+        facts = [rejected(key, uuid4()) for _ in range(100)]
+        receipts += await asyncio.gather(*(bus.publish(fact, correlation=uuid4()) for fact in facts))
+        await bus.publish(rejected(uuid4()), correlation=uuid4())
+    await bus.publish(failed(key), correlation=uuid4())
+    found = await history(bus, str(key))
+    assert [past.sequence for past in found] == [*sorted(receipt.sequence for receipt in receipts), found[-1].sequence]
+    assert isinstance(found[-1].envelope.event, InvestigationFailed)
+    assert await history(bus, str(uuid4())) == []
+
+
+async def test_latest_is_the_last_of_each_subject(bus: Bus) -> None:
+    one, two = uuid4(), uuid4()
+    await bus.publish(rejected(one, uuid4()), correlation=uuid4())
+    await bus.publish(rejected(two), correlation=uuid4())
+    await bus.publish(last := rejected(one, uuid4()), correlation=uuid4())
+    found = await latest(bus, rejected(one).subject(), rejected(two).subject())
+    assert [past.envelope.event for past in found] == [rejected(two), last]
+    assert await latest(bus, rejected(uuid4()).subject()) == []
+
+
+async def test_history_without_a_broker_is_a_retry(tmp_path: Path) -> None:
+    with nats_server(tmp_path) as own:
+        async with connect(own.endpoints.nats_url, name="test") as bus:
+            with pytest.raises(Retry):
+                await history(bus, "no stream at all")
+
+
+async def read(log: OrderedLog, into: list[Recorded]) -> None:
+    async for batch in log.batches(limit=7):
+        into.extend(batch)
+
+
+@asynccontextmanager
+async def reading(bus: Bus, start: int = 1) -> AsyncIterator[list[Recorded]]:
+    found: list[Recorded] = []
+    task = asyncio.create_task(read(OrderedLog(bus, ERRATA.name, start), found))
+    try:
+        yield found
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert task.cancelled() or task.exception() is None
+
+
+async def test_the_reader_gets_everything_in_order_from_where_it_starts(bus: Bus) -> None:
+    for _ in range(20):
+        await bus.publish(observed(), correlation=uuid4())
+    async with reading(bus) as all_of_it, reading(bus, start=11) as second_half:
+        await until(lambda: len(all_of_it) == 20)
+        for _ in range(20):
+            await bus.publish(observed(), correlation=uuid4())
+        await until(lambda: len(all_of_it) == 40 and len(second_half) == 30)
+    assert [item.sequence for item in all_of_it] == list(range(1, 41))
+    assert [item.sequence for item in second_half] == list(range(11, 41))
+
+
+async def test_the_reader_survives_a_broker_killed_and_restarted(tmp_path: Path) -> None:
+    with nats_server(tmp_path, durable=True) as own:
+        url = own.endpoints.nats_url
+        async with connect(url, name="reader") as bus:
+            await topology.apply(bus)
+            async with reading(bus) as found, reading(bus, start=31) as idle:
+                for _ in range(30):
+                    await bus.publish(observed(), correlation=uuid4())
+                await until(lambda: len(found) >= 10)
+                kill(own)
+                assert own.endpoints.nats_url == url
+                await publish_when_possible(bus, 30)
+                await until(lambda: len(found) >= 60 and len(idle) >= 30, within_s=30)
+            assert [item.sequence for item in found] == list(range(1, 61))
+            assert [item.sequence for item in idle] == list(range(31, 61)), "also if it had not read anything yet"

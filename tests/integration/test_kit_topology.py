@@ -1,0 +1,60 @@
+"""What stands in the broker and what should, against a real one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from contracts.topology import DEAD, ERRATA, Consumer
+from contracts.v1 import (
+    CanonicalFetched,
+)
+from kit import topology
+from kit.bus import Bus, connect
+from kit.embedded import EmbeddedStack
+from tests.support.delivering import (
+    WORK,
+)
+from tests.support.servers import nats_server
+
+pytest_plugins = ["tests.support.delivering"]
+
+
+async def test_topology_is_applied_once_and_found_as_declared(bus: Bus) -> None:
+    assert await topology.apply(bus) == []
+    assert [item async for item in topology.differences(bus)] == []
+    await topology.require(bus)
+
+
+async def test_what_differs_is_named_and_mended(bus: Bus) -> None:
+    js = bus.jetstream
+    await js.delete_consumer(ERRATA.name, WORK.name)
+    await js.add_consumer("ERRATA", topology.consumer_config(Consumer("ingest", CanonicalFetched, ack_wait_s=7.0)))
+    await js.update_stream(replace(topology.stream_config(DEAD, 1), max_age=600))
+    await js.delete_stream("KV_marks")
+    with pytest.raises(topology.TopologyMissing, match="topology apply"):
+        await topology.require(bus)
+    found = {item.thing for item in await topology.apply(bus)}
+    assert found == {
+        f"consumer {WORK.name}",
+        "consumer ingest-canonical-fetched",
+        f"stream {DEAD.name}",
+        "bucket marks",
+    }
+    assert await topology.apply(bus) == []
+
+
+async def test_a_broker_that_acknowledges_too_early_is_refused(bus: Bus, server: EmbeddedStack) -> None:
+    with pytest.raises(topology.UnsafeBroker, match="sync_interval"):
+        await topology.require_durable(bus, server.endpoints.nats_monitor_url)
+    with pytest.raises(topology.UnsafeBroker, match="MONITOR"):
+        await topology.require_durable(bus, None)
+
+
+async def test_a_broker_that_writes_first_is_accepted(tmp_path: Path) -> None:
+    with nats_server(tmp_path, durable=True) as own:
+        async with connect(own.endpoints.nats_url, name="test") as bus:
+            await topology.apply(bus)
+            await topology.require_durable(bus, own.endpoints.nats_monitor_url)
