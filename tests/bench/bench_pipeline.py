@@ -13,11 +13,13 @@ from nats.aio.msg import Msg
 from contracts.v1 import InvestigationCompleted, InvestigationRequested, VersionRegistered
 from contracts.v1.ids import investigation_id, post_id, version_id
 from contracts.v1.parts import PostRef, Sighting
+from kit.history import history
 from kit.host import Host
 from kit.surroundings import Surroundings
 from platforms.identity import content_hash, occurrences_hash, version_hash
 from services.commands.shared import run
 from tests.bench.cost import measured
+from tests.bench.raw_pipeline import RawPipeline
 from tests.bench.report import Report, at_least, at_most
 from tests.bench.rig import article, servers, system
 
@@ -103,19 +105,33 @@ async def _many(driver: Driver, versions: list[tuple[UUID, UUID]], at_once: int)
     await asyncio.gather(*(one(*version) for version in versions))
 
 
+async def _raw(host: Host, version: UUID) -> RawPipeline:
+    """The raw limit for the facts of one investigation."""
+    raw = RawPipeline(host.bus, await history(host.bus, str(investigation_id(version, ANALYSIS))))
+    await raw.open()
+    return raw
+
+
 async def _measure(found: Surroundings, report: Report) -> None:
     async with system(found) as host:
         driver = Driver(host)
         await driver.open()
-        await _many(driver, await driver.register(200), 50)
+        first = await driver.register(200)
+        await _many(driver, first, 50)
+        raw = await _raw(host, first[0][1])
         for at_once, count in ((200, 1_000), (1_000, 2_000)):
             versions = await driver.register(count)
             await asyncio.sleep(2)  # the projector settles
             with measured(found.stack) as cost:
                 await _many(driver, versions, at_once)
-            report.line(f"{at_once:,} in flight", count / cost.wall_s, "inv/s", target=at_least(100))
-            report.line("  CPU, all processes", cost.ms_each(count), "ms each", target=at_most(15))
+            with measured(found.stack) as least:
+                await raw.run(count, at_once)
+            rate, limit = count / cost.wall_s, count / least.wall_s
+            report.line(f"{at_once:,} in flight", rate, "inv/s", ratio=rate / limit, target=at_least(100))
+            cpu, floor = cost.ms_each(count), least.ms_each(count)
+            report.line("  CPU, all processes", cpu, "ms each", ratio=cpu / floor, target=at_most(15))
             report.note(f"  of which {cost.split(count)}")
+            report.note(f"  raw: the same facts stored, delivered and read, {limit:.0f}/s, {least.split(count)}")
         times = [await driver.investigate(*version) for version in await driver.register(200)]
         report.line("idle, request to completed, p50", median(times) * 1e3, "ms", target=at_most(25))
         report.line("  p99", quantiles(times, n=100)[98] * 1e3, "ms")

@@ -1,0 +1,81 @@
+"""The raw limit of an investigation: the same facts stored, delivered and acknowledged, and nothing done with them.
+
+One bare client. Every fact is on disk before its receipt; those that services wait for are delivered to eight workers
+that acknowledge; all of them are read once more in order, as the read model's writer does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from uuid import uuid4
+
+import nats.errors
+from nats.js.api import ConsumerConfig
+
+from contracts.topology import CONSUMERS
+from contracts.v1 import encode
+from kit.bus import Bus, Outgoing
+from kit.history import Past
+from kit.ordered import OrderedLog
+
+STREAM = "SCRATCH"
+WORKERS = 8
+_DELIVERED = tuple(consumer.event for consumer in CONSUMERS)
+
+
+class RawPipeline:
+    """Investigations' worth of messages. `facts`: those of one investigation, as the log has them."""
+
+    def __init__(self, bus: Bus, facts: Sequence[Past]) -> None:
+        self._bus = bus
+        self._messages = [
+            (f"scratch.{'work' if isinstance(each.envelope.event, _DELIVERED) else 'told'}", encode(each.envelope))
+            for each in facts
+        ]
+        self._handled = self._read = 0
+        self._more = asyncio.Event()
+
+    async def open(self) -> None:
+        """A stream of its own and a consumer on it."""
+        await self._bus.jetstream.add_stream(name=STREAM, subjects=["scratch.>"])
+        await self._bus.jetstream.add_consumer(
+            STREAM, ConsumerConfig(durable_name="work", filter_subject="scratch.work.*", max_ack_pending=1_024)
+        )
+
+    async def run(self, count: int, at_once: int) -> None:
+        """So many investigations, so many under way; returns when everything was delivered and read."""
+        gate = asyncio.Semaphore(at_once)
+        work = sum(subject == "scratch.work" for subject, _ in self._messages) * count + self._handled
+        read = len(self._messages) * count + self._read
+        async with asyncio.TaskGroup() as group:
+            busy = [group.create_task(self._work()) for _ in range(WORKERS)] + [group.create_task(self._follow())]
+            await asyncio.gather(*(self._one(gate) for _ in range(count)))
+            while self._handled < work or self._read < read:
+                self._more.clear()
+                await self._more.wait()
+            for task in busy:
+                task.cancel()
+
+    async def _one(self, gate: asyncio.Semaphore) -> None:
+        async with gate:
+            for subject, body in self._messages:
+                name = str(uuid4())
+                headers = {"Nats-Msg-Id": name, "Nats-Expected-Stream": STREAM}
+                await self._bus.receipt(await self._bus.send(Outgoing(f"{subject}.{name}", body, headers)))
+
+    async def _work(self) -> None:
+        subscription = await self._bus.jetstream.pull_subscribe("scratch.work.*", durable="work", stream=STREAM)
+        while True:
+            try:
+                (message,) = await subscription.fetch(1, timeout=5)
+            except nats.errors.TimeoutError:
+                continue
+            await message.ack()
+            self._handled += 1
+            self._more.set()
+
+    async def _follow(self) -> None:
+        async for batch in OrderedLog(self._bus, STREAM, self._read + 1).batches():
+            self._read += len(batch)
+            self._more.set()
