@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import aclosing, suppress
 from typing import Final
 from uuid import UUID
@@ -21,7 +22,7 @@ from nats.aio.subscription import Subscription
 
 from contracts.topology import Consumer
 from contracts.v1 import Event, decode
-from kit.bus import REJECTED, SEQUENCE, SUBJECT, Answer, Bus, Outgoing, Rejected
+from kit.bus import Answer, Bus, Outgoing, Rejected
 from kit.delivery import Handler
 from kit.errors import Reject
 from kit.inbox import NoReply
@@ -31,8 +32,17 @@ from kit.tracing import Spans
 PLACES: Final = 64
 """How many are handled at once by one process; who finds no place goes by the log, where work may wait."""
 PATIENCE_S: Final = 2.0
+REFUSED: Final = b"refused"
+"""The first line of an answer is this, or the subject and the sequence of the fact on the second; empty: declined.
+Headers would say the same at three times the price."""
+EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
+EXPECTED_ON: Final = "Nats-Expected-Last-Subject-Sequence-Subject"
 
 log = structlog.get_logger(__name__)
+
+
+Bar = Callable[[Event], str | None]
+"""Names the subject on which nothing may stand where a fact shall be stored; None if nothing can bar it."""
 
 
 async def hand(
@@ -51,14 +61,20 @@ async def hand(
         return None
     finally:
         bus.inbox.forget(address)
-    headers = message.headers or {}
-    if REJECTED in headers:
-        raise Rejected(headers[REJECTED])
-    return Answer(decode(headers[SUBJECT], message.data), int(headers[SEQUENCE])) if SUBJECT in headers else None
+    head, _, rest = message.data.partition(b"\n")
+    if head == REFUSED:
+        raise Rejected(rest.decode())
+    if not head:
+        return None
+    subject, _, sequence = head.decode().partition(" ")
+    return Answer(decode(subject, rest), int(sequence))
 
 
 class Direct:
-    """Takes what is handed to one consumer."""
+    """Takes what is handed to one consumer.
+
+    The stream looks at the `bar` of a fact when it would store it: the handler need not, and nothing comes between.
+    """
 
     def __init__(
         self,
@@ -67,6 +83,7 @@ class Direct:
         consumer: Consumer,
         handler: Handler,
         *,
+        bar: Bar = lambda _: None,
         spans: Spans | None = None,
         places: int = PLACES,
     ) -> None:
@@ -74,6 +91,7 @@ class Direct:
         self._telemetry = telemetry
         self._consumer = consumer
         self._handler = handler
+        self._bar = bar
         self._spans = spans
         self._places = places
         self._subscription: Subscription | None = None
@@ -94,7 +112,7 @@ class Direct:
 
     async def _arrived(self, message: Msg) -> None:
         if len(self._under_way) >= self._places:
-            await self._decline(message)
+            await self._answer(message)
             return
         task = asyncio.create_task(self._take(message))
         self._under_way.add(task)
@@ -108,19 +126,20 @@ class Direct:
         try:
             told = await self._handle(message.data, correlation)
             if told is None:
-                await self._decline(message)
+                await self._answer(message)
             else:
-                await self._bus.answer(message.reply, *told)
+                fact, sequence = told
+                await self._answer(message, f"{fact.subject} {sequence}".encode(), fact.data)
                 outcome = "ok"
         except Reject as refusal:
             if refusal.letter:
-                await self._decline(message)
+                await self._answer(message)
             else:
                 outcome = "refused"
-                await self._bus.refuse(message.reply, refusal.reason)
+                await self._answer(message, REFUSED, refusal.reason.encode())
         except Exception as error:  # it comes again by the log, where it is looked at
             log.info("declined", error=type(error).__name__, reason=str(error), **said)
-            await self._decline(message)
+            await self._answer(message)
         seconds = time.perf_counter() - began
         self._telemetry.handled(self._consumer.name, outcome, seconds)
         if self._spans is not None:
@@ -134,12 +153,15 @@ class Direct:
         sent = []
         async with aclosing(self._handler(event, 1)) as facts:  # type: ignore[type-var]  # async generators have aclose
             async for fact in facts:
-                outgoing = self._bus.stamp(fact, correlation=correlation)
+                outgoing, barred_by = self._bus.stamp(fact, correlation=correlation), self._bar(fact)
+                if barred_by is not None:
+                    outgoing.headers.update({EXPECTED_ON: barred_by, EXPECTED: "0"})
                 sent.append((outgoing, await self._bus.send(outgoing)))
                 self._telemetry.published(fact.SUBJECT)
         receipts = [(outgoing, (await self._bus.receipt(future)).sequence) for outgoing, future in sent]
         return receipts[-1] if receipts else None
 
-    async def _decline(self, message: Msg) -> None:
+    async def _answer(self, message: Msg, *lines: bytes) -> None:
+        """Say what became of it; nothing is to decline."""
         with suppress(nats.errors.Error):
-            await self._bus.client.publish(message.reply, b"")
+            await self._bus.client.publish(message.reply, b"\n".join(lines))

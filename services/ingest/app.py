@@ -5,7 +5,7 @@ from __future__ import annotations
 from contracts.topology import INGEST_CANONICAL_FETCHED, INGEST_CANONICAL_UNAVAILABLE, INGEST_OBSERVATION_RECEIVED
 from kit.direct import Direct
 from kit.host import Host
-from services.ingest.adapters import LogVersions
+from services.ingest.adapters import LogVersions, erasure
 from services.ingest.handlers import Ingest
 
 
@@ -14,7 +14,12 @@ async def build(host: Host) -> None:
     ingest = Ingest(host.blobs, LogVersions(host.bus))
     host.delivery.subscribe(INGEST_OBSERVATION_RECEIVED, ingest.on_observation_received)
     direct = Direct(
-        host.bus, host.telemetry, INGEST_OBSERVATION_RECEIVED, ingest.on_observation_received, spans=host.spans
+        host.bus,
+        host.telemetry,
+        INGEST_OBSERVATION_RECEIVED,
+        ingest.on_observation_handed,
+        bar=erasure,
+        spans=host.spans,
     )
     await direct.open()
     host.on_stop(direct.stop)

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from contracts.topology import DEAD, ERRATA, INGEST_OBSERVATION_RECEIVED
-from contracts.v1 import CanonicalUnavailable, Event, IntegrityAnomalyDetected, ObservationReceived
+from contracts.v1 import CanonicalUnavailable, ErasureOrdered, Event, IntegrityAnomalyDetected, ObservationReceived
 from contracts.v1.ids import post_id
 from contracts.v1.parts import PostRef
 from kit import topology
@@ -118,6 +118,24 @@ async def test_what_nobody_has_to_decide_about_is_refused_at_once(bus: Bus) -> N
     async with taking(bus, Worker(Reject("it was erased", letter=False))):
         with pytest.raises(Rejected, match="it was erased"):
             await hand(bus, CONSUMER, observed(), correlation=uuid4())
+
+
+async def test_the_stream_bars_a_fact_by_what_stands_on_another_subject(bus: Bus) -> None:
+    event, erased = observed(), observed()
+    order = ErasureOrdered(erasure_id=uuid4(), post_id=post_id(erased.observation.post), reason="asked for")
+    await bus.publish(order, correlation=uuid4())
+
+    def bar(fact: Event) -> str | None:
+        return f"{ErasureOrdered.SUBJECT}.{fact.post_id}" if isinstance(fact, IntegrityAnomalyDetected) else None
+
+    direct = Direct(bus, Telemetry(), CONSUMER, Worker().handle, bar=bar)
+    await direct.open()
+    async with asyncio.timeout(5):
+        assert await hand(bus, CONSUMER, erased, correlation=uuid4(), timeout_s=60) is None
+    assert await latest(bus, told_of(erased)[0].subject()) == []
+    for _ in range(2):
+        assert await hand(bus, CONSUMER, event, correlation=uuid4()) is not None
+    assert await latest(bus, told_of(event)[0].subject()) != []
 
 
 async def test_what_is_no_such_fact_is_left_to_the_log(bus: Bus) -> None:
