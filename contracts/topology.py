@@ -74,6 +74,11 @@ class Consumer:
         return f"errata.again.{self.name}"
 
     @property
+    def direct(self) -> str:
+        """Under which subjects, ending in the correlation, a fact is handed straight to its service."""
+        return f"errata-direct.{self.name}"
+
+    @property
     def dead(self) -> str:
         """Where its dead letters lie."""
         return f"errata.dead.{self.name}"

@@ -21,6 +21,7 @@ from kit.database import Database, Role
 from kit.delivery import Delivery
 from kit.models.base import Model
 from kit.telemetry import Telemetry
+from kit.tracing import Spans
 from kit.vault import UserKeys
 
 RESTART_MAX_S = 10.0
@@ -46,6 +47,7 @@ class Host:
     database_url: str
     model: Model
     user_keys: UserKeys
+    spans: Spans | None = None
     public_url: str = ""
     worker: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{monotonic():.0f}")
     _databases: dict[Role, Database] = field(default_factory=dict)

@@ -9,7 +9,10 @@ from contracts.v1.parts import Observation
 
 
 class ObservationReceived(Event):
-    """The gateway accepted what a reader's browser saw; nothing has been checked against the site yet."""
+    """The gateway accepted what a reader's browser saw; nothing has been checked against the site yet.
+
+    Where a site has no public source it is stored only if ingest could not answer it at once.
+    """
 
     SUBJECT: ClassVar[str] = "errata.v1.observation.received"
 

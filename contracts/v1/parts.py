@@ -120,7 +120,10 @@ class CanonicalPage(Value):
 
 
 class Sighting(Value):
-    """What an observation says about a version beyond its content; the newest one wins where a field may change."""
+    """What an observation says about a version beyond its content; the newest one wins where a field may change.
+
+    `attested`: whether the browser's signature was right; None if it gave none.
+    """
 
     observation_id: UUID
     url: str
@@ -129,6 +132,7 @@ class Sighting(Value):
     client_html: TextRef | None = None
     image_urls: tuple[str, ...] = ()
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    attested: bool | None = None
 
 
 class Source(Value):

@@ -86,6 +86,7 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
             database_url=found.database_url,
             model=model,
             user_keys=UserKeys(bus, found.master_keys),
+            spans=told,
         )
         stack.push_async_callback(host.close)
         await host.blobs.require()

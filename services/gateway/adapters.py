@@ -8,11 +8,12 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from contracts.topology import ERRATA
+from contracts.topology import ERRATA, INGEST_OBSERVATION_RECEIVED
 from contracts.v1 import Event, OnceEvent
 from contracts.v1.parts import TextRef
 from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
 from kit.bus import AlreadyThere, Bus, BusError, Rejected
+from kit.direct import hand
 from kit.errors import Reject, Retry
 from kit.history import latest
 from kit.models.base import KeyAccepted, Model
@@ -59,10 +60,14 @@ class BusFacts:
         except (Retry, Reject, IndexError) as error:
             raise Unavailable(f"broker: {error}") from error
 
-    async def ask(self, event: Event, correlation: UUID) -> Answered:
-        """Store a fact and wait for the one that answers it."""
+    async def ask(self, event: Event, correlation: UUID, *, directly: bool = False) -> Answered:
+        """Store a fact and wait for the one that answers it, unless ingest answers without it being stored."""
         try:
-            answer = await self._bus.request(event, correlation=correlation, timeout_s=self._answer_timeout_s)
+            answer = None
+            if directly:
+                answer = await hand(self._bus, INGEST_OBSERVATION_RECEIVED, event, correlation=correlation)
+            if answer is None:
+                answer = await self._bus.request(event, correlation=correlation, timeout_s=self._answer_timeout_s)
         except Rejected as refusal:
             raise RefusedForGood(refusal.reason) from refusal
         except BusError as error:

@@ -77,7 +77,9 @@ class Registration:
         cleared = self._answers.cleared
         event = ObservationReceived(observation=await self._observation(seen, call))
         try:
-            answered = await self._facts.ask(event, call.correlation)
+            answered = await self._facts.ask(
+                event, call.correlation, directly=not platforms.has_public_source(event.observation.post.platform)
+            )
         except RefusedForGood as refusal:
             raise Refused("BAD_REQUEST", refusal.reason) from refusal
         version = answered.event

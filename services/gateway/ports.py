@@ -174,8 +174,11 @@ class Facts(Protocol):
         """Store a fact that has one place in the log; it, or the one that stands there already."""
         ...
 
-    async def ask(self, event: Event, correlation: UUID) -> Answered:
-        """Store a fact and wait for what comes of it. Raises: RefusedForGood."""
+    async def ask(self, event: Event, correlation: UUID, *, directly: bool = False) -> Answered:
+        """Store a fact and wait for what comes of it. Raises: RefusedForGood.
+
+        `directly`: only who answers needs it, so it is stored only if no answer can be had at once.
+        """
         ...
 
     async def caught_up(self, sequence: int) -> None:

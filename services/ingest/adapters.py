@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections import OrderedDict
 from uuid import UUID
 
-from contracts.v1 import ErasureOrdered, VersionRegistered, VersionSeen, VersionVerified
+from contracts.v1 import (
+    ErasureOrdered,
+    Event,
+    IntegrityAnomalyDetected,
+    VersionRegistered,
+    VersionSeen,
+    VersionVerified,
+)
+from contracts.v1.version import VersionEvent
 from kit.bus import Bus
 from kit.history import latest
 from services.ingest.domain import Known, known_from
 
 REMEMBERED = 50_000
+
+
+def erasure(fact: Event) -> str | None:
+    """Where the erasure of a post stands, which bars what is told of it."""
+    if isinstance(fact, VersionEvent | IntegrityAnomalyDetected):
+        return f"{ErasureOrdered.SUBJECT}.{fact.post_id}"
+    return None
 
 
 class LogVersions:

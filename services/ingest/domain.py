@@ -194,4 +194,5 @@ def _sighting(observation: Observation, page: CanonicalPage | None, site: Platfo
         client_html=observation.html,
         image_urls=observation.image_urls,
         metadata={name: value for name, value in metadata.items() if value is not None},
+        attested=observation.attested,
     )

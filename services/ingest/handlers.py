@@ -33,6 +33,13 @@ class Ingest:
         async for fact in self._pin(event.observation, None):
             yield fact
 
+    async def on_observation_handed(self, event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+        """The same, where the stream bars what is told of an erased post."""
+        if has_public_source(event.observation.post.platform):
+            return
+        async for fact in self._pin(event.observation, None, barred=True):
+            yield fact
+
     async def on_canonical_fetched(self, event: CanonicalFetched, attempt: int) -> AsyncIterator[Event]:
         """The site served the page: its text and identity count."""
         async for fact in self._pin(event.observation, event.page):
@@ -43,7 +50,9 @@ class Ingest:
         async for fact in self._pin(event.observation, None):
             yield fact
 
-    async def _pin(self, observation: Observation, page: CanonicalPage | None) -> AsyncIterator[Event]:
+    async def _pin(
+        self, observation: Observation, page: CanonicalPage | None, *, barred: bool = False
+    ) -> AsyncIterator[Event]:
         site = _site(observation)
         canonical_text = None if page is None else await self._canonical(site, page)
         try:
@@ -55,12 +64,15 @@ class Ingest:
         if not observed_text and not canonical_text:
             raise Reject("the page has no text")
         pinned = pin(observation, observed_text, page, canonical_text, site)
-        erased, known = await asyncio.gather(
-            self._versions.erased(pinned.post_id),  # only the site's own word may tell that it is this post
-            self._versions.known(pinned.version_id),
-        )
-        if erased:
-            raise Reject("this post was erased on request", letter=False)
+        if barred:
+            known = await self._versions.known(pinned.version_id)
+        else:
+            erased, known = await asyncio.gather(
+                self._versions.erased(pinned.post_id),  # only the site's own word may tell that it is this post
+                self._versions.known(pinned.version_id),
+            )
+            if erased:
+                raise Reject("this post was erased on request", letter=False)
         content = await self._texts.put_text(pinned.text)
         for fact in facts(pinned, known, content, observation, page, site):
             yield fact

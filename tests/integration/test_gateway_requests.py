@@ -14,7 +14,7 @@ from contracts.v1.ids import investigation_id
 from contracts.v1.investigation import Fault
 from kit.history import history
 from kit.kv import Bucket
-from tests.integration.test_gateway import INVESTIGATE, Running, _migrate, add_key, serving, started
+from tests.support.gateway import INVESTIGATE, Running, add_key, migrated, serving, started
 from tests.support.servers import Prepare
 from tests.support.system import until
 from tests.unit.gateway.fakes import USER_KEY, data, post_on_x
@@ -27,7 +27,7 @@ MEMBER = "instance-key"
 
 @pytest.fixture(scope="session")
 def prepare_database() -> Prepare:
-    return _migrate
+    return migrated
 
 
 @pytest.fixture

@@ -132,6 +132,7 @@ class Log:
     clock: StillClock
     told: list[Event] = field(default_factory=list)
     asked: list[ObservationReceived] = field(default_factory=list)
+    directly: list[bool] = field(default_factory=list)
     waited_for: list[int] = field(default_factory=list)
     refusal: str | None = None
     outage: bool = False
@@ -151,8 +152,9 @@ class Log:
             return Answered(self.standing, 1)
         return Answered(event, await self.tell(event, correlation))
 
-    async def ask(self, event: Event, correlation: UUID) -> Answered:
+    async def ask(self, event: Event, correlation: UUID, *, directly: bool = False) -> Answered:
         assert isinstance(event, ObservationReceived)
+        self.directly.append(directly)
         if self.gate is not None:
             await self.gate.wait()
         if self.outage:

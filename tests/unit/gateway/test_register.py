@@ -68,6 +68,16 @@ async def test_an_address_is_kept_in_one_spelling(url: str) -> None:
     assert bench.log.asked[0].observation.url == "https://x.com/someone/status/1234567890"
 
 
+@pytest.mark.parametrize(
+    ("post", "directly"),
+    [(post_on_x, True), (post_on_lesswrong, False), (post_on_substack, False), (post_on_wikipedia, False)],
+)
+async def test_ingest_is_asked_directly_where_no_site_can_be(post: Any, directly: bool) -> None:
+    bench = Bench()
+    assert (await bench.mutate(REGISTER, post())).status_code == 200
+    assert bench.log.directly == [directly]
+
+
 async def test_html_travels_by_reference() -> None:
     bench = Bench()
     assert (await bench.mutate(REGISTER, post_on_lesswrong())).status_code == 200

@@ -125,6 +125,11 @@ async def test_without_the_site_the_readers_text_counts() -> None:
     assert anomalies(facts) == {}
 
 
+@pytest.mark.parametrize("attested", [True, False, None])
+async def test_a_version_tells_whether_its_reader_signed(attested: bool | None) -> None:
+    assert version_in((await ingest(seen(attested=attested), None)).facts).sighting.attested is attested
+
+
 @pytest.mark.parametrize("html", ["", "<script>nothing</script>", "<p>   </p>"])
 async def test_an_empty_page_confirms_nothing(html: str) -> None:
     facts = (await ingest(observation(), page(html, post=WIKIPEDIA))).facts
