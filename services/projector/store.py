@@ -249,14 +249,19 @@ class Store:
                     coalesce((SELECT max(sequence) FROM ledger.fact WHERE stream = given.stream), 0),
                     EXISTS (SELECT FROM parked WHERE stream = given.stream), EXISTS (SELECT FROM forgotten)
                 FROM (SELECT %(stream)s::text) given(stream)
-                LEFT JOIN position p USING (stream) LEFT JOIN ledger.fact f USING (stream, sequence)""",
+                LEFT JOIN position p USING (stream)
+                LEFT JOIN LATERAL (SELECT hash FROM ledger.fact
+                    WHERE stream = p.stream AND sequence = p.sequence OFFSET 0) f ON true""",
                 {"stream": batch.stream},
                 binary=True,
             )
             repeated = await db.execute(
-                """SELECT event_id, min(sequence) FROM ledger.fact
-                WHERE event_id = ANY (%s) AND stream = %s AND sequence < %s GROUP BY event_id""",
+                # OFFSET 0: by the event and by nothing else; the place of a batch has every fact before it.
+                """SELECT event_id, min(sequence)
+                FROM (SELECT event_id, stream, sequence FROM ledger.fact WHERE event_id = ANY (%b) OFFSET 0) known
+                WHERE stream = %b AND sequence < %b GROUP BY event_id""",
                 (list(batch.ids.values()), batch.stream, batch.records[-1].sequence),
+                binary=True,
             )
         row = await place.fetchone()
         assert row is not None
