@@ -19,7 +19,7 @@ import structlog
 from contracts.topology import VIEWS
 from contracts.v1 import ErasureOrdered, PostViewed
 from contracts.v1.version import VersionEvent
-from services.projector import audits, erase, ledger, lookups, transcripts, writes
+from services.projector import audits, candidates, erase, ledger, lookups, transcripts, writes
 from services.projector.arrange import arrange
 from services.projector.audits import Exchange
 from services.projector.chain import Hole
@@ -165,7 +165,7 @@ class Store:
         """Bring what the selector may take up to date for these posts."""
         db = await self.connection()
         async with db.transaction():
-            await self._candidates(db, posts, ())
+            await candidates.derive(db, posts, (), self._analyses)
 
     async def _apply_or_split(self, batch: Batch) -> Applied:
         """A row the database refuses is one fact's fault: find it, and let the others through."""
@@ -311,18 +311,7 @@ class Store:
         if any(documents):
             await db.execute(work.writer.call, documents)
         if self.derives:
-            await self._candidates(db, work.posts, work.investigations)
-
-    async def _candidates(self, db: Connection, posts: Sequence[UUID], investigations: Sequence[UUID]) -> None:
-        if posts or investigations:
-            parameters = {
-                "posts": list(posts),
-                "investigations": list(investigations),
-                "analyses": self._analyses,
-                "max_words": writes.MAX_WORDS,
-                "stale": writes.STALE,
-            }
-            await db.execute(writes.CANDIDATES, parameters)
+            await candidates.derive(db, work.posts, work.investigations, self._analyses)
 
     async def _views(self, db: Connection, facts: Iterable[Fact], outcomes: Counter[Outcome]) -> _Work:
         given = [(fact, fact.event) for fact in facts if isinstance(fact.event, PostViewed)]
