@@ -2,14 +2,15 @@
 
 Batches form while the reader works: whatever has arrived meanwhile is the next batch, so there is no polling interval.
 A reader with nothing to do gets a message at once; a crowded one lingers for a moment, which makes batches larger and
-each message cheaper. A gap or a lost consumer is healed by starting again after the last sequence read.
+each message cheaper, and for longer while there is only what nobody waits for. A gap or a lost consumer is healed by
+starting again after the last sequence read.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +28,10 @@ BUFFER_BYTES = 32 * 1024 * 1024
 """Facts carry whole texts: a reader that catches up must not hold thousands of them."""
 CROWDED = 4
 LINGER_S = 0.02
+PATIENT = 8
+"""So many messages in a batch for each time that the next one may be lingered for."""
+LINGERS = 4
+"""At most so many times."""
 RESTART_S = 0.5
 HEARTBEAT_S = 0.5
 """The client notices a lost consumer by two to four missing heartbeats; its default of 5 s means 20 s of silence."""
@@ -45,16 +50,35 @@ class Recorded:
     time: datetime
 
 
+def lingers(before: int, lingered: int, held: Collection[Recorded], limit: int, awaited: tuple[str, ...]) -> bool:
+    """Whether to wait once more for messages that join those held, after a batch of `before`."""
+    if before < CROWDED or len(held) >= limit:
+        return False
+    if lingered == 0:
+        return True
+    patient = lingered < min(before // PATIENT, LINGERS)
+    return patient and not any(each.subject.startswith(awaited) for each in held)
+
+
 class OrderedLog:
     """A stream from the sequence `start` on, in order, without an end."""
 
     def __init__(
-        self, bus: Bus, stream: str, start: int, *, subjects: Sequence[str] = (">",), linger_s: float = LINGER_S
+        self,
+        bus: Bus,
+        stream: str,
+        start: int,
+        *,
+        subjects: Sequence[str] = (">",),
+        linger_s: float = LINGER_S,
+        awaited: tuple[str, ...] = ("",),
     ) -> None:
+        """`awaited`: how the subjects begin of what somebody waits for to be read; everything unless told."""
         self._bus = bus
         self._stream = stream
         self._subjects = list(subjects)
         self._linger_s = linger_s
+        self._awaited = awaited
         self._last = max(start, 1) - 1
         self._buffer: deque[Recorded] = deque()
         self._held_bytes = 0
@@ -63,7 +87,7 @@ class OrderedLog:
 
     async def batches(self, limit: int = 500) -> AsyncIterator[Sequence[Recorded]]:
         """Yield what has arrived, at most `limit` at once, in strictly rising sequence."""
-        crowded = False
+        before = 0
         while True:
             subscription = None
             try:
@@ -83,13 +107,15 @@ class OrderedLog:
                 )
                 while True:
                     while self._buffer:
-                        if crowded and self._linger_s and len(self._buffer) < limit:
+                        lingered = 0
+                        while self._linger_s and lingers(before, lingered, self._buffer, limit, self._awaited):
                             await asyncio.sleep(self._linger_s)
+                            lingered += 1
                         batch = [self._buffer.popleft() for _ in range(min(limit, len(self._buffer)))]
                         self._held_bytes -= sum(len(each.data) for each in batch)
                         self._last = batch[-1].sequence
                         self._drained.set()
-                        crowded = len(batch) >= CROWDED
+                        before = len(batch)
                         yield batch
                     self._arrived.clear()
                     await self._arrived.wait()

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Final
 
+from contracts.v1.event import PREFIX
 from contracts.v1.parts import TextRef
 from kit.blobs import BlobMissing, Blobs
 from kit.bus import Bus
 from kit.ordered import OrderedLog, Recorded
 from services.projector.ports import Extent
+
+AWAITED: Final = tuple(f"{PREFIX}{aggregate}." for aggregate in ("version", "erasure"))
+"""Readers wait until their observation is in the read model, operators until a post is gone."""
 
 
 class BlobTexts:
@@ -45,7 +50,7 @@ class BusLog:
 
     def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[Recorded]]:
         """Read with an ordered consumer."""
-        return OrderedLog(self._bus, stream, start).batches(self._batch)
+        return OrderedLog(self._bus, stream, start, awaited=AWAITED).batches(self._batch)
 
     async def announce(self, stream: str, sequence: int) -> None:
         """Publish on the stream's position subject."""

@@ -27,33 +27,43 @@ def arrange(facts: Iterable[Fact], known: AbstractSet[Need], waiting: Mapping[Ne
 
     Shapes: `known` holds those needs of the facts that are met already; `waiting` the facts parked earlier.
     """
-    there = set(known)
-    parked = {need: list(parked_) for need, parked_ in waiting.items()}
-    earlier = {fact.sequence for parked_ in waiting.values() for fact in parked_}
-    ordered: list[Fact] = []
-    released: dict[int, Fact] = {}
-
-    def take(fact: Fact) -> None:
-        missing = next((need for need in needs(fact.event) if need not in there), None)
-        if missing is not None:
-            parked.setdefault(missing, []).append(fact)
-            return
-        ordered.append(fact)
-        for made in makes(fact.event):
-            if made in there:
-                continue
-            there.add(made)
-            for waited in parked.pop(made, ()):
-                if waited.sequence in earlier:
-                    released[waited.sequence] = waited
-                take(waited)
-
+    order = _Order(known, waiting)
     for fact in facts:
-        take(fact)
-    newly = tuple(
-        (fact, need)
-        for need, parked_ in parked.items()
-        for fact in parked_
-        if fact.sequence not in earlier or fact.sequence in released
-    )
-    return Arranged(tuple(ordered), newly, tuple(released.values()))
+        order.take(fact)
+    return order.arranged()
+
+
+class _Order:
+    """The order as it grows. No closure that calls itself: it would be a cycle that keeps every fact of its batch."""
+
+    def __init__(self, known: AbstractSet[Need], waiting: Mapping[Need, Sequence[Fact]]) -> None:
+        self._there = set(known)
+        self._parked = {need: list(parked) for need, parked in waiting.items()}
+        self._earlier = {fact.sequence for parked in waiting.values() for fact in parked}
+        self._ordered: list[Fact] = []
+        self._released: dict[int, Fact] = {}
+
+    def take(self, fact: Fact) -> None:
+        """Apply the fact, and then those that waited for what it makes; or park it."""
+        missing = next((need for need in needs(fact.event) if need not in self._there), None)
+        if missing is not None:
+            self._parked.setdefault(missing, []).append(fact)
+            return
+        self._ordered.append(fact)
+        for made in makes(fact.event):
+            if made in self._there:
+                continue
+            self._there.add(made)
+            for waited in self._parked.pop(made, ()):
+                if waited.sequence in self._earlier:
+                    self._released[waited.sequence] = waited
+                self.take(waited)
+
+    def arranged(self) -> Arranged:
+        newly = tuple(
+            (fact, need)
+            for need, parked in self._parked.items()
+            for fact in parked
+            if fact.sequence not in self._earlier or fact.sequence in self._released
+        )
+        return Arranged(tuple(self._ordered), newly, tuple(self._released.values()))

@@ -19,7 +19,7 @@ import structlog
 from contracts.topology import VIEWS
 from contracts.v1 import ErasureOrdered, PostViewed
 from contracts.v1.version import VersionEvent
-from services.projector import audits, erase, ledger, lookups, transcripts, writes
+from services.projector import audits, candidates, erase, ledger, lookups, transcripts, writes
 from services.projector.arrange import arrange
 from services.projector.audits import Exchange
 from services.projector.chain import Hole
@@ -165,7 +165,7 @@ class Store:
         """Bring what the selector may take up to date for these posts."""
         db = await self.connection()
         async with db.transaction():
-            await self._candidates(db, posts, ())
+            await candidates.derive(db, posts, (), self._analyses)
 
     async def _apply_or_split(self, batch: Batch) -> Applied:
         """A row the database refuses is one fact's fault: find it, and let the others through."""
@@ -249,14 +249,19 @@ class Store:
                     coalesce((SELECT max(sequence) FROM ledger.fact WHERE stream = given.stream), 0),
                     EXISTS (SELECT FROM parked WHERE stream = given.stream), EXISTS (SELECT FROM forgotten)
                 FROM (SELECT %(stream)s::text) given(stream)
-                LEFT JOIN position p USING (stream) LEFT JOIN ledger.fact f USING (stream, sequence)""",
+                LEFT JOIN position p USING (stream)
+                LEFT JOIN LATERAL (SELECT hash FROM ledger.fact
+                    WHERE stream = p.stream AND sequence = p.sequence OFFSET 0) f ON true""",
                 {"stream": batch.stream},
                 binary=True,
             )
             repeated = await db.execute(
-                """SELECT event_id, min(sequence) FROM ledger.fact
-                WHERE event_id = ANY (%s) AND stream = %s AND sequence < %s GROUP BY event_id""",
+                # OFFSET 0: by the event and by nothing else; the place of a batch has every fact before it.
+                """SELECT event_id, min(sequence)
+                FROM (SELECT event_id, stream, sequence FROM ledger.fact WHERE event_id = ANY (%b) OFFSET 0) known
+                WHERE stream = %b AND sequence < %b GROUP BY event_id""",
                 (list(batch.ids.values()), batch.stream, batch.records[-1].sequence),
+                binary=True,
             )
         row = await place.fetchone()
         assert row is not None
@@ -306,18 +311,7 @@ class Store:
         if any(documents):
             await db.execute(work.writer.call, documents)
         if self.derives:
-            await self._candidates(db, work.posts, work.investigations)
-
-    async def _candidates(self, db: Connection, posts: Sequence[UUID], investigations: Sequence[UUID]) -> None:
-        if posts or investigations:
-            parameters = {
-                "posts": list(posts),
-                "investigations": list(investigations),
-                "analyses": self._analyses,
-                "max_words": writes.MAX_WORDS,
-                "stale": writes.STALE,
-            }
-            await db.execute(writes.CANDIDATES, parameters)
+            await candidates.derive(db, work.posts, work.investigations, self._analyses)
 
     async def _views(self, db: Connection, facts: Iterable[Fact], outcomes: Counter[Outcome]) -> _Work:
         given = [(fact, fact.event) for fact in facts if isinstance(fact.event, PostViewed)]

@@ -9,7 +9,6 @@ statements, a batch of one fact cost more to send than to execute.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
 from sqlalchemy import Table
@@ -21,10 +20,6 @@ from contracts.readmodel import (
     x_version_meta,
 )
 from services.projector.search import CORRECTED_DOCUMENTS, DOCUMENTS
-
-MAX_WORDS: Final = 10_000
-STALE: Final = timedelta(minutes=5)
-"""After this long without an end, somebody may ask whether a PROCESSING investigation is still in hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,33 +356,6 @@ _VIEWS: Final = (
         WHERE n.provenance = 'CLIENT_FALLBACK' ON CONFLICT DO NOTHING""",
     ),
 )
-
-# OFFSET 0 keeps each look-up a look-up: free to choose, the planner reads whole tables for a handful of posts.
-CANDIDATES: Final = """
-    INSERT INTO candidate AS c (post_id, analysis, post_version_id, score, word_ok, status, eligible_at)
-    SELECT p.id, kind, v.id, p.unique_view_score, b.word_count <= %(max_words)s, i.status,
-        CASE WHEN i.id IS NULL THEN v.first_seen_at
-             WHEN i.status = 'PENDING' THEN coalesce(i.retry_after, i.queued_at)
-             WHEN i.status = 'PROCESSING' THEN l.started_at + %(stale)s
-             WHEN i.status = 'FAILED' AND NOT EXISTS (SELECT FROM investigation_round
-                WHERE investigation_id = i.id AND fault IS DISTINCT FROM 'USER_KEY'
-                AND key_source IS DISTINCT FROM 'USER') THEN i.failed_at END
-    FROM (SELECT unnest(%(posts)s::uuid[])
-        UNION SELECT (SELECT post_id FROM post_version WHERE id = n.post_version_id) FROM investigation n
-        WHERE n.id = ANY (%(investigations)s)) touched(id)
-    CROSS JOIN unnest(%(analyses)s::text[]) kind
-    CROSS JOIN LATERAL (SELECT id, unique_view_score FROM post WHERE id = touched.id OFFSET 0) p
-    CROSS JOIN LATERAL (SELECT id, content_hash, first_seen_at FROM post_version WHERE post_id = p.id
-        ORDER BY last_seen_at DESC, id DESC LIMIT 1) v
-    CROSS JOIN LATERAL (SELECT word_count FROM content_blob WHERE content_hash = v.content_hash OFFSET 0) b
-    LEFT JOIN LATERAL (SELECT id, status, retry_after, queued_at, failed_at FROM investigation
-        WHERE post_version_id = v.id AND analysis = kind OFFSET 0) i ON true
-    LEFT JOIN LATERAL (SELECT started_at FROM investigation_lease WHERE investigation_id = i.id OFFSET 0) l ON true
-    ON CONFLICT (post_id, analysis) DO UPDATE SET post_version_id = excluded.post_version_id,
-        score = excluded.score, word_ok = excluded.word_ok, status = excluded.status, eligible_at = excluded.eligible_at
-    WHERE (c.post_version_id, c.score, c.word_ok, c.status, c.eligible_at) IS DISTINCT FROM
-        (excluded.post_version_id, excluded.score, excluded.word_ok, excluded.status, excluded.eligible_at)
-"""
 
 ERRATA: Final = Writer("write_errata", _ERRATA)
 VIEWS: Final = Writer("write_views", _VIEWS)

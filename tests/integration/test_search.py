@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from random import Random
 from uuid import UUID
 
@@ -320,6 +321,41 @@ async def test_a_window_of_time_counts_as_reading_everything_would(empty_url: st
         for table in ("tally_day", "tally_moment"):
             assert await (await db.execute(f"SELECT * FROM {table}".encode())).fetchall() == []
     await reader.close()
+
+
+async def test_the_index_knows_every_letter_and_every_two_and_no_others(empty_url: str) -> None:
+    draw = Random(4)
+    words = ["the", "the", "moon", "é", "x", "", "\n", "a\nb", "§", "100%", "naïve", "\x01", "月の石", "the.", "zz"]
+    texts = [" ".join(draw.choices(words, k=draw.randrange(1, 14))) for _ in range(400)]
+    async with await owner(empty_url) as db:
+        found = await (await db.execute("SELECT search_grams(t) FROM unnest(%s::text[]) t", (texts,))).fetchall()
+    for text, (grams,) in zip(texts, found, strict=True):
+        whole = text.replace("\x01", " ")
+        assert set(grams) == {*whole, *map("".join, pairwise(whole))}, text
+
+
+async def test_the_index_knows_where_common_words_meet(empty_url: str) -> None:
+    draw = Random(5)
+    words = ["the", "of", "he", "a", "bathe", "office", "ofthe", "x", "théa", "", "the\nof", "because", "abecause"]
+    texts = [" ".join(draw.choices(words, k=draw.randrange(12))) for _ in range(400)]
+    async with await owner(empty_url) as db:
+        ((common,),) = await (await db.execute("SELECT search_common()")).fetchall()
+        found = await (
+            await db.execute("SELECT search_pairs(string_to_array(t, ' ')) FROM unnest(%s::text[]) t", (texts,))
+        ).fetchall()
+    for text, (pairs,) in zip(texts, found, strict=True):
+        assert sorted(pairs) == sorted(meetings(text.split(" "), common)), text
+
+
+def meetings(words: Sequence[str], common: Sequence[str]) -> set[str]:
+    """The longest common word that one ends with, and the longest that the next begins with; `~`: there is more."""
+    found = set()
+    for one, two in pairwise(words):
+        ending = max((each for each in common if one.endswith(each)), key=len, default=None)
+        beginning = max((each for each in common if two.startswith(each)), key=len, default=None)
+        if ending is not None and beginning is not None:
+            found.add(f"{'~ '[ending == one]}{ending} {beginning}{'~ '[beginning == two]}")
+    return found
 
 
 async def test_a_phrase_is_shown_by_every_pair_of_common_words_in_it(empty_url: str) -> None:

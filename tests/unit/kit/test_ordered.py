@@ -1,4 +1,4 @@
-"""A reader that catches up holds a bounded number of bytes, however many messages wait for it."""
+"""What a reader holds is bounded, and how long it lingers depends on who waits for what it holds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from kit.bus import Bus
-from kit.ordered import BUFFER_BYTES, OrderedLog
+from kit.ordered import BUFFER_BYTES, CROWDED, LINGERS, PATIENT, OrderedLog, Recorded, lingers
 
 MESSAGE = b"x" * (1024 * 1024)
 WAITING = 4 * BUFFER_BYTES // len(MESSAGE)
@@ -57,3 +59,34 @@ async def test_what_a_slow_reader_has_not_read_is_bounded_in_bytes() -> None:
         await stream.at_rest()
         assert stream.sent < WAITING or len(read) + BUFFER_BYTES // len(MESSAGE) >= WAITING
     assert read == list(range(1, WAITING + 1))
+
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+AWAITED = ("errata.v1.version.",)
+PUBLISHED = Recorded("ERRATA", 1, "errata.v1.claim.approved.x", b"", NOW)
+OBSERVED = Recorded("ERRATA", 2, "errata.v1.version.seen.x", b"", NOW)
+
+
+@pytest.mark.parametrize(
+    ("before", "held", "times"),
+    [
+        (0, [PUBLISHED], 0),
+        (CROWDED - 1, [PUBLISHED], 0),
+        (CROWDED, [PUBLISHED], 1),
+        (PATIENT, [PUBLISHED], 1),
+        (2 * PATIENT, [PUBLISHED], 2),
+        (100 * PATIENT, [PUBLISHED], LINGERS),
+        (100 * PATIENT, [PUBLISHED, OBSERVED], 1),
+        (100 * PATIENT, [PUBLISHED] * 50, 0),
+    ],
+)
+def test_a_crowded_reader_lingers_longer_for_what_nobody_awaits(before: int, held: list[Recorded], times: int) -> None:
+    lingered = 0
+    while lingers(before, lingered, held, 50, AWAITED):
+        lingered += 1
+    assert lingered == times
+
+
+def test_whoever_awaits_everything_is_kept_waiting_once() -> None:
+    assert lingers(100 * PATIENT, 0, [PUBLISHED], 500, ("",))
+    assert not lingers(100 * PATIENT, 1, [PUBLISHED], 500, ("",))
