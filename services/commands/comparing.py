@@ -1,4 +1,7 @@
-"""Where the facts of two runs differ: pure. Who ran it and when is no difference; everything else is, to the byte."""
+"""Where the facts of two runs differ: pure.
+
+Who ran it, when, and where its words are kept is no difference; everything else is, to the byte.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,14 @@ from typing import Any, Final
 from contracts.v1 import Event
 
 SHOWN_CHARACTERS: Final = 160
-_NOT_COMPARED: Final = {"worker", "delivery", "retry_at"}
+_WHERE_IT_LIES: Final = {"under": True}
+_NOT_COMPARED: Final[dict[str, Any]] = {
+    "worker": True,
+    "delivery": True,
+    "retry_at": True,
+    "stretch": _WHERE_IT_LIES,
+    "transcript": _WHERE_IT_LIES,
+}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
+from itertools import takewhile
 from typing import Final
 
 from pydantic import ValidationError
@@ -70,8 +71,10 @@ async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequen
         model = ReplayModel(transcript)
     except (BlobMissing, ValidationError, UnicodeDecodeError) as error:
         return Compared(step, len(then), problem=f"its transcript cannot be read: {first_line(error)}")
+    log = PastLog(before, started.input)
+    ended_by = _ended_by_the_log(then, transcript, entries)
     investigator = Investigator(
-        PastLog(before, started.input),
+        log,
         Memory(blobs),
         NoKeys(),
         model,
@@ -87,6 +90,8 @@ async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequen
         async with aclosing(told) as events:  # type: ignore[type-var]  # async generators have aclose
             async for event in events:
                 now.append(event)
+                if ended_by and len(now) == len(then) - 1:
+                    log.shown = ended_by
                 if cut_short and len(now) == len(then):
                     break
     except Retry:
@@ -102,6 +107,16 @@ def _on_record(told: list[Event]) -> tuple[list[Event], bool]:
         return told, False
     advances = [place for place, event in enumerate(told) if isinstance(event, InvestigationAdvanced)]
     return (told[: advances[-1] + 1], True) if advances else (told, False)
+
+
+def _ended_by_the_log(then: Sequence[Event], transcript: Transcript, entries: Sequence[Entry]) -> list[Entry]:
+    """What stood in the log that ended an attempt where it had advanced to; nothing if it ended by itself."""
+    advanced, end = (None, *then)[-2:]
+    if not isinstance(end, InvestigationFailed) or not isinstance(advanced, InvestigationAdvanced):
+        return []
+    if len(transcript.calls) != advanced.calls:
+        return []
+    return list(takewhile(lambda entry: entry.event != end, entries))
 
 
 async def _transcript(told: Sequence[Event], entries: Sequence[Entry], blobs: Blobs) -> Transcript | None:

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from analyses.evidence import Evidence
-from contracts.transcript import Transcript
+from contracts.transcript import Price, Transcript
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
@@ -21,12 +21,14 @@ from contracts.v1 import (
     InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
+    InvestigationFailed,
 )
 from contracts.v1.ids import claim_id
 from contracts.v1.parts import PublishedClaim, Source, TextRef, Usage
 from kit.blobs import BlobMissing
 from kit.history import Past
-from kit.models.base import Model
+from kit.models.base import Limits, Model
+from kit.models.provider import Outfit
 from kit.web.reading import Reader
 from services.commands.comparing import Compared, Difference
 from services.commands.replaying import replay
@@ -35,7 +37,17 @@ from services.investigator.domain import Prior
 from services.validator.handlers import Validator
 from services.validator.pages import NoPage, Page, words
 from services.validator.sources import held_against
-from tests.support.factories import INVESTIGATION_ID, NOW, OTHER_QUOTE, QUOTE, VERSION_ID, payload, requested, snapshot
+from tests.support.factories import (
+    INVESTIGATION_ID,
+    NOW,
+    OTHER_QUOTE,
+    QUOTE,
+    VERSION_ID,
+    payload,
+    rejected,
+    requested,
+    snapshot,
+)
 from tests.support.fakes import (
     FixedPriors,
     MemoryKeys,
@@ -60,6 +72,7 @@ FOUND = Answer(
     usage=USAGE,
 )
 DONE = Answer((message("done"),), usage=USAGE)
+CHEAP = Price(input=1, output=1, cached=1, cache_write=1)
 
 
 class Shelf:
@@ -236,6 +249,33 @@ async def test_a_run_that_went_on_from_another_attempt_is_the_same(api: Api, los
     assert (compared[0].note, compared[0].facts >= 5) == (None, True)
     assert all_same(compared), compared
     assert not (await world.tampered("Mount Everest was", "Mount Nothing was"))[1].same
+
+
+@pytest.mark.requirement("2.12-04", "3.7-04")
+@pytest.mark.parametrize("advances", [1, 2])
+async def test_a_run_that_its_reviews_made_too_dear_leaves_what_was_said_and_fails_again(advances: int) -> None:
+    """Its reviews cost what was left when the model had answered so many times."""
+    world = World()
+    limits = Limits(cost_micro_usd=1_000_000)
+    more = Answer((call(SUBMIT, payload(OTHER_QUOTE).model_dump(mode="json"), "e"),), usage=USAGE)
+    async with provider(OPENAI, FOUND, more, outfit=Outfit(price=lambda _: CHEAP)) as (model, server):
+        run = investigator_over(world.log, world.texts, model, limits=limits)
+        async for event in run.on_investigation_requested(world.request, 1):
+            world.log.publish(event)
+            if isinstance(event, InvestigationAdvanced) and event.calls == advances:
+                world.log.publish(rejected(QUOTE, usage=Usage(total_tokens=1, cost_micro_usd=1_000_000)))
+        assert len(server.requests) == advances
+    end = world.the(InvestigationFailed)
+    assert isinstance(end, InvestigationFailed)
+    assert end.error_name == "CostLimit"
+    assert end.transcript is not None
+    transcript = Transcript.model_validate_json(await world.texts.get_text(end.transcript))
+    assert (len(transcript.calls), transcript.taken_over) == (advances, 0)
+    assert transcript.error is not None
+    assert (transcript.error.name, transcript.error.reason) == (end.error_name, end.reason)
+    compared = await world.again()
+    assert compared[0].facts == len(world.log.events) - 2
+    assert compared[0].same, compared
 
 
 @pytest.mark.requirement("2.12-04")
