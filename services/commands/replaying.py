@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
 from pydantic import ValidationError
 
+from analyses import analysis
+from analyses.base import Analysis
 from contracts.transcript import Stretch, Transcript, joined
 from contracts.v1 import (
     ClaimProposed,
@@ -33,7 +36,7 @@ from kit.errors import Reject, Retry
 from kit.history import Past
 from kit.models.base import Limits
 from kit.models.replay import ReplayModel
-from services.commands.comparing import Compared, differences, first_line
+from services.commands.comparing import Compared, differences, earlier, first_line
 from services.commands.recorded import REDELIVERED, Blobs, Memory, NoKeys, NoPriors, PastLog, Recorded
 from services.commands.rejudging import Judged, rejudged
 from services.investigator.conclude import Open
@@ -47,12 +50,18 @@ CANCELLED: Final = "cancelled by operator"
 async def replay(past: Sequence[Past], blobs: Blobs) -> AsyncIterator[Compared]:
     """Run every recorded step of an investigation again, in the order of the log."""
     entries = [Entry(each.sequence, each.envelope.event) for each in past]
+    kind: Analysis | None = None
     for entry in entries:
         event = entry.event
         if isinstance(event, InvestigationStarted):
-            yield await _attempt(entry.sequence, event, entries, blobs)
+            kind = analysis(event.analysis)
+            prompt_now = kind.prompt if event.input.parent_investigation_id is None else kind.update_prompt
+            compared = await _attempt(entry.sequence, event, entries, blobs)
+            yield replace(compared, made_under=earlier(event.rules, event.prompt, kind, prompt_now))
         elif isinstance(event, Judged):
-            yield await rejudged(entry.sequence, event, entries, blobs)
+            compared = await rejudged(entry.sequence, event, entries, blobs)
+            under = earlier(event.rules, event.prompt, kind, kind.review_prompt) if kind is not None else None
+            yield replace(compared, made_under=under)
     for compared in _conclusions(entries):
         yield compared
 

@@ -109,6 +109,7 @@ class Investigator:
             key_source=event.key_source,
             delivery=attempt,
             cost_limit_micro_usd=self._limits.cost_micro_usd,
+            rules=kind.rules,
         )
         record = Record(self._blobs, event, step)
         try:

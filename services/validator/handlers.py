@@ -70,11 +70,15 @@ class Validator:
         kind = analysis(event.analysis)
         refusal = kind.check(event.payload, text)
         if refusal is not None:
-            yield ClaimRejected(**_of(event), gate="rule", reason=refusal.reason)
+            yield ClaimRejected(**_of(event), rules=kind.rules, gate="rule", reason=refusal.reason)
             return
         evidence = await self._sources.check(event.payload.sources)
         sources = tuple(each.source for each in evidence)
-        judged = _of(event) | {"sources": sources, "unchecked_allowed": self._unchecked_allowed}
+        judged = _of(event) | {
+            "rules": kind.rules,
+            "sources": sources,
+            "unchecked_allowed": self._unchecked_allowed,
+        }
         lacking = unsupported(sources, unchecked_allowed=self._unchecked_allowed)
         if lacking is not None:
             yield ClaimRejected(**judged, gate="sources", reason=lacking)

@@ -22,6 +22,7 @@ from contracts.v1 import (
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
+    InvestigationStarted,
 )
 from contracts.v1.ids import claim_id
 from contracts.v1.parts import PublishedClaim, Source, TextRef, Usage
@@ -293,6 +294,55 @@ async def test_words_changed_in_a_transcript_show() -> None:
     assert not (await world.tampered("Mount Everest was", "Mount Nothing was"))[0].same
 
 
+@pytest.mark.requirement("2.12-04")
+@pytest.mark.parametrize("rules", [None, "fact-check-rules-0"], ids=["before they had numbers", "earlier ones"])
+async def test_what_was_made_under_other_rules_and_differs_is_named_so(rules: str | None) -> None:
+    world = World()
+    async with provider(OPENAI, ONE, DONE, SAYS_YES) as (model, _):
+        await world.lives(model)
+    begun, verdict = world.the(InvestigationStarted), world.the(ClaimApproved)
+    other = [event.model_copy(update={"rules": rules}) for event in (begun, verdict)]
+    compared = await world.again(*other)
+    assert all_same(compared), "the same facts come of today's rules"
+    (page,) = world.texts.objects
+    world.texts.objects[page] = b"<p>It is no record.</p>"
+    attempt, review, _ = await world.again(*other)
+    assert (attempt.same, review.same, review.explained) == (True, False, True)
+    assert review.differences
+    assert review.made_under == f"{rules or 'rules that had no number yet'}, today's are {begun.model_dump()['rules']}"
+    (_, review, _) = await world.again()
+    assert (review.same, review.explained) == (False, False), "today's rules must give the same"
+    del world.texts.objects[page]
+    (_, review, _) = await world.again(*other)
+    assert (review.same, review.explained) == (False, False), "a record that is gone is no rule's doing"
+
+
+@pytest.mark.requirement("2.12-02", "2.12-04")
+async def test_so_is_what_was_asked_with_another_prompt() -> None:
+    world = World()
+    async with provider(OPENAI, DONE) as (model, _):
+        await world.lives(model)
+    begun = world.the(InvestigationStarted)
+    assert isinstance(begun, InvestigationStarted)
+    version = begun.prompt.version
+    before = begun.model_copy(update={"prompt": begun.prompt.model_copy(update={"version": "fact-check-0"})})
+    compared = (await world.again(before))[0]
+    assert compared.explained
+    assert compared.made_under == f"fact-check-0, today's is {version}"
+
+
+@pytest.mark.requirement("2.12-04", "2.12-06")
+async def test_a_claim_that_today_s_rules_let_through_shows() -> None:
+    world = World()
+    async with provider(OPENAI, ONE, DONE, SAYS_NO) as (model, _):
+        await world.lives(model)
+    verdict = world.the(ClaimRejected)
+    by_rule = verdict.model_copy(update={"gate": "rule", "transcript": None, "prompt": None})
+    assert [(each.same, each.explained) for each in await world.again(by_rule)][1] == (False, False)
+    earlier = by_rule.model_copy(update={"rules": None})
+    assert [(each.same, each.explained) for each in await world.again(earlier)][1] == (False, True)
+
+
 async def test_an_end_that_does_not_follow_shows() -> None:
     world = World()
     async with provider(OPENAI, FOUND, DONE, SAYS_NO) as (model, _):
@@ -408,7 +458,7 @@ async def test_a_forged_verdict_shows() -> None:
         compared = await world.again(verdict.model_copy(update=changed), end.model_copy(update={"claims": claims}))
         assert not compared[1].same, changed
     without = await world.again(verdict.model_copy(update={"transcript": None}))
-    assert without[1].problem == "a model is asked today; none was then"
+    assert [each.replayed for each in without[1].differences] == ["a model is asked today; none was then"]
 
 
 @pytest.mark.requirement("2.12-04")
