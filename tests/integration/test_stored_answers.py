@@ -192,16 +192,30 @@ async def test_one_that_failed_for_now_is_asked_for_again() -> None:
     assert isinstance(facts[-1], InvestigationDrafted)
 
 
+async def test_a_conversation_that_the_provider_forgot_is_not_taken_up_from_the_store() -> None:
+    """Its first answer was told; that it lies in the store is no reason to go on from it."""
+    gone = {
+        "error": {"message": "Previous response with id 'resp_1' not found.", "code": "previous_response_not_found"}
+    }
+    place = Place(requested())
+    async with provider(OPENAI, FIRST, HttpError(400, gone), FIRST, LAST) as (model, server):
+        await place.investigated(model)
+        facts = await place.investigated(model)
+    assert len(server.requests) == 4
+    assert isinstance(facts[-1], InvestigationDrafted)
+
+
 async def test_a_new_round_begins_anew() -> None:
     place = Place(requested())
-    async with provider(OPENAI, LAST, LAST) as (model, server):
+    async with provider(OPENAI, LAST, FIRST, LAST) as (model, server):
         await place.investigated(model, Killed(InvestigationDrafted))
         place.log.publish(_given_up())
         again = requested(round=2, follows=1)
         place.log.publish(again)
         worker = investigator_over(place.log, place.texts, model)
-        facts = await place.told(worker.on_investigation_requested(again, 1))
-    assert len(server.requests) == 2
+        await place.told(worker.on_investigation_requested(again, 1), Killed(ClaimProposed))
+        facts = await place.told(worker.on_investigation_requested(again, 2))
+    assert len(server.requests) == 3, "what was stored in the round before is another's"
     assert isinstance(facts[-1], InvestigationDrafted)
 
 
