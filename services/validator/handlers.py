@@ -97,7 +97,7 @@ class Validator:
             return
         yield ClaimValidationStarted(**_of(event), follows=standing.follows, attempt=event.attempt, delivery=attempt)
         judged["prompt"] = kind.review_prompt
-        step = f"{event.investigation_id}/{event.round}/{event.claim_id}/{standing.tries + 1}"
+        step = f"{event.investigation_id}/{event.round}/{event.claim_id}"
         brief = ReviewBrief(
             instructions=kind.review_prompt.text,
             message=kind.review_brief(event.payload, text, run.input.pictures, evidence),
