@@ -100,6 +100,10 @@ class Analysis(Protocol):
         """Stage-2 instructions; the text never changes under the same version."""
 
     @property
+    def rules(self) -> str:
+        """The version of what decides here without a model; under the same one it never decides otherwise."""
+
+    @property
     def bundles(self) -> Mapping[str, str]:
         """By prompt version, the SHA-256 of every fixed word that a model gets with it."""
 

@@ -42,6 +42,7 @@ class FactCheck:
     prompt = _prompt(INVESTIGATE_VERSION, INVESTIGATE)
     update_prompt = _prompt(UPDATE_VERSION, UPDATE)
     review_prompt = _prompt(REVIEW_VERSION, REVIEW)
+    rules = "fact-check-rules-1"
     tools: tuple[Tool, ...] = (FETCH_URL, AUTHOR_HISTORY, SUBMIT_CORRECTION)
     review_schema: Mapping[str, JsonValue] = {
         "type": "object",

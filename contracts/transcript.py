@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, TypeAdapter
 
 from contracts.v1.parts import Sha256, Value
 
@@ -142,6 +142,9 @@ class Stretch(Value):
     research: tuple[Research, ...] = ()
 
 
+_FOUND: Final = TypeAdapter[Transcript | Stretch](Annotated[Transcript | Stretch, Field(union_mode="left_to_right")])
+
+
 def joined(stretches: Sequence[Stretch]) -> Transcript | None:
     """The record that these make, in their order; None if the first does not begin one, or another one does."""
     if not stretches or stretches[0].head is None or any(each.head is not None for each in stretches[1:]):
@@ -149,6 +152,27 @@ def joined(stretches: Sequence[Stretch]) -> Transcript | None:
     calls = tuple(call for each in stretches for call in each.calls)
     research = tuple(found for each in stretches for found in each.research)
     return stretches[0].head.model_copy(update={"calls": calls, "research": research})
+
+
+def untold(told: Transcript | None, found: str) -> tuple[Transcript, int, int] | None:
+    """What was told with what was stored after it, a stretch or a whole record, and was not; None if it is no more.
+
+    Shapes: the record, and how many of its calls and lookups were told; none where it began anew. One that failed for
+    now holds no answer to go on from. Raises: ValueError: `found` is neither.
+    """
+    more: Transcript | Stretch | None = _FOUND.validate_json(found)
+    if isinstance(more, Stretch):
+        if more.head is None and told is not None:
+            more = told.model_copy(update={"calls": told.calls + more.calls, "research": told.research + more.research})
+        else:
+            more = joined([more])
+    elif more is not None and more.error is not None and more.error.failure == "TRANSIENT":
+        return None
+    if more is None:
+        return None
+    if told is None or more.calls[: len(told.calls)] != told.calls:
+        return more, 0, 0
+    return (more, len(told.calls), len(told.research)) if len(more.calls) > len(told.calls) else None
 
 
 def shortened(body: dict[str, JsonValue], before: dict[str, JsonValue]) -> Call:

@@ -1,4 +1,8 @@
-"""Bytes under their own hash, on any S3 server: writing them twice is harmless, and nothing is ever changed."""
+"""Bytes under their own hash, on any S3 server: writing them twice is harmless, and nothing is ever changed.
+
+Most lie in one place. An answer that was paid for lies under the name of the step it answers, so that whoever has to do
+that step finds it, also where its writer died before it could tell anybody the hash.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,8 @@ TEXT = "text/plain; charset=utf-8"
 CACHE_BYTES = 32 * 1024 * 1024
 THREADS = 8
 TRY_AGAIN_S = 1.0
+COMMON = "sha256"
+ANSWERS = "answers"
 _FAILURES = (MinioException, HTTPError, OSError)
 
 log = structlog.get_logger(__name__)
@@ -41,6 +47,15 @@ class BlobSettings:
     bucket: str
     secure: bool = False
     region: str = "us-east-1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """An object, as the store lists it."""
+
+    sha256: str
+    under: str
+    size_bytes: int
 
 
 class BlobMissing(LookupError):
@@ -104,23 +119,24 @@ class Blobs:
         """Whether the bucket can be reached and exists."""
         return await self._run(self._client.bucket_exists, self._bucket)
 
-    async def put(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
-        """Store bytes under `sha256/<hash>`; bytes already stored are not sent again while they are remembered.
+    async def put(self, data: bytes, media_type: str = "application/octet-stream", *, under: str = COMMON) -> BlobRef:
+        """Store bytes under `<under>/<hash>`; bytes already stored are not sent again while they are remembered.
 
         That they are still there is asked every time: somebody may have had them erased.
         """
         digest = hashlib.sha256(data).hexdigest()
-        if digest not in self._cache or not await self._run(self._exists, digest):
+        name = f"{under}/{digest}"
+        if digest not in self._cache or not await self._run(self._exists, name):
             await self._run(
                 lambda: self._client.put_object(
-                    self._bucket, f"sha256/{digest}", io.BytesIO(data), len(data), content_type=media_type
+                    self._bucket, name, io.BytesIO(data), len(data), content_type=media_type
                 )
             )
             self._remember(digest, data)
         return BlobRef(sha256=digest, size_bytes=len(data), media_type=media_type)
 
-    async def get(self, sha256: str) -> bytes:
-        """The bytes with this hash.
+    async def get(self, sha256: str, under: str | None = None) -> bytes:
+        """The bytes with this hash, from that place or, as after a restore, the common one.
 
         Raises: BlobMissing: there are none, or they were altered.
         """
@@ -128,26 +144,35 @@ class Blobs:
         if cached is not None:
             self._cache.move_to_end(sha256)
             return cached
-        data = await self._run(self._fetch, sha256)
+        data = await self._run(self._fetch, sha256, under)
         if hashlib.sha256(data).hexdigest() != sha256:
             raise BlobMissing(f"the object stored as {sha256} has other content")
         self._remember(sha256, data)
         return data
 
-    async def put_text(self, text: str) -> TextRef:
-        """Name a text by its hash; store it unless it is small enough to travel inside an event."""
+    async def put_text(self, text: str, answers: str | None = None) -> TextRef:
+        """Name a text by its hash; store it unless it is small enough to travel inside an event.
+
+        Shapes: `answers` is the step it is the answer to.
+        """
         data = text.encode()
         if len(data) <= INLINE_BYTES:
             return TextRef(sha256=hashlib.sha256(data).hexdigest(), size_bytes=len(data), inline=text)
-        blob = await self.put(data, TEXT)
-        return TextRef(sha256=blob.sha256, size_bytes=blob.size_bytes)
+        under = None if answers is None else f"{ANSWERS}/{answers}"
+        blob = await self.put(data, TEXT, under=under or COMMON)
+        return TextRef(sha256=blob.sha256, size_bytes=blob.size_bytes, under=under)
+
+    async def answers(self, step: str) -> list[TextRef]:
+        """The texts that were stored as answers to a step, or to those under it, in the order of their names."""
+        found = await self._run(self._listed, f"{ANSWERS}/{step}/")
+        return [TextRef(sha256=name.sha256, size_bytes=name.size_bytes, under=name.under) for name in found]
 
     async def get_text(self, ref: TextRef) -> str:
         """The text itself.
 
         Raises: BlobMissing: see `get`.
         """
-        return ref.inline if ref.inline is not None else (await self.get(ref.sha256)).decode()
+        return ref.inline if ref.inline is not None else (await self.get(ref.sha256, ref.under)).decode()
 
     async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
         """Many texts at once, by hash."""
@@ -155,18 +180,14 @@ class Blobs:
         texts = await asyncio.gather(*(self.get_text(ref) for ref in wanted.values()))
         return dict(zip(wanted, texts, strict=True))
 
-    async def names(self) -> list[str]:
-        """The hash of every object."""
-        return await self._run(
-            lambda: [
-                str(found.object_name).rpartition("/")[2]
-                for found in self._client.list_objects(self._bucket, prefix="sha256/", recursive=True)
-            ]
-        )
+    async def names(self) -> dict[str, str]:
+        """The hash of every object, and the place it lies under."""
+        found = [await self._run(self._listed, f"{place}/") for place in (ANSWERS, COMMON)]
+        return {name.sha256: name.under for names in found for name in names}
 
-    async def remove(self, sha256: str) -> None:
+    async def remove(self, sha256: str, under: str | None = None) -> None:
         """Remove an object for good; one that is not there is no error."""
-        await self._run(self._client.remove_object, self._bucket, f"sha256/{sha256}")
+        await self._run(self._client.remove_object, self._bucket, f"{under or COMMON}/{sha256}")
         data = self._cache.pop(sha256, None)
         self._cached_bytes -= len(data or b"")
 
@@ -174,20 +195,29 @@ class Blobs:
         """Let go of the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _exists(self, sha256: str) -> bool:
+    def _listed(self, prefix: str) -> list[_Name]:
+        names: list[_Name] = []
+        for found in self._client.list_objects(self._bucket, prefix=prefix, recursive=True):
+            under, _, digest = str(found.object_name).rpartition("/")
+            names.append(_Name(digest, under, found.size or 0))
+        return names
+
+    def _exists(self, name: str) -> bool:
         try:
-            self._client.stat_object(self._bucket, f"sha256/{sha256}")
+            self._client.stat_object(self._bucket, name)
         except S3Error as error:
             if error.code in ("NoSuchKey", "NoSuchObject"):
                 return False
             raise
         return True
 
-    def _fetch(self, sha256: str) -> bytes:
+    def _fetch(self, sha256: str, under: str | None) -> bytes:
         try:
-            response = self._client.get_object(self._bucket, f"sha256/{sha256}")
+            response = self._client.get_object(self._bucket, f"{under or COMMON}/{sha256}")
         except S3Error as error:
             if error.code in ("NoSuchKey", "NoSuchBucket"):
+                if under is not None:
+                    return self._fetch(sha256, None)
                 raise BlobMissing(f"no object {sha256}") from error
             raise
         try:

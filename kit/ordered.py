@@ -1,8 +1,8 @@
 """Reading a stream in its order, for folds that own their position.
 
 Batches form while the reader works: whatever has arrived meanwhile is the next batch, so there is no polling interval.
-A reader with nothing to do gets a message at once; a crowded one lingers for a moment, which makes batches larger and
-each message cheaper, and for longer while there is only what nobody waits for. A gap or a lost consumer is healed by
+A reader with nothing to do gets a message at once; a crowded one lingers a moment, which makes batches larger and each
+message cheaper, and for longer while there is only what nobody waits for. A gap or a lost consumer is healed by
 starting again after the last sequence read.
 """
 
@@ -28,6 +28,7 @@ BUFFER_BYTES = 32 * 1024 * 1024
 """Facts carry whole texts: a reader that catches up must not hold thousands of them."""
 CROWDED = 4
 LINGER_S = 0.02
+AWAITED_LINGER_S = 0.005
 PATIENT = 8
 """So many messages in a batch for each time that the next one may be lingered for."""
 LINGERS = 4
@@ -50,14 +51,13 @@ class Recorded:
     time: datetime
 
 
-def lingers(before: int, lingered: int, held: Collection[Recorded], limit: int, awaited: tuple[str, ...]) -> bool:
-    """Whether to wait once more for messages that join those held, after a batch of `before`."""
+def linger_s(before: int, lingered: int, held: Collection[Recorded], limit: int, awaited: tuple[str, ...]) -> float:
+    """How long to wait once more for messages that join those held, after a batch of `before`; 0: not at all."""
     if before < CROWDED or len(held) >= limit:
-        return False
-    if lingered == 0:
-        return True
-    patient = lingered < min(before // PATIENT, LINGERS)
-    return patient and not any(each.subject.startswith(awaited) for each in held)
+        return 0.0
+    if any(each.subject.startswith(awaited) for each in held):
+        return 0.0 if lingered else AWAITED_LINGER_S
+    return LINGER_S if lingered < max(1, min(before // PATIENT, LINGERS)) else 0.0
 
 
 class OrderedLog:
@@ -70,14 +70,12 @@ class OrderedLog:
         start: int,
         *,
         subjects: Sequence[str] = (">",),
-        linger_s: float = LINGER_S,
-        awaited: tuple[str, ...] = ("",),
+        awaited: tuple[str, ...] | None = None,
     ) -> None:
-        """`awaited`: how the subjects begin of what somebody waits for to be read; everything unless told."""
+        """`awaited`: how the subjects begin of what somebody waits for to be read; None: of everything, at once."""
         self._bus = bus
         self._stream = stream
         self._subjects = list(subjects)
-        self._linger_s = linger_s
         self._awaited = awaited
         self._last = max(start, 1) - 1
         self._buffer: deque[Recorded] = deque()
@@ -107,10 +105,7 @@ class OrderedLog:
                 )
                 while True:
                     while self._buffer:
-                        lingered = 0
-                        while self._linger_s and lingers(before, lingered, self._buffer, limit, self._awaited):
-                            await asyncio.sleep(self._linger_s)
-                            lingered += 1
+                        await self._linger(before, limit)
                         batch = [self._buffer.popleft() for _ in range(min(limit, len(self._buffer)))]
                         self._held_bytes -= sum(len(each.data) for each in batch)
                         self._last = batch[-1].sequence
@@ -128,6 +123,15 @@ class OrderedLog:
                 if subscription is not None:
                     with suppress(nats.errors.Error, nats.js.errors.Error, TimeoutError):
                         await subscription.unsubscribe()
+
+    async def _linger(self, before: int, limit: int) -> None:
+        lingered = 0
+        while self._awaited is not None:
+            delay_s = linger_s(before, lingered, self._buffer, limit, self._awaited)
+            if not delay_s:
+                break
+            await asyncio.sleep(delay_s)
+            lingered += 1
 
     async def _take(self, message: Msg) -> None:
         metadata = message.metadata

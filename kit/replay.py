@@ -80,7 +80,7 @@ async def chosen(bus: Bus, consumer: Consumer, selection: Selection) -> AsyncIte
         end = (await bus.jetstream.get_msg(stream, subject=consumer.filter)).seq or 0
     except nats.js.errors.NotFoundError:
         return
-    async for batch in OrderedLog(bus, stream, 1, subjects=[consumer.filter], linger_s=0).batches():
+    async for batch in OrderedLog(bus, stream, 1, subjects=[consumer.filter]).batches():
         for record in batch:
             if record.sequence > end:
                 return

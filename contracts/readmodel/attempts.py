@@ -49,8 +49,9 @@ attempt: Final = Table(
         "num_nonnulls(request_instructions, request_input) = CASE transcript_state WHEN 'read' THEN 2 ELSE 0 END",
         name="request",
     ),
-    comment="What was sent and what came back; the exact texts are there once the transcript was read, which lies in "
-    "the blob store under sha256/<transcript_hash>. A transcript that is not `read` left no further rows",
+    comment="What was sent and what came back; the exact texts are there once the transcript was read. It lies in the "
+    "blob store by its hash: sha256/<transcript_hash>, or for a long one "
+    "answers/<investigation_id>/.../<transcript_hash>. A transcript that is not `read` left no further rows",
     postgresql_with={"fillfactor": 80},
 )
 

@@ -79,8 +79,9 @@ class ClaimApproved(ClaimEvent):
     """The candidate withstood validation.
 
     Shapes: `payload` is what is published: of the candidate's sources only those that count. `sources` are all of the
-    candidate's, in its order. `prompt` is what the reviewer was given, here and in every other verdict, and
-    `unchecked_allowed` whether the operator let sources count that could not be looked up; older facts do not say.
+    candidate's, in its order. Here and in every other verdict `prompt` is what the reviewer was given, `rules` the
+    version of what decided without a model, and `unchecked_allowed` whether the operator let sources count that could
+    not be looked up; older facts do not say.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.approved"
@@ -91,6 +92,7 @@ class ClaimApproved(ClaimEvent):
     usage: Usage = Usage()
     transcript: TextRef | None = None
     prompt: Prompt | None = None
+    rules: str | None = None
     unchecked_allowed: bool | None = None
 
 
@@ -105,6 +107,7 @@ class ClaimRejected(ClaimEvent):
     usage: Usage = Usage()
     transcript: TextRef | None = None
     prompt: Prompt | None = None
+    rules: str | None = None
     unchecked_allowed: bool | None = None
 
 
@@ -124,6 +127,7 @@ class ClaimValidationFailed(ClaimEvent):
     usage: Usage = Usage()
     transcript: TextRef | None = None
     prompt: Prompt | None = None
+    rules: str | None = None
     unchecked_allowed: bool | None = None
 
 
@@ -145,6 +149,7 @@ class ClaimValidationRetryScheduled(ClaimEvent):
     usage: Usage = Usage()
     transcript: TextRef | None = None
     prompt: Prompt | None = None
+    rules: str | None = None
     unchecked_allowed: bool | None = None
     retry_at: datetime
 

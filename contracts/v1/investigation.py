@@ -47,7 +47,8 @@ class InvestigationStarted(OnceEvent):
     """An attempt begins. `input` is the same in every attempt: the snapshot the first one took.
 
     `delivery` is the number of the request's delivery that it was begun on. Units: `cost_limit_micro_usd` is what the
-    whole run may cost, its reviews included, in millionths of a US dollar; None: no such limit.
+    whole run may cost, its reviews included, in millionths of a US dollar; None: no such limit. `rules` is the version
+    of what decides without a model; older facts do not say.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.started"
@@ -64,6 +65,7 @@ class InvestigationStarted(OnceEvent):
     key_source: KeySource = "INSTANCE"
     delivery: int | None = Field(default=None, ge=1)
     cost_limit_micro_usd: int | None = Field(default=None, ge=0)
+    rules: str | None = None
 
     def key(self) -> str:
         return str(self.investigation_id)

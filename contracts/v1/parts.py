@@ -46,12 +46,14 @@ class BlobRef(Value):
 class TextRef(Value):
     """A text by hash; `inline` holds it when it is small, otherwise it is a UTF-8 blob under the same hash.
 
-    Units: `sha256` and `size_bytes` are of the UTF-8 bytes.
+    Shapes: `under` is the place of that blob if it is not the common one: that of the step it is the answer to, where
+    whoever does not know its hash finds it. Units: `sha256` and `size_bytes` are of the UTF-8 bytes.
     """
 
     sha256: Sha256
     size_bytes: int = Field(ge=0)
     inline: str | None = None
+    under: str | None = None
 
 
 class ImageOccurrence(Value):

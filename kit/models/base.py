@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 from uuid import UUID
 
 from pydantic import JsonValue, SecretStr
@@ -54,6 +54,13 @@ class Limits:
     submissions: int | None = None
 
 
+class Told(NamedTuple):
+    """How many calls and lookups of a record stand in the log: they were paid for and counted before."""
+
+    calls: int = 0
+    lookups: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class InvestigationBrief:
     """One stage-1 run.
@@ -63,7 +70,8 @@ class InvestigationBrief:
     to a name in `research` is answered by awaiting it with the call's arguments, and it never raises; every other call
     is an outcome: `decide(name, arguments)` reads it as a new claim or as the id of an old one that is kept, or raises
     ValueError whose text is the answer the model gets. `done` is what an attempt that was cut short had exchanged: a
-    provider that made that record goes on from there, and any other begins anew.
+    provider that made that record goes on from there, and any other begins anew. `told` says how much of that stands in
+    the log, None: all of it; the rest was stored by a worker that died before it told, and is told by this attempt.
     """
 
     instructions: str
@@ -75,6 +83,7 @@ class InvestigationBrief:
     limits: Limits = field(default_factory=Limits)
     old_claims: Mapping[UUID, str] = field(default_factory=dict)
     done: Transcript | None = None
+    told: Told | None = None
 
     @property
     def message(self) -> str:
@@ -91,7 +100,8 @@ class InvestigationBrief:
 class ReviewBrief:
     """One stage-2 question about one claim; the answer has the shape of `schema`: `approved` and `reason`.
 
-    `cost_limited`: the run has a limit of money, so a model without a price must not be asked.
+    `cost_limited`: the run has a limit of money, so a model without a price must not be asked. `done` is the exchange
+    of a worker that stored it and died before it told: it is counted as this one's, and nobody is asked.
     """
 
     instructions: str
@@ -100,6 +110,7 @@ class ReviewBrief:
     claim: ClaimPayload
     schema: Mapping[str, JsonValue]
     cost_limited: bool = False
+    done: Transcript | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,13 +81,18 @@ class Failover:
 
     async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
         """Ask stage 2 about one claim. Raises: ModelError."""
-        try:
-            return await self._first.review(brief, key)
-        except ModelError as error:
-            failed = error
-        if not self._may_ask_second(failed, key):
-            raise failed
-        before = _record(failed)
+        failed: ModelError | None = None
+        if brief.done is None or brief.done.instead_of is None:
+            try:
+                return await self._first.review(brief, key)
+            except ModelError as error:
+                failed = error
+            if not self._may_ask_second(failed, key):
+                raise failed
+            before, brief = _record(failed), replace(brief, done=None)
+        else:  # the second has stood in already
+            before = brief.done.instead_of
+            brief = replace(brief, done=brief.done.model_copy(update={"instead_of": None}))
         try:
             verdict = await self._second.review(brief, key)
             return replace(verdict, transcript=_joined(before, verdict.transcript))

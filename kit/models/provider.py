@@ -34,6 +34,7 @@ from kit.models.base import (
     ModelError,
     Outcome,
     ReviewBrief,
+    Told,
     Tool,
     Verdict,
 )
@@ -41,7 +42,7 @@ from kit.models.conversation import Conversation, Turn, run
 from kit.models.events import BadEvent
 from kit.models.patience import PATIENCE, Patience
 from kit.models.prices import price_of
-from kit.models.recording import Recorder, new_transcript, recorded_parts
+from kit.models.recording import NOTHING, Recorder, new_transcript, recorded_parts
 from kit.models.resuming import Lookup, goes_on
 from kit.models.stamps import LiveStamps, RecordedStamps, Stamps
 from kit.models.wire import Tap
@@ -153,7 +154,7 @@ class Provider(ABC):
         """Run stage 1. Shapes: as Model.investigate. Raises: ModelError."""
         brief = self._equipped(brief)
         opening = Opening(brief.instructions, brief.parts, brief.tools)
-        line = self._line("investigation", opening, key, limits=brief.limits, done=brief.done)
+        line = self._line("investigation", opening, key, limits=brief.limits, done=brief.done, told=brief.told)
         brief = replace(brief, research=line.lookup.before(brief.research))
         yielded = False
         while True:
@@ -178,7 +179,7 @@ class Provider(ABC):
         if brief.cost_limited and self._price is None:
             raise failures.price_unknown(self.name.model)
         opening = Opening(brief.instructions, (brief.message,), schema=brief.schema)
-        line = self._line("review", opening, key)
+        line = self._line("review", opening, key, done=brief.done, told=NOTHING)
         failed: ModelError
         try:
             async with aclosing(self._converse(opening, line).ask({})) as events:
@@ -248,6 +249,7 @@ class Provider(ABC):
         *,
         limits: Limits | None = None,
         done: Transcript | None = None,
+        told: Told | None = None,
         own: bool = False,
     ) -> Line:
         if key is not None and not own and not self.takes_readers_keys:
@@ -271,8 +273,12 @@ class Provider(ABC):
         )
         if done is not None and not goes_on(done, head):
             done = None
+        if done is None:
+            told = NOTHING
+        elif told is None:
+            told = Told(len(done.calls), len(done.research))
         stamps = RecordedStamps(done, self._stamps) if done else self._stamps
-        recorder = Recorder(head, secret, stamps, done)
+        recorder = Recorder(head, secret, stamps, told)
         http = httpx2.AsyncClient(transport=Tap(self._http, recorder, self._patience, done), timeout=self._timeout)
         return Line(http, secret, recorder, Lookup(done.research if done else ()))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -25,25 +26,26 @@ from contracts.transcript import (
     shortened,
 )
 from contracts.v1.parts import Usage, Value
-from kit.models.base import Advance, Image, ModelError
+from kit.models.base import Advance, Image, ModelError, Told
 from kit.models.failures import SHORTEST_KEY
 from kit.models.prices import Bill, Spent
 from kit.models.stamps import Stamps, answered, asked, found, researched
 
+NOTHING: Final = Told()
 KEPT_HEADERS = frozenset({"content-type", "date", "retry-after", "retry-after-ms", "request-id", "x-request-id"})
 
 
 class Recorder:
     """Grows call by call; `transcript()` may be taken at any point, also after a failure.
 
-    What `done` holds is recorded anew as it is played back; an earlier attempt has paid for it and told of it.
+    What earlier attempts exchanged is recorded anew as it is played back. What is `told` of it is theirs, the rest is
+    counted as this one's.
     """
 
-    def __init__(self, head: Transcript, secret: str, stamps: Stamps, done: Transcript | None = None) -> None:
-        self._begins = done is None
-        self._taken_over = len(done.calls) if done else 0
+    def __init__(self, head: Transcript, secret: str, stamps: Stamps, told: Told = NOTHING) -> None:
+        self._taken_over, self._told_research = told
         self._told_calls = self._taken_over
-        self._told_research = len(done.research) if done else 0
+        self._begins = not self._told_calls
         self._head = head.model_copy(update={"taken_over": self._taken_over})
         self._own_bill = Bill(head.price)
         self._secret = secret

@@ -116,14 +116,14 @@ async def _blobs(found: Surroundings, folder: Path, known: set[str]) -> set[str]
 
     async def one(name: str) -> None:
         async with limit:
-            await asyncio.to_thread(_write, folder / name, await blobs.get(name))
+            await asyncio.to_thread(_write, folder / name, await blobs.get(name, names[name]))
 
     try:
-        names = set(await blobs.names())
-        await asyncio.gather(*map(one, names - known))
+        names = await blobs.names()
+        await asyncio.gather(*map(one, names.keys() - known))
     finally:
         blobs.close()
-    return names
+    return set(names)
 
 
 def _write(file: Path, data: bytes) -> None:

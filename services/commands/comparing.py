@@ -1,4 +1,7 @@
-"""Where the facts of two runs differ: pure. Who ran it and when is no difference; everything else is, to the byte."""
+"""Where the facts of two runs differ: pure.
+
+Who ran it, when, and where its words are kept is no difference; everything else is, to the byte.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from analyses.base import Analysis
 from contracts.v1 import Event
+from contracts.v1.parts import Prompt
 
 SHOWN_CHARACTERS: Final = 160
-_NOT_COMPARED: Final = {"worker", "delivery", "retry_at"}
+_WHERE_IT_LIES: Final = {"under": True}
+_NOT_COMPARED: Final[dict[str, Any]] = {
+    "worker": True,
+    "delivery": True,
+    "retry_at": True,
+    "rules": True,
+    "stretch": _WHERE_IT_LIES,
+    "transcript": _WHERE_IT_LIES,
+}
 
 
 @dataclass(frozen=True)
@@ -24,18 +37,38 @@ class Difference:
 
 @dataclass(frozen=True)
 class Compared:
-    """One step, run again. Shapes: `problem` says why it could not be; `note` that there was nothing to run."""
+    """One step, run again.
+
+    Shapes: `problem` says why it could not be; `note` that there was nothing to run; `made_under` by what rules or
+    prompt it was made, where these are not today's.
+    """
 
     step: str
     facts: int
     differences: tuple[Difference, ...] = ()
     problem: str | None = None
     note: str | None = None
+    made_under: str | None = None
 
     @property
     def same(self) -> bool:
         """Whether the same facts came out, byte for byte."""
         return not self.differences and self.problem is None
+
+    @property
+    def explained(self) -> bool:
+        """Whether other facts are to be expected: we decide otherwise since, and have said so."""
+        return bool(self.differences) and self.problem is None and self.made_under is not None
+
+
+def earlier(rules: str | None, prompt: Prompt | None, kind: Analysis, prompt_now: Prompt) -> str | None:
+    """By what a step was decided, if that is not how it is decided today; None if it is."""
+    found = []
+    if rules != kind.rules:
+        found.append(f"{rules or 'rules that had no number yet'}, today's are {kind.rules}")
+    if prompt is not None and prompt.version != prompt_now.version:
+        found.append(f"{prompt.version}, today's is {prompt_now.version}")
+    return "; ".join(found) or None
 
 
 def differences(step: str, then: Sequence[Event], now: Sequence[Event]) -> Iterator[Difference]:

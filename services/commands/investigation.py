@@ -90,17 +90,23 @@ def show(investigation: UUID, with_words: bool, as_json: bool, data_dir: Path) -
 def replay(investigation: UUID, as_json: bool, data_dir: Path) -> None:
     """Run today's code over the recorded answers and compare the facts with the log, byte for byte.
 
-    No provider is asked, no page is fetched, nothing is stored. Exit status 1 if anything is different: the code, the
-    prompts or the record have changed since. Who ran it and when is not compared.
+    No provider is asked, no page is fetched, nothing is stored. Exit status 1 if anything is DIFFERENT: the code or the
+    record have changed since. What was made under earlier rules or prompts of ours, and differs, is marked OTHER RULES
+    with the versions, since it can no longer be shown to be the same; exit status 3 if nothing else is wrong. Who ran
+    it and when is not compared.
     """
     with servers(data_dir, quieter="error") as found:
         compared = run(_replay(found, investigation))
     if as_json:
-        click.echo(json.dumps([asdict(each) | {"same": each.same} for each in compared], indent=2))
+        click.echo(
+            json.dumps([asdict(each) | {"same": each.same, "explained": each.explained} for each in compared], indent=2)
+        )
     else:
         for each in compared:
             _show_compared(each)
-    sys.exit(0 if compared and all(each.same for each in compared) else 1)
+    if not compared or not all(each.same or each.explained for each in compared):
+        sys.exit(1)
+    sys.exit(0 if all(each.same for each in compared) else 3)
 
 
 @command.command()
@@ -207,9 +213,13 @@ def _title(step: Any) -> str:
 
 def _show_compared(compared: Compared) -> None:
     mark = click.style("same", fg="green") if compared.same else click.style("DIFFERENT", fg="red")
+    if compared.explained:
+        mark = click.style("OTHER RULES", fg="yellow")
     if compared.note:
         mark = click.style("left out", fg="yellow")
     click.echo(f"{mark}  {compared.step} ({compared.facts} fact{'' if compared.facts == 1 else 's'})")
+    if compared.explained:
+        click.echo(f"      made under {plain(compared.made_under or '')}; what is decided otherwise today:")
     if said := compared.problem or compared.note:
         click.echo(f"      {plain(said)}")
     for each in compared.differences:

@@ -69,6 +69,10 @@ class _Eraser:
     async def erase_blob(self, sha256: str) -> None:
         await self._blobs.remove(sha256)
 
+    async def erase_answers(self, investigation: UUID) -> None:
+        for ref in await self._blobs.answers(str(investigation)):
+            await self._blobs.remove(ref.sha256, ref.under)
+
 
 async def _forget(found: Surroundings, url_or_id: str, reason: str) -> Forgotten:
     await migrate(found.database_url)

@@ -49,15 +49,15 @@ class Blobs(Protocol):
 
 
 class PastLog:
-    """The log as it was when the attempt began."""
+    """The log as it was when the attempt began, or as far as it is `shown`."""
 
     def __init__(self, before: Sequence[Entry], taken: InvestigationInput) -> None:
-        self._before = before
+        self.shown = before
         self._taken = taken
 
     async def history(self, investigation_id: UUID) -> Sequence[Entry]:
         """What had happened."""
-        return self._before
+        return self.shown
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
         """What was looked at, frozen then."""
@@ -78,7 +78,11 @@ class Memory:
         """The bytes with this hash."""
         return await self._blobs.get(sha256)
 
-    async def put_text(self, text: str) -> TextRef:
+    async def answers(self, step: str) -> Sequence[TextRef]:
+        """Nothing that was not told: what an attempt found of that is in its own record."""
+        return ()
+
+    async def put_text(self, text: str, answers: str | None = None) -> TextRef:
         """The name it would have."""
         data = text.encode()
         inline = text if len(data) <= INLINE_BYTES else None

@@ -25,7 +25,7 @@ from kit.blobs import BlobMissing
 from kit.clock import SystemClock
 from kit.errors import Retry
 from kit.models.replay import ReplayModel
-from services.commands.comparing import Compared, differences, first_line
+from services.commands.comparing import Compared, Difference, differences, first_line
 from services.commands.recorded import (
     REDELIVERED,
     Blobs,
@@ -41,7 +41,7 @@ from services.validator.handlers import Validator
 from services.validator.ports import Model
 
 Judged = ClaimApproved | ClaimRejected | ClaimValidationFailed | ClaimValidationRetryScheduled
-_LATER_FIELDS: Final = ("prompt", "unchecked_allowed")
+_LATER_FIELDS: Final = ("prompt", "rules", "unchecked_allowed")
 """What verdicts of before did not hold."""
 
 
@@ -77,7 +77,7 @@ async def rejudged(sequence: int, judged: Judged, entries: Sequence[Entry], blob
         except (BlobMissing, ValidationError, UnicodeDecodeError) as error:
             return Compared(step, 1, problem=f"what it was judged by cannot be read: {first_line(error)}")
         except NotAsked as error:
-            found.append(Compared(step, 1, problem=str(error)))
+            found.append(Compared(step, 1, (Difference(step, judged.SUBJECT, str(error)),)))
             continue
         found.append(Compared(step, 1, tuple(differences(step, [judged], [_as_then(judged, event) for event in now]))))
         if found[-1].same:

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 from pydantic import ValidationError
 
+from analyses import analysis
+from analyses.base import Analysis
 from contracts.transcript import Stretch, Transcript, joined
 from contracts.v1 import (
     ClaimProposed,
@@ -32,7 +36,7 @@ from kit.errors import Reject, Retry
 from kit.history import Past
 from kit.models.base import Limits
 from kit.models.replay import ReplayModel
-from services.commands.comparing import Compared, differences, first_line
+from services.commands.comparing import Compared, differences, earlier, first_line
 from services.commands.recorded import REDELIVERED, Blobs, Memory, NoKeys, NoPriors, PastLog, Recorded
 from services.commands.rejudging import Judged, rejudged
 from services.investigator.conclude import Open
@@ -46,12 +50,18 @@ CANCELLED: Final = "cancelled by operator"
 async def replay(past: Sequence[Past], blobs: Blobs) -> AsyncIterator[Compared]:
     """Run every recorded step of an investigation again, in the order of the log."""
     entries = [Entry(each.sequence, each.envelope.event) for each in past]
+    kind: Analysis | None = None
     for entry in entries:
         event = entry.event
         if isinstance(event, InvestigationStarted):
-            yield await _attempt(entry.sequence, event, entries, blobs)
+            kind = analysis(event.analysis)
+            prompt_now = kind.prompt if event.input.parent_investigation_id is None else kind.update_prompt
+            compared = await _attempt(entry.sequence, event, entries, blobs)
+            yield replace(compared, made_under=earlier(event.rules, event.prompt, kind, prompt_now))
         elif isinstance(event, Judged):
-            yield await rejudged(entry.sequence, event, entries, blobs)
+            compared = await rejudged(entry.sequence, event, entries, blobs)
+            under = earlier(event.rules, event.prompt, kind, kind.review_prompt) if kind is not None else None
+            yield replace(compared, made_under=under)
     for compared in _conclusions(entries):
         yield compared
 
@@ -70,8 +80,10 @@ async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequen
         model = ReplayModel(transcript)
     except (BlobMissing, ValidationError, UnicodeDecodeError) as error:
         return Compared(step, len(then), problem=f"its transcript cannot be read: {first_line(error)}")
+    log = PastLog(before, started.input)
+    ended_by = _ended_by_the_log(then, transcript, entries)
     investigator = Investigator(
-        PastLog(before, started.input),
+        log,
         Memory(blobs),
         NoKeys(),
         model,
@@ -87,6 +99,8 @@ async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequen
         async with aclosing(told) as events:  # type: ignore[type-var]  # async generators have aclose
             async for event in events:
                 now.append(event)
+                if ended_by and len(now) == len(then) - 1:
+                    log.shown = ended_by
                 if cut_short and len(now) == len(then):
                     break
     except Retry:
@@ -102,6 +116,16 @@ def _on_record(told: list[Event]) -> tuple[list[Event], bool]:
         return told, False
     advances = [place for place, event in enumerate(told) if isinstance(event, InvestigationAdvanced)]
     return (told[: advances[-1] + 1], True) if advances else (told, False)
+
+
+def _ended_by_the_log(then: Sequence[Event], transcript: Transcript, entries: Sequence[Entry]) -> list[Entry]:
+    """What stood in the log that ended an attempt where it had advanced to; nothing if it ended by itself."""
+    advanced, end = (None, *then)[-2:]
+    if not isinstance(end, InvestigationFailed) or not isinstance(advanced, InvestigationAdvanced):
+        return []
+    if len(transcript.calls) != advanced.calls:
+        return []
+    return list(takewhile(lambda entry: entry.event != end, entries))
 
 
 async def _transcript(told: Sequence[Event], entries: Sequence[Entry], blobs: Blobs) -> Transcript | None:

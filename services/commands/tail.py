@@ -188,7 +188,7 @@ async def _main(
             start = await first_since(bus, stream, start)
         first = newest + 1 if start is None else max(start, 1)
         if follow:
-            work = _follow(OrderedLog(bus, stream, first, subjects=subjects, linger_s=0), show)
+            work = _follow(OrderedLog(bus, stream, first, subjects=subjects), show)
         else:
             work = _recall(bus, stream, subjects, first - 1, show)
         printing, interrupted = asyncio.create_task(work), asyncio.create_task(_signalled())

@@ -102,7 +102,7 @@ class BusEvents:
 
     def follow(self, after: int, patterns: Sequence[str]) -> AsyncIterator[Sequence[Recorded]]:
         """Messages after a sequence as they come."""
-        return OrderedLog(self._bus, ERRATA.name, after + 1, subjects=patterns, linger_s=0).batches()
+        return OrderedLog(self._bus, ERRATA.name, after + 1, subjects=patterns).batches()
 
 
 class BlobTexts:

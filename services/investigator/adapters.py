@@ -88,7 +88,7 @@ class Concluder:
         self._last = mark
         async with asyncio.TaskGroup() as group:  # without its mark a restart would begin ever further back
             group.create_task(self._keep_mark(marks))
-            async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1, subjects=CONCLUDED, linger_s=0).batches():
+            async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1, subjects=CONCLUDED).batches():
                 await self._fold(batch)
 
     async def _fold(self, batch: Sequence[Recorded]) -> None:

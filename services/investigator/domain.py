@@ -6,12 +6,13 @@ already in the log is never bought again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from contracts.spent import micro_usd
 from contracts.v1 import (
     ClaimProposed,
     ClaimRetained,
@@ -71,6 +72,8 @@ class Run:
 
     Shapes: `proposed` and `retained` are this round's claims that earlier attempts told of, with their place; `done`
     are the stretches, in order, of what this round's attempts exchanged with the model before they were cut short.
+    `on_record` are the hashes of all that the log names of what was said in the run. Units: `spent_micro_usd` is what
+    the round has cost so far, reviews included.
     """
 
     attempt: int
@@ -82,6 +85,8 @@ class Run:
     proposed: dict[UUID, int]
     retained: dict[UUID, int] = field(default_factory=dict)
     done: tuple[TextRef, ...] = ()
+    on_record: frozenset[str] = frozenset()
+    spent_micro_usd: int = 0
 
 
 @dataclass(frozen=True)
@@ -173,7 +178,21 @@ def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: in
         proposed=proposed,
         retained=retained,
         done=chain(advances),
+        on_record=frozenset(ref.sha256 for entry in history for ref in said(entry.event)),
+        spent_micro_usd=micro_usd((entry.event for entry in history), request.round),
     )
+
+
+def said(event: Event) -> Iterator[TextRef]:
+    """What the fact names of what was said between us and a model."""
+    for name in ("stretch", "transcript"):
+        if isinstance(ref := getattr(event, name, None), TextRef):
+            yield ref
+
+
+def step_name(investigation: UUID, round_: int, before: str | None) -> str:
+    """The name of a step of a run: what is asked after a stretch, or at first. Its answer is stored under it."""
+    return f"{investigation}/{round_}/{before or 'first'}"
 
 
 def chain(advances: Sequence[InvestigationAdvanced]) -> tuple[TextRef, ...]:

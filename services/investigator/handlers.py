@@ -15,7 +15,6 @@ from pydantic import SecretStr
 from analyses import analysis
 from analyses.base import Analysis, Earlier, Material, Rejection
 from contracts.spent import micro_usd, usd
-from contracts.transcript import Stretch, Transcript, joined
 from contracts.v1 import (
     ClaimProposed,
     ClaimRetained,
@@ -29,7 +28,7 @@ from contracts.v1 import (
 )
 from contracts.v1.ids import claim_id
 from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import InvestigationInput, Picture, TextRef
+from contracts.v1.parts import InvestigationInput, Picture, TextRef, Usage
 from kit.clock import Clock
 from kit.errors import Reject, Retry, Superseded
 from services.investigator.domain import Elsewhere, GiveUp, NotYet, Run, Step, first, is_over, next_step, plan
@@ -51,6 +50,7 @@ from services.investigator.ports import (
     Retention,
     Submission,
 )
+from services.investigator.record import Record
 
 LOG_LAG_S = 0.2
 
@@ -109,14 +109,17 @@ class Investigator:
             key_source=event.key_source,
             delivery=attempt,
             cost_limit_micro_usd=self._limits.cost_micro_usd,
+            rules=kind.rules,
         )
+        record = Record(self._blobs, event, step)
         try:
-            async for fact in self._investigate(event, step, kind, taken):
+            async for fact in self._investigate(event, step, kind, taken, record):
                 yield fact
         except ModelError as error:
             of_the_key = _is_of_the_key(event, error)
             delay_s = None if of_the_key else next_step(step, error.failure, error.retry_after_s)
-            transcript = await self._kept(error)
+            # What was exchanged before the failure has been paid for and may be looked at.
+            transcript = None if error.transcript is None else await record.kept(error.transcript)
             if delay_s is None:
                 yield self._failed(event, step, error, transcript)
                 return
@@ -151,10 +154,13 @@ class Investigator:
         return await with_earlier(taken, prior, self._blobs)
 
     async def _investigate(
-        self, event: InvestigationRequested, run: Run, kind: Analysis, taken: InvestigationInput
+        self, event: InvestigationRequested, run: Run, kind: Analysis, taken: InvestigationInput, record: Record
     ) -> AsyncIterator[Event]:
-        brief = replace(await self._brief(event, kind, taken), done=await self._done(run))
-        before = run.done[-1].sha256 if run.done else None
+        brief = await self._brief(event, kind, taken)
+        done, told = await record.before()
+        if told is None:
+            await self._stay_within(run.spent_micro_usd, record)
+        brief = replace(brief, done=done, told=told)
         old = {claim.claim_id: claim.payload for claim in taken.old_claims}
         named: dict[UUID, None] = {}
         retained: list[UUID] = []
@@ -194,18 +200,9 @@ class Investigator:
                             retained.append(claim)
                         named[claim] = None
                     case Advance():
-                        stretch = await self._blobs.put_text(item.stretch.decode())
-                        advanced = InvestigationAdvanced(
-                            investigation_id=event.investigation_id,
-                            attempt=run.attempt,
-                            calls=item.calls,
-                            before=None if item.begins else before,
-                            stretch=stretch,
-                            usage=item.usage,
-                        )
+                        advanced = await record.advanced(item)
                         yield advanced
-                        before = stretch.sha256
-                        if await self._is_over(event, advanced):
+                        if await self._is_over(event, advanced, record):
                             return
                     case Finished():
                         yield InvestigationDrafted(
@@ -216,7 +213,7 @@ class Investigator:
                             retained_ids=tuple(retained),
                             model=item.model,
                             usage=item.usage,
-                            transcript=await self._blobs.put_text(item.transcript.decode()),
+                            transcript=await record.kept(item.transcript),
                         )
 
     async def _brief(
@@ -249,17 +246,10 @@ class Investigator:
             limits=self._limits,
         )
 
-    async def _done(self, run: Run) -> Transcript | None:
-        """What was exchanged before this attempt. A record that cannot be read is none: the run begins anew."""
-        try:
-            return joined([Stretch.model_validate_json(await self._blobs.get_text(ref)) for ref in run.done])
-        except (LookupError, ValueError):
-            return None
-
-    async def _is_over(self, event: InvestigationRequested, advanced: InvestigationAdvanced) -> bool:
+    async def _is_over(self, event: InvestigationRequested, advanced: InvestigationAdvanced, record: Record) -> bool:
         """Whether the rest of the run is of no use: it was cancelled, or a review failed for good.
 
-        Raises: ModelError: the run and its reviews have cost together what the run may; the model knows only its own.
+        Raises: as `_stay_within`.
         """
         try:
             history = await self._log.history(event.investigation_id)
@@ -267,12 +257,18 @@ class Investigator:
             return False
         if is_over(event, history):
             return True
-        limit = self._limits.cost_micro_usd
         cost = micro_usd([*(entry.event for entry in history), advanced], event.round)
+        await self._stay_within(cost, record, advanced.usage)
+        return False
+
+    async def _stay_within(self, cost: int, record: Record, usage: Usage | None = None) -> None:
+        """Raises: ModelError: a run and its reviews have cost together what the run may; a model knows only its own."""
+        limit = self._limits.cost_micro_usd
         if limit is not None and cost >= limit:
             reason = f"The run and its reviews cost {usd(cost)} and it wanted more; its limit is {usd(limit)}."
-            raise ModelError("NON_RETRYABLE", reason, name="CostLimit", usage=advanced.usage)
-        return False
+            error = ModelError("NON_RETRYABLE", reason, name="CostLimit", usage=usage)
+            error.transcript = await record.ended(error)
+            raise error
 
     async def _text(self, ref: TextRef | None) -> str | None:
         return None if ref is None else await self._blobs.get_text(ref)
@@ -290,10 +286,6 @@ class Investigator:
             return SecretStr(await self._keys.open(event.investigation_id))
         except LookupError as error:
             raise ModelError("NON_RETRYABLE", str(error), name=KEY_UNUSABLE) from error
-
-    async def _kept(self, error: ModelError) -> TextRef | None:
-        """What was exchanged before the failure, which has been paid for and may be looked at."""
-        return None if error.transcript is None else await self._blobs.put_text(error.transcript.decode())
 
     def _failed(
         self, event: InvestigationRequested, run: Run, error: ModelError, transcript: TextRef | None

@@ -18,6 +18,7 @@ from kit.models.base import (
     ModelError,
     Retention,
     Submission,
+    Told,
 )
 from services.investigator.domain import Entry, Prior
 
@@ -57,8 +58,12 @@ class Blobs(Protocol):
         """The text itself. Raises: LookupError: it is not there, or was altered."""
         ...
 
-    async def put_text(self, text: str) -> TextRef:
-        """Name a text, storing it where it is too large for an event."""
+    async def put_text(self, text: str, answers: str | None = None) -> TextRef:
+        """Name a text, storing it where it is too large for an event; `answers` is the step it is the answer to."""
+        ...
+
+    async def answers(self, step: str) -> Sequence[TextRef]:
+        """What was stored as an answer to a step, told or not."""
         ...
 
     async def get(self, sha256: str) -> bytes:
@@ -90,4 +95,5 @@ __all__ = [
     "Research",
     "Retention",
     "Submission",
+    "Told",
 ]

@@ -66,6 +66,10 @@ class Eraser(Protocol):
         """Remove an object; one that is gone is no error."""
         ...
 
+    async def erase_answers(self, investigation: UUID) -> None:
+        """Remove what its models answered, also what no fact names because its worker died before it told."""
+        ...
+
 
 @dataclass(slots=True)
 class Forgotten:
@@ -121,6 +125,8 @@ async def forget(
             for blob in await _unused(db, _blobs(some), sequences):
                 await eraser.erase_blob(blob)
                 done.blobs.add(blob)
+            for investigation in _investigations(some):
+                await eraser.erase_answers(investigation)
             await db.execute(
                 "UPDATE ledger.fact SET envelope = '', erased_by = %s WHERE stream = %s AND sequence = ANY (%s)",
                 (id_, ERRATA.name, sequences),
@@ -248,6 +254,10 @@ async def _read(
 
 def _blobs(told: Iterable[_Told]) -> set[str]:
     return {found.decode() for each in told for found in _BLOB.findall(each.body)}
+
+
+def _investigations(told: Iterable[_Told]) -> set[UUID]:
+    return {found for each in told if (found := getattr(each.event, "investigation_id", None)) is not None}
 
 
 async def _unused(db: Database, blobs: set[str], but: Sequence[int]) -> list[str]:

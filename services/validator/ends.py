@@ -36,7 +36,7 @@ class Ends:
         self._rounds.clear()
         since = await last_sequence(self._bus, ERRATA.name)
         self._since = since
-        async for batch in OrderedLog(self._bus, ERRATA.name, since + 1, subjects=SUBJECTS, linger_s=0).batches():
+        async for batch in OrderedLog(self._bus, ERRATA.name, since + 1, subjects=SUBJECTS).batches():
             for message in batch:
                 self._add(message)
 

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from analyses import analysis
 from contracts.spent import usd
+from contracts.transcript import Transcript, untold
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
@@ -69,11 +70,15 @@ class Validator:
         kind = analysis(event.analysis)
         refusal = kind.check(event.payload, text)
         if refusal is not None:
-            yield ClaimRejected(**_of(event), gate="rule", reason=refusal.reason)
+            yield ClaimRejected(**_of(event), rules=kind.rules, gate="rule", reason=refusal.reason)
             return
         evidence = await self._sources.check(event.payload.sources)
         sources = tuple(each.source for each in evidence)
-        judged = _of(event) | {"sources": sources, "unchecked_allowed": self._unchecked_allowed}
+        judged = _of(event) | {
+            "rules": kind.rules,
+            "sources": sources,
+            "unchecked_allowed": self._unchecked_allowed,
+        }
         lacking = unsupported(sources, unchecked_allowed=self._unchecked_allowed)
         if lacking is not None:
             yield ClaimRejected(**judged, gate="sources", reason=lacking)
@@ -92,6 +97,7 @@ class Validator:
             return
         yield ClaimValidationStarted(**_of(event), follows=standing.follows, attempt=event.attempt, delivery=attempt)
         judged["prompt"] = kind.review_prompt
+        step = f"{event.investigation_id}/{event.round}/{event.claim_id}"
         brief = ReviewBrief(
             instructions=kind.review_prompt.text,
             message=kind.review_brief(event.payload, text, run.input.pictures, evidence),
@@ -99,6 +105,7 @@ class Validator:
             claim=event.payload,
             schema=kind.review_schema,
             cost_limited=limit is not None,
+            done=await self._untold(step) if standing.begun_on or standing.tries else None,
         )
         try:
             verdict = await self._model.review(brief, key=await self._key(run))
@@ -108,7 +115,7 @@ class Validator:
                 "reason": error.reason,
                 "status_code": error.status_code,
                 "usage": error.usage or Usage(),
-                "transcript": await self._kept(error.transcript),
+                "transcript": await self._kept(error.transcript, step),
             }
             tries = standing.tries + 1
             of_the_key = _is_of_the_key(run, error)
@@ -123,7 +130,7 @@ class Validator:
                 retry_at=self._clock.now() + timedelta(seconds=delay_s),
             )
             raise Retry(delay_s, error.reason) from error
-        judged |= {"usage": verdict.usage, "transcript": await self._kept(verdict.transcript)}
+        judged |= {"usage": verdict.usage, "transcript": await self._kept(verdict.transcript, step)}
         if verdict.approved:
             payload = published(event.payload, sources, unchecked_allowed=self._unchecked_allowed)
             yield ClaimApproved(**judged, version_id=event.version_id, payload=payload)
@@ -141,8 +148,19 @@ class Validator:
             raise Superseded("a review was begun on a later delivery of the claim")
         return standing
 
-    async def _kept(self, transcript: bytes | None) -> TextRef | None:
-        return await self._blobs.put_text(transcript.decode()) if transcript else None
+    async def _kept(self, transcript: bytes | None, step: str) -> TextRef | None:
+        return await self._blobs.put_text(transcript.decode(), step) if transcript else None
+
+    async def _untold(self, step: str) -> Transcript | None:
+        """What a model answered to a worker that stored it and died before it told: it is not asked again."""
+        for ref in await self._blobs.answers(step):
+            try:
+                found = untold(None, await self._blobs.get_text(ref))
+            except (LookupError, ValueError):
+                continue
+            if found is not None:
+                return found[0]
+        return None
 
     async def _key(self, run: InvestigationStarted) -> SecretStr | None:
         if run.key_source == "INSTANCE":

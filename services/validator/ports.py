@@ -36,8 +36,12 @@ class Blobs(Protocol):
         """The text itself."""
         ...
 
-    async def put_text(self, text: str) -> TextRef:
-        """Name a text, storing it where it is too large for an event."""
+    async def put_text(self, text: str, answers: str | None = None) -> TextRef:
+        """Name a text, storing it where it is too large for an event; `answers` is the step it is the answer to."""
+        ...
+
+    async def answers(self, step: str) -> Sequence[TextRef]:
+        """What was stored as an answer to a step, told or not."""
         ...
 
 

@@ -18,6 +18,8 @@ from tests.support.openai_server import Answer, Broken, OpenAIServer, Request, T
 INVENTED: Final = "Nobody wrote this."
 APPROVED: Final = (BRAIN, WALL)
 FIRST, SECOND = "round 1", "round 2"
+LONG: Final = " Really." * 2_500
+"""So much is said that no answer travels inside a fact: it is in the blob store before anybody can be told."""
 STEPS: Final = frozenset({FIRST, SECOND, *(f"review: {text}" for text in (BRAIN, GOLDFISH, WALL))})
 """What an undisturbed run pays for, each once; the invented sentence costs nothing."""
 
@@ -63,11 +65,11 @@ class Till(OpenAIServer):
         if step == FIRST:
             texts = (BRAIN, GOLDFISH, INVENTED, WALL)
             said = tuple(self._correction(number, text) for number, text in enumerate(texts))
-            return Answer(said, gate=self.slow)
+            return Answer((message("Let me see." + LONG), *said), gate=self.slow)
         if step == SECOND:
-            return Answer((message("Done."),))
+            return Answer((message("Done." + LONG),))
         approved = step.removeprefix("review: ") in APPROVED
-        return Answer((message(json.dumps({"approved": approved, "reason": "looked"})),))
+        return Answer((message(json.dumps({"approved": approved, "reason": "looked" + LONG})),))
 
     def _correction(self, number: int, text: str) -> dict[str, object]:
         claim = {
@@ -93,8 +95,24 @@ class Till(OpenAIServer):
 def _step(request: Request) -> str:
     if "tools" in request.body:
         return SECOND if request.body.get("previous_response_id") else FIRST
-    asked = json.dumps(request.body["input"])
+    return _review(json.dumps(request.body["input"]))
+
+
+def _review(asked: str) -> str:
     return next(f"review: {text}" for text in (BRAIN, GOLDFISH, WALL) if json.dumps(f'"text": "{text}"')[1:-1] in asked)
+
+
+def step_of(kept: bytes) -> str | None:
+    """The paid step whose result is this object of the blob store, None if it is something else."""
+    try:
+        record = json.loads(kept)
+    except ValueError:
+        return None
+    if not isinstance(record, dict) or not record.get("calls"):
+        return None
+    if record.get("stage") == "review":
+        return _review(json.dumps(record["input"]))
+    return SECOND if record.get("stage") == "investigation" else FIRST
 
 
 def _results(facts: Iterable[Past]) -> dict[str, datetime]:

@@ -1,6 +1,7 @@
 """The investigator and the validator are killed at each of their steps; every call to their model costs money.
 
-Whatever the moment: the run ends, it finds each sentence once, and nothing is paid for again whose result is stored.
+Whatever the moment: the run ends, it finds each sentence once, and nothing is paid for again whose result is stored,
+be it told or only kept where nobody has heard of it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -31,8 +32,9 @@ from contracts.v1 import (
     InvestigationDrafted,
     InvestigationStarted,
 )
+from kit.blobs import Blobs, BlobSettings
 from kit.history import history
-from tests.chaos.bills import APPROVED, FIRST, SECOND, STEPS, Till
+from tests.chaos.bills import APPROVED, FIRST, SECOND, STEPS, Till, step_of
 from tests.chaos.conftest import KEY, disturbed
 from tests.e2e.posts import BRAIN, GOLDFISH, WALL, on_x
 from tests.support.extension_client import Extension
@@ -47,6 +49,13 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group(
 
 Worker = Literal["investigator", "validator"]
 REST = ("verifier", "ingest", "projector", "gateway")
+STORE = ("ENDPOINT", "ACCESS_KEY", "SECRET_KEY", "BUCKET")
+AFTER_ITS_ANSWER: Mapping[type[Event], frozenset[str]] = {
+    InvestigationAdvanced: frozenset({FIRST}),
+    InvestigationDrafted: frozenset({SECOND}),
+    ClaimApproved: STEPS - {FIRST, SECOND},
+    ClaimRejected: STEPS - {FIRST, SECOND},
+}
 ACK_WAIT_S = "4"
 WITHIN_S = 120.0
 
@@ -123,6 +132,7 @@ class World:
     system: System
     till: Till
     oracle: Oracle
+    blobs: Blobs
     traps: dict[Worker, Trap]
     _lives: count[int] = field(default_factory=lambda: count(1))
 
@@ -141,6 +151,12 @@ class World:
             await until(lambda: self.has(run, moment.kind, moment.nth), "it is stored", within_s=WITHIN_S)
         await self.system.processes[worker].kill()
         self.traps[worker].reset()
+
+    async def kept(self, but: Iterable[str]) -> set[str]:
+        """The paid steps whose results lie in the blob store now, and did not before."""
+        found = await self.blobs.names()
+        objects = [await self.blobs.get(name, found[name]) for name in found.keys() - set(but)]
+        return {step for each in objects if (step := step_of(each)) is not None}
 
     async def has(self, run: UUID, kind: type[Event], number: int) -> bool:
         """Whether the log has so many facts of a kind about a run."""
@@ -185,7 +201,10 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
                     assert (await running.run("keys", "add", "tests", "--key", KEY)).code == 0
                     running.spawn(*REST)
                     async with oracle(running.database_url, nats_url) as looking:
-                        world = World(running, till, looking, {"investigator": investigators, "validator": validators})
+                        endpoint, key, secret, bucket = (servers.settings[f"OPENERRATA_S3_{name}"] for name in STORE)
+                        blobs = Blobs(BlobSettings(endpoint.removeprefix("http://"), key, secret, bucket))
+                        traps: dict[Worker, Trap] = {"investigator": investigators, "validator": validators}
+                        world = World(running, till, looking, blobs, traps)
                         world.spawn("investigator")
                         world.spawn("validator")
                         await asyncio.gather(*(process.started() for process in running.processes.values()))
@@ -267,11 +286,17 @@ def _left_alone(process: Process) -> bool:
 
 async def survives(world: World, worker: Worker, moment: Moment) -> None:
     """Kill one worker at one moment and let another one take over."""
+    before = await world.blobs.names()
     world.prepare(worker, moment)
     run = await asked(world)
     await world.die(worker, moment, run)
+    kept, paid = await world.kept(before), len(world.till.bills)
+    if isinstance(moment, Published) and moment.kind in AFTER_ITS_ANSWER:
+        assert kept & AFTER_ITS_ANSWER[moment.kind], "it died with an answer in the store"
     world.spawn(worker)
     await ends_as_on_a_quiet_day(world, run)
+    again = {bill.step for bill in world.till.bills[paid:]} & kept
+    assert not again, "what lay in the store when it died was paid for once more"
 
 
 @pytest.mark.requirement("2.6-15", "3.6-03")

@@ -196,4 +196,4 @@ async def test_what_nobody_knows(world: World) -> None:
     strange = await world.command("show", "everything")
     assert strange.code == 2
     taught = " ".join((await world.command("replay", "--help")).out.split())
-    assert "Exit status 1 if anything is different" in taught
+    assert "Exit status 1 if anything is DIFFERENT" in taught

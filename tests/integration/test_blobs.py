@@ -1,6 +1,8 @@
-"""Bytes by their hash on a real S3 server."""
+"""Bytes by their hash on a real S3 server, and answers by the step they belong to."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,18 +11,60 @@ from tests.support.servers import S3
 
 pytest_plugins = ["tests.support.servers"]
 
+LONG = "So they say. " * 2_000
 
-async def test_what_somebody_else_had_erased_is_stored_again(s3: S3) -> None:
+
+@pytest.fixture
+def stores(s3: S3) -> Iterator[tuple[Blobs, Blobs, Blobs]]:
+    """The store as three processes see it."""
     settings = BlobSettings(s3.endpoint.partition("//")[2] or s3.endpoint, s3.access_key, s3.secret_key, s3.bucket)
-    writer, eraser, reader = (Blobs(settings) for _ in range(3))
-    try:
-        stored = await writer.put(b"the same words in two posts")
-        assert await writer.put(b"the same words in two posts") == stored
-        await eraser.remove(stored.sha256)
-        with pytest.raises(BlobMissing):
-            await reader.get(stored.sha256)
-        assert await writer.put(b"the same words in two posts") == stored
-        assert await reader.get(stored.sha256) == b"the same words in two posts"
-    finally:
-        for each in (writer, eraser, reader):
-            each.close()
+    three = Blobs(settings), Blobs(settings), Blobs(settings)
+    yield three
+    for each in three:
+        each.close()
+
+
+async def test_what_somebody_else_had_erased_is_stored_again(stores: tuple[Blobs, Blobs, Blobs]) -> None:
+    writer, eraser, reader = stores
+    stored = await writer.put(b"the same words in two posts")
+    assert await writer.put(b"the same words in two posts") == stored
+    await eraser.remove(stored.sha256)
+    with pytest.raises(BlobMissing):
+        await reader.get(stored.sha256)
+    assert await writer.put(b"the same words in two posts") == stored
+    assert await reader.get(stored.sha256) == b"the same words in two posts"
+
+
+@pytest.mark.requirement("2.6-15", "3.6-03")
+async def test_an_answer_is_found_by_its_step_by_who_does_not_know_its_hash(
+    stores: tuple[Blobs, Blobs, Blobs],
+) -> None:
+    writer, eraser, reader = stores
+    one = await writer.put_text(LONG, "run/1/first")
+    other = await writer.put_text(LONG + "!", "run/1/first")
+    elsewhere = await writer.put_text(LONG, "run/1/first-of-another")
+    assert sorted(ref.sha256 for ref in await reader.answers("run/1/first")) == sorted([one.sha256, other.sha256])
+    assert one in await reader.answers("run/1/first")
+    assert await reader.answers("run/1/second") == []
+    assert [await reader.get_text(ref) for ref in (one, other, elsewhere)] == [LONG, LONG + "!", LONG]
+    assert {one.sha256, other.sha256} <= (await reader.names()).keys()
+    for ref in await eraser.answers("run"):
+        await eraser.remove(ref.sha256, ref.under)
+    assert await reader.answers("run") == []
+    with pytest.raises(BlobMissing):
+        await eraser.get_text(one)
+
+
+async def test_an_answer_that_a_restore_put_among_the_others_is_read_there(stores: tuple[Blobs, Blobs, Blobs]) -> None:
+    writer, restorer, reader = stores
+    ref = await writer.put_text(LONG, "run/2/first")
+    await restorer.remove(ref.sha256, ref.under)
+    await restorer.put(LONG.encode())
+    assert await reader.get_text(ref) == LONG
+
+
+async def test_a_short_answer_travels_in_its_fact(stores: tuple[Blobs, Blobs, Blobs]) -> None:
+    writer, _, reader = stores
+    ref = await writer.put_text("No.", "run/3/first")
+    assert (ref.inline, ref.under) == ("No.", None)
+    assert await reader.answers("run/3/first") == []

@@ -43,6 +43,7 @@ class Broker:
         self.removed: list[str] = []
         self.events: list[ErasureOrdered] = []
         self.erased: set[int] = set()
+        self.answers: set[UUID] = set()
 
     async def order(self, event: ErasureOrdered) -> tuple[UUID, int]:
         self.events.append(event)
@@ -55,6 +56,9 @@ class Broker:
 
     async def erase_blob(self, sha256: str) -> None:
         self.removed.append(sha256)
+
+    async def erase_answers(self, investigation: UUID) -> None:
+        self.answers.add(investigation)
 
     @property
     def left(self) -> list[Recorded]:
@@ -102,6 +106,7 @@ async def test_nothing_of_it_is_left_and_the_rest_is_as_if_it_had_never_been(dat
     broker = Broker(store, errata)
 
     assert await forgotten(database_url, broker, page.post_id) >= 8
+    assert broker.answers == {page.investigation_id}, "also those that nobody was told of"
     assert SECRET not in await dump(database_url)
     assert not any(SECRET.encode() in record.data for record in broker.left)
     assert not any(str(page.investigation_id).encode() in record.data for record in broker.left), "its reviews too"

@@ -6,18 +6,18 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Never
 from uuid import UUID
 
 import pytest
 
 from kit.database import Database
 from kit.errors import Retry
-from kit.web import Door, Policy
+from kit.web import Door, Policy, Request, WebError
 from kit.web.reading import Reader
 from services.investigator.domain import AuthorPost, Prior
 from services.investigator.reads import BEGINNING_CHARACTERS, SqlReads
-from services.investigator.research import PAGE_BYTES, TEXT_BYTES, Lookups, cut
+from services.investigator.research import PAGE_BYTES, PAGE_TIMEOUT_S, TEXT_BYTES, Lookups, cut
 from tests.integration.readmodel_tables import fill, prepare, store_at
 from tests.support.factories import NOW
 from tests.support.fakes import StillClock
@@ -101,6 +101,25 @@ async def test_other_documents_are_words_too(
     sites.pages["/a"] = Answer(200, {"content-type": content_type}, body)
     answer = await fetched(f"{sites.url}/a", sites)
     assert (answer["ok"], answer["title"], answer["contentText"]) == (True, title, text)
+
+
+class Noting:
+    """A door that lets nobody through and remembers who asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+
+    async def fetch(self, request: Request) -> Never:
+        self.asked.append(request)
+        raise WebError("timeout", "nothing came")
+
+
+async def test_a_page_is_waited_for_and_read_only_so_long() -> None:
+    door: Any = Noting()
+    answer = json.loads(await Lookups(door, Reader(), NoPosts(), StillClock()).fetch_url('{"url": "https://e.org"}'))
+    assert answer["errorKind"] == "FETCH_FAILED"
+    (asked,) = door.asked
+    assert (asked.timeout_s, asked.max_bytes) == (PAGE_TIMEOUT_S, PAGE_BYTES)
 
 
 async def test_any_status_is_an_answer(sites: Sites) -> None:

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from analyses.evidence import Evidence
-from contracts.transcript import Transcript
+from contracts.transcript import Price, Transcript
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
@@ -21,12 +21,15 @@ from contracts.v1 import (
     InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
+    InvestigationFailed,
+    InvestigationStarted,
 )
 from contracts.v1.ids import claim_id
 from contracts.v1.parts import PublishedClaim, Source, TextRef, Usage
 from kit.blobs import BlobMissing
 from kit.history import Past
-from kit.models.base import Model
+from kit.models.base import Limits, Model
+from kit.models.provider import Outfit
 from kit.web.reading import Reader
 from services.commands.comparing import Compared, Difference
 from services.commands.replaying import replay
@@ -35,7 +38,17 @@ from services.investigator.domain import Prior
 from services.validator.handlers import Validator
 from services.validator.pages import NoPage, Page, words
 from services.validator.sources import held_against
-from tests.support.factories import INVESTIGATION_ID, NOW, OTHER_QUOTE, QUOTE, VERSION_ID, payload, requested, snapshot
+from tests.support.factories import (
+    INVESTIGATION_ID,
+    NOW,
+    OTHER_QUOTE,
+    QUOTE,
+    VERSION_ID,
+    payload,
+    rejected,
+    requested,
+    snapshot,
+)
 from tests.support.fakes import (
     FixedPriors,
     MemoryKeys,
@@ -60,6 +73,7 @@ FOUND = Answer(
     usage=USAGE,
 )
 DONE = Answer((message("done"),), usage=USAGE)
+CHEAP = Price(input=1, output=1, cached=1, cache_write=1)
 
 
 class Shelf:
@@ -238,6 +252,33 @@ async def test_a_run_that_went_on_from_another_attempt_is_the_same(api: Api, los
     assert not (await world.tampered("Mount Everest was", "Mount Nothing was"))[1].same
 
 
+@pytest.mark.requirement("2.12-04", "3.7-04")
+@pytest.mark.parametrize("advances", [1, 2])
+async def test_a_run_that_its_reviews_made_too_dear_leaves_what_was_said_and_fails_again(advances: int) -> None:
+    """Its reviews cost what was left when the model had answered so many times."""
+    world = World()
+    limits = Limits(cost_micro_usd=1_000_000)
+    more = Answer((call(SUBMIT, payload(OTHER_QUOTE).model_dump(mode="json"), "e"),), usage=USAGE)
+    async with provider(OPENAI, FOUND, more, outfit=Outfit(price=lambda _: CHEAP)) as (model, server):
+        run = investigator_over(world.log, world.texts, model, limits=limits)
+        async for event in run.on_investigation_requested(world.request, 1):
+            world.log.publish(event)
+            if isinstance(event, InvestigationAdvanced) and event.calls == advances:
+                world.log.publish(rejected(QUOTE, usage=Usage(total_tokens=1, cost_micro_usd=1_000_000)))
+        assert len(server.requests) == advances
+    end = world.the(InvestigationFailed)
+    assert isinstance(end, InvestigationFailed)
+    assert end.error_name == "CostLimit"
+    assert end.transcript is not None
+    transcript = Transcript.model_validate_json(await world.texts.get_text(end.transcript))
+    assert (len(transcript.calls), transcript.taken_over) == (advances, 0)
+    assert transcript.error is not None
+    assert (transcript.error.name, transcript.error.reason) == (end.error_name, end.reason)
+    compared = await world.again()
+    assert compared[0].facts == len(world.log.events) - 2
+    assert compared[0].same, compared
+
+
 @pytest.mark.requirement("2.12-04")
 async def test_words_changed_in_a_transcript_show() -> None:
     world = World()
@@ -251,6 +292,55 @@ async def test_words_changed_in_a_transcript_show() -> None:
     )
     assert all_same(compared[1:])
     assert not (await world.tampered("Mount Everest was", "Mount Nothing was"))[0].same
+
+
+@pytest.mark.requirement("2.12-04")
+@pytest.mark.parametrize("rules", [None, "fact-check-rules-0"], ids=["before they had numbers", "earlier ones"])
+async def test_what_was_made_under_other_rules_and_differs_is_named_so(rules: str | None) -> None:
+    world = World()
+    async with provider(OPENAI, ONE, DONE, SAYS_YES) as (model, _):
+        await world.lives(model)
+    begun, verdict = world.the(InvestigationStarted), world.the(ClaimApproved)
+    other = [event.model_copy(update={"rules": rules}) for event in (begun, verdict)]
+    compared = await world.again(*other)
+    assert all_same(compared), "the same facts come of today's rules"
+    (page,) = world.texts.objects
+    world.texts.objects[page] = b"<p>It is no record.</p>"
+    attempt, review, _ = await world.again(*other)
+    assert (attempt.same, review.same, review.explained) == (True, False, True)
+    assert review.differences
+    assert review.made_under == f"{rules or 'rules that had no number yet'}, today's are {begun.model_dump()['rules']}"
+    (_, review, _) = await world.again()
+    assert (review.same, review.explained) == (False, False), "today's rules must give the same"
+    del world.texts.objects[page]
+    (_, review, _) = await world.again(*other)
+    assert (review.same, review.explained) == (False, False), "a record that is gone is no rule's doing"
+
+
+@pytest.mark.requirement("2.12-02", "2.12-04")
+async def test_so_is_what_was_asked_with_another_prompt() -> None:
+    world = World()
+    async with provider(OPENAI, DONE) as (model, _):
+        await world.lives(model)
+    begun = world.the(InvestigationStarted)
+    assert isinstance(begun, InvestigationStarted)
+    version = begun.prompt.version
+    before = begun.model_copy(update={"prompt": begun.prompt.model_copy(update={"version": "fact-check-0"})})
+    compared = (await world.again(before))[0]
+    assert compared.explained
+    assert compared.made_under == f"fact-check-0, today's is {version}"
+
+
+@pytest.mark.requirement("2.12-04", "2.12-06")
+async def test_a_claim_that_today_s_rules_let_through_shows() -> None:
+    world = World()
+    async with provider(OPENAI, ONE, DONE, SAYS_NO) as (model, _):
+        await world.lives(model)
+    verdict = world.the(ClaimRejected)
+    by_rule = verdict.model_copy(update={"gate": "rule", "transcript": None, "prompt": None})
+    assert [(each.same, each.explained) for each in await world.again(by_rule)][1] == (False, False)
+    earlier = by_rule.model_copy(update={"rules": None})
+    assert [(each.same, each.explained) for each in await world.again(earlier)][1] == (False, True)
 
 
 async def test_an_end_that_does_not_follow_shows() -> None:
@@ -368,7 +458,7 @@ async def test_a_forged_verdict_shows() -> None:
         compared = await world.again(verdict.model_copy(update=changed), end.model_copy(update={"claims": claims}))
         assert not compared[1].same, changed
     without = await world.again(verdict.model_copy(update={"transcript": None}))
-    assert without[1].problem == "a model is asked today; none was then"
+    assert [each.replayed for each in without[1].differences] == ["a model is asked today; none was then"]
 
 
 @pytest.mark.requirement("2.12-04")

@@ -10,12 +10,12 @@ from uuid import UUID, uuid4
 import pytest_asyncio
 
 from contracts.v1 import Event, InvestigationCompleted, InvestigationFailed
-from kit import topology
 from kit.bus import Bus, connect
 from services.validator.adapters import LogRuns
 from services.validator.ends import Ends
 from tests.support.factories import completed, failed, proposed, requested, started
-from tests.support.judging import Journal, following
+from tests.support.journals import Stored, empty_log
+from tests.support.judging import Journal
 from tests.support.judging_suite import JudgingSuite
 from tests.support.system import until
 
@@ -41,23 +41,19 @@ async def heard(bus: Bus, **given: int) -> AsyncIterator[Ends]:
             await listening
 
 
-class Hearing:
+class Hearing(Stored):
     """A journal over a broker whose every end is heard before it counts as told."""
 
     def __init__(self, bus: Bus, ends: Ends) -> None:
+        super().__init__(bus)
         self.runs = LogRuns(bus, ends)
-        self._bus = bus
         self._ends = ends
-        self._last: dict[str, int] = {}
-
-    async def tell(self, *events: Event) -> None:
-        for event in events:
-            await self.publish(following(event, self._last.get(event.subject(), 0)))
 
     async def publish(self, event: Event) -> None:
-        sequence = (await self._bus.publish(event, correlation=uuid4())).sequence
-        self._last[event.subject()] = sequence
+        """Store a fact; its end, if it is one, was heard."""
+        await super().publish(event)
         if isinstance(event, InvestigationFailed | InvestigationCompleted):
+            sequence = self._last[event.subject()]
 
             async def reached() -> bool:
                 return self._ends.position >= sequence
@@ -68,37 +64,30 @@ class Hearing:
 class TestHearing(JudgingSuite):
     @pytest_asyncio.fixture
     async def journal(self, nats_url: str) -> AsyncIterator[Journal]:
-        async with connect(nats_url, name="test") as bus:
-            await topology.apply(bus)
-            async with heard(bus) as ends:
-                yield Hearing(bus, ends)
+        async with empty_log(nats_url) as bus, heard(bus) as ends:
+            yield Hearing(bus, ends)
 
 
 async def test_what_was_heard_is_not_asked_of_the_log(nats_url: str) -> None:
-    async with connect(nats_url, name="test") as bus:
-        await topology.apply(bus)
-        async with connect(nats_url, name="ear") as ear, heard(ear) as ends:
-            journal = Hearing(bus, ends)
-            await journal.tell(requested(), started())
-            await journal.runs.started(proposed())
-            await bus.client.close()  # whoever asks the log from here on is refused
-            assert await journal.runs.over(proposed()) is False
+    async with empty_log(nats_url) as bus, connect(nats_url, name="ear") as ear, heard(ear) as ends:
+        journal = Hearing(bus, ends)
+        await journal.tell(requested(), started())
+        await journal.runs.started(proposed())
+        await bus.client.close()  # whoever asks the log from here on is refused
+        assert await journal.runs.over(proposed()) is False
 
 
 async def test_an_end_counts_for_its_round_and_those_before(nats_url: str) -> None:
-    async with connect(nats_url, name="test") as bus:
-        await topology.apply(bus)
-        async with heard(bus) as ends:
-            journal = Hearing(bus, ends)
-            await journal.tell(failed(investigation_id=FIRST, round=2), completed(investigation_id=SECOND))
-            assert [ends.over(FIRST, round_) for round_ in (1, 2, 3)] == [True, True, False]
-            assert ends.over(SECOND, 99)
-            assert not ends.over(THIRD, 1)
+    async with empty_log(nats_url) as bus, heard(bus) as ends:
+        journal = Hearing(bus, ends)
+        await journal.tell(failed(investigation_id=FIRST, round=2), completed(investigation_id=SECOND))
+        assert [ends.over(FIRST, round_) for round_ in (1, 2, 3)] == [True, True, False]
+        assert ends.over(SECOND, 99)
+        assert not ends.over(THIRD, 1)
 
 
 async def test_what_it_forgets_it_does_not_know(nats_url: str) -> None:
-    async with connect(nats_url, name="test") as bus:
-        await topology.apply(bus)
+    async with empty_log(nats_url) as bus:
         await bus.publish(completed(investigation_id=THIRD), correlation=uuid4())
         assert not Ends(bus).knows(2**63), "it does not listen yet"
         async with heard(bus, remembered=1) as ends:

@@ -24,7 +24,8 @@ from services.validator.adapters import LogRuns
 from services.validator.ends import Ends
 from tests.support.factories import INVESTIGATION_ID, proposed, requested, started
 from tests.support.fakes import ScriptedModel
-from tests.support.judging import Journal, Judge, following
+from tests.support.journals import Stored, empty_log
+from tests.support.judging import Journal, Judge
 from tests.support.judging_suite import JudgingSuite
 from tests.support.line import Line
 from tests.support.system import until
@@ -32,28 +33,18 @@ from tests.support.system import until
 pytest_plugins = ["tests.support.servers"]
 
 
-class Logged:
+class Logged(Stored):
     """A journal over a broker."""
 
     def __init__(self, bus: Bus) -> None:
+        super().__init__(bus)
         self.runs = LogRuns(bus, Ends(bus))
-        self._bus = bus
-        self._last: dict[str, int] = {}
-
-    async def tell(self, *events: Event) -> None:
-        for event in events:
-            await self.publish(following(event, self._last.get(event.subject(), 0)))
-
-    async def publish(self, event: Event) -> None:
-        receipt = await self._bus.publish(event, correlation=uuid4())
-        self._last[event.subject()] = receipt.sequence
 
 
 class TestLogged(JudgingSuite):
     @pytest_asyncio.fixture
     async def journal(self, nats_url: str) -> AsyncIterator[Journal]:
-        async with connect(nats_url, name="test") as bus:
-            await topology.apply(bus)
+        async with empty_log(nats_url) as bus:
             yield Logged(bus)
 
 
@@ -75,8 +66,7 @@ class Unhurried(ScriptedModel):
 async def test_a_worker_that_wakes_up_does_not_buy_what_another_buys(nats_url: str, under_way: bool) -> None:
     """Its message was on the way to it when it fell asleep: to the worker it is a first delivery."""
     consumer = replace(VALIDATOR_CLAIM_PROPOSED, slots=1, ack_wait_s=2.0)
-    async with connect(nats_url, name="test") as bus, Line(nats_url) as line:
-        await topology.apply(bus)
+    async with empty_log(nats_url) as bus, Line(nats_url) as line:
         await bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(consumer))
         for fact in (requested(), started()):
             await bus.publish(fact, correlation=uuid4())

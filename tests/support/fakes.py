@@ -149,18 +149,27 @@ class MemoryTexts:
     def __init__(self, inline_bytes: int = 16_384) -> None:
         self.stored: dict[str, str] = {}
         self.objects: dict[str, bytes] = {}
+        self.steps: dict[str, list[TextRef]] = {}
+        self.looked_for: list[str] = []
         self._inline_bytes = inline_bytes
 
     async def get_text(self, ref: TextRef) -> str:
         return ref.inline if ref.inline is not None else self.stored[ref.sha256]
 
-    async def put_text(self, text: str) -> TextRef:
+    async def put_text(self, text: str, answers: str | None = None) -> TextRef:
         data = text.encode()
         digest = sha256(data).hexdigest()
         if len(data) <= self._inline_bytes:
             return TextRef(sha256=digest, size_bytes=len(data), inline=text)
         self.stored[digest] = text
-        return TextRef(sha256=digest, size_bytes=len(data))
+        ref = TextRef(sha256=digest, size_bytes=len(data), under=answers)
+        if answers is not None:
+            self.steps.setdefault(answers, []).append(ref)
+        return ref
+
+    async def answers(self, step: str) -> Sequence[TextRef]:
+        self.looked_for.append(step)
+        return self.steps.get(step, [])
 
     async def get(self, sha256: str) -> bytes:
         try:

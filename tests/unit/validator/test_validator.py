@@ -72,6 +72,7 @@ async def test_an_approval() -> None:
         usage=Usage(total_tokens=1),
         sources=(checked(source).source,),
         prompt=analysis("FACT_CHECK").review_prompt,
+        rules=analysis("FACT_CHECK").rules,
         unchecked_allowed=False,
     )
     (brief,) = world.model.reviews
@@ -151,6 +152,7 @@ async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval(lo
                 usage=Usage(total_tokens=7),
                 transcript=text_ref('{"calls":[]}'),
                 prompt=analysis("FACT_CHECK").review_prompt,
+                rules=analysis("FACT_CHECK").rules,
                 unchecked_allowed=False,
                 retry_at=NOW + timedelta(seconds=after_s),
             )

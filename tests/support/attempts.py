@@ -1,0 +1,71 @@
+"""An investigator over a log in memory, with a version and a request in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from contracts.v1 import (
+    Event,
+    InvestigationRequested,
+)
+from kit.models.base import Limits, Submission
+from services.investigator.domain import Prior
+from tests.support.factories import (
+    VERSION_ID,
+    payload,
+    requested,
+    snapshot,
+)
+from tests.support.fakes import (
+    FixedPriors,
+    Handled,
+    MemoryKeys,
+    MemoryLog,
+    MemoryTexts,
+    Run,
+    ScriptedModel,
+    handled,
+    investigator_over,
+)
+
+E = TypeVar("E", bound=Event)
+
+
+def submit(quote: str, call_id: str = "call-1", **given: object) -> Submission:
+    """The model hands in a claim."""
+    return Submission(call_id, payload(quote, **given))
+
+
+class World:
+    """A log with a version and a request, and an investigator over it."""
+
+    def __init__(
+        self,
+        *runs: Run,
+        request: InvestigationRequested | None = None,
+        keys: MemoryKeys | None = None,
+        prior: Prior | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.request = request or requested()
+        self.log = MemoryLog(self.request, versions={VERSION_ID: snapshot()})
+        self.deliveries = 0
+        self.texts = MemoryTexts()
+        self.model = ScriptedModel(runs or ((),))
+        self.priors = FixedPriors(prior)
+        self.investigator = investigator_over(self.log, self.texts, self.model, keys, self.priors, limits)
+
+    async def deliver(self) -> Handled:
+        """The request is delivered, for the first time or once more."""
+        self.deliveries += 1
+        return await handled(self.investigator.on_investigation_requested(self.request, self.deliveries), self.log)
+
+    def told(self, kind: type[E]) -> list[E]:
+        """Facts of a class, in the order of the log."""
+        return [event for event in self.log.events if isinstance(event, kind)]
+
+
+def kinds(facts: Sequence[Event]) -> list[str]:
+    """Class names."""
+    return [type(fact).__name__ for fact in facts]
