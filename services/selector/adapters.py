@@ -31,13 +31,19 @@ _NEXT: Final = text(
 _OPEN: Final = text("candidate.word_ok AND candidate.status IN ('PENDING', 'PROCESSING')")
 
 # One row for each (requested_by, key_source): runs are counted for the day of their request, money for the day it was
-# spent on, so a run may be in one day's runs and in the next one's money.
+# spent on, so a run may be in one day's runs and in the next one's money; what is under way since yesterday
+# will be paid for today.
 _SPENDING: Final = text("""
     WITH asked AS (
-        SELECT r.requested_by, r.key_source, count(*) AS runs,
-            count(*) FILTER (WHERE i.round = r.round AND i.status IN ('PENDING', 'PROCESSING')) AS under_way
+        SELECT r.requested_by, r.key_source, count(*) AS runs
         FROM investigation_round r JOIN investigation i ON i.id = r.investigation_id
         WHERE r.requested_at >= :since AND i.analysis = :analysis
+        GROUP BY r.requested_by, r.key_source
+    ), unfinished AS (
+        SELECT r.requested_by, r.key_source, count(*) AS under_way
+        FROM investigation i JOIN investigation_round r ON (r.investigation_id, r.round) = (i.id, i.round)
+        WHERE i.status IN ('PENDING', 'PROCESSING') AND i.analysis = :analysis
+            AND r.requested_at >= CAST(:since AS timestamptz) - interval '1 day'
         GROUP BY r.requested_by, r.key_source
     ), paid AS (
         SELECT r.requested_by, r.key_source, sum(e.total_tokens) AS tokens, sum(e.cost_micro_usd) AS micro_usd,
@@ -51,7 +57,7 @@ _SPENDING: Final = text("""
     SELECT requested_by, key_source, coalesce(runs, 0) AS runs, coalesce(under_way, 0) AS under_way,
         coalesce(tokens, 0)::bigint AS tokens, coalesce(micro_usd, 0)::bigint AS micro_usd,
         coalesce(unpriced, 0) AS unpriced
-    FROM asked FULL JOIN paid USING (requested_by, key_source)
+    FROM asked FULL JOIN unfinished USING (requested_by, key_source) FULL JOIN paid USING (requested_by, key_source)
     WHERE requested_by IS NOT NULL ORDER BY requested_by DESC, key_source
 """)
 

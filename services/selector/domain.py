@@ -78,7 +78,7 @@ class Budget:
 @dataclass(frozen=True, slots=True)
 class Spent:
     """What it has spent today. `typical_micro_usd` is a run's usual cost, None if none is known; `unpriced` steps have
-    used a model whose price nobody knows; `under_way` runs of today have not ended."""
+    used a model whose price nobody knows; `under_way` runs of the last two days have not ended."""
 
     runs: int = 0
     under_way: int = 0

@@ -11,10 +11,15 @@ from prometheus_client import CollectorRegistry
 from kit import topology
 from kit.bus import connect
 from kit.clock import SystemClock
-from kit.vault import UserKeys
+from kit.vault import MasterKey, UserKeys
 from services.investigator.adapters import LOOK_AFTER_S, Concluder
 from services.investigator.waiting import Waiting
-from tests.support.factories import failed, requested
+from tests.support.factories import INVESTIGATION_ID, failed, requested
+from tests.support.system import until
+
+KEY = "sk-" + "a" * 40
+BATCH = 500
+"""What the fold reads at once, at most."""
 
 
 class Broken(UserKeys):
@@ -34,3 +39,41 @@ async def test_a_bug_while_the_mark_is_kept_ends_the_fold_so_that_it_is_seen(nat
         with pytest.raises(ExceptionGroup) as raised:
             await asyncio.wait_for(Concluder(bus, Broken(bus, ()), waiting).run(), LOOK_AFTER_S * 4)
         assert isinstance(raised.value.exceptions[0], ZeroDivisionError)
+
+
+@pytest.mark.requirement("2.12-04")
+@pytest.mark.parametrize("again", [False, True], ids=["over for good", "asked for again"])
+async def test_folding_an_old_end_again_leaves_the_key_of_a_later_round(nats_url: str, again: bool) -> None:
+    """A mark that lies far back lets old facts be folded again, here in batches that end before the second request."""
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        keys = UserKeys(bus, (MasterKey.generate(),))
+        first = await bus.publish(requested(key_source="USER"), correlation=uuid4())
+        await bus.publish(failed(), correlation=uuid4())
+        others = [failed(investigation_id=uuid4()) for _ in range(BATCH)]
+        await asyncio.gather(*(bus.publish(other, correlation=uuid4()) for other in others))
+        if again:
+            await bus.publish(requested(round=2, follows=first.sequence, key_source="USER"), correlation=uuid4())
+        await keys.attach(INVESTIGATION_ID, KEY)
+        registry = CollectorRegistry()
+        folding = asyncio.create_task(Concluder(bus, keys, Waiting(registry, SystemClock().now)).run())
+
+        async def folded() -> bool:
+            return registry.get_sample_value("openerrata_conclude_position") == BATCH + 2 + again
+
+        async def gone() -> bool:
+            try:
+                await keys.open(INVESTIGATION_ID)
+            except LookupError:
+                return True
+            return False
+
+        try:
+            await until(folded, "all is folded")
+            if again:
+                assert not await gone()
+            else:
+                await until(gone, "the key is gone")
+        finally:
+            folding.cancel()
+            await asyncio.gather(folding, return_exceptions=True)
