@@ -1,6 +1,7 @@
 """Workers that each hold one message at a time: ask the broker for one, have it handled, ask for the next.
 
-Nothing is fetched ahead, so no message waits in this process without a heartbeat.
+Nothing is fetched ahead, so no message waits in this process without a heartbeat. Nor is anything asked for while the
+broker is away: the client library keeps what is sent then, and a slot would be given a message for each time it asked.
 """
 
 from __future__ import annotations
@@ -51,10 +52,12 @@ class Slot:
                 message = await self._next()
                 if message is None:
                     if self._subscriber.connection.is_closed:
+                        log.error("no connection to the broker any more, taking no messages", consumer=self._name)
                         return
                     continue
                 if self._stopping:  # it came while the waiting for it was cancelled
-                    await message.nak()
+                    with suppress(nats.errors.Error):
+                        await message.nak()
                     return
                 self._busy = True
                 try:
@@ -68,6 +71,9 @@ class Slot:
                 await self._subscriber.stop()
 
     async def _next(self) -> Msg | None:
+        if not self._subscriber.connection.is_connected:
+            await asyncio.sleep(ASK_AGAIN_S)
+            return None
         try:
             found = await self._subscriber.get_one(timeout=FETCH_TIMEOUT_S)
         except Exception as error:

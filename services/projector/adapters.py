@@ -14,7 +14,8 @@ from kit.ordered import OrderedLog, Recorded
 from services.projector.ports import Extent
 
 AWAITED: Final = tuple(f"{PREFIX}{aggregate}." for aggregate in ("version", "erasure"))
-"""Readers wait until their observation is in the read model, operators until a post is gone."""
+"""Readers wait until their observation is in the read model, operators until a post is gone. Who asks for a run waits
+too, but for minutes: for these a batch is not made smaller."""
 
 
 class BlobTexts:

@@ -48,9 +48,9 @@ class LogRuns:
         return known[1]
 
     async def over(self, proposed: ClaimProposed) -> bool:
-        """Whether the round has ended: by what was heard since the run began, else by the newest ends in the log."""
+        """Whether the round has ended: by what was heard since the claim's attempt began, else by the log."""
         known = self._started.get(proposed.investigation_id)
-        if known is not None and self._ends.knows(known[0]):
+        if known is not None and known[1].attempt == proposed.attempt and self._ends.knows(known[0]):
             return self._ends.over(proposed.investigation_id, proposed.round)
         ends = await latest(
             self._bus, *(f"{end.SUBJECT}.{proposed.key()}" for end in (InvestigationFailed, InvestigationCompleted))

@@ -32,13 +32,15 @@ class Ends:
 
     async def run(self) -> None:
         """Listen for ever; started again after an error it begins anew."""
-        self._since = None
         self._rounds.clear()
         since = await last_sequence(self._bus, ERRATA.name)
         self._since = since
-        async for batch in OrderedLog(self._bus, ERRATA.name, since + 1, subjects=SUBJECTS).batches():
-            for message in batch:
-                self._add(message)
+        try:
+            async for batch in OrderedLog(self._bus, ERRATA.name, since + 1, subjects=SUBJECTS).batches():
+                for message in batch:
+                    self._add(message)
+        finally:
+            self._since = None
 
     def knows(self, began: int) -> bool:
         """Whether the end of what began at this place of the log would have been heard."""
@@ -52,7 +54,8 @@ class Ends:
     def _add(self, message: Recorded) -> None:
         event = decode(message.subject, message.data).event
         round_ = event.round if isinstance(event, InvestigationFailed) else sys.maxsize
-        self._rounds[event.key()] = message.sequence, round_
+        _, before = self._rounds.get(event.key(), (0, 0))
+        self._rounds[event.key()] = message.sequence, max(round_, before)
         self._rounds.move_to_end(event.key())
         if len(self._rounds) > self._remembered:
             _, (self._since, _) = self._rounds.popitem(last=False)

@@ -55,10 +55,10 @@ class Validator:
     async def on_claim_proposed(self, event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
         """Approve, reject, or say that no verdict could be had; a claim that is settled is not judged again.
 
-        The log is asked where the claim stands just before a review is bought: a first delivery too may be hours old,
-        if this process was stopped or its machine asleep. What is known to be a repetition asks at once, before it goes
-        to look at pages. A review that is bought is told first, so that a delivery which reaches its worker late buys
-        none beside it.
+        Whether its run is over is looked at just before a review is bought: a first delivery too may be hours old, if
+        this process was stopped or its machine asleep. What is known to be a repetition asks the log at once, before it
+        goes to look at pages. A review that is bought is told first, so that a delivery which reaches its worker late
+        buys none beside it.
         """
         repeated = attempt > 1 or event.attempt > 1 or event.round > 1
         if repeated and (await self._standing(event, attempt)).settled:

@@ -98,3 +98,22 @@ async def test_what_it_forgets_it_does_not_know(nats_url: str) -> None:
             await journal.tell(completed(investigation_id=SECOND))
             assert [ends.knows(began) for began in (2, 3)] == [False, True]
             assert (ends.over(FIRST, 1), ends.over(SECOND, 1)) == (False, True)
+
+
+async def test_a_round_that_ended_unheard_is_asked_about_though_a_later_one_began(nats_url: str) -> None:
+    async with empty_log(nats_url) as bus:
+        early = Stored(bus)
+        await early.tell(requested(), started(), failed(), requested(round=2))
+        async with heard(bus) as ends:
+            await early.tell(started(2))
+            runs = LogRuns(bus, ends)
+            await runs.started(proposed())
+            assert await runs.over(proposed())
+            assert not await runs.over(proposed(round=2, attempt=2))
+
+
+async def test_who_does_not_listen_any_more_knows_nothing(nats_url: str) -> None:
+    async with empty_log(nats_url) as bus:
+        async with heard(bus) as ends:
+            assert ends.knows(2**63)
+        assert not ends.knows(2**63)

@@ -37,7 +37,7 @@ class Source:
         self._late = late
         self.asked = asyncio.Event()
         self.ended = asyncio.Event()
-        self.connection = SimpleNamespace(is_closed=False)
+        self.connection = SimpleNamespace(is_closed=False, is_connected=True)
 
     async def get_one(self, *, timeout: float) -> object:
         if not self._answers:
@@ -135,11 +135,38 @@ async def test_a_message_in_hand_is_waited_for_but_not_for_ever(patience_s: floa
     assert source.stopped
 
 
-async def test_a_closed_connection_ends_the_asking() -> None:
+async def test_a_closed_connection_ends_the_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "ASK_AGAIN_S", 0)
+
     async def work(message: Message) -> None:
         raise AssertionError
 
     source = Source(None)
-    source.connection.is_closed = True
+    source.connection.is_closed, source.connection.is_connected = True, False
     slot_on(source, work)
     await asyncio.wait_for(source.ended.wait(), WITHIN_S)
+
+
+async def test_nothing_is_asked_of_a_broker_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is sent meanwhile is kept by the client, and would all be asked for at once when the broker is back."""
+    looks = 0
+
+    class Link:
+        is_closed = False
+
+        @property
+        def is_connected(self) -> bool:
+            nonlocal looks
+            looks += 1
+            return looks == 5
+
+    async def work(message: Message) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(slots, "ASK_AGAIN_S", 0)
+    source = Source()
+    source.connection = cast(Any, Link())
+    slot = slot_on(source, work)
+    await asyncio.wait_for(source.asked.wait(), WITHIN_S)
+    assert looks == 5
+    await asyncio.wait_for(end([slot], 60), WITHIN_S)
