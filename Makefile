@@ -4,7 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 # uv fetches in parallel, which pip cannot; it is told of an index that pip's own variable names.
-INSTALL := UV_DEFAULT_INDEX=$${UV_DEFAULT_INDEX:-$$PIP_INDEX_URL} $(BIN)/uv pip install --quiet --python $(BIN)/python
+UV_PIP  := UV_DEFAULT_INDEX=$${UV_DEFAULT_INDEX:-$$PIP_INDEX_URL} $(BIN)/uv pip
+INSTALL := $(UV_PIP) install --quiet --python $(BIN)/python
+LOCK    := $(UV_PIP) compile --quiet --generate-hashes --no-header --python $(BIN)/python
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
@@ -43,15 +45,11 @@ requirements: $(VENV)/dev.stamp ## List requirement rows that no test shows
 contracts: $(VENV)/dev.stamp ## Write the event schemas and docs/events.md anew
 	$(BIN)/python -m tests.contract.write $(ARGS)
 
-lock: ## Pin every dependency with its hashes
-	$(PIP) install --quiet pip-tools
-	$(BIN)/pip-compile $(LOCK) --output-file requirements/install.txt requirements/install.in
-	$(BIN)/pip-compile $(LOCK) --extra install --output-file requirements/run.txt pyproject.toml
-	$(BIN)/pip-compile $(LOCK) --extra install --extra export --extra tracing --extra dev --constraint requirements/run.txt \
+lock: | $(BIN)/uv ## Pin every dependency with its hashes
+	$(LOCK) --output-file requirements/install.txt requirements/install.in
+	$(LOCK) --extra install --output-file requirements/run.txt pyproject.toml
+	$(LOCK) --extra install --extra export --extra tracing --extra dev --constraint requirements/run.txt \
 	    --output-file requirements/dev.txt pyproject.toml
-
-LOCK := --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --strip-extras \
-        --allow-unsafe --no-header
 
 # What the tests start besides our own code. Debian has them; elsewhere CHROMIUM, FIREFOX and PROMTOOL name them.
 programs:

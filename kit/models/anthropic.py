@@ -1,7 +1,7 @@
 """The Anthropic Messages API as a Model, with the provider's own web search.
 
-The API remembers nothing: each question carries the whole conversation, the answers' blocks exactly as they came. A
-mark for its cache is moved along, so that what was sent before is paid for at a tenth.
+The API remembers nothing: each question carries the whole conversation, the answers' blocks exactly as they came, but
+no call id twice in one. A mark for its cache is moved along, so that what was sent before is paid for at a tenth.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _Messages:
         if why in ("max_tokens", "model_context_window_exceeded", None):
             raise failures.incomplete(why or "no stop reason", self._line.secret)
         if answer.blocks:
-            self._said.append({"role": "assistant", "content": cast(JsonValue, answer.blocks)})
+            self._said.append({"role": "assistant", "content": cast(JsonValue, _once(answer.blocks))})
         yield Turn(answer.message.get("id"), answer.message.get("model"), answer.text, goes_on=why == "pause_turn")
 
 
@@ -145,6 +145,19 @@ def arguments(block: Json) -> str:
     if isinstance(given, dict) and set(given) == {"unreadable"}:
         return str(given["unreadable"])
     return json.dumps(given, ensure_ascii=False)
+
+
+def _once(blocks: list[Json]) -> list[Json]:
+    """Of calls under one id the first, which alone was heard: the API refuses an answer that has an id twice."""
+    calls: set[str] = set()
+    kept = []
+    for block in blocks:
+        if block["type"] == "tool_use":
+            if block["id"] in calls:
+                continue
+            calls.add(block["id"])
+        kept.append(block)
+    return kept
 
 
 def _result(call_id: str, output: str) -> JsonValue:

@@ -67,7 +67,12 @@ def command(once: bool, port: int | None, data_dir: Path) -> None:
         os.environ.setdefault("OPENERRATA_DEMO_PACE_S", PACE_S)
         os.environ["OPENERRATA_GATEWAY_PORT"] = str(_port(port))
         correct = run(_play(found, once=once, began=began, data_dir=data_dir))
-    sys.exit(130 if correct is None else 0 if correct else 1)
+    sys.exit(exit_status(correct))
+
+
+def exit_status(correct: bool | None) -> int:
+    """What the shell is told."""
+    return 130 if correct is None else 0 if correct else 1
 
 
 async def _play(found: Surroundings, *, once: bool, began: float, data_dir: Path) -> bool | None:
@@ -82,7 +87,8 @@ async def _play(found: Surroundings, *, once: bool, began: float, data_dir: Path
         running = asyncio.create_task(host.run(stop))
         try:
             _say("ready", f"all {len(SERVICES)} services on {host.public_url} after {monotonic() - began:.1f} s")
-            journey = asyncio.create_task(_journey(host.public_url, await _api_key(found, data_dir), began))
+            reader = Journey(host.public_url, await _api_key(found, data_dir))
+            journey = asyncio.create_task(watched(reader, host.public_url, began))
             stopping = asyncio.create_task(stop.wait())
             await asyncio.wait({journey, running, stopping}, return_when=asyncio.FIRST_COMPLETED)
             stopping.cancel()
@@ -100,8 +106,8 @@ async def _play(found: Surroundings, *, once: bool, began: float, data_dir: Path
             watcher.cancel()
 
 
-async def _journey(gateway: str, api_key: str, began: float) -> bool:
-    journey = Journey(gateway, api_key)
+async def watched(journey: Journey, gateway: str, began: float) -> bool:
+    """Tell what a reader sees; whether they were shown what was expected, no more and no less."""
     _say("reading", f"“{TITLE}”")
     published: tuple[str, ...] = ()
     try:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 from pathlib import Path
 
+import httpx
+import psutil
 import pytest
 
 from services.commands.demo_site import EXPECTED
@@ -40,3 +44,25 @@ async def test_the_demo_shows_the_whole_way_and_remembers_it(tmp_path: Path) -> 
         refused = await alone.run("demo", "--once", within_s=90)
         assert (refused.code, len(refused.err.splitlines())) == (1, 1), refused.err
         assert "already runs" in refused.err
+
+
+async def test_the_demo_serves_until_ctrl_c_and_leaves_no_process_behind(tmp_path: Path) -> None:
+    async with system(tmp_path) as alone:
+        demo = await alone.begin("demo", "--port", "0")
+        try:
+            assert demo.stdout is not None
+            async with asyncio.timeout(90):
+                while not (line := (await demo.stdout.readline()).decode()).startswith("  serving"):
+                    assert line, "it ended before it served"
+            async with httpx.AsyncClient(trust_env=False) as browser:
+                assert (await browser.get(f"{line.split()[1]}/health")).status_code == 200
+            children = psutil.Process(demo.pid).children(recursive=True)
+            assert children, "its servers run"
+            demo.send_signal(signal.SIGINT)
+            async with asyncio.timeout(60):
+                await demo.communicate()
+            assert demo.returncode == 0
+            assert [child for child in children if child.is_running()] == []
+        finally:
+            if demo.returncode is None:
+                demo.kill()

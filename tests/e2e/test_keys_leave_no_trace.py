@@ -18,7 +18,7 @@ from kit.kv import Bucket
 from tests.e2e.posts import BRAIN, GOLDFISH, on_x
 from tests.e2e.test_model_provider import USAGE, Provider
 from tests.support.extension_client import Extension, RpcFailed
-from tests.support.openai_server import Answer, Request, Turn, message, openai_server
+from tests.support.openai_server import Answer, HttpError, Request, Turn, message, openai_server
 from tests.support.oracle import Oracle, oracle
 from tests.support.sites import Answer as PageAnswer
 from tests.support.sites import Sites
@@ -34,9 +34,15 @@ LONG = " ".join(f"Step {number} was as quiet as the one before." for number in r
 
 
 class Approving(Provider):
-    """Approves whatever it is asked to review."""
+    """Approves whatever it is asked to review, and quotes the key: in each refusal, and where a run ends."""
 
     def turn(self, request: Request) -> Turn:
+        key = request.headers["authorization"].removeprefix("Bearer ")
+        if key in self.refuses:
+            said = f"Incorrect API key provided: {key}"
+            return HttpError(401, {"error": {"message": said, "type": key, "code": "invalid_api_key"}})
+        if request.body.get("previous_response_id"):
+            return Answer((message(f"Done with {key}"),), usage=USAGE)
         if "format" in request.body.get("text", {}):
             return Answer((message('{"approved":true,"reason":"looked"}'),), usage=USAGE)
         return super().turn(request)
@@ -175,6 +181,8 @@ async def test_no_key_is_found_anywhere(world: World) -> None:
     for key in (OURS, GOOD, REFUSED, MEMBER):
         for form in forms(key):
             assert [where for where, text in found.items() if form in text] == [], f"{key} was kept"
+    for kind in ("object ", "table "):
+        assert any(where.startswith(kind) and "Done with [key]" in text for where, text in found.items())
 
 
 async def test_a_key_is_found_in_every_form() -> None:

@@ -14,6 +14,7 @@ from contracts.v1.ids import investigation_id
 from contracts.v1.investigation import Fault
 from kit.history import history
 from kit.kv import Bucket
+from tests.integration.readmodel_tables import owner
 from tests.support.gateway import INVESTIGATE, Running, add_key, migrated, serving, started
 from tests.support.servers import Prepare
 from tests.support.system import until
@@ -95,6 +96,27 @@ async def test_a_failed_run_is_repeated_as_a_new_round_and_only_so_often(eager: 
     await fail(eager, version)
     assert await ask(eager, version, x_api_key=MEMBER) == "FAILED"
     assert [event.round for event in await requests(eager, version)] == [1, 2, 3]
+
+
+@pytest.mark.requirement("2.6-14")
+@pytest.mark.parametrize(("hours", "status"), [(23, "FAILED"), (25, "PENDING")])
+async def test_repetitions_are_given_anew_after_a_day(
+    eager: Running, database_url: str, hours: int, status: str
+) -> None:
+    version = await eager.version(post_on_x())
+    await ask(eager, version, x_api_key=MEMBER)
+    for _ in range(2):
+        await fail(eager, version)
+        await ask(eager, version, x_api_key=MEMBER)
+    await fail(eager, version)
+    async with await owner(database_url) as db:
+        moved = await db.execute(
+            "UPDATE investigation_round SET requested_at = requested_at - make_interval(hours => %s)"
+            " WHERE investigation_id = %s",
+            (hours, investigation_id(version, "FACT_CHECK")),
+        )
+    assert moved.rowcount == 3
+    assert await ask(eager, version, x_api_key=MEMBER) == status
 
 
 @pytest.mark.requirement("3.7-07")

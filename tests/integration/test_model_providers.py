@@ -8,6 +8,7 @@ import logging
 import traceback
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -63,6 +64,15 @@ async def failure(model: Provider, asked: InvestigationBrief | None = None, key:
 def recorded(error: ModelError) -> Transcript:
     assert error.transcript is not None
     return Transcript.model_validate_json(error.transcript)
+
+
+def said_again(api: Api, body: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The calls of its own that a request tells the provider again."""
+    spoken = [each for each in body.get("messages", ()) if each["role"] == "assistant"]
+    if api is CHAT:
+        calls = [made for each in spoken for made in each["tool_calls"]]
+        return [(made["id"], json.loads(made["function"]["arguments"])) for made in calls]
+    return [(block["id"], block["input"]) for each in spoken for block in each["content"]]
 
 
 @pytest.mark.requirement("2.4-01", "2.12-03")
@@ -156,6 +166,20 @@ async def test_a_repeated_call_id_counts_once_and_is_answered_in_each_round(api:
         outcomes, _ = await run(model)
     assert [each.call_id for each in outcomes] == ["a"]
     assert [list(answers(api, request.body)) for request in server.requests[1:]] == [["a"], ["a"]]
+
+
+async def test_no_call_id_goes_back_twice_though_its_calls_differ(api: Api) -> None:
+    """The first of them counts; a server of one's own may number anew, so there the second gets an id of its own."""
+    other = ARGUMENTS | {"summary": "Something else."}
+    async with provider(api, Answer((submit("a"), submit("a", other))), DONE) as (model, server):
+        outcomes, _ = await run(model)
+    heard = {"a": ARGUMENTS} | ({"a-2": other} if api is CHAT else {})
+    assert [(each.call_id, each.claim.summary) for each in outcomes if isinstance(each, Submission)] == [
+        (call_id, arguments["summary"]) for call_id, arguments in heard.items()
+    ]
+    again = server.requests[1].body
+    assert list(answers(api, again)) == list(heard)
+    assert said_again(api, again) == ([] if api is OPENAI else list(heard.items()))
 
 
 async def test_a_lookup_that_is_asked_for_again_is_not_made_again(api: Api) -> None:

@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from pydantic import SecretStr
 
 from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, ClaimValidationFailed
 from contracts.v1.parts import Source
@@ -21,6 +23,8 @@ from kit.clock import SystemClock
 from kit.delivery import Delivery
 from kit.history import history
 from kit.host import Host
+from kit.models.base import ReviewBrief
+from kit.models.base import Verdict as Reviewed
 from kit.telemetry import Telemetry
 from kit.vault import UserKeys
 from services.validator.adapters import LogRuns
@@ -139,6 +143,40 @@ async def test_the_operator_decides_about_pages_that_cannot_be_had(
         assert [(source.status, source.reason) for source in fact.sources] == [("unavailable", "http_404")]
         assert getattr(fact, "gate", None) == gate
         assert len(at.model.reviews) == (setting == "allow")
+
+
+class Meeting(ScriptedModel):
+    """Answers no review before so many are asked at once."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._together = asyncio.Barrier(size)
+
+    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Reviewed:
+        async with asyncio.timeout(30):
+            await self._together.wait()
+        return await super().review(brief, key)
+
+
+@pytest.mark.parametrize(("setting", "at_once"), [({}, 4), ({"OPENERRATA_VALIDATOR_SLOTS": "2"}, 2)])
+async def test_a_process_judges_four_claims_at_once_or_what_the_operator_says(
+    tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch, setting: dict[str, str], at_once: int
+) -> None:
+    for name, value in setting.items():
+        monkeypatch.setenv(name, value)
+    taken: list[int | None] = []
+
+    def subscribe(delivery: Delivery, *given: Any, slots: int | None = None, **more: Any) -> None:
+        taken.append(slots)
+        plainly(delivery, *given, slots=slots, **more)
+
+    plainly = Delivery.subscribe
+    monkeypatch.setattr(Delivery, "subscribe", subscribe)
+    quotes = (QUOTE, OTHER_QUOTE, "Then came many more.", "That is all.")[:at_once]
+    async with world(tmp_path, stack, monkeypatch, Meeting(at_once)) as at:
+        verdicts = await at.judged(*(at.cites(quote, "/record") for quote in quotes))
+    assert [type(verdict) for verdict in verdicts] == [ClaimApproved] * at_once
+    assert taken == [at_once], "and never more than these"
 
 
 class DemoModel(ScriptedModel):

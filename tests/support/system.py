@@ -205,7 +205,19 @@ class System:
 
     async def run(self, *arguments: str, within_s: float = 60.0, **settings: str) -> Ended:
         """Run another subcommand to its end; `--data-dir` is added."""
-        process = await asyncio.create_subprocess_exec(
+        process = await self.begin(*arguments, **settings)
+        try:
+            async with asyncio.timeout(within_s):
+                out, err = await process.communicate()
+        except TimeoutError:
+            process.kill()
+            raise
+        assert process.returncode is not None
+        return Ended(process.returncode, out.decode(), err.decode())
+
+    async def begin(self, *arguments: str, **settings: str) -> asyncio.subprocess.Process:
+        """Start another subcommand; whoever starts it ends it."""
+        return await asyncio.create_subprocess_exec(
             *COMMAND,
             *arguments,
             "--data-dir",
@@ -217,14 +229,6 @@ class System:
             stderr=subprocess.PIPE,
             preexec_fn=child_hook(signal.SIGKILL, None),
         )
-        try:
-            async with asyncio.timeout(within_s):
-                out, err = await process.communicate()
-        except TimeoutError:
-            process.kill()
-            raise
-        assert process.returncode is not None
-        return Ended(process.returncode, out.decode(), err.decode())
 
     async def stop(self) -> None:
         """Ask all processes to end, the last started first, as an operator would; those that do not are killed."""

@@ -58,12 +58,14 @@ async def test_a_refusal_without_a_message_gets_one() -> None:
 
 @pytest.mark.requirement("2.13-10")
 async def test_nobody_tests_stolen_keys_here() -> None:
-    bench = Bench(key_checks_burst=3, key_checks_every_s=10)
+    bench = Bench(key_checks_burst=3, key_checks_every_s=10, trusted_proxies=1)
     statuses = [
         data(SETTINGS, await bench.query(SETTINGS, x_openai_api_key=USER_KEY))["openaiApiKeyStatus"] for _ in range(5)
     ]
     assert statuses == ["valid", "valid", "valid", "error", "error"]
     assert len(bench.probe.probed) == 3
+    elsewhere = await bench.query(SETTINGS, x_openai_api_key=USER_KEY, x_forwarded_for="198.51.100.1")
+    assert data(SETTINGS, elsewhere)["openaiApiKeyStatus"] == "valid", "the limit is one network's, not everybody's"
     bench.clock.pass_by(10)
     assert data(SETTINGS, await bench.query(SETTINGS, x_openai_api_key=USER_KEY))["openaiApiKeyStatus"] == "valid"
 
