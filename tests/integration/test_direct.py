@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
@@ -180,6 +180,30 @@ async def test_a_worker_that_stops_takes_no_more_and_finishes_what_it_has(bus: B
         worker.go_on.set()
         await stopping
         assert await begun is not None
+
+
+@pytest.mark.parametrize("deaf", [False, True], ids=["heard", "heard the second time"])
+async def test_a_worker_that_stops_does_not_wait_for_ever(bus: Bus, deaf: bool) -> None:
+    bus.drain_s = 0.2
+    begun = asyncio.Event()
+
+    async def wait(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+        begun.set()
+        if deaf:
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        await asyncio.Event().wait()
+        for fact in told_of(event):
+            yield fact
+
+    direct = Direct(bus, Telemetry(), CONSUMER, wait)
+    await direct.open()
+    async with asyncio.timeout(15):
+        asked = asyncio.create_task(hand(bus, CONSUMER, observed(), correlation=uuid4(), timeout_s=60))
+        await begun.wait()
+        await direct.stop()
+        assert await asked is None
+    assert await length(bus) == 0
 
 
 async def test_each_is_handled_by_one_of_several_workers(bus: Bus) -> None:
