@@ -23,6 +23,7 @@ from nats.aio.subscription import Subscription
 from contracts.topology import Consumer
 from contracts.v1 import Event, decode
 from kit.bus import Answer, Bus, Outgoing, Rejected
+from kit.cancelling import cancelled
 from kit.delivery import Handler
 from kit.errors import Reject
 from kit.inbox import NoReply
@@ -32,6 +33,7 @@ from kit.tracing import Spans
 PLACES: Final = 64
 """How many are handled at once by one process; who finds no place goes by the log, where work may wait."""
 PATIENCE_S: Final = 2.0
+"""How long one waits for an answer, and the other works on it."""
 REFUSED: Final = b"refused"
 """The first line of an answer is this, or the subject and the sequence of the fact on the second; empty: declined.
 Headers would say the same at three times the price."""
@@ -66,8 +68,11 @@ async def hand(
         raise Rejected(rest.decode())
     if not head:
         return None
-    subject, _, sequence = head.decode().partition(" ")
-    return Answer(decode(subject, rest), int(sequence))
+    try:
+        subject, _, sequence = head.decode().partition(" ")
+        return Answer(decode(subject, rest), int(sequence))
+    except ValueError:  # while a new release is rolled out, either side may be the older
+        return None
 
 
 class Direct:
@@ -86,6 +91,7 @@ class Direct:
         bar: Bar = lambda _: None,
         spans: Spans | None = None,
         places: int = PLACES,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._bus = bus
         self._telemetry = telemetry
@@ -94,6 +100,7 @@ class Direct:
         self._bar = bar
         self._spans = spans
         self._places = places
+        self._patience_s = patience_s
         self._subscription: Subscription | None = None
         self._under_way: set[asyncio.Task[None]] = set()
 
@@ -104,11 +111,13 @@ class Direct:
         )
 
     async def stop(self) -> None:
-        """Take no more, and wait for those under way."""
+        """Take no more, and wait for those under way, but not for ever; what is cut short goes by the log."""
         if self._subscription is not None:
             with suppress(nats.errors.Error):
                 await self._subscription.drain()  # type: ignore[no-untyped-call]  # the client has no types here
-        await asyncio.gather(*self._under_way)
+        if self._under_way:
+            _, late = await asyncio.wait(self._under_way, timeout=self._bus.drain_s)
+            await cancelled(late)
 
     async def _arrived(self, message: Msg) -> None:
         if len(self._under_way) >= self._places:
@@ -120,30 +129,28 @@ class Direct:
 
     async def _take(self, message: Msg) -> None:
         began = time.perf_counter()
-        correlation = UUID(message.subject.rpartition(".")[2])
-        said = {"consumer": self._consumer.name, "direct": True, "correlation": str(correlation)}
+        name, correlation = message.subject.rpartition(".")[2], None
+        said = {"consumer": self._consumer.name, "direct": True, "correlation": name}
         outcome = "declined"
+        answer: tuple[bytes, ...] = ()
         try:
-            told = await self._handle(message.data, correlation)
-            if told is None:
-                await self._answer(message)
-            else:
+            correlation = UUID(name)
+            async with asyncio.timeout(self._patience_s):  # whoever asked is gone then, and the log brings it again
+                told = await self._handle(message.data, correlation)
+            if told is not None:
                 fact, sequence = told
-                await self._answer(message, f"{fact.subject} {sequence}".encode(), fact.data)
-                outcome = "ok"
+                outcome, answer = "ok", (f"{fact.subject} {sequence}".encode(), fact.data)
         except Reject as refusal:
-            if refusal.letter:
-                await self._answer(message)
-            else:
-                outcome = "refused"
-                await self._answer(message, REFUSED, refusal.reason.encode())
+            if not refusal.letter:
+                outcome, answer = "refused", (REFUSED, refusal.reason.encode())
         except Exception as error:  # it comes again by the log, where it is looked at
             log.info("declined", error=type(error).__name__, reason=str(error), **said)
-            await self._answer(message)
-        seconds = time.perf_counter() - began
-        self._telemetry.handled(self._consumer.name, outcome, seconds)
-        if self._spans is not None:
-            self._spans.record(self._consumer.name, correlation, self._bus.clock.now(), seconds, outcome)
+        finally:  # also where it is cut short
+            await self._answer(message, *answer)
+            seconds = time.perf_counter() - began
+            self._telemetry.handled(self._consumer.name, outcome, seconds)
+            if self._spans is not None and correlation is not None:
+                self._spans.record(self._consumer.name, correlation, self._bus.clock.now(), seconds, outcome)
         if outcome == "ok":
             log.info("handled", ms=round(seconds * 1e3, 2), **said)
 

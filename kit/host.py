@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -16,6 +16,7 @@ import structlog
 
 from kit.blobs import Blobs
 from kit.bus import Bus
+from kit.cancelling import cancelled
 from kit.clock import Clock
 from kit.database import Database, Role
 from kit.delivery import Delivery
@@ -26,7 +27,6 @@ from kit.vault import UserKeys
 
 RESTART_MAX_S = 10.0
 CHECK_TIMEOUT_S = 3.0
-CANCEL_AGAIN_S = 1.0
 CHECK_MEMORY_S = 1.0
 
 log = structlog.get_logger(__name__)
@@ -87,7 +87,7 @@ class Host:
             for stopper in reversed(self._stoppers):
                 await stopper()
             await self.delivery.stop()
-            await _end(tasks)
+            await cancelled(tasks)
 
     async def close(self) -> None:
         """Let go of what was opened."""
@@ -125,14 +125,6 @@ class Host:
             await asyncio.sleep(delay_s)
             delay_s = min(RESTART_MAX_S, delay_s * 2)
             self._broken.pop(name, None)
-
-
-async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
-    """Cancel until it is heard: before Python 3.12 a `wait_for` that ends at that moment swallows a cancellation."""
-    while unfinished := [task for task in tasks if not task.done()]:
-        for task in unfinished:
-            task.cancel()
-        await asyncio.wait(unfinished, timeout=CANCEL_AGAIN_S)
 
 
 async def _ask(check: Check) -> str | None:

@@ -6,6 +6,7 @@ Nothing may be lost and nothing may happen twice: whoever asked gets the same an
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from nats.aio.msg import Msg
 
-from contracts.topology import ERRATA, VALIDATOR_CLAIM_PROPOSED
+from contracts.topology import ERRATA, INGEST_OBSERVATION_RECEIVED, VALIDATOR_CLAIM_PROPOSED
 from services.commands.process import SERVICES
 from tests.chaos.conftest import KEY, disturbed
 from tests.e2e.posts import FIVE, on_wikipedia, on_x
@@ -135,6 +137,38 @@ async def test_an_observation_survives_the_death_of(world: World, service: str) 
         version = await registering
         assert version["provenance"] == "SERVER_VERIFIED"
         assert (await reader.view(version["postVersionId"]))["investigationState"] == "NOT_INVESTIGATED"
+    await registered_once(world, version)
+
+
+@pytest.mark.requirement("2.6-01", "2.9-02", "3.5-03")
+async def test_an_observation_survives_the_death_of_whom_it_was_handed_to(world: World) -> None:
+    """It was handed on and is nowhere stored."""
+    observation = on_x(*FIVE)
+    handed = asyncio.Event()
+
+    async def note(message: Msg) -> None:
+        handed.set()
+
+    client = world.oracle.bus.client
+    listening = await client.subscribe(f"{INGEST_OBSERVATION_RECEIVED.direct}.*", cb=note)
+    await client.flush()
+    ingest = world.system.processes["ingest"]
+    async with world.member() as reader:
+        ingest.send(signal.SIGSTOP)
+        registering = asyncio.create_task(patiently(lambda: reader.register(observation)))
+        await asyncio.wait_for(handed.wait(), 20)
+        assert await stored_observations(world, observation) == 0
+        await ingest.kill()
+        await world.revive("ingest")
+        version = await registering
+        assert (await reader.view(version["postVersionId"]))["investigationState"] == "NOT_INVESTIGATED"
+    await listening.unsubscribe()
+    await registered_once(world, version)
+    assert await stored_observations(world, observation) >= 1, "it went by the log"
+
+
+async def registered_once(world: World, version: Json) -> None:
+    """Assert that all work is done, and one fact tells of a version."""
     await world.oracle.settled(within_s=60)
     assert (
         await world.oracle.value(
@@ -144,6 +178,16 @@ async def test_an_observation_survives_the_death_of(world: World, service: str) 
         == 1
     )
     assert await world.oracle.dead() == []
+
+
+async def stored_observations(world: World, observation: Json) -> int:
+    """How many facts of the log tell that a post was observed."""
+    count: int = await world.oracle.value(
+        "SELECT count(*) FROM ledger.fact WHERE subject LIKE 'errata.v1.observation.received.%%'"
+        " AND convert_from(envelope, 'UTF8') LIKE %s",
+        f"%{observation['externalId']}%",
+    )
+    return count
 
 
 @pytest.mark.requirement("3.6-03")

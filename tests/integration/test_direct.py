@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from nats.aio.msg import Msg
 
 from contracts.topology import DEAD, ERRATA, INGEST_OBSERVATION_RECEIVED
 from contracts.v1 import CanonicalUnavailable, ErasureOrdered, Event, IntegrityAnomalyDetected, ObservationReceived
@@ -75,8 +76,8 @@ class Worker:
 
 
 @asynccontextmanager
-async def taking(bus: Bus, worker: Worker, *, places: int = 8) -> AsyncIterator[Direct]:
-    direct = Direct(bus, Telemetry(), CONSUMER, worker.handle, places=places)
+async def taking(bus: Bus, worker: Worker, *, places: int = 8, patience_s: float = 60) -> AsyncIterator[Direct]:
+    direct = Direct(bus, Telemetry(), CONSUMER, worker.handle, places=places, patience_s=patience_s)
     await direct.open()
     await bus.client.flush()
     yield direct
@@ -138,11 +139,44 @@ async def test_the_stream_bars_a_fact_by_what_stands_on_another_subject(bus: Bus
     assert await latest(bus, told_of(event)[0].subject()) != []
 
 
-async def test_what_is_no_such_fact_is_left_to_the_log(bus: Bus) -> None:
+@pytest.mark.parametrize(
+    ("token", "body"), [(str(uuid4()), "{}"), ("nobody", observed().model_dump_json())], ids=["no fact", "no id"]
+)
+async def test_what_is_no_such_fact_is_left_to_the_log(bus: Bus, token: str, body: str) -> None:
     async with taking(bus, Worker()), asyncio.timeout(5):
         address, answer = bus.inbox.expect(60)
-        await bus.client.publish(f"{CONSUMER.direct}.{uuid4()}", b"{}", reply=address)
+        await bus.client.publish(f"{CONSUMER.direct}.{token}", body.encode(), reply=address)
         assert (await answer).data == b""
+
+
+async def test_silence_is_left_to_the_log(bus: Bus) -> None:
+    heard: list[Msg] = []
+
+    async def take(message: Msg) -> None:
+        heard.append(message)
+
+    await bus.client.subscribe(f"{CONSUMER.direct}.*", cb=take)
+    async with asyncio.timeout(5):
+        assert await hand(bus, CONSUMER, observed(), correlation=uuid4(), timeout_s=0.3) is None
+    assert len(heard) == 1, "somebody was there"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"errata.v9.observation.received.x 7\n{}",
+        b"errata.v1.canonical.unavailable.x 7\n{}",
+        b"?",
+        b"\xff",
+    ],
+)
+async def test_an_answer_of_another_release_is_left_to_the_log(bus: Bus, answer: bytes) -> None:
+    async def take(message: Msg) -> None:
+        await bus.client.publish(message.reply, answer)
+
+    await bus.client.subscribe(f"{CONSUMER.direct}.*", cb=take)
+    async with asyncio.timeout(5):
+        assert await hand(bus, CONSUMER, observed(), correlation=uuid4(), timeout_s=60) is None
 
 
 async def test_a_handler_that_leaves_it_to_another_declines(bus: Bus) -> None:
@@ -167,6 +201,17 @@ async def test_who_finds_no_place_goes_by_the_log(bus: Bus) -> None:
         assert all([await each is not None for each in waiting])
 
 
+async def test_what_takes_longer_than_whoever_asked_waits_is_given_up(bus: Bus) -> None:
+    """They are gone by then, and the log brings it again: an overloaded worker need not do it twice at once."""
+    worker = Worker(go_on=asyncio.Event())
+    async with taking(bus, worker, patience_s=0.2, places=1), asyncio.timeout(15):
+        assert await hand(bus, CONSUMER, observed(), correlation=uuid4(), timeout_s=60) is None
+        assert worker.go_on is not None
+        worker.go_on.set()
+        assert await hand(bus, CONSUMER, observed(), correlation=uuid4()) is not None, "its place is free again"
+    assert await length(bus) == 2
+
+
 async def test_a_worker_that_stops_takes_no_more_and_finishes_what_it_has(bus: Bus) -> None:
     worker = Worker(go_on=asyncio.Event())
     assert worker.go_on is not None
@@ -180,6 +225,30 @@ async def test_a_worker_that_stops_takes_no_more_and_finishes_what_it_has(bus: B
         worker.go_on.set()
         await stopping
         assert await begun is not None
+
+
+@pytest.mark.parametrize("deaf", [False, True], ids=["heard", "heard the second time"])
+async def test_a_worker_that_stops_does_not_wait_for_ever(bus: Bus, deaf: bool) -> None:
+    bus.drain_s = 0.2
+    begun = asyncio.Event()
+
+    async def wait(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+        begun.set()
+        if deaf:
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        await asyncio.Event().wait()
+        for fact in told_of(event):
+            yield fact
+
+    direct = Direct(bus, Telemetry(), CONSUMER, wait, patience_s=60)
+    await direct.open()
+    async with asyncio.timeout(15):
+        asked = asyncio.create_task(hand(bus, CONSUMER, observed(), correlation=uuid4(), timeout_s=60))
+        await begun.wait()
+        await direct.stop()
+        assert await asked is None
+    assert await length(bus) == 0
 
 
 async def test_each_is_handled_by_one_of_several_workers(bus: Bus) -> None:

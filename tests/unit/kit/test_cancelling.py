@@ -1,11 +1,11 @@
-"""A loop that missed its cancellation is told again, so that a process can always end."""
+"""A task that missed its cancellation is told again, so that a process can always end."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
 
-from kit.host import _end
+from kit.cancelling import cancelled
 
 
 async def test_a_swallowed_cancellation_is_repeated() -> None:
@@ -23,7 +23,7 @@ async def test_a_swallowed_cancellation_is_repeated() -> None:
 
     task = asyncio.create_task(deaf_once())
     await asyncio.sleep(0)
-    await asyncio.wait_for(_end([task]), timeout=30)
+    await asyncio.wait_for(cancelled([task]), timeout=30)
     assert task.cancelled()
     with suppress(asyncio.CancelledError):
         await task
