@@ -15,6 +15,8 @@ import structlog
 from faststream.nats.subscriber.usecases import LogicSubscriber
 from nats.aio.msg import Msg
 
+from kit.cancelling import cancelled
+
 FETCH_TIMEOUT_S = 5.0
 """A request for a message is lost with its connection; this long it is waited for in vain."""
 ASK_AGAIN_S = 1.0
@@ -90,7 +92,4 @@ async def end(slots: Sequence[Slot], within_s: float) -> None:
     if not tasks:
         return
     _, late = await asyncio.wait(tasks, timeout=within_s)
-    while late:  # before Python 3.12 a `wait_for` that ends at that moment swallows a cancellation
-        for task in late:
-            task.cancel()
-        _, late = await asyncio.wait(late, timeout=1.0)
+    await cancelled(late)
