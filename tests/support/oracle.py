@@ -17,7 +17,7 @@ import psycopg
 from nats.js.errors import NotFoundError
 from psycopg import sql
 
-from contracts.topology import CONCLUDE_MARK, CONSUMERS, DEAD, ERRATA, MARKS, VIEWS, stream_of
+from contracts.topology import CONCLUDE_MARK, CONCLUDED, CONSUMERS, DEAD, ERRATA, MARKS, VIEWS, stream_of
 from kit.bus import Bus, connect
 from kit.database import open_session
 from kit.kv import Bucket
@@ -174,7 +174,8 @@ class Oracle:
                 busy.append(f"{consumer.name}: {info.num_pending} waiting, {info.num_ack_pending} in hand")
         head: int = await self.value(
             "SELECT coalesce(max(sequence), 0) FROM ledger.fact "
-            "WHERE stream = 'ERRATA' AND subject ~ '^errata[.]v1[.](investigation|claim)[.]'"
+            "WHERE stream = 'ERRATA' AND regexp_replace(subject, '[^.]+$', '*') = ANY (%s)",
+            list(CONCLUDED),
         )
         mark = int(await (await Bucket.open(self.bus, MARKS)).get(CONCLUDE_MARK) or b"0")
         return busy if mark >= head else [*busy, f"{CONCLUDE_MARK}: at {mark} of {head}"]
