@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from analyses.evidence import Evidence
 from contracts.v1.parts import Source
+from kit.blobs import BlobsUnavailable
 from kit.web import Door, Policy
 from kit.web.reading import Reader
 from services.validator.domain import MAX_PAGES
@@ -87,6 +88,23 @@ async def world(*, timeout_s: float = 10.0, patience: Patience | None = None) ->
                 yield World(sites, store, pages, PageSources(pages, registry), registry)
             finally:
                 await pages.close()
+
+
+@pytest.mark.requirement("2.12-06")
+async def test_a_page_that_cannot_be_kept_is_no_evidence_and_is_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def away(*_: object, **__: object) -> None:
+        raise BlobsUnavailable("away")
+
+    async with world() as at:
+        url = at.serve("/everest", HTML)
+        with monkeypatch.context() as broken:
+            broken.setattr(at.store, "put", away)
+            with pytest.raises(BlobsUnavailable):
+                await at.check(url)
+        assert await at.outcome(url) == ("found", None)
+        assert at.store.objects[sha256(HTML.encode()).hexdigest()] == HTML.encode()
 
 
 @pytest.mark.requirement("2.12-06")
