@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 from typing import Any, Final
 from uuid import UUID
@@ -11,9 +11,9 @@ import psycopg
 from psycopg.rows import class_row
 
 from kit.ordered import Recorded
-from services.projector.facts import Fact, Need, makes, needs
+from services.projector.facts import Fact, Need, contents, makes, needs, pages
 from services.projector.investigations import Investigation
-from services.projector.reading import read_one, stored
+from services.projector.reading import read_one
 from services.projector.views import RangeDay, View, ViewerDay
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
@@ -24,17 +24,19 @@ _LOADED: Final = ", ".join(
 )
 
 
-async def known_texts(db: Connection, facts: Iterable[Fact]) -> set[str]:
-    """Which of the texts with rows of their own the tables hold."""
-    hashes = list(stored(facts))
-    if not hashes:
+async def known_texts(db: Connection, facts: Collection[Fact]) -> set[str]:
+    """The texts that need no row any more; one that is a page here and a content there may lack one of its two."""
+    wanted = {("content", ref.sha256) for fact in facts for ref in contents(fact.event)}
+    wanted |= {("page", ref.sha256) for fact in facts for ref in pages(fact.event)}
+    if not wanted:
         return set()
+    hashes = {hash_ for _, hash_ in wanted}
     found = await db.execute(
-        """SELECT content_hash FROM content_blob WHERE content_hash = ANY (%(hashes)s)
-        UNION ALL SELECT html_hash FROM html_blob WHERE html_hash = ANY (%(hashes)s)""",
-        {"hashes": hashes},
+        """SELECT 'content', content_hash FROM content_blob WHERE content_hash = ANY (%(hashes)s)
+        UNION ALL SELECT 'page', html_hash FROM html_blob WHERE html_hash = ANY (%(hashes)s)""",
+        {"hashes": list(hashes)},
     )
-    return {hash_ for (hash_,) in await found.fetchall()}
+    return hashes - {hash_ for _, hash_ in wanted.difference(await found.fetchall())}
 
 
 async def waiting(db: Connection, stream: str, facts: Iterable[Fact]) -> dict[Need, list[Fact]]:

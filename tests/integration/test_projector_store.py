@@ -224,6 +224,19 @@ async def test_equal_content_is_stored_once(database_url: str) -> None:
     assert sizes == {"post_version": 2, "content_blob": 1, "html_blob": 1, "image_occurrence": 2}
 
 
+@pytest.mark.parametrize("turned", [False, True])
+async def test_a_text_may_be_one_versions_content_and_anothers_page(database_url: str, turned: bool) -> None:
+    marked, bare = Page("a", "So it is."), Page("b", "Otherwise.", html="So it is.")
+    tape = Tape()
+    tape.add(*(page.registered() for page in ((bare, marked) if turned else (marked, bare))))
+    store = store_at(database_url)
+    assert total(await fill(store, tape.records, [1, 1])) == {"applied": 2}
+    await store.close()
+    found = await everything(database_url)
+    assert digest("So it is.") in {row["content_hash"] for row in found["content_blob"]}
+    assert digest("So it is.") in {row["html_hash"] for row in found["html_blob"]}
+
+
 @pytest.mark.requirement("3.6-01", "3.6-02", "3.6-05", "3.6-06", "2.10-01", "2.10-07")
 async def test_candidates(database_url: str) -> None:
     old, new = Page("a", "old text"), Page("a", "new text")
