@@ -15,6 +15,16 @@ settings.register_profile("ci", settings.get_profile("dev"), max_examples=200, d
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+LONG = 80
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """A case with a long text is named by its length: names go through every report, some of them megabytes long."""
+    if isinstance(val, str | bytes) and len(val) > LONG:
+        return f"{argname}-of-{len(val)}"
+    return None
+
+
 def pytest_report_header() -> str:
     """Name the profile; a failing example prints how to repeat it."""
     return f"hypothesis profile: {settings.get_current_profile_name()}"
