@@ -113,6 +113,7 @@ OF_THE_INVESTIGATOR: tuple[Moment, ...] = (
 )
 OF_THE_VALIDATOR: tuple[Moment, ...] = (
     Published(ClaimValidationStarted, "lost"),
+    Published(ClaimValidationStarted, "stored"),
     Asked(f"review: {BRAIN}"),
     Asked(f"review: {GOLDFISH}"),
     Published(ClaimApproved, "lost"),
@@ -160,8 +161,8 @@ class World:
 
     async def has(self, run: UUID, kind: type[Event], number: int) -> bool:
         """Whether the log has so many facts of a kind about a run."""
-        facts = await history(self.oracle.bus, str(run))
-        return sum(isinstance(past.envelope.event, kind) for past in facts) >= number
+        facts = await self.oracle.about(run)
+        return sum(fact.subject.startswith(f"{kind.SUBJECT}.") for fact in facts) >= number
 
     def prepare(self, worker: Worker, moment: Moment) -> None:
         """Set the trap."""
