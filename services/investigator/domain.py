@@ -108,11 +108,18 @@ class Elsewhere:
 
 
 @dataclass(frozen=True)
+class Wait:
+    """The moment that was told for the next attempt has not come. Units: `left_s` seconds until then."""
+
+    left_s: float
+
+
+@dataclass(frozen=True)
 class NotYet:
     """The log shown to us does not hold the request itself: it lags, look again."""
 
 
-Step = Run | GiveUp | Nothing | Elsewhere | NotYet
+Step = Run | GiveUp | Nothing | Elsewhere | Wait | NotYet
 
 
 def first(request: InvestigationRequested) -> Run | None:
@@ -123,15 +130,17 @@ def first(request: InvestigationRequested) -> Run | None:
     return Run(1, 1, 0, 0, 0, None, {}) if request.round == 1 else None
 
 
-def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: int) -> Step:
+def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: int, now: datetime) -> Step:
     """Decide what a worker that holds `request` has to do.
 
     Shapes: `delivery` numbers the deliveries of the request from 1. One that reached its worker late finds an attempt
-    begun on one as late or later: that attempt is under way, and beginning another would pay for the same twice.
+    begun on one as late or later: that attempt is under way, and beginning another would pay for the same twice. One
+    that comes before the next attempt's time was put off by nobody: whoever told the time died before it could.
     """
     attempts = attempts_before = round_ = begun_on = 0
     last: dict[type[Event], int] = {}
     drafted_attempt = 0
+    not_before: datetime | None = None
     over = False
     taken: InvestigationInput | None = None
     proposed: dict[UUID, int] = {}
@@ -143,14 +152,16 @@ def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: in
         if isinstance(event, InvestigationRequested):
             if event.round > round_:
                 round_, over, attempts_before, proposed, retained = event.round, False, attempts, {}, {}
-                begun_on, advances = 0, []
+                begun_on, advances, not_before = 0, [], None
         elif isinstance(event, InvestigationStarted):
             attempts, taken = max(attempts, event.attempt), event.input
             begun_on = max(begun_on, event.delivery or 0)
         elif isinstance(event, InvestigationAdvanced) and event.attempt > attempts_before:
             advances.append(event)
-        elif isinstance(event, InvestigationRetryScheduled) and event.error_name == CONVERSATION_LOST:
-            advances = []
+        elif isinstance(event, InvestigationRetryScheduled) and event.attempt > attempts_before:
+            not_before = max(event.retry_at, not_before or event.retry_at)
+            if event.error_name == CONVERSATION_LOST:
+                advances = []
         elif isinstance(event, InvestigationDrafted):
             drafted_attempt = max(drafted_attempt, event.attempt)
         elif isinstance(event, ClaimProposed) and event.round == round_:
@@ -168,6 +179,8 @@ def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: in
     follows_failure = last.get(InvestigationFailed, 0)
     if attempts - attempts_before >= MAX_ATTEMPTS:
         return GiveUp(attempts, follows_failure)
+    if not_before is not None and now < not_before:
+        return Wait(min((not_before - now).total_seconds(), RETRY_MAX_S))
     return Run(
         attempt=attempts + 1,
         attempt_of_round=attempts + 1 - attempts_before,

@@ -31,7 +31,7 @@ from contracts.v1.investigation import FailureClass
 from contracts.v1.parts import InvestigationInput, Picture, TextRef, Usage
 from kit.clock import Clock
 from kit.errors import Reject, Retry, Superseded
-from services.investigator.domain import Elsewhere, GiveUp, NotYet, Run, Step, first, is_over, next_step, plan
+from services.investigator.domain import Elsewhere, GiveUp, NotYet, Run, Step, Wait, first, is_over, next_step, plan
 from services.investigator.earlier import with_earlier
 from services.investigator.ports import (
     KEY_UNUSABLE,
@@ -84,9 +84,11 @@ class Investigator:
     async def on_investigation_requested(self, event: InvestigationRequested, attempt: int) -> AsyncIterator[Event]:
         """Do what the history says is left to do."""
         step: Step | None = first(event) if attempt == 1 else None
-        step = step or plan(event, await self._log.history(event.investigation_id), attempt)
+        step = step or plan(event, await self._log.history(event.investigation_id), attempt, self._clock.now())
         if isinstance(step, NotYet):
             raise Retry(LOG_LAG_S, "the log does not show the request yet")
+        if isinstance(step, Wait):
+            raise Retry(step.left_s, "it is too early for the next attempt")
         if isinstance(step, Elsewhere):
             raise Superseded("an attempt was begun on a later delivery of the request")
         if isinstance(step, GiveUp):

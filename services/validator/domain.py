@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from contracts.spent import micro_usd
@@ -46,7 +47,8 @@ class Standing:
     """Where a claim stands.
 
     Shapes: `settled`: nobody needs a verdict on it any more; `tries`: reviews that failed for now; `begun_on`: the
-    delivery on which this round's newest review was begun, 0 if none was; `follows`: the place of the newest start.
+    delivery on which this round's newest review was begun, 0 if none was; `follows`: the place of the newest start;
+    `not_before`: when the next review may begin, None if no moment was told.
     Units: `spent_micro_usd` is what the round has cost so far, attempts and reviews together.
     """
 
@@ -55,6 +57,13 @@ class Standing:
     begun_on: int = 0
     follows: int = 0
     spent_micro_usd: int = 0
+    not_before: datetime | None = None
+
+    def left_s(self, now: datetime) -> float:
+        """Seconds until the next review may begin; whatever the clock says, no rule asks for more than the longest."""
+        if self.not_before is None:
+            return 0.0
+        return min(max(0.0, (self.not_before - now).total_seconds()), LONGEST_WAIT_S)
 
 
 def standing(proposed: ClaimProposed, history: Iterable[Event], begun: Begun | None = None) -> Standing:
@@ -64,17 +73,16 @@ def standing(proposed: ClaimProposed, history: Iterable[Event], begun: Begun | N
     reaches nobody, and the next round proposes it anew.
     """
     facts = tuple(history)
-    tries = (
-        event.attempt
-        for event in facts
-        if isinstance(event, ClaimValidationRetryScheduled) and _is_about(proposed, event)
-    )
+    failed = [
+        event for event in facts if isinstance(event, ClaimValidationRetryScheduled) and _is_about(proposed, event)
+    ]
     return Standing(
         settled=any(settles(proposed, event) for event in facts),
-        tries=max(tries, default=0),
+        tries=max((event.attempt for event in failed), default=0),
         begun_on=begun.event.delivery if begun is not None and begun.event.round == proposed.round else 0,
         follows=begun.sequence if begun is not None else 0,
         spent_micro_usd=micro_usd(facts, proposed.round),
+        not_before=max((event.retry_at for event in failed), default=None),
     )
 
 

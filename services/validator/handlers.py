@@ -142,10 +142,16 @@ class Validator:
         yield ClaimValidationFailed(**_of(event), failure="NON_RETRYABLE", reason=reason)
 
     async def _standing(self, event: ClaimProposed, delivery: int) -> Standing:
-        """Where the claim stands. Raises: Superseded: a review was begun on this delivery or a later one, elsewhere."""
+        """Where the claim stands, if this delivery may go on with it.
+
+        Raises: Superseded: a review was begun on this delivery or a later one, elsewhere. Retry: whoever told when the
+        next review is to begin died before the delivery was put off until then.
+        """
         standing = await self._runs.standing(event)
         if not standing.settled and standing.begun_on >= delivery:
             raise Superseded("a review was begun on a later delivery of the claim")
+        if not standing.settled and (left_s := standing.left_s(self._clock.now())):
+            raise Retry(left_s, "it is too early for the next review")
         return standing
 
     async def _kept(self, transcript: bytes | None, step: str) -> TextRef | None:

@@ -22,7 +22,7 @@ from kit.web import Door, Policy
 from services.investigator.fates import MAX_BYTES
 from services.investigator.pictures import Pictures
 from tests.support.factories import TEXT, VERSION_ID, requested, snapshot
-from tests.support.fakes import Handled, MemoryLog, MemoryTexts, handled, investigator_over
+from tests.support.fakes import Handled, MemoryLog, MemoryTexts, StillClock, handled, investigator_over
 from tests.support.marks import without_words
 from tests.support.openai_server import Answer as Turn
 from tests.support.openai_server import HttpError, OpenAIServer, message, openai_server
@@ -197,10 +197,12 @@ class Run:
         self.model = OpenAIResponses(key=SecretStr("sk-instance-key-0123456789abcdef"), base_url=server.url)
         self.texts = store
         self.log = MemoryLog(requested(), versions={VERSION_ID: snapshot(pictures=fates)})
-        self.investigator = investigator_over(self.log, store, self.model)
+        self.clock = StillClock()
+        self.investigator = investigator_over(self.log, store, self.model, clock=self.clock)
 
     async def deliver(self, attempt: int = 1) -> Handled:
-        return await handled(self.investigator.on_investigation_requested(requested(), attempt), self.log)
+        run = self.investigator.on_investigation_requested(requested(), attempt)
+        return await handled(run, self.log, self.clock)
 
 
 @asynccontextmanager

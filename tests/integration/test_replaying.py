@@ -110,21 +110,22 @@ class World:
 
     async def lives(self, model: Model, deliveries: Sequence[int] = (1,), reviews: int = 1) -> None:
         """All attempts, all verdicts and the end."""
-        investigator = investigator_over(self.log, self.texts, model, priors=FixedPriors(self.prior))
+        clock = StillClock()
+        investigator = investigator_over(self.log, self.texts, model, priors=FixedPriors(self.prior), clock=clock)
         for delivery in deliveries:
-            await handled(investigator.on_investigation_requested(self.request, delivery), self.log)
+            await handled(investigator.on_investigation_requested(self.request, delivery), self.log, clock)
         validator = Validator(
             self.log,
             self.texts,
             MemoryKeys(),
             model,
             self.shelf,
-            StillClock(),
+            clock,
             unchecked_allowed=self.unchecked_allowed,
         )
         for event in self.log.events:
             for delivery in range(1, 1 + (reviews if isinstance(event, ClaimProposed) else 0)):
-                await handled(validator.on_claim_proposed(event, delivery), self.log)
+                await handled(validator.on_claim_proposed(event, delivery), self.log, clock)
         state = Open(since=0)
         for entry in self.log.entries:
             state.add(entry.sequence, entry.event)

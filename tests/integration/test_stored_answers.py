@@ -72,13 +72,14 @@ class Place:
     def __init__(self, *events: Event) -> None:
         self.log = MemoryLog(*events, versions={VERSION_ID: snapshot()})
         self.texts = MemoryTexts()
+        self.clock = StillClock()
         self.deliveries = 0
 
     async def told(self, work: AsyncIterator[Event], until: Killed | None = None) -> list[Event]:
         """What one delivery tells before its worker dies."""
         facts: list[Event] = []
         if until is None:
-            return (await handled(work, self.log)).facts
+            return (await handled(work, self.log, self.clock)).facts
         async with aclosing(work) as events:  # type: ignore[type-var]  # async generators have aclose
             async for event in events:
                 facts.append(event)
@@ -89,12 +90,12 @@ class Place:
 
     async def investigated(self, model: Model, until: Killed | None = None) -> list[Event]:
         self.deliveries += 1
-        worker = investigator_over(self.log, self.texts, model)
+        worker = investigator_over(self.log, self.texts, model, clock=self.clock)
         return await self.told(worker.on_investigation_requested(requested(), self.deliveries), until)
 
     async def judged(self, model: Model, until: Killed | None = None) -> list[Event]:
         self.deliveries += 1
-        worker = Validator(self.log, self.texts, MemoryKeys(), model, ListedSources(), StillClock())
+        worker = Validator(self.log, self.texts, MemoryKeys(), model, ListedSources(), self.clock)
         return await self.told(worker.on_claim_proposed(proposed(), self.deliveries), until)
 
     async def replayed(self) -> list[Compared]:

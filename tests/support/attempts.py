@@ -25,6 +25,7 @@ from tests.support.fakes import (
     MemoryTexts,
     Run,
     ScriptedModel,
+    StillClock,
     handled,
     investigator_over,
 )
@@ -54,12 +55,14 @@ class World:
         self.texts = MemoryTexts()
         self.model = ScriptedModel(runs or ((),))
         self.priors = FixedPriors(prior)
-        self.investigator = investigator_over(self.log, self.texts, self.model, keys, self.priors, limits)
+        self.clock = StillClock()
+        self.investigator = investigator_over(self.log, self.texts, self.model, keys, self.priors, limits, self.clock)
 
     async def deliver(self) -> Handled:
-        """The request is delivered, for the first time or once more."""
+        """The request is delivered, for the first time or once more; if it is to come again later, it is later then."""
         self.deliveries += 1
-        return await handled(self.investigator.on_investigation_requested(self.request, self.deliveries), self.log)
+        run = self.investigator.on_investigation_requested(self.request, self.deliveries)
+        return await handled(run, self.log, self.clock)
 
     def told(self, kind: type[E]) -> list[E]:
         """Facts of a class, in the order of the log."""

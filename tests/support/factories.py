@@ -19,6 +19,7 @@ from contracts.v1 import (
     ClaimRejected,
     ClaimRetained,
     ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     ClaimValidationStarted,
     InvestigationAdvanced,
     InvestigationCompleted,
@@ -293,6 +294,21 @@ def validation_failed(quote: str = QUOTE, **given: Any) -> ClaimValidationFailed
             "claim_id": claim_of(quote),
             "failure": "TRANSIENT",
             "reason": "the provider is busy",
+            **given,
+        }
+    )
+
+
+def validation_retry_scheduled(quote: str = QUOTE, attempt: int = 1, **given: Any) -> ClaimValidationRetryScheduled:
+    """A review failed in a way that may pass."""
+    return ClaimValidationRetryScheduled(
+        **{
+            "investigation_id": INVESTIGATION_ID,
+            "claim_id": claim_of(quote),
+            "attempt": attempt,
+            "failure": "TRANSIENT",
+            "reason": "the provider is busy",
+            "retry_at": NOW,
             **given,
         }
     )

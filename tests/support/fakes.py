@@ -39,6 +39,7 @@ from contracts.v1.parts import (
 from contracts.v1.version import VersionEvent
 from kit.blobs import BlobMissing
 from kit.bus import AlreadyThere
+from kit.clock import Clock
 from kit.errors import Reject, Retry, Superseded
 from kit.models.base import (
     Finished,
@@ -70,8 +71,13 @@ class Handled:
     gave_up: Retry | Reject | Superseded | None = None
 
 
-async def handled(events: AsyncIterator[Event], log: MemoryLog | None = None) -> Handled:
-    """Run a handler as delivery does: every fact is stored at once, in `log` if there is one."""
+async def handled(
+    events: AsyncIterator[Event], log: MemoryLog | None = None, clock: StillClock | None = None
+) -> Handled:
+    """Run a handler as delivery does: every fact is stored at once, in `log` if there is one.
+
+    By `clock` it is then as late as the next delivery, where this one was put off.
+    """
     outcome = Handled()
     try:
         async for event in events:
@@ -80,6 +86,8 @@ async def handled(events: AsyncIterator[Event], log: MemoryLog | None = None) ->
             outcome.facts.append(event)
     except (Retry, Reject, Superseded) as error:
         outcome.gave_up = error
+    if clock is not None:
+        clock.wait_for_the_next(outcome)
     return outcome
 
 
@@ -201,6 +209,11 @@ class StillClock:
         """Let time pass."""
         self.time += timedelta(seconds=seconds)
 
+    def wait_for_the_next(self, outcome: Handled) -> None:
+        """A delivery that was put off comes back as late as it was asked to."""
+        if isinstance(outcome.gave_up, Retry):
+            self.pass_by(outcome.gave_up.after_s)
+
 
 class MemoryKeys:
     """Readers' keys, unsealed."""
@@ -276,6 +289,7 @@ def investigator_over(
     keys: MemoryKeys | None = None,
     priors: FixedPriors | None = None,
     limits: Limits | None = None,
+    clock: Clock | None = None,
 ) -> Investigator:
     """An investigator that finds what it needs in memory."""
     return Investigator(
@@ -283,7 +297,7 @@ def investigator_over(
         texts,
         keys or MemoryKeys(),
         model,
-        StillClock(),
+        clock or StillClock(),
         "worker-1",
         priors=priors or FixedPriors(),
         research=NoResearch(),

@@ -8,7 +8,7 @@ from contracts.v1 import Event, InvestigationRequested
 from kit.errors import Reject, Retry, Superseded
 from services.investigator.ports import Log
 from tests.support.factories import requested
-from tests.support.fakes import Handled, MemoryLog, MemoryTexts, Run, ScriptedModel, investigator_over
+from tests.support.fakes import Handled, MemoryLog, MemoryTexts, Run, ScriptedModel, StillClock, investigator_over
 from tests.support.judging import following
 
 Kind = TypeVar("Kind", bound=Event)
@@ -49,10 +49,11 @@ class Looker:
     def __init__(self, journal: Journal, *runs: Run) -> None:
         self.journal = journal
         self.model = ScriptedModel(runs or ((),))
-        self.investigator = investigator_over(journal.log, MemoryTexts(), self.model)
+        self.clock = StillClock()
+        self.investigator = investigator_over(journal.log, MemoryTexts(), self.model, clock=self.clock)
 
     async def deliver(self, delivery: int = 1, request: InvestigationRequested | None = None) -> Handled:
-        """One delivery of the request."""
+        """One delivery of the request; if it is to come again later, it is later then."""
         outcome = Handled()
         try:
             async for event in self.investigator.on_investigation_requested(request or requested(), delivery):
@@ -60,6 +61,7 @@ class Looker:
                 outcome.facts.append(event)
         except (Retry, Reject, Superseded) as error:
             outcome.gave_up = error
+        self.clock.wait_for_the_next(outcome)
         return outcome
 
     async def told(self, kind: type[Kind]) -> list[Kind]:

@@ -110,13 +110,26 @@ class InvestigatingSuite:
         delays = [outcome.gave_up.after_s for outcome in outcomes if isinstance(outcome.gave_up, Retry)]
         assert delays == [10.0, 20.0, 40.0]
         assert [event.retry_at - NOW for event in await looker.told(InvestigationRetryScheduled)] == [
-            timedelta(seconds=seconds) for seconds in (10, 20, 40)
+            timedelta(seconds=seconds) for seconds in (10, 10 + 20, 10 + 20 + 40)
         ]
         (end,) = await looker.told(InvestigationFailed)
         assert (end.attempt, end.failure, end.status_code) == (4, "TRANSIENT", 500)
         assert outcomes[-1].gave_up is None
         assert len(looker.model.briefs) == 4
         assert (await looker.deliver(5)).facts == []
+
+    @pytest.mark.requirement("3.7-02")
+    async def test_a_delivery_that_comes_too_early_waits_for_the_rest_of_the_delay(self, journal: Journal) -> None:
+        """Its worker died after it had told of the next attempt, and before it had told the broker when that is."""
+        later = NOW + timedelta(seconds=60)
+        await journal.tell(requested(), started(delivery=1), retry_scheduled(retry_at=later))
+        looker = Looker(journal, [submit(QUOTE)])
+        looker.clock.pass_by(45)
+        early = await looker.deliver(2)
+        assert isinstance(early.gave_up, Retry)
+        assert (early.gave_up.after_s, early.facts, looker.model.briefs) == (15.0, [], [])
+        assert looker.clock.now() == later
+        assert kinds((await looker.deliver(3)).facts)[-1] == "InvestigationDrafted"
 
     async def test_a_second_attempt_tells_only_what_is_new_and_drafts_everything(self, journal: Journal) -> None:
         await journal.tell(requested())

@@ -66,19 +66,22 @@ class Judge:
         self.model = model or ScriptedModel(verdicts=verdicts)
         self.sources = sources or ListedSources()
         self.keys = MemoryKeys(**(keys or {}))
+        self.clock = StillClock()
         self.validator = Validator(
             journal.runs,
             MemoryTexts(),
             self.keys,
             self.model,
             self.sources,
-            StillClock(),
+            self.clock,
             unchecked_allowed=unchecked_allowed,
         )
 
     async def judge(self, claim: ClaimProposed | None = None, attempt: int = 1) -> Handled:
-        """One delivery."""
-        return await self._told(self.validator.on_claim_proposed(claim or proposed(), attempt))
+        """One delivery; if it is to come again later, it is later then."""
+        outcome = await self._told(self.validator.on_claim_proposed(claim or proposed(), attempt))
+        self.clock.wait_for_the_next(outcome)
+        return outcome
 
     async def give_up(self, claim: ClaimProposed, reason: str) -> Handled:
         """One message that became a dead letter."""

@@ -5,6 +5,7 @@ The real one is not kinder than the fake: it is read anew or remembered, and a f
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import NoneType
 
 import pytest
@@ -15,6 +16,7 @@ from kit.bus import AlreadyThere
 from kit.errors import Retry, Superseded
 from tests.support.factories import (
     INVESTIGATION_ID,
+    NOW,
     advanced,
     approved,
     claim_of,
@@ -27,6 +29,7 @@ from tests.support.factories import (
     requested,
     started,
     validation_failed,
+    validation_retry_scheduled,
     validation_started,
 )
 from tests.support.fakes import handled
@@ -88,6 +91,22 @@ class JudgingSuite:
         (fact,) = (await judge.judge(attempt=3)).facts
         assert isinstance(fact, ClaimApproved)
         assert len(judge.model.reviews) == 1
+
+    @pytest.mark.requirement("3.7-02")
+    async def test_a_delivery_that_comes_too_early_waits_for_the_rest_of_the_delay(self, journal: Journal) -> None:
+        """Its worker died after it had told of the next try, and before it had told the broker when that is."""
+        later = NOW + timedelta(seconds=60)
+        other = validation_retry_scheduled("Other words.", retry_at=NOW + timedelta(seconds=90))
+        mine = validation_started(delivery=1), validation_retry_scheduled(retry_at=later)
+        await journal.tell(requested(), started(), *mine, other)
+        judge = Judge(journal)
+        judge.clock.pass_by(45)
+        early = await judge.judge(attempt=2)
+        assert isinstance(early.gave_up, Retry)
+        assert early.gave_up.after_s == 15.0
+        assert (early.facts, judge.begun, judge.sources.asked, judge.model.reviews) == ([], [], [], [])
+        (fact,) = (await judge.judge(attempt=3)).facts
+        assert isinstance(fact, ClaimApproved)
 
     @pytest.mark.requirement("2.6-15", "3.6-03")
     async def test_of_two_that_begin_at_once_one_pays(self, journal: Journal) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from contracts.v1 import Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.investigation import CONVERSATION_LOST
 from services.investigator.domain import (
     MAX_ATTEMPTS,
+    RETRY_MAX_S,
     Elsewhere,
     Entry,
     GiveUp,
@@ -19,11 +21,13 @@ from services.investigator.domain import (
     NotYet,
     Run,
     Step,
+    Wait,
     is_over,
     next_step,
     plan,
 )
 from tests.support.factories import (
+    NOW,
     OTHER_QUOTE,
     advanced,
     claim_of,
@@ -44,9 +48,9 @@ def history(*events: Event) -> list[Entry]:
     return [Entry(sequence, event) for sequence, event in enumerate(events, 11)]
 
 
-def step(*events: Event, round_: int = 1, delivery: int = 1) -> Step:
+def step(*events: Event, round_: int = 1, delivery: int = 1, now: datetime = NOW) -> Step:
     """What is left to do after these."""
-    return plan(requested(round=round_), history(*events), delivery)
+    return plan(requested(round=round_), history(*events), delivery, now)
 
 
 def run_of(result: Step) -> Run:
@@ -107,6 +111,56 @@ def test_what_this_round_has_on_record_is_gone_on_from() -> None:
 def test_a_run_whose_round_has_ended_is_over(events: tuple[Event, ...], over: bool) -> None:
     asked = [event for event in events if isinstance(event, InvestigationRequested)][-1]
     assert is_over(asked, history(*events)) is over
+
+
+def in_s(seconds: float) -> datetime:
+    """A moment."""
+    return NOW + timedelta(seconds=seconds)
+
+
+@pytest.mark.requirement("3.7-02")
+def test_no_attempt_begins_before_the_moment_that_was_told() -> None:
+    waiting = (requested(), started(delivery=1), retry_scheduled(retry_at=in_s(60)))
+    assert step(*waiting, delivery=2) == Wait(60.0)
+    assert step(*waiting, delivery=2, now=in_s(59.5)) == Wait(0.5)
+    assert run_of(step(*waiting, delivery=2, now=in_s(60))).attempt == 2
+    assert step(*waiting, delivery=1) == Elsewhere(), "whoever told of it waits"
+    assert step(*waiting, drafted(), delivery=2) == step(*waiting, failed(), delivery=2) == Nothing()
+    assert run_of(step(*waiting, failed(), requested(round=2), round_=2)).attempt == 2, "a new round begins at once"
+    last = (requested(), *(started(number) for number in range(1, 5)), retry_scheduled(4, retry_at=in_s(60)))
+    assert step(*last) == GiveUp(4, 0), "there is nothing to wait for"
+    assert step(*waiting, delivery=2, now=in_s(-86_400)) == Wait(RETRY_MAX_S), "no rule ever asks for longer"
+
+
+@given(
+    st.lists(
+        st.tuples(st.one_of(st.none(), st.floats(0, 2_000)), st.lists(st.floats(0, 60), max_size=2)),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_whenever_deliveries_come_attempts_keep_their_distance(course: list[tuple[float | None, list[float]]]) -> None:
+    """Each attempt fails; what a provider asks for differs, and workers that die have the request come at any time."""
+    events: list[Event] = [requested()]
+    now = NOW
+    delivery = 1
+    for asked_s, early in course:
+        run = run_of(step(*events, delivery=delivery, now=now))
+        delay_s = next_step(run, "TRANSIENT", asked_s)
+        assert delay_s is not None
+        began = now
+        events += [
+            started(run.attempt, delivery=delivery),
+            retry_scheduled(run.attempt, retry_at=began + timedelta(seconds=delay_s)),
+        ]
+        for after_s in early:
+            now, delivery = now + timedelta(seconds=after_s), delivery + 1
+            left = step(*events, delivery=delivery, now=now)
+            assert isinstance(left, Wait) == (now < began + timedelta(seconds=delay_s))
+        delivery += 1
+        if isinstance(left := step(*events, delivery=delivery, now=now), Wait):
+            now += timedelta(seconds=left.left_s)
+        assert now - began >= timedelta(seconds=delay_s)
 
 
 @pytest.mark.requirement("2.4.4-03")

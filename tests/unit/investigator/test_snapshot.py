@@ -13,7 +13,7 @@ from kit.blobs import BlobMissing
 from platforms.markdown import RENDERER_VERSION
 from services.investigator.snapshot import look, with_markdown
 from tests.support.factories import QUOTE, TEXT, VERSION_ID, requested, text_ref
-from tests.support.fakes import MemoryLog, MemoryTexts, ScriptedModel, handled, investigator_over, transient
+from tests.support.fakes import MemoryLog, MemoryTexts, ScriptedModel, StillClock, handled, investigator_over, transient
 from tests.support.loop import rounds_during
 from tests.support.versions import later, registered, sighting
 
@@ -132,8 +132,9 @@ async def test_the_first_attempt_freezes_markdown_and_later_ones_use_it() -> Non
     texts = MemoryTexts(inline_bytes=20)
     log = VersionLog(texts, registered(sighting(site=SITE_HTML), "SERVER_VERIFIED"))
     model = ScriptedModel(([transient()], []))
-    investigator = investigator_over(log, texts, model)
-    await handled(investigator.on_investigation_requested(requested(), 1), log)
+    clock = StillClock()
+    investigator = investigator_over(log, texts, model, clock=clock)
+    await handled(investigator.on_investigation_requested(requested(), 1), log, clock)
     log.facts.append(later(VersionSeen, sighting(2, site=f"<p>{TEXT}</p>"), "SERVER_VERIFIED"))
     await handled(investigator.on_investigation_requested(requested(), 2), log)
     inputs = [event.input for event in log.events if isinstance(event, InvestigationStarted)]

@@ -138,7 +138,7 @@ async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval(lo
     world = World(busy)
     outcomes = [await world.judge(attempt=lost + number) for number in range(1, 5)]
     assert [o.gave_up.after_s for o in outcomes if isinstance(o.gave_up, Retry)] == [10.0, 20.0, 40.0]
-    for number, (outcome, after_s) in enumerate(zip(outcomes[:3], (10, 20, 40), strict=True), 1):
+    for number, (outcome, after_s) in enumerate(zip(outcomes[:3], (10, 10 + 20, 10 + 20 + 40), strict=True), 1):
         assert outcome.facts == [
             ClaimValidationRetryScheduled(
                 investigation_id=INVESTIGATION_ID,
