@@ -106,6 +106,9 @@ def _show(selection: Selection, requested: int | None, left: Mapping[str, int]) 
         click.echo(table(("", "score", "words", "site", "why", "post"), rows, right=(0, 1, 2)))
     else:
         click.echo("\nnothing to take" if allowed.runs else "\nthe budget is used up")
+    if selection.hopeless:
+        click.echo(f"\n{'would end' if requested is None else 'ended'} as failed, lost too often:")
+        click.echo(table((), [(str(each.event.investigation_id), each.candidate.url) for each in selection.hopeless]))
     if left:
         click.echo("\nnot taken:")
         click.echo(table((), [(f"{posts:,}", REASONS[reason]) for reason, posts in left.items()], right=(0,)))
@@ -144,5 +147,6 @@ def _as_json(selection: Selection, requested: int | None, left: Mapping[str, int
             }
             for pick in selection.picks
         ],
+        "give_up": [str(each.event.investigation_id) for each in selection.hopeless],
         "others": dict(left),
     }

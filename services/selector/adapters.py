@@ -14,7 +14,7 @@ from sqlalchemy.sql.elements import Label
 
 from contracts.readmodel import candidate, content_blob, investigation, post, post_version
 from contracts.topology import INVESTIGATOR_INVESTIGATION_REQUESTED, VALIDATOR_CLAIM_PROPOSED
-from contracts.v1 import InvestigationRequested
+from contracts.v1 import InvestigationFailed, InvestigationRequested
 from kit.bus import AlreadyThere, Bus
 from kit.database import Database
 from kit.history import history
@@ -207,9 +207,9 @@ class BusLog:
         """One investigation's own facts in order."""
         return [Entry(past.sequence, past.envelope.event) for past in await history(self._bus, str(investigation_id))]
 
-    async def publish(self, request: InvestigationRequested, correlation: UUID) -> bool:
-        """Ask for an investigation; False if somebody else did before."""
+    async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:
+        """Ask for an investigation, or end one; False if somebody else was faster."""
         try:
-            return not (await self._bus.publish(request, correlation=correlation)).duplicate
+            return not (await self._bus.publish(event, correlation=correlation)).duplicate
         except AlreadyThere:
             return False

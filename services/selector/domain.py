@@ -23,11 +23,12 @@ from contracts.v1 import (
     InvestigationDrafted,
     InvestigationFailed,
     InvestigationRequested,
+    InvestigationStarted,
 )
 from contracts.v1.ids import investigation_id
 
 MAX_RESCUES: Final = 3
-"""A run that was lost this often is lost for a reason, and somebody should look at it."""
+"""A run that was lost more often is lost for a reason, and ends."""
 
 Why = Literal["most viewed", "lost"]
 
@@ -65,6 +66,14 @@ class Pick:
     candidate: Candidate
     request: InvestigationRequested
     why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Hopeless:
+    """A run that is given up, and the fact that ends it."""
+
+    candidate: Candidate
+    event: InvestigationFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +158,11 @@ class Settled:
     validator: int
 
 
-def rescue(history: Sequence[Entry], settled: Settled) -> InvestigationRequested | None:
-    """The request that starts a lost run again; None if it is over, or anybody still has it in hand.
+def rescue(history: Sequence[Entry], settled: Settled) -> InvestigationRequested | InvestigationFailed | None:
+    """The request that starts a lost run again, or its end if it was lost too often since it was asked for.
 
-    Only the broker knows who has what in hand; a run that merely takes long must not be paid for twice.
+    None if it is over, or anybody still has it in hand. Only the broker knows who has what in hand; a run that merely
+    takes long must not be paid for twice.
     Shapes: `history` is in the order of the log and was read after `settled`.
     """
     requests = [entry for entry in history if isinstance(entry.event, InvestigationRequested)]
@@ -170,8 +180,10 @@ def rescue(history: Sequence[Entry], settled: Settled) -> InvestigationRequested
                 return None
         elif isinstance(entry.event, InvestigationDrafted) and judged.issuperset(entry.event.claim_ids):
             return None  # its end is on its way
-    if sum(_is_rescue(entry.event) for entry in requests) >= MAX_RESCUES:
-        return None
+    failed = max((entry.sequence for entry in history if isinstance(entry.event, InvestigationFailed)), default=0)
+    rounds = {_round(entry.event) for entry in requests if entry.sequence > failed}
+    if len(rounds) > MAX_RESCUES:
+        return _given_up(event, failed, history)
     return event.model_copy(update={"round": event.round + 1, "follows": asked, "requested_by": "SELECTOR"})
 
 
@@ -184,8 +196,21 @@ def _ends(event: Event, round_: int) -> bool:
     )
 
 
-def _is_rescue(event: Event) -> bool:
-    return isinstance(event, InvestigationRequested) and event.requested_by == "SELECTOR" and event.round > 1
+def _round(event: Event) -> int:
+    return event.round if isinstance(event, InvestigationRequested) else 0
+
+
+def _given_up(request: InvestigationRequested, follows: int, history: Sequence[Entry]) -> InvestigationFailed:
+    starts = (entry.event.attempt for entry in history if isinstance(entry.event, InvestigationStarted))
+    return InvestigationFailed(
+        follows=follows,
+        investigation_id=request.investigation_id,
+        version_id=request.version_id,
+        attempt=max(starts, default=0),
+        round=request.round,
+        failure="TRANSIENT",
+        reason=f"it was lost {MAX_RESCUES + 1} times: nobody had it in hand, and it had not ended",
+    )
 
 
 def midnight(now: datetime) -> datetime:

@@ -8,10 +8,13 @@ from datetime import timedelta
 
 import structlog
 
+from contracts.v1 import InvestigationFailed, InvestigationRequested
 from kit.clock import Clock
 from services.selector.domain import (
     Allowance,
     Budget,
+    Candidate,
+    Hopeless,
     Pick,
     Settled,
     Spent,
@@ -28,11 +31,12 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a round would take, in its order, and what it was decided from."""
+    """What a round would take, in its order, what it would give up, and what it was decided from."""
 
     spent: Spent
     allowance: Allowance
     picks: tuple[Pick, ...]
+    hopeless: tuple[Hopeless, ...]
 
 
 class Selector:
@@ -60,55 +64,72 @@ class Selector:
         self._patience = timedelta(seconds=patience_s)
 
     async def look(self) -> Selection:
-        """Decide what to take, without taking it."""
+        """Decide what to take, without taking it. What is given up costs nothing, and so needs no budget."""
         spent = await self._reads.spent(midnight(self._clock.now()), self._analysis)
         allowed = allowance(self._budget, spent, self._batch)
+        found = await self._lost()
+        hopeless = tuple(each for each in found if isinstance(each, Hopeless))
         if not allowed.runs:
-            return Selection(spent, allowed, ())
-        lost = await self._lost((allowed.runs + 1) // 2)  # half a round, so that new posts are never starved
+            return Selection(spent, allowed, (), hopeless)
+        half = (allowed.runs + 1) // 2  # of a round, so that new posts are never starved
+        lost = [each for each in found if isinstance(each, Pick)][:half]
         wanted = await self._reads.candidates(self._analysis, allowed.runs - len(lost))
         fresh = (Pick(candidate, request(candidate, self._analysis), "most viewed") for candidate in wanted)
-        return Selection(spent, allowed, (*lost, *fresh))
+        return Selection(spent, allowed, (*lost, *fresh), hopeless)
 
     async def select(self) -> int:
         """Request what budget and leadership allow; how many were requested."""
         return await self.take(await self.look()) if self._leadership.leading else 0
 
     async def take(self, selection: Selection) -> int:
-        """Request what was decided on, for as long as this selector leads; how many were requested."""
-        requested = 0
+        """Tell what was decided on, for as long as this selector leads; how many were requested."""
+        requested = given_up = 0
+        for end in selection.hopeless:
+            given_up += await self._tell(end.event, end.candidate)
         for pick in selection.picks:
-            if not self._leadership.leading:
-                break
-            requested += await self._ask(pick)
+            requested += await self._tell(pick.request, pick.candidate)
         spent = selection.spent
-        log.info("selected", requested=requested, runs_today=spent.runs, micro_usd_today=spent.micro_usd)
+        log.info(
+            "selected",
+            requested=requested,
+            given_up=given_up,
+            runs_today=spent.runs,
+            micro_usd_today=spent.micro_usd,
+        )
         return requested
 
-    async def _ask(self, pick: Pick) -> bool:
+    async def _tell(self, event: InvestigationRequested | InvestigationFailed, candidate: Candidate) -> bool:
+        if not self._leadership.leading:
+            return False
         try:
-            return await self._log.publish(pick.request, pick.candidate.correlation)
+            return await self._log.publish(event, candidate.correlation)
         except Exception as error:
-            version = str(pick.request.version_id)
             log.warning(
-                "not requested, going on with the next", version=version, error=f"{type(error).__name__}: {error}"
+                "not told, going on with the next",
+                fact=event.SUBJECT,
+                version=str(event.version_id),
+                error=f"{type(error).__name__}: {error}",
             )
             return False
 
-    async def _lost(self, limit: int) -> Sequence[Pick]:
+    async def _lost(self) -> Sequence[Pick | Hopeless]:
         settled = await self._log.settled()
         before = self._clock.now() - self._patience
-        picks: list[Pick] = []
-        for suspect in await self._reads.suspects(self._analysis, before, settled.investigator, self._batch):
-            if len(picks) < limit and (again := await self._again(suspect, settled)) is not None:
-                picks.append(again)
-        return picks
+        suspects = await self._reads.suspects(self._analysis, before, settled.investigator, self._batch)
+        found = [await self._rescued(suspect, settled) for suspect in suspects]
+        return [each for each in found if each is not None]
 
-    async def _again(self, suspect: Suspect, settled: Settled) -> Pick | None:
+    async def _rescued(self, suspect: Suspect, settled: Settled) -> Pick | Hopeless | None:
         try:
-            asked = rescue(await self._log.history(suspect.investigation_id), settled)
+            event = rescue(await self._log.history(suspect.investigation_id), settled)
         except Exception as error:
             run = str(suspect.investigation_id)
             log.warning("history not read, going on with the next", run=run, error=f"{type(error).__name__}: {error}")
             return None
-        return None if asked is None else Pick(suspect.candidate, asked, "lost")
+        match event:
+            case InvestigationRequested():
+                return Pick(suspect.candidate, event, "lost")
+            case InvestigationFailed():
+                return Hopeless(suspect.candidate, event)
+            case None:
+                return None

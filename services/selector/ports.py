@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from contracts.v1 import InvestigationRequested
+from contracts.v1 import InvestigationFailed, InvestigationRequested
 from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect
 
 
@@ -41,8 +41,8 @@ class Log(Protocol):
         """One investigation's own facts in order."""
         ...
 
-    async def publish(self, request: InvestigationRequested, correlation: UUID) -> bool:
-        """Ask for an investigation; False if somebody else did before."""
+    async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:
+        """Ask for an investigation, or end one; False if somebody else was faster."""
         ...
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from contracts.topology import ERRATA, INVESTIGATOR_INVESTIGATION_REQUESTED
-from contracts.v1 import Event, InvestigationRequested
+from contracts.v1 import Event, InvestigationFailed, InvestigationRequested
 from contracts.v1.parts import Usage
 from kit import topology
 from kit.bus import connect
@@ -240,6 +240,37 @@ async def test_a_request_whose_message_is_gone_is_made_again_and_one_in_hand_is_
         assert isinstance(again, InvestigationRequested)
         assert (len(history), again.round, again.follows, again.requested_by) == (2, 2, 1, "SELECTOR")
         assert await selector.select() == 0, "the new request waits to be taken"
+
+
+@pytest.mark.requirement("3.6-04")
+async def test_a_run_that_is_lost_every_time_ends_as_failed(nats_url: str, database_url: str) -> None:
+    """Each of its requests is taken and settled, and nothing comes of it; readers are not shown a run for ever."""
+    page = Page("a")
+    tape = Tape()
+    tape.add(page.registered(), page.requested(), page.started())
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        await bus.publish(page.requested(), correlation=uid("c"))
+        log = BusLog(bus)
+        selector = Selector(
+            Overdue(page), log, Leader(), StillClock(), analysis=FACT_CHECK, budget=Budget(9), batch=4, patience_s=0
+        )
+        pull = await bus.jetstream.pull_subscribe_bind(INVESTIGATOR_INVESTIGATION_REQUESTED.name, ERRATA.name)
+        for requested in (1, 1, 1, 0, 0):
+            with suppress(TimeoutError):
+                (message,) = await pull.fetch(1, timeout=1)
+                await message.ack_sync()
+            assert await selector.select() == requested
+        *requests, end = [entry.event for entry in await log.history(page.investigation_id)]
+    assert [type(event) for event in requests] == [InvestigationRequested] * 4
+    assert isinstance(end, InvestigationFailed)
+    tape.add(*requests[1:], end)
+    store = store_at(database_url)
+    await fill(store, tape.records)
+    await store.close()
+    async with await owner(database_url) as db:
+        found = await db.execute("SELECT status, round FROM investigation")
+        assert await found.fetchall() == [("FAILED", 4)]
 
 
 @pytest.mark.requirement("2.6-12", "2.8-01")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.v1 import Event, InvestigationRequested
+from contracts.v1 import Event, InvestigationFailed, InvestigationRequested
 from services.selector.domain import MAX_RESCUES, Entry, Settled, rescue
 from tests.unit.projector.histories import Page
 
@@ -74,10 +74,39 @@ def test_what_was_asked_for_on_a_readers_key_stays_on_it() -> None:
     assert asked.key_source == "USER"
 
 
-def test_a_run_that_is_lost_every_time_is_given_up() -> None:
-    rescued = [again(number, 10 * (number - 1)) for number in range(2, MAX_RESCUES + 2)]
-    assert rescue(told(REQUESTED, *rescued[:-1]), EVERYTHING) is not None
-    assert rescue(told(REQUESTED, *rescued), EVERYTHING) is None
+def lost_until_it_ends(*events: Event) -> list[Event]:
+    """What a selector says of a run whose requests are all lost, until it says no more."""
+    said: list[Event] = []
+    while (next_ := rescue(told(*events, *said), EVERYTHING)) is not None:
+        said.append(next_)
+    return said
+
+
+@pytest.mark.requirement("3.6-03", "3.6-04")
+def test_a_run_that_is_lost_every_time_ends_as_failed() -> None:
+    """Nobody waits for it any longer, and a reader may ask for it again."""
+    *rescues, end = lost_until_it_ends(REQUESTED, STARTED)
+    assert rescues == [again(2, 10), *(again(number, 10 * number) for number in range(3, MAX_RESCUES + 2))]
+    assert isinstance(end, InvestigationFailed)
+    assert (end.investigation_id, end.version_id) == (PAGE.investigation_id, PAGE.version_id)
+    assert (end.round, end.attempt, end.follows, end.failure, end.fault) == (MAX_RESCUES + 1, 1, 0, "TRANSIENT", "RUN")
+    assert "lost" in end.reason
+
+
+def test_whoever_asks_for_it_again_has_it_rescued_as_often() -> None:
+    before = (REQUESTED, *lost_until_it_ends(REQUESTED))
+    reader = REQUESTED.model_copy(update={"round": MAX_RESCUES + 2})
+    *rescues, end = lost_until_it_ends(*before, reader)
+    assert len(rescues) == MAX_RESCUES
+    assert isinstance(end, InvestigationFailed)
+    assert end.follows == 10 * len(before), "after the end before it"
+
+
+@given(st.integers(0, 3), st.integers(1, 3))
+def test_what_was_stored_twice_is_one_request(rescues: int, copies: int) -> None:
+    asked = [REQUESTED, *(again(number, 10 * (number - 1)) for number in range(2, rescues + 2))]
+    said = rescue(told(*(request for request in asked for _ in range(copies))), EVERYTHING)
+    assert isinstance(said, InvestigationRequested if rescues < MAX_RESCUES else InvestigationFailed)
 
 
 RUN: Sequence[Event] = (

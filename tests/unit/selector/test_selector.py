@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from contracts.v1 import InvestigationRequested
+from contracts.v1 import InvestigationFailed, InvestigationRequested
 from contracts.v1.ids import investigation_id
 from services.selector.domain import Budget, Candidate, Entry, Settled, Spent, Suspect, request
 from services.selector.handlers import Selector
@@ -70,12 +70,12 @@ class Log:
             raise TimeoutError("the log does not answer")
         return [Entry(past.sequence, past.event) for past in await self.log.history(investigation_id)]
 
-    async def publish(self, request: InvestigationRequested, correlation: UUID) -> bool:
-        if request.investigation_id in self.broken:
+    async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:
+        if event.investigation_id in self.broken:
             raise TimeoutError("the log does not answer")
-        if request.version_id in self.others:
+        if event.version_id in self.others:
             return False
-        self.log.publish(request)
+        self.log.publish(event)
         self.correlations.append(correlation)
         for leadership in self.before_publishing:
             leadership.leading = False
@@ -198,6 +198,27 @@ async def test_a_history_that_cannot_be_read_hides_no_other() -> None:
         log.log.publish(request(candidate(number), "FACT_CHECK"))
     assert await selector(Reads(overdue=(20, 21), waiting=()), log).select() == 1
     assert taken(log)[2:] == versions(21)
+
+
+@pytest.mark.requirement("3.6-04")
+@pytest.mark.parametrize("budget", [Budget(100), Budget(0)], ids=["some", "no"])
+async def test_what_was_lost_too_often_ends_whatever_the_budget_is(budget: Budget) -> None:
+    """It costs nothing, and what is given up takes no place from what can still be rescued."""
+    log = Log()
+    hopeless, other = request(candidate(20), "FACT_CHECK"), request(candidate(21), "FACT_CHECK")
+    rounds = [hopeless.model_copy(update={"round": number, "follows": number - 1}) for number in range(1, 5)]
+    for event in (*rounds, other):
+        log.log.publish(event)
+    works = selector(Reads(overdue=(20, 21), waiting=()), log, budget=budget, batch=2)
+    selection = await works.look()
+    assert log.log.events == [*rounds, other], "looking ends nothing"
+    assert [end.event.version_id for end in selection.hopeless] == versions(20)
+    assert await works.take(selection) == (1 if budget.runs else 0)
+    ends = [event for event in log.log.events if isinstance(event, InvestigationFailed)]
+    assert [(end.version_id, end.round) for end in ends] == [(hopeless.version_id, 4)]
+    assert log.correlations[0] == candidate(20).correlation
+    assert taken(log)[5:] == (versions(21) if budget.runs else [])
+    assert (await works.look()).hopeless == (), "it is over"
 
 
 async def test_looking_takes_nothing() -> None:
