@@ -56,7 +56,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     InvestigationAdvanced: ("investigator",),
     InvestigationRetryScheduled: ("investigator",),
     InvestigationCompleted: ("investigator",),
-    InvestigationFailed: ("commands", "investigator"),
+    InvestigationFailed: ("commands", "investigator", "selector"),
     ClaimProposed: ("investigator",),
     ClaimRetained: ("investigator",),
     ClaimApproved: ("validator",),
