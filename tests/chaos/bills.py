@@ -13,7 +13,8 @@ from typing import Final
 from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, InvestigationAdvanced, InvestigationDrafted
 from kit.history import Past
 from tests.e2e.posts import BRAIN, GOLDFISH, WALL
-from tests.support.openai_server import Answer, Broken, OpenAIServer, Request, Turn, call, message
+from tests.support.openai_server import Answer, Broken, HttpError, OpenAIServer, Request, Turn, call, message
+from tests.support.providers import RETAIN
 
 INVENTED: Final = "Nobody wrote this."
 APPROVED: Final = (BRAIN, WALL)
@@ -22,6 +23,8 @@ LONG: Final = " Really." * 2_500
 """So much is said that no answer travels inside a fact: it is in the blob store before anybody can be told."""
 STEPS: Final = frozenset({FIRST, SECOND, *(f"review: {text}" for text in (BRAIN, GOLDFISH, WALL))})
 """What an undisturbed run pays for, each once; the invented sentence costs nothing."""
+OF_AN_UPDATE: Final = frozenset({FIRST, SECOND, f"review: {GOLDFISH}"})
+"""The same of an update run; what it keeps was judged before."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,16 @@ class Bill:
 
 @dataclass
 class Till(OpenAIServer):
-    """Submits four sentences in two rounds, approves two on review.
+    """Submits four sentences in two rounds, approves two on review; of an update run it keeps what may be kept.
 
-    `hold` leaves the next call for a step hanging; `slow` keeps first rounds from ending until it is set.
+    `hold` leaves the next call for a step hanging; `slow` keeps first rounds from ending until it is set. `failing` are
+    the answers to the next calls for a step that cost nothing, and `refused` those that were given.
     """
 
     page: str
     bills: list[Bill] = field(default_factory=list)
+    refused: list[Bill] = field(default_factory=list)
+    failing: dict[str, list[HttpError]] = field(default_factory=dict)
     holding: str | None = None
     held: asyncio.Event = field(default_factory=asyncio.Event)
     slow: asyncio.Event | None = None
@@ -57,15 +63,20 @@ class Till(OpenAIServer):
     def turn(self, request: Request) -> Turn:
         """Write a bill and answer by what is asked."""
         step = _step(request)
-        self.bills.append(Bill(request.headers["authorization"].removeprefix("Bearer "), step, datetime.now(UTC)))
+        bill = Bill(request.headers["authorization"].removeprefix("Bearer "), step, datetime.now(UTC))
+        if failing := self.failing.get(step):
+            self.refused.append(bill)
+            return failing.pop(0)
+        self.bills.append(bill)
         if step == self.holding:
             self.holding = None
             self.held.set()
             return Broken("silence")
         if step == FIRST:
-            texts = (BRAIN, GOLDFISH, INVENTED, WALL)
-            said = tuple(self._correction(number, text) for number, text in enumerate(texts))
-            return Answer((message("Let me see." + LONG), *said), gate=self.slow)
+            kept = [call(RETAIN, {"id": id_}, f"keep_{number}") for number, id_ in enumerate(_old_claims(request))]
+            texts = (GOLDFISH,) if kept else (BRAIN, GOLDFISH, INVENTED, WALL)
+            said = [self._correction(number, text) for number, text in enumerate(texts)]
+            return Answer((message("Let me see." + LONG), *kept, *said), gate=self.slow)
         if step == SECOND:
             return Answer((message("Done." + LONG),))
         approved = step.removeprefix("review: ") in APPROVED
@@ -98,6 +109,12 @@ def _step(request: Request) -> str:
     return _review(json.dumps(request.body["input"]))
 
 
+def _old_claims(request: Request) -> list[str]:
+    """What may be kept of an earlier version."""
+    tools = [tool for tool in request.body["tools"] if tool.get("name") == RETAIN]
+    return [id_ for tool in tools for id_ in tool["parameters"]["properties"]["id"]["enum"]]
+
+
 def _review(asked: str) -> str:
     return next(f"review: {text}" for text in (BRAIN, GOLDFISH, WALL) if json.dumps(f'"text": "{text}"')[1:-1] in asked)
 
@@ -108,7 +125,7 @@ def step_of(kept: bytes) -> str | None:
         record = json.loads(kept)
     except ValueError:
         return None
-    if not isinstance(record, dict) or not record.get("calls"):
+    if not isinstance(record, dict) or not record.get("calls") or record.get("error"):
         return None
     if record.get("stage") == "review":
         return _review(json.dumps(record["input"]))

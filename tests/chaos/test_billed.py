@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -25,20 +26,25 @@ from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
     ClaimRejected,
+    ClaimRetained,
+    ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
     ClaimValidationStarted,
     Event,
     InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
+    InvestigationFailed,
+    InvestigationRetryScheduled,
     InvestigationStarted,
 )
 from kit.blobs import Blobs, BlobSettings
 from kit.history import history
-from tests.chaos.bills import APPROVED, FIRST, SECOND, STEPS, Till, step_of
+from tests.chaos.bills import APPROVED, FIRST, OF_AN_UPDATE, SECOND, STEPS, Till, step_of
 from tests.chaos.conftest import KEY, disturbed
-from tests.e2e.posts import BRAIN, GOLDFISH, WALL, on_x
+from tests.e2e.posts import BRAIN, GOLDFISH, WALL, on_wikipedia, on_x
 from tests.support.extension_client import Extension
-from tests.support.openai_server import openai_server
+from tests.support.openai_server import HttpError, openai_server
 from tests.support.oracle import Oracle, oracle
 from tests.support.sites import Answer as PageAnswer
 from tests.support.sites import Sites
@@ -56,7 +62,16 @@ AFTER_ITS_ANSWER: Mapping[type[Event], frozenset[str]] = {
     ClaimApproved: STEPS - {FIRST, SECOND},
     ClaimRejected: STEPS - {FIRST, SECOND},
 }
+FAILING: Mapping[type[Event], tuple[str, list[HttpError]]] = {
+    InvestigationRetryScheduled: (SECOND, [HttpError(503)]),
+    ClaimValidationRetryScheduled: (f"review: {BRAIN}", [HttpError(503)]),
+    InvestigationFailed: (SECOND, [HttpError(400)] * 2),
+    ClaimValidationFailed: (f"review: {BRAIN}", [HttpError(400)] * 2),
+}
+"""What the model answers so that there is something to tell; the second refusal is for whoever asks once more."""
 ACK_WAIT_S = "4"
+DELAY = timedelta(seconds=10)
+"""What a worker waits after a first failure; the broker gives a dead one's work out earlier."""
 WITHIN_S = 120.0
 
 
@@ -93,6 +108,8 @@ class Asked:
 
 
 Moment = Published | Acknowledged | Asked
+Ends = Callable[["World", UUID], Awaitable[None]]
+"""Asserts how a run ends."""
 
 OF_THE_INVESTIGATOR: tuple[Moment, ...] = (
     Published(InvestigationStarted, "lost"),
@@ -110,6 +127,8 @@ OF_THE_INVESTIGATOR: tuple[Moment, ...] = (
     Acknowledged(),
     Published(InvestigationCompleted, "lost"),
     Published(InvestigationCompleted, "stored"),
+    Published(InvestigationRetryScheduled, "lost"),
+    Published(InvestigationRetryScheduled, "stored"),
 )
 OF_THE_VALIDATOR: tuple[Moment, ...] = (
     Published(ClaimValidationStarted, "lost"),
@@ -123,6 +142,19 @@ OF_THE_VALIDATOR: tuple[Moment, ...] = (
     Published(ClaimRejected, "stored", 2),
     Acknowledged(1),
     Acknowledged(4),
+    Published(ClaimValidationRetryScheduled, "lost"),
+    Published(ClaimValidationRetryScheduled, "stored"),
+)
+OF_A_FAILURE: tuple[tuple[Worker, Published], ...] = (
+    ("investigator", Published(InvestigationFailed, "lost")),
+    ("investigator", Published(InvestigationFailed, "stored")),
+    ("validator", Published(ClaimValidationFailed, "lost")),
+    ("validator", Published(ClaimValidationFailed, "stored")),
+)
+OF_AN_UPDATE_RUN: tuple[Published, ...] = (
+    Published(ClaimRetained, "lost"),
+    Published(ClaimRetained, "stored"),
+    Published(ClaimRetained, "stored", 2),
 )
 
 
@@ -131,6 +163,7 @@ class World:
     """The system, with a trap in the line of each worker that is going to be killed."""
 
     system: System
+    sites: Sites
     till: Till
     oracle: Oracle
     blobs: Blobs
@@ -165,7 +198,11 @@ class World:
         return sum(fact.subject.startswith(f"{kind.SUBJECT}.") for fact in facts) >= number
 
     def prepare(self, worker: Worker, moment: Moment) -> None:
-        """Set the trap."""
+        """Set the trap, and have the model fail where that is what leads to it."""
+        self.till.failing, self.till.refused = {}, []
+        if isinstance(moment, Published) and moment.kind in FAILING:
+            step, answers = FAILING[moment.kind]
+            self.till.failing[step] = list(answers)
         match moment:
             case Asked():
                 self.till.hold(moment.step)
@@ -205,30 +242,35 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
                         endpoint, key, secret, bucket = (servers.settings[f"OPENERRATA_S3_{name}"] for name in STORE)
                         blobs = Blobs(BlobSettings(endpoint.removeprefix("http://"), key, secret, bucket))
                         traps: dict[Worker, Trap] = {"investigator": investigators, "validator": validators}
-                        world = World(running, till, looking, blobs, traps)
+                        world = World(running, sites, till, looking, blobs, traps)
                         world.spawn("investigator")
                         world.spawn("validator")
                         await asyncio.gather(*(process.started() for process in running.processes.values()))
                         yield world
 
 
-async def asked(world: World) -> UUID:
-    """A run of a new post has been asked for; nothing is paid yet."""
+async def asked(world: World, observation: Mapping[str, object] | None = None) -> UUID:
+    """A run of a post, of a new one unless told, has been asked for; nothing is paid yet."""
     world.till.bills = []
     async with Extension(world.system.url, api_key=KEY) as reader:
-        version = (await reader.register(on_x(BRAIN, GOLDFISH, WALL)))["postVersionId"]
+        version = (await reader.register(dict(observation or on_x(BRAIN, GOLDFISH, WALL))))["postVersionId"]
         return UUID((await reader.investigate(version))["investigationId"])
 
 
-async def ends_as_on_a_quiet_day(world: World, run: UUID) -> None:
+async def ends_as_on_a_quiet_day(world: World, run: UUID, steps: frozenset[str] = STEPS) -> None:
     """Assert that the run ends with each sentence once, and that no stored result was paid for again."""
     async with Extension(world.system.url, api_key=KEY) as reader:
         result = await reader.result(str(run), within_s=WITHIN_S)
     assert [claim["text"] for claim in result["claims"]] == list(APPROVED)
     await world.oracle.settled(within_s=WITHIN_S)
     assert await world.oracle.once_each(run) == list(APPROVED)
+    assert {bill.step for bill in world.till.bills} == steps
+    await nothing_stored_was_paid_for_again(world, run)
+
+
+async def nothing_stored_was_paid_for_again(world: World, run: UUID) -> None:
+    """Assert it, and that nothing was given up."""
     assert await world.oracle.dead() == []
-    assert {bill.step for bill in world.till.bills} == STEPS
     assert world.till.paid_twice() == []
     assert world.till.paid_though_stored(await history(world.oracle.bus, str(run))) == []
 
@@ -243,6 +285,7 @@ async def test_on_a_quiet_day_each_step_is_paid_for_once(world: World) -> None:
 @pytest.mark.parametrize("moment", OF_THE_INVESTIGATOR, ids=str)
 async def test_the_investigator_is_killed(world: World, moment: Moment) -> None:
     await survives(world, "investigator", moment)
+    the_delay_was_kept(world, moment)
     reviews = Counter(bill.step for bill in world.till.bills if bill.step not in (FIRST, SECOND))
     assert set(reviews.values()) == {1}, "the validator was well all the time"
 
@@ -251,8 +294,50 @@ async def test_the_investigator_is_killed(world: World, moment: Moment) -> None:
 @pytest.mark.parametrize("moment", OF_THE_VALIDATOR, ids=str)
 async def test_the_validator_is_killed(world: World, moment: Moment) -> None:
     await survives(world, "validator", moment)
+    the_delay_was_kept(world, moment)
     rounds = Counter(bill.step for bill in world.till.bills if bill.step in (FIRST, SECOND))
     assert rounds == {FIRST: 1, SECOND: 1}, "the investigator was well all the time"
+
+
+def the_delay_was_kept(world: World, moment: Moment) -> None:
+    """Assert that a step which failed for now is paid for once, and no earlier than its worker told before it died."""
+    if isinstance(moment, Published) and moment.kind in FAILING:
+        (refused,) = world.till.refused
+        (paid,) = (bill for bill in world.till.bills if bill.step == refused.step)
+        assert moment.fate == "lost" or paid.at - refused.at >= DELAY
+
+
+@pytest.mark.requirement("3.7-01", "3.7-03")
+@pytest.mark.parametrize(("worker", "moment"), OF_A_FAILURE, ids=str)
+async def test_a_worker_is_killed_while_it_tells_of_a_failure(world: World, worker: Worker, moment: Published) -> None:
+    await survives(world, worker, moment, ends_as_failed)
+    rounds = Counter(bill.step for bill in world.till.bills if bill.step in (FIRST, SECOND))
+    assert rounds[FIRST] == 1
+    assert len({(bill.payer, bill.step) for bill in world.till.refused}) == len(world.till.refused)
+    if moment.fate == "stored":
+        assert len(world.till.refused) == 1, "what was told is not asked for again"
+
+
+async def ends_as_failed(world: World, run: UUID) -> None:
+    """Assert that the run ends once and as failed, and that no stored result was paid for again."""
+    async with Extension(world.system.url, api_key=KEY) as reader:
+        assert (await reader.result(str(run), within_s=WITHIN_S))["investigationState"] == "FAILED"
+    await world.oracle.settled(within_s=WITHIN_S)
+    facts = Counter(fact.subject for fact in await world.oracle.about(run))
+    assert facts[f"{InvestigationFailed.SUBJECT}.{run}"] == 1
+    assert facts[f"{InvestigationCompleted.SUBJECT}.{run}"] == 0
+    await nothing_stored_was_paid_for_again(world, run)
+
+
+@pytest.mark.requirement("3.6-03", "2.6-15")
+@pytest.mark.parametrize("moment", OF_AN_UPDATE_RUN, ids=str)
+async def test_the_investigator_is_killed_in_an_update_run(world: World, moment: Published) -> None:
+    first = on_wikipedia(world.sites, BRAIN, GOLDFISH, WALL)
+    await ends_as_on_a_quiet_day(world, await asked(world, first.observation))
+    page_id = int(first.observation["metadata"]["pageId"])
+    edited = on_wikipedia(world.sites, BRAIN, GOLDFISH, WALL, page_id=page_id, aside="It was edited.")
+    ends = partial(ends_as_on_a_quiet_day, steps=OF_AN_UPDATE)
+    await survives(world, "investigator", moment, ends, edited.observation)
 
 
 @pytest.mark.requirement("2.6-15", "3.6-03")
@@ -285,17 +370,24 @@ def _left_alone(process: Process) -> bool:
     return any("leaving it alone" in line.get("event", "") for line in process.lines())
 
 
-async def survives(world: World, worker: Worker, moment: Moment) -> None:
+async def survives(
+    world: World,
+    worker: Worker,
+    moment: Moment,
+    ends: Ends = ends_as_on_a_quiet_day,
+    observation: Mapping[str, object] | None = None,
+) -> None:
     """Kill one worker at one moment and let another one take over."""
     before = await world.blobs.names()
     world.prepare(worker, moment)
-    run = await asked(world)
+    run = await asked(world, observation)
     await world.die(worker, moment, run)
     kept, paid = await world.kept(before), len(world.till.bills)
     if isinstance(moment, Published) and moment.kind in AFTER_ITS_ANSWER:
         assert kept & AFTER_ITS_ANSWER[moment.kind], "it died with an answer in the store"
     world.spawn(worker)
-    await ends_as_on_a_quiet_day(world, run)
+    await ends(world, run)
+    world.till.failing = {}
     again = {bill.step for bill in world.till.bills[paid:]} & kept
     assert not again, "what lay in the store when it died was paid for once more"
 
