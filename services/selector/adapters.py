@@ -12,14 +12,14 @@ from uuid import UUID
 from sqlalchemy import Select, func, select, text
 from sqlalchemy.sql.elements import Label
 
-from contracts.readmodel import candidate, content_blob, investigation, post, post_version
+from contracts.readmodel import candidate, content_blob, investigation, investigation_round, post, post_version
 from contracts.topology import INVESTIGATOR_INVESTIGATION_REQUESTED, VALIDATOR_CLAIM_PROPOSED
 from contracts.v1 import InvestigationRequested
 from kit.bus import AlreadyThere, Bus
 from kit.database import Database
 from kit.history import history
 from kit.topology import settled
-from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect
+from services.selector.domain import MAX_RESCUES, Candidate, Entry, Settled, Spent, Suspect, Why
 
 TYPICAL_OF: Final = timedelta(days=2)
 
@@ -70,6 +70,15 @@ _TYPICAL: Final = text("""
     ) runs
 """)
 
+# Another round follows a failure or, where none was told, a loss.
+_LAST: Final = text("""
+    SELECT CASE WHEN r.round > 1 AND before.fault IS NULL THEN 'lost' ELSE 'most viewed' END AS why
+    FROM investigation_round r JOIN investigation i ON i.id = r.investigation_id
+    LEFT JOIN investigation_round before ON (before.investigation_id, before.round) = (r.investigation_id, r.round - 1)
+    WHERE r.requested_at >= :since AND r.requested_by = 'SELECTOR' AND i.analysis = :analysis
+    ORDER BY r.requested_at DESC LIMIT 1
+""")
+
 # What an operator asks once in a while; it looks at every post.
 _SURVEY: Final = text("""
     SELECT reason, count(*) AS posts FROM (SELECT CASE
@@ -118,6 +127,11 @@ class SqlReads:
             typical_micro_usd=typical["avg"],
         )
 
+    async def last(self, since: datetime, analysis: str) -> Why | None:
+        """What the selector's last request was made for; None if it has made none since then."""
+        found = await self._rows(_LAST, since=since, analysis=analysis)
+        return found[0]["why"] if found else None
+
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         """The next posts, most wanted first; those under way or over are not among them."""
         again = candidate.c.status.is_not(None)
@@ -140,7 +154,16 @@ class SqlReads:
         return [Candidate(**row) for row in await self._rows(query)]
 
     async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
-        """Open investigations that should have moved on before then, longest first."""
+        """Open investigations that should have moved on before then and were not given up, longest first."""
+        rescues = (
+            select(func.count())
+            .where(
+                investigation_round.c.investigation_id == investigation.c.id,
+                investigation_round.c.requested_by == "SELECTOR",
+                investigation_round.c.round > 1,
+            )
+            .scalar_subquery()
+        )
         query = (
             _described(investigation.c.id.label("investigation_id"))
             .join(
@@ -153,6 +176,7 @@ class SqlReads:
                 _OPEN,
                 candidate.c.eligible_at < before,
                 investigation.c.requested_sequence <= settled,
+                rescues < MAX_RESCUES,
             )
             .order_by(candidate.c.eligible_at)
             .limit(limit)

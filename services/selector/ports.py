@@ -8,7 +8,7 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.v1 import InvestigationRequested
-from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect
+from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect, Why
 
 
 class Reads(Protocol):
@@ -18,12 +18,16 @@ class Reads(Protocol):
         """What the selector has requested and spent since then."""
         ...
 
+    async def last(self, since: datetime, analysis: str) -> Why | None:
+        """What the selector's last request was made for; None if it has made none since then."""
+        ...
+
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         """The next posts, most wanted first; those under way or over are not among them."""
         ...
 
     async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
-        """Open investigations that should have moved on before then, longest first.
+        """Open investigations that should have moved on before then and were not given up, longest first.
 
         Units: only those requested at or before the sequence `settled` in the log.
         """
