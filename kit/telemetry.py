@@ -18,6 +18,9 @@ class Telemetry:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.service = Gauge(
+            "openerrata_service", "1 for each service that this process runs", ("service",), registry=self.registry
+        )
         self._handled = Histogram(
             "openerrata_handled_seconds",
             "Time from delivery to acknowledgement of one message",

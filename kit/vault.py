@@ -1,8 +1,11 @@
 """Readers' own API keys: sealed, short-lived, gone when the run ends, never inside an event, a log or the database.
 
-AES-256-GCM with the investigation's id as associated data, so a sealed key cannot be moved to another run. Several
-master keys may be known; the first seals, all open, so a master key can be changed without losing running
+AES-256-GCM with the ids of investigation and attachment as associated data, so a sealed key cannot be moved to another
+run. Several master keys may be known; the first seals, all open, so a master key can be changed without losing running
 investigations.
+
+A key is kept before its run is asked for, under a name of its own, the attachment, that only its owner's request holds.
+So a key whose request was never told is used by nobody: whoever asks later names another.
 """
 
 from __future__ import annotations
@@ -62,13 +65,13 @@ class MasterKey:
         return f"MasterKey({self.key_id})"
 
 
-def seal(master: MasterKey, subject: UUID, plaintext: str) -> bytes:
+def seal(master: MasterKey, subject: bytes, plaintext: str) -> bytes:
     """Encrypt for one subject: key id (16 ASCII), nonce, ciphertext with tag."""
     nonce = os.urandom(NONCE_BYTES)
-    return master.key_id.encode() + nonce + AESGCM(master.secret).encrypt(nonce, plaintext.encode(), subject.bytes)
+    return master.key_id.encode() + nonce + AESGCM(master.secret).encrypt(nonce, plaintext.encode(), subject)
 
 
-def unseal(masters: tuple[MasterKey, ...], subject: UUID, sealed: bytes) -> str:
+def unseal(masters: tuple[MasterKey, ...], subject: bytes, sealed: bytes) -> str:
     """Decrypt what `seal` made.
 
     Raises: KeyUnusable: unknown master key, altered bytes, or another subject.
@@ -77,7 +80,7 @@ def unseal(masters: tuple[MasterKey, ...], subject: UUID, sealed: bytes) -> str:
     for master in masters:
         if master.key_id == key_id:
             try:
-                return AESGCM(master.secret).decrypt(nonce, ciphertext, subject.bytes).decode()
+                return AESGCM(master.secret).decrypt(nonce, ciphertext, subject).decode()
             except (InvalidTag, ValueError):  # ValueError: too short to hold a nonce
                 break
     raise KeyUnusable("the user's key cannot be opened")
@@ -90,21 +93,29 @@ class UserKeys:
         self._bus = bus
         self._masters = masters
 
-    async def attach(self, investigation: UUID, api_key: str) -> bool:
-        """Keep a key for a run that has not been requested yet; False if another one was first."""
-        bucket = await Bucket.open(self._bus, USER_KEYS)
-        return await bucket.create(str(investigation), seal(self._masters[0], investigation, api_key))
+    async def attach(self, investigation: UUID, attachment: UUID | None, api_key: str) -> bool:
+        """Keep a key for a run; False if one is there by this name."""
+        sealed = seal(self._masters[0], _subject(investigation, attachment), api_key)
+        return await (await Bucket.open(self._bus, USER_KEYS)).create(_entry(investigation, attachment), sealed)
 
-    async def open(self, investigation: UUID) -> str:
+    async def open(self, investigation: UUID, attachment: UUID | None) -> str:
         """The key of a run.
 
         Raises: KeyUnusable: expired, gone or not to be opened.
         """
-        sealed = await (await Bucket.open(self._bus, USER_KEYS)).get(str(investigation))
+        sealed = await (await Bucket.open(self._bus, USER_KEYS)).get(_entry(investigation, attachment))
         if sealed is None:
             raise KeyUnusable("the user's key has expired")
-        return unseal(self._masters, investigation, sealed)
+        return unseal(self._masters, _subject(investigation, attachment), sealed)
 
-    async def discard(self, investigation: UUID) -> None:
+    async def discard(self, investigation: UUID, attachment: UUID | None) -> None:
         """Forget the key of a run that is over."""
-        await (await Bucket.open(self._bus, USER_KEYS)).purge(str(investigation))
+        await (await Bucket.open(self._bus, USER_KEYS)).purge(_entry(investigation, attachment))
+
+
+def _entry(investigation: UUID, attachment: UUID | None) -> str:
+    return str(investigation) if attachment is None else f"{investigation}.{attachment}"
+
+
+def _subject(investigation: UUID, attachment: UUID | None) -> bytes:
+    return investigation.bytes + (attachment.bytes if attachment else b"")

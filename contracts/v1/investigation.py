@@ -23,7 +23,8 @@ CONVERSATION_LOST: Final = "ConversationLost"
 class InvestigationRequested(OnceEvent):
     """Somebody wants this version investigated; the id derives from version and analysis, so requests merge.
 
-    `round` counts explicit re-requests after a failure, from 1.
+    `round` counts explicit re-requests after a failure, from 1. `attachment` names the reader's key that pays; older
+    facts do not say.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.requested"
@@ -34,6 +35,7 @@ class InvestigationRequested(OnceEvent):
     analysis: str
     requested_by: RequestedBy
     key_source: KeySource = "INSTANCE"
+    attachment: UUID | None = None
     round: int = Field(default=1, ge=1)
 
     def key(self) -> str:
@@ -46,9 +48,9 @@ class InvestigationRequested(OnceEvent):
 class InvestigationStarted(OnceEvent):
     """An attempt begins. `input` is the same in every attempt: the snapshot the first one took.
 
-    `delivery` is the number of the request's delivery that it was begun on. Units: `cost_limit_micro_usd` is what the
-    whole run may cost, its reviews included, in millionths of a US dollar; None: no such limit. `rules` is the version
-    of what decides without a model; older facts do not say.
+    `attachment` is the request's, `delivery` the number of the request's delivery that it was begun on. Units:
+    `cost_limit_micro_usd` is what the whole run may cost, its reviews included, in millionths of a US dollar; None: no
+    such limit. `rules` is the version of what decides without a model; older facts do not say.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.started"
@@ -63,6 +65,7 @@ class InvestigationStarted(OnceEvent):
     prompt: Prompt
     model: ModelName
     key_source: KeySource = "INSTANCE"
+    attachment: UUID | None = None
     delivery: int | None = Field(default=None, ge=1)
     cost_limit_micro_usd: int | None = Field(default=None, ge=0)
     rules: str | None = None

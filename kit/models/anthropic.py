@@ -1,7 +1,7 @@
 """The Anthropic Messages API as a Model, with the provider's own web search.
 
 The API remembers nothing: each question carries the whole conversation, the answers' blocks exactly as they came, but
-no call id twice in one. A mark for its cache is moved along, so that what was sent before is paid for at a tenth.
+no id for two calls. A mark for its cache is moved along, so that what was sent before is paid for at a tenth.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contracts.v1.parts import ModelName
 from kit.models import failures
 from kit.models.anthropic_assembly import Assembly, Json, spent
 from kit.models.base import Image
-from kit.models.conversation import Asked, Conversation, Turn
+from kit.models.conversation import Asked, Conversation, Names, Turn
 from kit.models.provider import LIVE, Line, Opening, Outfit, Provider
 
 Effort = Literal["low", "medium", "high"]
@@ -106,6 +106,7 @@ class _Messages:
         self._opening = opening
         self._line = line
         self._said: list[JsonValue] = []
+        self._names = Names()
 
     async def ask(self, answers: Mapping[str, str]) -> AsyncGenerator[Asked | Turn, None]:
         if answers:
@@ -121,7 +122,9 @@ class _Messages:
                 async for event in stream:
                     block = answer.feed(event.to_dict(mode="json"))
                     if block is not None and block["type"] == "tool_use":
-                        yield Asked(block["id"], block["name"], arguments(block))
+                        asked = self._names.named(Asked(block["id"], block["name"], arguments(block)))
+                        block["id"] = asked.id
+                        yield asked
                     if answer.ended:
                         break
         finally:
@@ -148,7 +151,7 @@ def arguments(block: Json) -> str:
 
 
 def _once(blocks: list[Json]) -> list[Json]:
-    """Of calls under one id the first, which alone was heard: the API refuses an answer that has an id twice."""
+    """A call that came twice, once: the API refuses an answer that has an id twice."""
     calls: set[str] = set()
     kept = []
     for block in blocks:

@@ -20,7 +20,7 @@ from contracts.v1.parts import ModelName
 from kit.models import failures
 from kit.models.base import Image, InvestigationBrief
 from kit.models.chat_assembly import Assembly, Json, spent
-from kit.models.conversation import Asked, Conversation, Turn
+from kit.models.conversation import Asked, Conversation, Names, Turn
 from kit.models.provider import LIVE, Line, Opening, Outfit, Provider
 from kit.models.websearch.tool import WEB_SEARCH
 
@@ -135,7 +135,7 @@ class _Chat:
         self._opening = opening
         self._line = line
         self._said: list[JsonValue] = []
-        self._known: dict[str, Asked] = {}
+        self._names = Names()
         self._turns = 0
 
     async def ask(self, answers: Mapping[str, str]) -> AsyncGenerator[Asked | Turn, None]:
@@ -165,12 +165,8 @@ class _Chat:
         yield Turn(answer.id, answer.version, answer.text)
 
     def _named(self, call: Json) -> Asked:
-        """The call, under an id of its own if the server gave another call the same one."""
-        asked = Asked(call["id"], call["function"]["name"], call["function"]["arguments"])
-        number = 1
-        while self._known.setdefault(asked.id, asked) != asked:
-            number += 1
-            asked = replace(asked, id=f"{call['id']}-{number}")
+        """The call, also in what is said again, under the id that is its alone."""
+        asked = self._names.named(Asked(call["id"], call["function"]["name"], call["function"]["arguments"]))
         call["id"] = asked.id
         return asked
 

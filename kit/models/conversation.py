@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID
 
@@ -34,6 +34,24 @@ class Asked:
     arguments: str
 
 
+class Names:
+    """Tells the calls of one run apart: the same call again has its id, another call under that id gets one of its own.
+
+    Providers do give an id twice. A call that is dropped for it is a claim that is lost, or a model left waiting.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, Asked] = {}
+
+    def named(self, call: Asked) -> Asked:
+        """The call under the id that is its alone."""
+        asked, number = call, 1
+        while self._known.setdefault(asked.id, asked) != asked:
+            number += 1
+            asked = replace(call, id=f"{call.id}-{number}")
+        return asked
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """The end of one answer. `goes_on`: the provider paused and wants to be asked again, with nothing to add."""
@@ -50,7 +68,8 @@ class Conversation(Protocol):
     def ask(self, answers: Mapping[str, str]) -> AsyncGenerator[Asked | Turn, None]:
         """Put the next question: the opening, later the answers to the calls of the turn before, by call id.
 
-        Shapes: any number of Asked, each as soon as it is complete, then one Turn. Raises: ModelError, and whatever the
+        Shapes: any number of Asked, each as soon as it is complete and different ones under different ids, then one
+        Turn. Raises: ModelError, and whatever the
         client library raises.
         """
         ...

@@ -6,6 +6,7 @@ Pictures travel inside the request: an address would let the provider fetch some
 from __future__ import annotations
 
 import asyncio
+import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 
@@ -38,11 +39,21 @@ def words(parts: Sequence[str | Image]) -> str:
     return "".join(part for part in parts if isinstance(part, str))
 
 
-def outputs(answers: Mapping[str, str]) -> JsonValue:
-    """The answers to function calls."""
-    return [
-        {"type": "function_call_output", "call_id": call_id, "output": output} for call_id, output in answers.items()
-    ]
+def outputs(answers: Mapping[str, str], ids: Mapping[str, str]) -> JsonValue:
+    """The answers to function calls; `ids`: what the provider calls each of them.
+
+    The provider keeps the conversation and wants one output for an id, so calls that share one are answered together.
+    """
+    shared: dict[str, list[str]] = {}
+    for call, answer in answers.items():
+        shared.setdefault(ids[call], []).append(answer)
+    return [{"type": "function_call_output", "call_id": id_, "output": _together(each)} for id_, each in shared.items()]
+
+
+def _together(answers: Sequence[str]) -> str:
+    if len(answers) == 1:
+        return answers[0]
+    return json.dumps({"note": "Several calls came under this id. Their answers, in order:", "answers": answers})
 
 
 def _message(parts: Sequence[str | Image], addresses: Sequence[str]) -> JsonValue:

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any, ClassVar, Literal, cast
 
 import openai
-from openai.types.responses import Response
+from openai.types.responses import Response, ResponseFunctionToolCall
 from pydantic import JsonValue, SecretStr
 
 from contracts.transcript import Protocol
@@ -18,7 +18,7 @@ from contracts.v1.parts import ModelName
 from kit.models import failures, openai_input
 from kit.models.audit_openai import spent
 from kit.models.base import ModelError
-from kit.models.conversation import Asked, Conversation, Turn
+from kit.models.conversation import Asked, Conversation, Names, Turn
 from kit.models.provider import LIVE, Line, Opening, Outfit, Provider
 
 Effort = Literal["minimal", "low", "medium", "high"]
@@ -110,6 +110,8 @@ class _Responses:
         self._opening = opening
         self._line = line
         self._previous: str | None = None
+        self._names = Names()
+        self._ids: dict[str, str] = {}
 
     async def ask(self, answers: Mapping[str, str]) -> AsyncGenerator[Asked | Turn, None]:
         if self._previous is None:
@@ -117,19 +119,21 @@ class _Responses:
             recorded = openai_input.as_record(self._opening.parts)
             body = self._body
         else:
-            given = recorded = openai_input.outputs(answers)
+            given = recorded = openai_input.outputs(answers, self._ids)
             body = self._body | {"previous_response_id": self._previous}
         self._line.recorder.ask(body | {"input": recorded})
         sent: Any = body | {"input": given}
         stream = await self._client.responses.create(**sent, extra_headers=_authorization(self._line.secret))
-        called: set[str] = set()
+        heard: set[int] = set()
+        called = False
         final: Response | None = None
         async with stream:
             async for event in stream:
                 if event.type == "response.output_item.done":
+                    heard.add(event.output_index)
                     if event.item.type == "function_call":
-                        called.add(event.item.call_id)
-                        yield Asked(event.item.call_id, event.item.name, event.item.arguments)
+                        called = True
+                        yield self._named(event.item)
                 elif event.type in ("response.completed", "response.incomplete", "response.failed"):
                     final = event.response
                     break
@@ -140,14 +144,19 @@ class _Responses:
         if (cost := spent(final.to_dict(mode="json", warnings=False))) is not None:
             self._line.recorder.spend(cost)
         _require_completed(final, self._line.secret)
-        for item in final.output:
-            if item.type == "function_call" and item.call_id not in called:
-                called.add(item.call_id)
-                yield Asked(item.call_id, item.name, item.arguments)
+        for place, item in enumerate(final.output):
+            if item.type == "function_call" and place not in heard:
+                called = True
+                yield self._named(item)
         if called and not final.id:
             raise ModelError("NON_RETRYABLE", "The answer has no id that its calls could be answered to.", name="NoId")
         self._previous = final.id
         yield Turn(final.id, final.model, final.output_text)
+
+    def _named(self, item: ResponseFunctionToolCall) -> Asked:
+        asked = self._names.named(Asked(item.call_id, item.name, item.arguments))
+        self._ids[asked.id] = item.call_id
+        return asked
 
 
 def _require_completed(response: Response, secret: str) -> None:

@@ -94,6 +94,7 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
         host.keep_running("lag", Lag(bus, telemetry).run)
         for name in plan.services:
             await importlib.import_module(f"services.{name}.app").build(host)
+            telemetry.service.labels(name).set(1)
         if infrastructure.ops_port is not None:
             at = bind(infrastructure.ops_host, infrastructure.ops_port, given_by="OPENERRATA_OPS_HOST and _PORT")
             server = HttpServer(operations(host), at)

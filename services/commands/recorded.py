@@ -92,7 +92,7 @@ class Memory:
 class NoKeys:
     """No key is used in a replay."""
 
-    async def open(self, investigation: UUID) -> str:
+    async def open(self, investigation: UUID, attachment: UUID | None) -> str:
         """Nobody's key."""
         return "no-key-is-used-in-a-replay"
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from contracts.topology import ERRATA, INGEST_OBSERVATION_RECEIVED
-from contracts.v1 import Event, OnceEvent
+from contracts.v1 import Event, InvestigationRequested, OnceEvent
 from contracts.v1.parts import TextRef
 from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
 from kit.bus import AlreadyThere, Bus, BusError, Rejected
@@ -52,6 +52,13 @@ class BusFacts:
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
         return await self._standing_at(event.subject()) if receipt.duplicate else Answered(event, receipt.sequence)
+
+    async def requested(self, investigation_id: UUID) -> InvestigationRequested:
+        """The newest request for a run."""
+        event = (await self._standing_at(f"{InvestigationRequested.SUBJECT}.{investigation_id}")).event
+        if not isinstance(event, InvestigationRequested):
+            raise Unavailable(f"broker: {event.SUBJECT} where a request stands")
+        return event
 
     async def _standing_at(self, subject: str) -> Answered:
         try:
@@ -143,17 +150,17 @@ class SealedKeys:
     def __init__(self, keys: UserKeys) -> None:
         self._keys = keys
 
-    async def attach(self, investigation_id: UUID, api_key: str) -> bool:
-        """Keep a key for a run; False if the run has one already."""
+    async def attach(self, investigation_id: UUID, attachment: UUID | None, api_key: str) -> bool:
+        """Keep a key for a run; False if one is there by this name."""
         try:
-            return await self._keys.attach(investigation_id, api_key)
+            return await self._keys.attach(investigation_id, attachment, api_key)
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
 
-    async def discard(self, investigation_id: UUID) -> None:
+    async def discard(self, investigation_id: UUID, attachment: UUID | None) -> None:
         """Forget a key."""
         try:
-            await self._keys.discard(investigation_id)
+            await self._keys.discard(investigation_id, attachment)
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
 

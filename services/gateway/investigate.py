@@ -1,7 +1,9 @@
 """`post.investigateNow`: who may start a run, and that it starts once.
 
-A reader's own key is kept before the run is asked for, and only for a run that was asked for on a reader's key and has
-not begun: nobody can slip a key, good or bad, under a run that somebody else pays for. The run goes by the id of the
+A reader's own key is kept before the run is asked for, under a name that the request holds, so it pays for no run but
+the one its owner asked for, though the request gets lost. Where a run that was asked for on a reader's key has lost it
+and not begun, the next reader's takes its place: nobody can slip a key, good or bad, under a run that somebody else
+pays for. The run goes by the id of the
 observation that led to it, so one id leads through all logs from the page view to the published claim.
 """
 
@@ -67,22 +69,28 @@ class Requests:
             analysis=self._analysis,
             requested_by="READER",
             key_source="INSTANCE" if user_key is None else "USER",
+            attachment=None if user_key is None else self._clock.new_id(),
             round=following.number,
             follows=following.follows,
         )
-        attached = user_key is not None and await self._user_keys.attach(request.investigation_id, user_key)
+        if user_key is not None:
+            await self._user_keys.attach(request.investigation_id, request.attachment, user_key)
         told = await self._facts.tell_once(request, standing.correlation or call.correlation)
-        if attached and isinstance(told.event, InvestigationRequested) and told.event.key_source == "INSTANCE":
-            await self._user_keys.discard(request.investigation_id)  # somebody was faster, and pays
+        paying = told.event.attachment if isinstance(told.event, InvestigationRequested) else None
+        if user_key is not None and paying != request.attachment:  # somebody was faster
+            await self._user_keys.discard(request.investigation_id, request.attachment)
         await self._facts.caught_up(told.sequence)
         return Queued(investigation_id=str(request.investigation_id), status="PENDING", provenance=provenance)
 
     async def _attach_late(self, known: Running, user_key: str) -> None:
         """Give a waiting run a key if it has lost its own; the first one stays."""
-        if await self._user_keys.attach(known.investigation_id, user_key):
+        asked = await self._facts.requested(known.investigation_id)
+        if asked.key_source != "USER":
+            return
+        if await self._user_keys.attach(known.investigation_id, asked.attachment, user_key):
             now = await self._reads.investigation(known.investigation_id)
             if not isinstance(now, Running):  # it ended meanwhile, and whoever cleans up after it may have been here
-                await self._user_keys.discard(known.investigation_id)
+                await self._user_keys.discard(known.investigation_id, asked.attachment)
 
 
 def _queued(known: Running | Broken, status: Literal["PENDING", "PROCESSING", "FAILED"]) -> Queued:

@@ -11,7 +11,7 @@ from uuid import UUID
 from contracts.rpc.errors import ErrorName, OpenErrataCode
 from contracts.rpc.public import PublicResult
 from contracts.rpc.status import VersionKey
-from contracts.v1 import Event, OnceEvent
+from contracts.v1 import Event, InvestigationRequested, OnceEvent
 from contracts.v1.parts import ClaimPayload, Provenance, PublishedClaim, TextRef
 from kit.clock import Clock
 from services.gateway.domain import Failure
@@ -174,6 +174,10 @@ class Facts(Protocol):
         """Store a fact that has one place in the log; it, or the one that stands there already."""
         ...
 
+    async def requested(self, investigation_id: UUID) -> InvestigationRequested:
+        """The newest request for a run that is under way."""
+        ...
+
     async def ask(self, event: Event, correlation: UUID, *, directly: bool = False) -> Answered:
         """Store a fact and wait for what comes of it. Raises: RefusedForGood.
 
@@ -201,11 +205,11 @@ class Texts(Protocol):
 class UserKeys(Protocol):
     """Readers' own keys, encrypted and short-lived. Raises: Unavailable."""
 
-    async def attach(self, investigation_id: UUID, api_key: str) -> bool:
-        """Keep a key for a run; False if the run has one already, which stays."""
+    async def attach(self, investigation_id: UUID, attachment: UUID | None, api_key: str) -> bool:
+        """Keep a key for a run under the name by which its request speaks of it; False if one is there, which stays."""
         ...
 
-    async def discard(self, investigation_id: UUID) -> None:
+    async def discard(self, investigation_id: UUID, attachment: UUID | None) -> None:
         """Forget the key of a run that does not use it."""
         ...
 

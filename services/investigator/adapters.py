@@ -141,16 +141,21 @@ class Concluder:
 
     async def _close(self, key: str, state: Open) -> None:
         if state.request is not None and state.request.key_source == "USER" and await self._is_last(state.request):
-            await self._keys.discard(UUID(key))
+            await self._keys.discard(UUID(key), state.request.attachment)
         self._open.pop(key, None)
         self._waiting.ended(key)
         self._correlations.pop(key, None)
         self._look.pop(key, None)
 
     async def _is_last(self, request: InvestigationRequested) -> bool:
-        """Whether no later round was asked for. Folding old facts again must not take the key of a run under way."""
+        """Whether no later round has the same key. Folding old facts again must not take that of a run under way."""
         newest = [past.envelope.event for past in await latest(self._bus, request.subject())]
-        return not any(isinstance(each, InvestigationRequested) and each.round > request.round for each in newest)
+        return not any(
+            isinstance(each, InvestigationRequested)
+            and each.round > request.round
+            and each.attachment == request.attachment
+            for each in newest
+        )
 
     async def _close_repeated(self) -> None:
         """Close what a request opened that the log holds twice: its investigation is over, and nothing more will come.

@@ -109,6 +109,7 @@ class Investigator:
             prompt=kind.prompt if taken.parent_investigation_id is None else kind.update_prompt,
             model=self._model.name,
             key_source=event.key_source,
+            attachment=event.attachment,
             delivery=attempt,
             cost_limit_micro_usd=self._limits.cost_micro_usd,
             rules=kind.rules,
@@ -285,7 +286,7 @@ class Investigator:
         if event.key_source == "INSTANCE":
             return None
         try:
-            return SecretStr(await self._keys.open(event.investigation_id))
+            return SecretStr(await self._keys.open(event.investigation_id, event.attachment))
         except LookupError as error:
             raise ModelError("NON_RETRYABLE", str(error), name=KEY_UNUSABLE) from error
 

@@ -74,8 +74,8 @@ class Blobs(Protocol):
 class Keys(Protocol):
     """Readers' own keys."""
 
-    async def open(self, investigation: UUID) -> str:
-        """The key of a run. Raises: LookupError: it expired or cannot be opened."""
+    async def open(self, investigation: UUID, attachment: UUID | None) -> str:
+        """The key that its request names. Raises: LookupError: it expired or cannot be opened."""
         ...
 
 

@@ -19,7 +19,7 @@ from kit.bus import AlreadyThere, Bus
 from kit.database import Database
 from kit.history import history
 from kit.topology import settled
-from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect
+from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect, Why
 
 TYPICAL_OF: Final = timedelta(days=2)
 
@@ -70,6 +70,15 @@ _TYPICAL: Final = text("""
     ) runs
 """)
 
+# Another round follows a failure or, where none was told, a loss.
+_LAST: Final = text("""
+    SELECT CASE WHEN r.round > 1 AND before.fault IS NULL THEN 'lost' ELSE 'most viewed' END AS why
+    FROM investigation_round r JOIN investigation i ON i.id = r.investigation_id
+    LEFT JOIN investigation_round before ON (before.investigation_id, before.round) = (r.investigation_id, r.round - 1)
+    WHERE r.requested_at >= :since AND r.requested_by = 'SELECTOR' AND i.analysis = :analysis
+    ORDER BY r.requested_at DESC LIMIT 1
+""")
+
 # What an operator asks once in a while; it looks at every post.
 _SURVEY: Final = text("""
     SELECT reason, count(*) AS posts FROM (SELECT CASE
@@ -117,6 +126,11 @@ class SqlReads:
             unpriced=sum(each.unpriced for each in mine),
             typical_micro_usd=typical["avg"],
         )
+
+    async def last(self, since: datetime, analysis: str) -> Why | None:
+        """What the selector's last request was made for; None if it has made none since then."""
+        found = await self._rows(_LAST, since=since, analysis=analysis)
+        return found[0]["why"] if found else None
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         """The next posts, most wanted first; those under way or over are not among them."""

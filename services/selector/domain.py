@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, islice, zip_longest
 from typing import Final, Literal
 from uuid import UUID
 
@@ -66,6 +67,16 @@ class Pick:
     candidate: Candidate
     request: InvestigationRequested
     why: Why
+
+
+def turns(lost: Sequence[Pick], new: Sequence[Pick], runs: int, last: Why | None) -> tuple[Pick, ...]:
+    """So many of both lists by turns, beginning with the one that `last` was not of.
+
+    Neither is passed over twice running while it waits, from one round to the next as well, however few each allows.
+    """
+    first, second = (new, lost) if last == "lost" else (lost, new)
+    alternating = chain.from_iterable(zip_longest(first, second))
+    return tuple(islice((pick for pick in alternating if pick is not None), runs))
 
 
 @dataclass(frozen=True, slots=True)

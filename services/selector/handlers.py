@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 import structlog
 
@@ -23,10 +24,14 @@ from services.selector.domain import (
     midnight,
     request,
     rescue,
+    turns,
 )
 from services.selector.ports import Leadership, Log, Reads
 
 log = structlog.get_logger(__name__)
+
+REMEMBERED: Final = timedelta(days=7)
+"""Whose turn it is follows from the selector's last request, if that is not older."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +76,11 @@ class Selector:
         hopeless = tuple(each for each in found if isinstance(each, Hopeless))
         if not allowed.runs:
             return Selection(spent, allowed, (), hopeless)
-        half = (allowed.runs + 1) // 2  # of a round, so that new posts are never starved
-        lost = [each for each in found if isinstance(each, Pick)][:half]
-        wanted = await self._reads.candidates(self._analysis, allowed.runs - len(lost))
-        fresh = (Pick(candidate, request(candidate, self._analysis), "most viewed") for candidate in wanted)
-        return Selection(spent, allowed, (*lost, *fresh), hopeless)
+        lost = [each for each in found if isinstance(each, Pick)]
+        wanted = await self._reads.candidates(self._analysis, allowed.runs)
+        new = [Pick(candidate, request(candidate, self._analysis), "most viewed") for candidate in wanted]
+        last = await self._reads.last(self._clock.now() - REMEMBERED, self._analysis)
+        return Selection(spent, allowed, turns(lost, new, allowed.runs, last), hopeless)
 
     async def select(self) -> int:
         """Request what budget and leadership allow; how many were requested."""

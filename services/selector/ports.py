@@ -8,7 +8,7 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.v1 import InvestigationFailed, InvestigationRequested
-from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect
+from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect, Why
 
 
 class Reads(Protocol):
@@ -16,6 +16,10 @@ class Reads(Protocol):
 
     async def spent(self, since: datetime, analysis: str) -> Spent:
         """What the selector has requested and spent since then."""
+        ...
+
+    async def last(self, since: datetime, analysis: str) -> Why | None:
+        """What the selector's last request was made for; None if it has made none since then."""
         ...
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:

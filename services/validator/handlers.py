@@ -172,7 +172,7 @@ class Validator:
         if run.key_source == "INSTANCE":
             return None
         try:
-            return SecretStr(await self._keys.open(run.investigation_id))
+            return SecretStr(await self._keys.open(run.investigation_id, run.attachment))
         except LookupError as error:
             raise ModelError("NON_RETRYABLE", str(error), name=KEY_UNUSABLE) from error
 

@@ -6,6 +6,7 @@ Nothing may be lost and nothing may happen twice: whoever asked gets the same an
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -110,6 +111,18 @@ async def as_on_a_quiet_day(world: World, reader: Extension, run: str) -> None:
         "SELECT count(*) = count(DISTINCT event_id) FROM ledger.fact WHERE stream = 'ERRATA'"
     ), "a fact was stored twice"
     assert await world.oracle.dead() == []
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_each_service_has_metrics_of_its_own(world: World, service: str) -> None:
+    async with world.member() as reader:
+        await reader.investigated(on_x(*FIVE), within_s=60)
+    async with httpx.AsyncClient(base_url=world.system.processes[service].operations_url, trust_env=False) as operator:
+        metrics = (await operator.get("/metrics")).text
+    assert re.findall(r'^openerrata_service{service="(\w+)"} 1.0$', metrics, re.MULTILINE) == [service]
+    handled = set(re.findall(r'^openerrata_handled_seconds_count{consumer="(\w+)-', metrics, re.MULTILINE))
+    assert handled <= {service}
+    assert handled or service not in {"ingest", "investigator", "validator"}
 
 
 @pytest.mark.requirement("3.6-03", "3.2-02", "2.6-15")

@@ -32,6 +32,7 @@ async def test_the_demo_shows_the_whole_way_and_remembers_it(tmp_path: Path) -> 
         first = await alone.run("demo", "--once", within_s=90)
         assert first.code == 0, first.out + first.err
         assert "offline demo catalogue" in first.out
+        assert "\x1b" not in first.out, "colours are for terminals"
         assert "SERVER_VERIFIED" in first.out
         assert all(f"“{sentence}”" in " ".join(first.out.split()) for sentence in EXPECTED)
         assert "investigated earlier" not in first.out

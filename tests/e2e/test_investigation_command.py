@@ -22,6 +22,7 @@ from tests.support.system import Ended, System, system, until
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("e2e-investigation")]
 
 KEY = "oe_the-member"
+READERS_KEY = "sk-test-a-reader-pays-0123456789"
 USAGE = {"input_tokens": 90, "output_tokens": 10, "total_tokens": 100}
 NOBODY = "01960000-0000-7000-8000-000000000001"
 
@@ -144,6 +145,24 @@ async def test_the_story_the_words_and_the_same_again(world: World) -> None:
     assert (await world.command("retry", run)).code == 1
 
 
+@pytest.mark.requirement("2.1-08", "2.12-04")
+async def test_what_a_reader_paid_for_is_run_again_without_the_key(world: World) -> None:
+    before = len(world.provider.requests)
+    async with Extension(world.system.url, openai_key=READERS_KEY) as reader:
+        _, run, _ = await reader.investigated(on_x(BRAIN, GOLDFISH), within_s=60)
+    asked = world.provider.requests[before:]
+    assert {request.headers["authorization"] for request in asked} == {f"Bearer {READERS_KEY}"}
+
+    async def forgotten() -> bool:
+        return await world.oracle.readers_keys() == []
+
+    await until(forgotten, "the key is forgotten", within_s=60)
+    again = await world.command("replay", run)
+    assert again.code == 0, again.out + again.err
+    assert [line.split()[0] for line in again.out.splitlines()] == ["same"] * 4
+    assert len(world.provider.requests) == before + len(asked)
+
+
 @pytest.mark.requirement("3.7-09")
 async def test_what_failed_is_taken_up_again_at_once(world: World) -> None:
     world.provider.refuses = True
@@ -187,6 +206,10 @@ async def test_nobody_waits_for_what_was_cancelled(world: World) -> None:
         assert (await reader.look(run))["investigationState"] == "FAILED"
     told = (await world.command("show", run)).out
     assert "cancelled by operator (NON_RETRYABLE)" in told
+
+
+async def test_with_a_model_nobody_is_told_of_a_demo(world: World) -> None:
+    assert not any(line["event"].startswith("demo model") for line in world.system.log_lines())
 
 
 async def test_what_nobody_knows(world: World) -> None:

@@ -12,9 +12,7 @@ import pytest_asyncio
 from minio import Minio
 from psycopg import sql
 
-from contracts.topology import USER_KEYS
 from kit.database import open_session
-from kit.kv import Bucket
 from tests.e2e.posts import BRAIN, GOLDFISH, on_x
 from tests.e2e.test_model_provider import USAGE, Provider
 from tests.support.extension_client import Extension, RpcFailed
@@ -169,8 +167,7 @@ async def test_no_key_is_found_anywhere(world: World) -> None:
     assert used == {OURS, GOOD, REFUSED}
 
     async def forgotten() -> bool:
-        bucket = await Bucket.open(world.oracle.bus, USER_KEYS)
-        return [await bucket.get(each) for each in (run, failing)] == [None, None]
+        return await world.oracle.readers_keys() == []
 
     await until(forgotten, "the keys are forgotten")
     found = await everything(world)

@@ -11,6 +11,7 @@ import psutil
 import psycopg
 import pytest
 
+from services.commands.process import SERVICES
 from tests.e2e.conftest import World
 from tests.e2e.posts import BATS, BRAIN, WALL, on_wikipedia, on_x
 from tests.support.monitored import asked, expressions
@@ -66,6 +67,11 @@ async def test_metrics_and_readiness_of_a_sound_system(world: World) -> None:
     process = next(each for each in world.system.processes.values() if each.alive)
     async with httpx.AsyncClient(trust_env=False) as operator:
         metrics = (await operator.get(f"{process.operations_url}/metrics")).text
+        others = (await operator.get(f"{world.second.operations_url}/metrics")).text
+    assert set(re.findall(r'^openerrata_service{service="(\w+)"} 1.0$', metrics, re.MULTILINE)) == set(SERVICES)
+    assert re.findall(r'^openerrata_service{service="(\w+)"} 1.0$', others, re.MULTILINE) == ["gateway"]
+    assert "openerrata_gateway_request_seconds" in others
+    assert "openerrata_projector_facts_total" not in others
     assert (ready.status_code, ready.json()["broken"]) == (200, [])
     assert (health["status"], health["minimumSupportedExtensionVersion"]) == ("ok", "0.2.0")
     assert 'openerrata_gateway_request_seconds_count{procedure="post.recordViewAndGetStatus",status="200"}' in metrics
@@ -74,6 +80,13 @@ async def test_metrics_and_readiness_of_a_sound_system(world: World) -> None:
     exposed = set(re.findall(r"^# TYPE (\S+) ", metrics, re.MULTILINE))
     unknown = {where: missing for where, expression in expressions() if (missing := asked(expression) - exposed)}
     assert unknown == {}, "an alert or a panel that can never show anything"
+
+
+async def test_whoever_runs_the_demo_model_is_told_once_and_clearly(world: World) -> None:
+    """All are embedded here and there is no key; the second gateway asks no model."""
+    (notice,) = [line for line in world.system.log_lines() if line["event"].startswith("demo model")]
+    assert notice["level"] == "warning"
+    assert notice["event"] == "demo model: answers come from a small offline catalogue, not from a model"
 
 
 @pytest.mark.requirement("3.13-05")

@@ -18,6 +18,7 @@ from tests.support.factories import INVESTIGATION_ID, failed, requested
 from tests.support.system import until
 
 KEY = "sk-" + "a" * 40
+ATTACHMENT = UUID(int=7)
 BATCH = 500
 """What the fold reads at once, at most."""
 
@@ -25,7 +26,7 @@ BATCH = 500
 class Broken(UserKeys):
     """A bug, as far as the concluder is concerned."""
 
-    async def discard(self, investigation: UUID) -> None:
+    async def discard(self, investigation: UUID, attachment: UUID | None) -> None:
         raise ZeroDivisionError
 
 
@@ -42,35 +43,43 @@ async def test_a_bug_while_the_mark_is_kept_ends_the_fold_so_that_it_is_seen(nat
 
 
 @pytest.mark.requirement("2.12-04")
-@pytest.mark.parametrize("again", [False, True], ids=["over for good", "asked for again"])
-async def test_folding_an_old_end_again_leaves_the_key_of_a_later_round(nats_url: str, again: bool) -> None:
+@pytest.mark.parametrize(
+    ("later", "stays"),
+    [(None, False), (ATTACHMENT, True), (UUID(int=8), False)],
+    ids=["over for good", "taken up again with the same key", "asked for again with another"],
+)
+async def test_folding_an_old_end_again_leaves_the_key_of_a_later_round(
+    nats_url: str, later: UUID | None, stays: bool
+) -> None:
     """A mark that lies far back lets old facts be folded again, here in batches that end before the second request."""
     async with connect(nats_url, name="test") as bus:
         await topology.apply(bus)
         keys = UserKeys(bus, (MasterKey.generate(),))
-        first = await bus.publish(requested(key_source="USER"), correlation=uuid4())
+        asked = requested(key_source="USER", attachment=ATTACHMENT)
+        first = await bus.publish(asked, correlation=uuid4())
         await bus.publish(failed(), correlation=uuid4())
         others = [failed(investigation_id=uuid4()) for _ in range(BATCH)]
         await asyncio.gather(*(bus.publish(other, correlation=uuid4()) for other in others))
-        if again:
-            await bus.publish(requested(round=2, follows=first.sequence, key_source="USER"), correlation=uuid4())
-        await keys.attach(INVESTIGATION_ID, KEY)
+        if later is not None:
+            again = asked.model_copy(update={"round": 2, "follows": first.sequence, "attachment": later})
+            await bus.publish(again, correlation=uuid4())
+        await keys.attach(INVESTIGATION_ID, ATTACHMENT, KEY)
         registry = CollectorRegistry()
         folding = asyncio.create_task(Concluder(bus, keys, Waiting(registry, SystemClock().now)).run())
 
         async def folded() -> bool:
-            return registry.get_sample_value("openerrata_conclude_position") == BATCH + 2 + again
+            return registry.get_sample_value("openerrata_conclude_position") == BATCH + 2 + (later is not None)
 
         async def gone() -> bool:
             try:
-                await keys.open(INVESTIGATION_ID)
+                await keys.open(INVESTIGATION_ID, ATTACHMENT)
             except LookupError:
                 return True
             return False
 
         try:
             await until(folded, "all is folded")
-            if again:
+            if stays:
                 assert not await gone()
             else:
                 await until(gone, "the key is gone")

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 
+from contracts.topology import USER_KEYS
 from contracts.v1 import (
     InvestigationFailed,
     InvestigationRequested,
@@ -160,7 +161,11 @@ async def test_many_readers_ask_for_one_run(running: Running) -> None:
     assert {answer["investigationId"] for answer in answers} == {str(run)}
     past = await history(running.host.bus, str(run))
     assert [type(each.envelope.event) for each in past] == [InvestigationRequested]
-    assert await running.host.user_keys.open(run) in keys
+    request = past[0].envelope.event
+    assert isinstance(request, InvestigationRequested)
+    assert await running.host.user_keys.open(run, request.attachment) in keys
+    kept = await (await running.host.bus.jetstream.key_value(USER_KEYS.name)).keys()
+    assert kept == [f"{run}.{request.attachment}"], "those who were slower have taken theirs back"
     assert USER_KEY not in repr(past)
 
 

@@ -80,10 +80,17 @@ async def fail(running: Running, version: UUID, fault: Fault = "RUN") -> None:
 
 async def kept(running: Running, version: UUID) -> str | None:
     """The key that lies ready for the version's run."""
+    asked = (await requests(running, version))[-1]
     try:
-        return await running.host.user_keys.open(investigation_id(version, "FACT_CHECK"))
+        return await running.host.user_keys.open(asked.investigation_id, asked.attachment)
     except LookupError:
         return None
+
+
+async def expire(running: Running, version: UUID) -> None:
+    """Let that key be gone, as after half an hour."""
+    asked = (await requests(running, version))[-1]
+    await running.host.user_keys.discard(asked.investigation_id, asked.attachment)
 
 
 @pytest.mark.requirement("2.6-14", "3.7-09", "2.12-04")
@@ -128,7 +135,7 @@ async def test_what_fails_on_readers_accounts_uses_up_none_of_the_instances_repe
     version = await eager.version(post_on_x())
     for _ in range(often):
         assert await ask(eager, version, x_openai_api_key=USER_KEY) == "PENDING"
-        await eager.host.user_keys.discard(investigation_id(version, "FACT_CHECK"))
+        await expire(eager, version)
         await fail(eager, version, fault)
     if fault == "RUN":
         assert await ask(eager, version, x_openai_api_key=USER_KEY) == "FAILED"
@@ -168,10 +175,10 @@ async def test_the_first_key_wins_and_none_is_taken_once_the_run_has_begun(eager
     for key in (USER_KEY, OTHER_KEY):
         assert await ask(eager, version, x_openai_api_key=key) == "PENDING"
         assert await kept(eager, version) == USER_KEY
-    await eager.host.user_keys.discard(run)
+    await expire(eager, version)
     assert await ask(eager, version, x_openai_api_key=OTHER_KEY) == "PENDING"
     assert await kept(eager, version) == OTHER_KEY, "a waiting run whose key expired takes the next one"
-    await eager.host.user_keys.discard(run)
+    await expire(eager, version)
     await eager.tell(started(run, version))
 
     async def begun() -> bool:
@@ -180,6 +187,17 @@ async def test_the_first_key_wins_and_none_is_taken_once_the_run_has_begun(eager
     await until(begun, "the run has begun")
     assert await ask(eager, version, x_openai_api_key=USER_KEY) == "PROCESSING"
     assert await kept(eager, version) is None
+
+
+@pytest.mark.requirement("2.6-16", "3.2-14")
+async def test_a_key_that_a_crash_left_without_its_request_pays_for_nobodys_run(eager: Running) -> None:
+    """A gateway keeps the key, and dies before it asks for the run."""
+    version = await eager.version(post_on_x())
+    run, left = investigation_id(version, "FACT_CHECK"), eager.host.clock.new_id()
+    assert await eager.host.user_keys.attach(run, left, USER_KEY)
+    assert await ask(eager, version, x_openai_api_key=OTHER_KEY) == "PENDING"
+    assert await kept(eager, version) == OTHER_KEY
+    assert (await requests(eager, version))[0].attachment != left
 
 
 @pytest.mark.requirement("2.6-15")
@@ -194,7 +212,9 @@ async def test_a_run_of_the_instance_takes_no_key_while_it_waits(eager: Running)
 async def test_a_key_lies_sealed_and_for_half_an_hour(eager: Running) -> None:
     version = await eager.version(post_on_x())
     await ask(eager, version, x_openai_api_key=USER_KEY)
-    sealed = await (await Bucket.open(eager.host.bus, USER_KEYS)).get(str(investigation_id(version, "FACT_CHECK")))
+    (asked,) = await requests(eager, version)
+    bucket = await Bucket.open(eager.host.bus, USER_KEYS)
+    sealed = await bucket.get(f"{asked.investigation_id}.{asked.attachment}")
     assert sealed is not None
     assert USER_KEY.encode() not in sealed
     status = await (await eager.host.bus.jetstream.key_value(USER_KEYS.name)).status()

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID, uuid4
 
+import nats.errors
+import nats.js.errors
 import pytest
 from nats.aio.msg import Msg
 
@@ -24,6 +26,7 @@ from kit.delivery import Delivery
 from kit.embedded import EmbeddedStack
 from kit.errors import Reject, Retry
 from kit.history import history, latest
+from kit.slots import FETCH_TIMEOUT_S
 from kit.telemetry import Telemetry
 from tests.support.delivering import (
     WITHIN_S,
@@ -322,6 +325,39 @@ async def test_slots_of_all_processes_share_the_work(bus: Bus, server: EmbeddedS
             await bus.publish(event, correlation=uuid4())
         await until(lambda: settled(bus, consumer))
     assert sorted(handled) == sorted(event.observation.observation_id for event in events)
+
+
+async def test_slots_wait_out_a_long_outage_and_go_on(tmp_path: Path) -> None:
+    """Whoever asked on while nobody hears would be given, when it is back, a message for each time it had asked."""
+    consumer = replace(WORK, slots=4)
+    with nats_server(tmp_path, durable=True) as own:
+        url = own.endpoints.nats_url
+        async with connect(url, name="test") as bus:
+            await topology.apply(bus)
+            calls = Calls()
+            async with worker(url, calls.handle, consumer):
+                await bus.publish(observed(), correlation=uuid4())
+                await until(lambda: settled(bus))
+                own.stop()
+                back_at = asyncio.get_running_loop().time() + 2 * FETCH_TIMEOUT_S + 2
+                await until(lambda: asyncio.get_running_loop().time() > back_at, within_s=60)
+                own.start()
+
+                async def asking() -> int | None:
+                    return (await bus.jetstream.consumer_info(ERRATA.name, WORK.name)).num_waiting
+
+                async def all_ask() -> bool:
+                    try:
+                        return (await asking() or 0) >= consumer.slots
+                    except (nats.errors.Error, nats.js.errors.Error, TimeoutError):
+                        return False
+
+                await until(all_ask, within_s=30)
+                assert await asking() == consumer.slots, "each asks once"
+                await publish_when_possible(bus, 20)
+                await until(lambda: settled_soon(bus))
+            assert calls.attempts == [1] * 21, "none was given to somebody who had stopped waiting"
+            assert await stored(bus, CanonicalUnavailable) == 21
 
 
 async def test_delivery_survives_a_broker_killed_and_restarted(tmp_path: Path) -> None:

@@ -26,7 +26,9 @@ from kit.models.base import (
     Retention,
     Submission,
 )
+from kit.models.conversation import ACKNOWLEDGED
 from kit.models.provider import Provider
+from kit.models.replay import ReplayModel
 from tests.support.openai_server import Answer, Broken, HttpError, Turn, call, message, openai_server
 from tests.support.providers import (
     APIS,
@@ -168,18 +170,63 @@ async def test_a_repeated_call_id_counts_once_and_is_answered_in_each_round(api:
     assert [list(answers(api, request.body)) for request in server.requests[1:]] == [["a"], ["a"]]
 
 
-async def test_no_call_id_goes_back_twice_though_its_calls_differ(api: Api) -> None:
-    """The first of them counts; a server of one's own may number anew, so there the second gets an id of its own."""
+async def test_different_calls_under_one_id_are_all_heard_and_no_id_goes_back_twice(api: Api) -> None:
+    """Where we tell the conversation ourselves, the second call gets an id of its own; else one answer is for both."""
+    looked_up: list[str] = []
+
+    async def fetch(arguments: str) -> str:
+        looked_up.append(arguments)
+        return f"page of {arguments}"
+
     other = ARGUMENTS | {"summary": "Something else."}
-    async with provider(api, Answer((submit("a"), submit("a", other))), DONE) as (model, server):
-        outcomes, _ = await run(model)
-    heard = {"a": ARGUMENTS} | ({"a-2": other} if api is CHAT else {})
+    pages = call(FETCH, {"n": 1}, "f"), call(FETCH, {"n": 2}, "f")
+    async with provider(api, Answer((submit("a"), submit("a", other), *pages)), DONE) as (model, server):
+        outcomes, finished = await run(model, brief(research={FETCH: fetch}))
     assert [(each.call_id, each.claim.summary) for each in outcomes if isinstance(each, Submission)] == [
-        (call_id, arguments["summary"]) for call_id, arguments in heard.items()
+        ("a", ARGUMENTS["summary"]),
+        ("a-2", "Something else."),
     ]
-    again = server.requests[1].body
-    assert list(answers(api, again)) == list(heard)
-    assert said_again(api, again) == ([] if api is OPENAI else list(heard.items()))
+    assert sorted(looked_up) == ['{"n": 1}', '{"n": 2}']
+    given = answers(api, server.requests[1].body)
+    if api is OPENAI:
+        assert given.keys() == {"a", "f"}
+        assert json.loads(given["a"])["answers"] == [ACKNOWLEDGED, ACKNOWLEDGED]
+        assert json.loads(given["f"])["answers"] == ['page of {"n": 1}', 'page of {"n": 2}']
+    else:
+        assert given == {
+            "a": ACKNOWLEDGED,
+            "a-2": ACKNOWLEDGED,
+            "f": 'page of {"n": 1}',
+            "f-2": 'page of {"n": 2}',
+        }
+        assert said_again(api, server.requests[1].body) == [
+            ("a", ARGUMENTS),
+            ("a-2", other),
+            ("f", {"n": 1}),
+            ("f-2", {"n": 2}),
+        ]
+    record = Transcript.model_validate_json(finished.transcript)
+    payloads = [item.tool_call.raw_payload for item in rows(record).output_items if item.tool_call]
+    assert len(payloads) == 4, "the audit has them all"
+    retold = [step async for step in ReplayModel(record).investigate(brief(research={FETCH: fetch}))]
+    assert len(looked_up) == 2, "a replay reads nothing anew"
+    assert [step for step in retold if not isinstance(step, Advance)] == [*outcomes, finished]
+
+
+async def test_an_id_that_comes_again_with_another_call_is_another_call(api: Api) -> None:
+    other = ARGUMENTS | {"summary": "Something else."}
+    turns = Answer((submit("a"),)), Answer((submit("a", other), submit("a", "{"))), DONE
+    async with provider(api, *turns) as (model, server):
+        outcomes, _ = await run(model)
+    assert [each.claim.summary for each in outcomes if isinstance(each, Submission)] == ["They see.", "Something else."]
+    given = answers(api, server.requests[2].body)
+    if api is OPENAI:
+        good, bad = json.loads(given.pop("a"))["answers"]
+    else:
+        good, bad = given.pop("a-2"), given.pop("a-3")
+    assert good == ACKNOWLEDGED
+    assert json.loads(bad)["error"]
+    assert given == {}
 
 
 async def test_a_lookup_that_is_asked_for_again_is_not_made_again(api: Api) -> None:

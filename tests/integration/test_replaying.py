@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
+from pydantic import SecretStr
 
 from analyses.evidence import Evidence
 from contracts.transcript import Price, Transcript
@@ -59,7 +60,7 @@ from tests.support.fakes import (
     investigator_over,
 )
 from tests.support.openai_server import Answer, HttpError, Turn, call, message
-from tests.support.providers import APIS, FETCH, OPENAI, RETAIN, SUBMIT, Api, provider
+from tests.support.providers import APIS, FETCH, OPENAI, RETAIN, SUBMIT, USER_KEY, Api, provider
 
 USAGE = {"input_tokens": 1000, "output_tokens": 500, "total_tokens": 1500}
 SAYS_NO = Answer((message(json.dumps({"approved": False, "reason": "not airtight"})),), usage=USAGE)
@@ -73,6 +74,7 @@ FOUND = Answer(
     usage=USAGE,
 )
 DONE = Answer((message("done"),), usage=USAGE)
+ATTACHMENT = UUID(int=7)
 CHEAP = Price(input=1, output=1, cached=1, cache_write=1)
 
 
@@ -96,9 +98,15 @@ class Shelf:
 class World:
     """A log and texts, and an investigation in them as the services tell it."""
 
-    def __init__(self, prior: Prior | None = None, *, unchecked_allowed: bool = False) -> None:
+    def __init__(
+        self, prior: Prior | None = None, *, unchecked_allowed: bool = False, readers_key: SecretStr | None = None
+    ) -> None:
         self.unchecked_allowed = unchecked_allowed
         self.request = requested()
+        self.keys = MemoryKeys()
+        if readers_key is not None:
+            self.request = requested(key_source="USER", attachment=ATTACHMENT)
+            self.keys = MemoryKeys(**{str(ATTACHMENT): readers_key.get_secret_value()})
         self.log = MemoryLog(self.request, versions={VERSION_ID: snapshot()})
         self.texts = MemoryTexts()
         self.prior = prior
@@ -111,13 +119,13 @@ class World:
     async def lives(self, model: Model, deliveries: Sequence[int] = (1,), reviews: int = 1) -> None:
         """All attempts, all verdicts and the end."""
         clock = StillClock()
-        investigator = investigator_over(self.log, self.texts, model, priors=FixedPriors(self.prior), clock=clock)
+        investigator = investigator_over(self.log, self.texts, model, self.keys, FixedPriors(self.prior), clock=clock)
         for delivery in deliveries:
             await handled(investigator.on_investigation_requested(self.request, delivery), self.log, clock)
         validator = Validator(
             self.log,
             self.texts,
-            MemoryKeys(),
+            self.keys,
             model,
             self.shelf,
             clock,
@@ -190,6 +198,38 @@ async def test_a_run_its_review_and_its_end_are_the_same(api: Api) -> None:
     assert [each.facts for each in compared] == [5, 1, 1, 1]
     assert all_same(compared), compared
     assert compared == await world.again()
+
+
+def refuses(key: SecretStr) -> HttpError:
+    """A provider that quotes the key it refuses."""
+    said = f"Incorrect API key provided: {key.get_secret_value()}."
+    return HttpError(401, {"error": {"message": said, "type": "invalid_request_error", "code": "invalid_api_key"}})
+
+
+@pytest.mark.requirement("2.1-08", "2.12-04")
+@pytest.mark.parametrize(
+    ("turns", "steps"),
+    [((FOUND, DONE, SAYS_NO), 4), ((FOUND, refuses(USER_KEY)), 2), ((FOUND, DONE, refuses(USER_KEY)), 4)],
+    ids=["goes through", "key refused in the run", "key refused in a review"],
+)
+async def test_a_run_that_a_reader_paid_for_is_the_same_without_the_key(turns: tuple[Turn, ...], steps: int) -> None:
+    world = World(readers_key=USER_KEY)
+    async with provider(OPENAI, *turns) as (model, server):
+        await world.lives(model)
+    assert {request.headers["authorization"] for request in server.requests} == {
+        f"Bearer {USER_KEY.get_secret_value()}"
+    }
+    begun = world.the(InvestigationStarted)
+    assert isinstance(begun, InvestigationStarted)
+    assert (begun.key_source, begun.attachment) == ("USER", ATTACHMENT)
+    kept = repr([world.log.events, world.texts.stored])
+    assert USER_KEY.get_secret_value() not in kept
+    assert ("[key]" in kept) is (turns[-1] is not SAYS_NO)
+    compared = await world.again()
+    assert (len(compared), all_same(compared)) == (steps, True), compared
+    assert not any(each.note or each.problem for each in compared)
+    other = begun.model_copy(update={"attachment": uuid4()})
+    assert not (await world.again(other))[0].same, "who paid is part of what is compared"
 
 
 @pytest.mark.requirement("2.12-05")

@@ -18,7 +18,7 @@ from kit import topology
 from kit.bus import connect
 from kit.database import Database
 from services.selector.adapters import BusLog, Spending, SqlReads
-from services.selector.domain import Budget, Candidate, Settled, Spent, Suspect
+from services.selector.domain import Budget, Candidate, Settled, Spent, Suspect, Why
 from services.selector.handlers import Selector
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
 from tests.support.fakes import StillClock
@@ -191,6 +191,33 @@ async def test_what_a_day_has_cost_and_whom(database_url: str, size: int) -> Non
         assert await found.fetchall() == [(1_000 + 30_000 + 9,)]
 
 
+def chosen(page: Page, number: int = 1) -> Event:
+    return page.requested(number).model_copy(update={"requested_by": "SELECTOR"})
+
+
+@pytest.mark.requirement("2.10-01", "3.6-03")
+async def test_what_was_chosen_last_is_known_of_the_selectors_requests_alone(database_url: str) -> None:
+    ours, theirs, keys = Page("ours"), Page("theirs"), Page("keys")
+    tape = Tape(start=START)
+    lately, store = START - timedelta(days=1), store_at(database_url)
+    told: list[Why | None] = []
+    async with reading(database_url) as reads:
+        for step in (
+            [ours.registered(), theirs.registered(), theirs.requested()],
+            [chosen(ours)],
+            [theirs.requested(2)],
+            [chosen(ours, 2)],
+            [keys.registered(), keys.requested(), of_a_key(keys), chosen(keys, 2)],
+        ):
+            applied = len(tape.records)
+            tape.add(*step)
+            await fill(store, tape.records[applied:])
+            told.append(await reads.last(lately, FACT_CHECK))
+        assert await reads.last(FAR_ON, FACT_CHECK) is None
+    await store.close()
+    assert told == [None, "most viewed", "most viewed", "lost", "most viewed"]
+
+
 class Leader:
     """Leads always."""
 
@@ -205,6 +232,9 @@ class Overdue:
 
     async def spent(self, since: datetime, analysis: str) -> Spent:
         return Spent()
+
+    async def last(self, since: datetime, analysis: str) -> None:
+        return None
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         return ()

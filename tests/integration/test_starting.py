@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from uuid import UUID
 
+import httpx
 import psycopg
 import pytest
 import pytest_asyncio
@@ -20,7 +21,10 @@ from kit.settings import Infrastructure, load
 from kit.surroundings import surroundings
 from kit.trouble import explained
 from services.commands.process import Plan, assembled
+from tests.e2e.posts import BATS, on_wikipedia
+from tests.support.extension_client import Extension
 from tests.support.servers import Servers, nats_server
+from tests.support.sites import Sites
 from tests.support.system import ROOT, GivenServers, System, system, until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("starting")]
@@ -164,6 +168,34 @@ async def test_a_stop_is_heard_while_a_server_is_waited_for(ready: System) -> No
     await until(trying, "it tries to reach the broker", within_s=60)
     waiting.send(signal.SIGTERM)
     assert await waiting.ended(within_s=8) == 0, waiting.tail()
+
+
+async def test_at_a_stop_nobody_new_is_let_in_and_who_is_in_gets_an_answer(ready: System) -> None:
+    """The gateway stops first; whoever its readers wait for goes on until they have their answers."""
+    async with Sites() as sites:
+        article = on_wikipedia(sites, BATS, title="At the door")
+        running = await ready.up(
+            name="stopping", settings={"OPENERRATA_VERIFIER_WIKIPEDIA_URL": f"{sites.url}/w/api.php"}
+        )
+        sites.fail("slow")
+        async with Extension(running.url) as reader, httpx.AsyncClient(trust_env=False) as late:
+            registering = asyncio.create_task(reader.register(article.observation))
+            await sites.seen(1, within_s=30)
+            running.send(signal.SIGTERM)
+
+            async def closed() -> bool:
+                try:
+                    await late.get(f"{running.url}/health")
+                except httpx.TransportError:
+                    return True
+                return False
+
+            await until(closed, "nobody new is let in")
+            assert running.alive
+            assert not registering.done()
+            sites.heal()
+            assert (await registering)["provenance"] == "SERVER_VERIFIED"
+        assert await running.ended() == 0
 
 
 async def test_no_proxy_sees_the_address_of_the_monitor(ready: System, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,10 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
-from nats.js.errors import NotFoundError
+from nats.js.errors import NoKeysError, NotFoundError
 from psycopg import sql
 
-from contracts.topology import CONCLUDE_MARK, CONCLUDED, CONSUMERS, DEAD, ERRATA, MARKS, VIEWS, stream_of
+from contracts.topology import CONCLUDE_MARK, CONCLUDED, CONSUMERS, DEAD, ERRATA, MARKS, USER_KEYS, VIEWS, stream_of
 from kit.bus import Bus, connect
 from kit.database import open_session
 from kit.kv import Bucket
@@ -135,6 +135,12 @@ class Oracle:
     async def dead(self) -> list[str]:
         """Why messages were given up, if any were."""
         return [line for line in (await self.stream_text(DEAD.name)).splitlines() if line]
+
+    async def readers_keys(self) -> list[str]:
+        """The names of the readers' keys that are kept."""
+        with suppress(NoKeysError):
+            return await (await self.bus.jetstream.key_value(USER_KEYS.name)).keys()
+        return []
 
     async def stream_text(self, stream: str) -> str:
         """All that a stream holds, headers too."""

@@ -33,6 +33,9 @@ START_WITHIN_S = 120.0
 STOP_WITHIN_S = 40.0
 TAIL_LINES = 25
 
+REFUSALS = frozenset({"fact refused", "transcript refused"})
+"""What a process logs when something that was told is not shown: data is lost, and no answer says so."""
+
 T = TypeVar("T")
 
 _open: WeakSet[System] = WeakSet()
@@ -84,7 +87,7 @@ class Process:
 
     def lines(self) -> list[dict[str, Any]]:
         """What it logged as JSON lines so far; other lines are left out."""
-        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+        return _json_lines(self.log.read_text())
 
     def tail(self) -> str:
         """The last lines of its log."""
@@ -136,7 +139,8 @@ class System:
     folder: Path
     settings: dict[str, str] = field(default_factory=dict)
     processes: dict[str, Process] = field(default_factory=dict)
-    _earlier: list[Path] = field(default_factory=list)
+    logs: list[Path] = field(default_factory=list)
+    _errors: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -180,8 +184,8 @@ class System:
     ) -> Process:
         """Start `openerrata up` without waiting for it."""
         name = name or "-".join(services) or "all"
-        log = self.folder / f"{name}-{len(self._earlier)}.log"
-        self._earlier.append(log)
+        log = self.folder / f"{name}-{len(self.logs)}.log"
+        self.logs.append(log)
         with log.open("wb") as sink:
             popen = subprocess.Popen(
                 [*COMMAND, "up", *services, "--port", str(port), "--data-dir", str(self.data_dir)],
@@ -213,6 +217,7 @@ class System:
             process.kill()
             raise
         assert process.returncode is not None
+        self._errors.append(err.decode())
         return Ended(process.returncode, out.decode(), err.decode())
 
     async def begin(self, *arguments: str, **settings: str) -> asyncio.subprocess.Process:
@@ -245,11 +250,16 @@ class System:
 
     def log_lines(self) -> list[dict[str, Any]]:
         """Everything that every process of this system ever logged as JSON."""
-        return [json.loads(line) for line in self.log_text().splitlines() if line.startswith("{")]
+        return _json_lines(self.log_text())
 
     def log_text(self) -> str:
         """Everything that every process of this system ever wrote."""
-        return "\n".join(log.read_text() for log in self._earlier)
+        return "\n".join(log.read_text() for log in self.logs)
+
+    def refused(self) -> list[dict[str, Any]]:
+        """What was told and could not be shown."""
+        said = [*self.log_lines(), *_json_lines("\n".join(self._errors))]
+        return [line for line in said if line.get("event") in REFUSALS]
 
     def tails(self) -> Iterable[tuple[str, str]]:
         """For each process the end of its log."""
@@ -260,15 +270,23 @@ class System:
         return {**ours, **self.settings, **more}
 
 
+def _json_lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
 @asynccontextmanager
-async def system(folder: Path, **settings: str) -> AsyncIterator[System]:
-    """A system without processes yet; whatever runs at the end is stopped."""
+async def system(folder: Path, *, refuses: bool = False, **settings: str) -> AsyncIterator[System]:
+    """A system without processes yet; whatever runs at the end is stopped.
+
+    `refuses`: what is told here is meant to be refused by the projector, which is an error anywhere else.
+    """
     found = System(folder, settings)
     try:
         yield found
     finally:
         await found.stop()
         _open.discard(found)
+    assert refuses or not found.refused(), found.refused()
 
 
 class GivenServers:

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from contracts.rpc.public import PublicResult
 from contracts.rpc.status import VersionKey
-from contracts.v1 import Event, ObservationReceived, OnceEvent, VersionRegistered
+from contracts.v1 import Event, InvestigationRequested, ObservationReceived, OnceEvent, VersionRegistered
 from contracts.v1.ids import post_id, version_id
 from contracts.v1.parts import ClaimPayload, Observation, PublishedClaim, Sighting, Source, TextRef
 from kit.database import Database
@@ -147,6 +147,10 @@ class Log:
         self.told.append(event)
         return len(self.told)
 
+    async def requested(self, investigation_id: UUID) -> InvestigationRequested:
+        assert isinstance(self.standing, InvestigationRequested)
+        return self.standing
+
     async def tell_once(self, event: OnceEvent, correlation: UUID) -> Answered:
         if self.standing is not None:
             return Answered(self.standing, 1)
@@ -188,16 +192,18 @@ class KeptCopies:
 
 @dataclass
 class KeptKeys:
-    kept: dict[UUID, str] = field(default_factory=dict)
+    """Keys by run and by the name that its request has for them."""
 
-    async def attach(self, investigation_id: UUID, api_key: str) -> bool:
-        if investigation_id in self.kept:
+    kept: dict[tuple[UUID, UUID | None], str] = field(default_factory=dict)
+
+    async def attach(self, investigation_id: UUID, attachment: UUID | None, api_key: str) -> bool:
+        if (investigation_id, attachment) in self.kept:
             return False
-        self.kept[investigation_id] = api_key
+        self.kept[investigation_id, attachment] = api_key
         return True
 
-    async def discard(self, investigation_id: UUID) -> None:
-        self.kept.pop(investigation_id, None)
+    async def discard(self, investigation_id: UUID, attachment: UUID | None) -> None:
+        self.kept.pop((investigation_id, attachment), None)
 
 
 @dataclass

@@ -43,6 +43,19 @@ def requested(bench: Bench) -> InvestigationRequested:
     return event
 
 
+def asked(paid_by: KeySource, attachment: UUID | None) -> InvestigationRequested:
+    """A request of somebody who was faster."""
+    return InvestigationRequested(
+        investigation_id=RUN,
+        version_id=VERSION,
+        post_id=POST,
+        analysis="FACT_CHECK",
+        requested_by="READER",
+        key_source=paid_by,
+        attachment=attachment,
+    )
+
+
 @pytest.mark.requirement("2.1-07", "2.6-12", "2.8-01")
 async def test_a_holder_of_an_instance_key_starts_a_run() -> None:
     bench = bench_with()
@@ -60,8 +73,23 @@ async def test_a_readers_own_key_is_kept_for_the_run_it_starts() -> None:
     bench = bench_with()
     await ask(bench, x_openai_api_key=f" {USER_KEY} ")
     assert requested(bench).key_source == "USER"
-    assert bench.user_keys.kept == {RUN: USER_KEY}
+    assert requested(bench).attachment is not None
+    assert bench.user_keys.kept == {(RUN, requested(bench).attachment): USER_KEY}
     assert USER_KEY not in requested(bench).model_dump_json()
+
+
+@pytest.mark.requirement("2.6-16", "3.2-14")
+@pytest.mark.parametrize("second", [{"x_openai_api_key": OTHER_KEY}, {"x_api_key": "instance-key"}], ids=str)
+async def test_a_key_whose_request_was_never_told_pays_for_nobodys_run(second: dict[str, str]) -> None:
+    bench = bench_with()
+    bench.log.outage = True
+    failed = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, x_openai_api_key=USER_KEY)
+    assert failed.status_code == 503
+    assert list(bench.user_keys.kept.values()) == [USER_KEY], "its reader may have been told of, nobody knows"
+    bench.log.outage = False
+    await ask(bench, **second)
+    paying = bench.user_keys.kept.get((RUN, requested(bench).attachment))
+    assert paying == second.get("x_openai_api_key")
 
 
 @pytest.mark.requirement("3.3-05")
@@ -114,41 +142,50 @@ async def test_nobody_can_slip_a_key_under_a_run_of_somebody_else(status: str) -
 
 
 @pytest.mark.requirement("2.6-16")
+@pytest.mark.parametrize("attachment", [None, UUID(int=99)], ids=["asked for before attachments", "named"])
 @pytest.mark.parametrize("first", [None, OTHER_KEY])
-async def test_a_waiting_run_of_a_reader_takes_a_key_only_if_it_has_none(first: str | None) -> None:
+async def test_a_waiting_run_of_a_reader_takes_a_key_only_if_it_has_none(
+    first: str | None, attachment: UUID | None
+) -> None:
     waiting = Running(RUN, "PENDING", "CLIENT_FALLBACK", takes_key=True)
     bench = bench_with(known=waiting)
     bench.reads.investigations[RUN] = waiting
+    bench.log.standing = asked("USER", attachment)
     if first is not None:
-        bench.user_keys.kept[RUN] = first
+        bench.user_keys.kept[RUN, attachment] = first
     answer = await ask(bench, x_openai_api_key=USER_KEY)
     assert answer["status"] == "PENDING"
-    assert bench.user_keys.kept == {RUN: first or USER_KEY}
+    assert bench.user_keys.kept == {(RUN, attachment): first or USER_KEY}
     assert bench.log.told == []
 
 
 async def test_a_key_does_not_outlive_a_run_that_ended_while_it_was_attached() -> None:
     bench = bench_with(known=Running(RUN, "PENDING", "CLIENT_FALLBACK", takes_key=True))
+    bench.log.standing = asked("USER", UUID(int=99))
     bench.reads.investigations[RUN] = Complete(RUN, "CLIENT_FALLBACK", (), NOW)
     await ask(bench, x_openai_api_key=USER_KEY)
     assert bench.user_keys.kept == {}
 
 
 @pytest.mark.requirement("2.6-15", "2.6-16")
-@pytest.mark.parametrize(("paid_by", "kept"), [("INSTANCE", {}), ("USER", {RUN: USER_KEY})])
-async def test_a_key_stays_only_with_a_run_that_uses_it(paid_by: KeySource, kept: dict[UUID, str]) -> None:
+@pytest.mark.parametrize(("paid_by", "theirs"), [("INSTANCE", {}), ("USER", {(RUN, UUID(int=99)): OTHER_KEY})])
+async def test_of_keys_that_come_at_once_only_that_of_the_request_stays(
+    paid_by: KeySource, theirs: dict[tuple[UUID, UUID | None], str]
+) -> None:
     bench = bench_with()
-    bench.log.standing = InvestigationRequested(
-        investigation_id=RUN,
-        version_id=VERSION,
-        post_id=POST,
-        analysis="FACT_CHECK",
-        requested_by="READER",
-        key_source=paid_by,
-    )
+    bench.user_keys.kept |= theirs
+    bench.log.standing = asked(paid_by, UUID(int=99) if theirs else None)
     answer = await ask(bench, x_openai_api_key=USER_KEY)
     assert (answer["status"], bench.log.told) == ("PENDING", [])
-    assert bench.user_keys.kept == kept
+    assert bench.user_keys.kept == theirs
+
+
+async def test_a_run_that_the_instance_took_over_meanwhile_takes_no_key() -> None:
+    """The read model is behind: it knows of a run that a reader pays for, the log of one that the instance does."""
+    bench = bench_with(known=Running(RUN, "PENDING", "CLIENT_FALLBACK", takes_key=True))
+    bench.log.standing = asked("INSTANCE", None)
+    await ask(bench, x_openai_api_key=USER_KEY)
+    assert bench.user_keys.kept == {}
 
 
 LONG_AGO = NOW.replace(hour=4)
@@ -191,7 +228,7 @@ async def test_after_a_failure_on_a_readers_account_the_next_key_of_a_reader_wai
     bench = bench_with(known=Broken(RUN, "SERVER_VERIFIED", failure))
     answer = await ask(bench, x_openai_api_key=USER_KEY)
     assert answer["status"] == status
-    assert bench.user_keys.kept == ({RUN: USER_KEY} if status == "PENDING" else {})
+    assert list(bench.user_keys.kept.values()) == ([USER_KEY] if status == "PENDING" else [])
 
 
 async def test_how_soon_and_how_often_are_settings() -> None:

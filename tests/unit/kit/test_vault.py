@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 from kit.vault import KEY_BYTES, KeyUnusable, MasterKey, seal, unseal
 
 MASTER, OTHER = MasterKey(b"m" * KEY_BYTES), MasterKey(b"o" * KEY_BYTES)
-RUN, OTHER_RUN = UUID(int=1), UUID(int=2)
+RUN, OTHER_RUN = UUID(int=1).bytes, UUID(int=2).bytes
 
 secrets = st.binary(min_size=KEY_BYTES, max_size=KEY_BYTES).map(MasterKey)
-runs = st.uuids()
+runs = st.uuids().map(lambda run: run.bytes)
 
 
 @pytest.mark.requirement("2.2-06")
 @given(secrets, runs, st.text())
-def test_what_was_sealed_is_opened(master: MasterKey, run: UUID, plaintext: str) -> None:
+def test_what_was_sealed_is_opened(master: MasterKey, run: bytes, plaintext: str) -> None:
     sealed = seal(master, run, plaintext)
     assert unseal((master,), run, sealed) == plaintext
     assert len(plaintext) < 4 or plaintext.encode() not in sealed
 
 
 @given(secrets, runs, runs)
-def test_it_does_not_open_for_another_run(master: MasterKey, run: UUID, other: UUID) -> None:
+def test_it_does_not_open_for_another_run(master: MasterKey, run: bytes, other: bytes) -> None:
     if run != other:
         with pytest.raises(KeyUnusable):
             unseal((master,), other, seal(master, run, "sk-secret"))

@@ -11,7 +11,7 @@ import pytest
 
 from contracts.v1 import InvestigationFailed, InvestigationRequested
 from contracts.v1.ids import investigation_id
-from services.selector.domain import Budget, Candidate, Entry, Settled, Spent, Suspect, request
+from services.selector.domain import Budget, Candidate, Entry, Settled, Spent, Suspect, Why, request
 from services.selector.handlers import Selector
 from tests.support.fakes import MemoryLog, StillClock
 
@@ -35,6 +35,7 @@ class Reads:
     day: Spent = field(default_factory=Spent)
     waiting: Sequence[Candidate] = tuple(candidate(number) for number in range(1, 10))
     overdue: Sequence[int] = ()
+    latest: Why | None = None
     asked_since: list[datetime] = field(default_factory=list)
     asked_limit: list[int] = field(default_factory=list)
     asked_before: list[tuple[datetime, int]] = field(default_factory=list)
@@ -42,6 +43,9 @@ class Reads:
     async def spent(self, since: datetime, analysis: str) -> Spent:
         self.asked_since.append(since)
         return self.day
+
+    async def last(self, since: datetime, analysis: str) -> Why | None:
+        return self.latest
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         self.asked_limit.append(limit)
@@ -186,10 +190,19 @@ async def test_lost_ones_are_asked_for_again_and_starve_nobody() -> None:
     reads = Reads(overdue=range(20, 26))
     before = len(log.log.entries)
     assert await selector(reads, log).select() == 4
-    assert taken(log)[before:] == versions(20, 21, 1, 2)
+    assert taken(log)[before:] == versions(20, 1, 21, 2)
     assert reads.asked_before == [(LATE - timedelta(seconds=60), before)]
     again = [event for event in log.log.events[before:] if isinstance(event, InvestigationRequested)]
-    assert [(event.round, event.follows) for event in again[:2]] == [(2, 1), (2, 2)]
+    assert [(event.round, event.follows) for event in again[::2]] == [(2, 1), (2, 2)]
+
+
+@pytest.mark.requirement("3.6-03", "3.6-04", "2.10-01")
+@pytest.mark.parametrize(("latest", "version"), [(None, 20), ("most viewed", 20), ("lost", 1)])
+async def test_where_one_run_is_allowed_lost_ones_and_new_posts_take_turns(latest: Why | None, version: int) -> None:
+    log = Log()
+    log.log.publish(request(candidate(20), "FACT_CHECK"))
+    assert await selector(Reads(overdue=(20,), latest=latest), log, batch=1).select() == 1
+    assert taken(log)[1:] == versions(version)
 
 
 async def test_a_history_that_cannot_be_read_hides_no_other() -> None:
