@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -83,7 +83,7 @@ class OrderedLog:
         self._arrived = asyncio.Event()
         self._drained = asyncio.Event()
 
-    async def batches(self, limit: int = 500) -> AsyncIterator[Sequence[Recorded]]:
+    async def batches(self, limit: int = 500) -> AsyncGenerator[Sequence[Recorded], None]:
         """Yield what has arrived, at most `limit` at once, in strictly rising sequence."""
         before = 0
         while True:
