@@ -21,7 +21,6 @@ WORD_CHARACTERS: Final = 20
 _UNSEEN = re.compile(r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+")
 CLOSING: Final = ">\ufe65\uff1e"
 """All that can be folded to the end of a marker; a text without any of it, as nearly all are, need not be folded."""
-_CLOSING = re.compile(f"[{CLOSING}]")
 
 
 def raw_marks(tag: str, *texts: str) -> tuple[str, str]:
@@ -48,8 +47,11 @@ def _word(texts: Iterable[str]) -> str:
 
 def _numbers_taken(tag: str, texts: Iterable[str]) -> set[int]:
     """The numbers of this tag's markers that a reader could see in the texts; 1 is the marker without a number."""
+    suspects = [text for text in texts if any(end in text for end in CLOSING)]
+    if not suspects:
+        return set()
     looks_like = re.compile(rf"(?:begin|end){re.escape(_folded(tag))}0*([0-9]{{0,9}})>")
-    return {int(found or 1) for text in texts if _CLOSING.search(text) for found in looks_like.findall(_folded(text))}
+    return {int(found or 1) for text in suspects for found in looks_like.findall(_folded(text))}
 
 
 def _folded(text: str) -> str:

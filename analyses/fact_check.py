@@ -136,7 +136,7 @@ class FactCheck:
         self, claim: ClaimPayload, text: str, pictures: Sequence[Picture] = (), evidence: Sequence[Evidence] = ()
     ) -> str:
         """Handling note, the plain text, its pictures, the claim and what its sources say, and the question."""
-        candidate = _json(claim.model_dump(mode="json"))
+        candidate = claim.model_dump_json(indent=2)
         shown = placing.listed(pictures)
         sources = listed(evidence)
         blocks = [HANDLING, f"Post (plain text):\n{raw_block('POST', text, candidate, shown, sources)}"]

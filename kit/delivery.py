@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, suppress
 from functools import partial
+from types import TracebackType
 from typing import Any
 from uuid import UUID
 
@@ -124,7 +125,7 @@ class Delivery:
             envelope = decode(origin.subject, message.data)
             correlation = envelope.correlation
             said["correlation"] = str(correlation)
-            async with lease.held():
+            async with lease:
                 try:
                     last = await self._run(handler, envelope, attempt, reply_to)
                 except AlreadyThere:
@@ -269,20 +270,22 @@ class _Lease:
         self._task: asyncio.Task[None] | None = None
         self._timer = self._loop.call_later(ack_wait_s / 3, self._begin)
 
-    @asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
+    async def __aenter__(self) -> None:
         """Do the work inside; it is cancelled when the lease is lost. Raises: LeaseLost."""
-        held = asyncio.timeout_at(self._until)
+        self._held = asyncio.timeout_at(self._until)
+        await self._held.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        held, self._held = self._held, None
+        assert held is not None, "entered before"
         try:
-            async with held:
-                self._held = held
-                yield
-        except Exception:
-            if held.expired():  # whatever the cancelled work made of it
-                raise LeaseLost from None
-            raise
-        finally:
-            self._held = None
+            await held.__aexit__(kind, error, trace)
+        except TimeoutError:
+            raise LeaseLost from None
+        if held.expired() and isinstance(error, Exception):  # whatever the cancelled work made of it
+            raise LeaseLost from None
 
     def let_go(self) -> None:
         """Send no more heartbeats."""

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 
 import nats.errors
+from nats.aio.msg import Msg
 
 from contracts.topology import ERRATA
 from contracts.v1 import PREFIX, Envelope, Undecodable, decode
@@ -52,19 +53,26 @@ async def latest(bus: Bus, *subjects: str) -> list[Past]:
 
     Raises: Retry: the log could not be read now. Reject: it holds something that is no fact.
     """
-    found = await asyncio.gather(*(_last(bus, subject) for subject in subjects))
+    asked = [(subject, await _ask(bus, subject)) for subject in subjects]
+    found = [await _answer(subject, answer) for subject, answer in asked]
     return sorted((past for past in found if past is not None), key=lambda past: past.sequence)
 
 
-async def _last(bus: Bus, subject: str) -> Past | None:
+async def _ask(bus: Bus, subject: str) -> asyncio.Future[Msg]:
     address, answer = bus.inbox.expect(TIMEOUT_S)
     try:
         await bus.client.publish(f"$JS.API.DIRECT.GET.{ERRATA.name}.{subject}", reply=address)
-        message = await answer
-    except (NoReply, nats.errors.Error) as error:
-        raise Retry(1.0, f"the log could not be read: {error}") from error
-    finally:
+    except nats.errors.Error as error:
         bus.inbox.forget(address)
+        raise Retry(1.0, f"the log could not be read: {error}") from error
+    return answer
+
+
+async def _answer(subject: str, answer: asyncio.Future[Msg]) -> Past | None:
+    try:
+        message = await answer
+    except NoReply as error:
+        raise Retry(1.0, f"the log could not be read: {error}") from error
     headers = message.headers or {}
     status = headers.get("Status")
     if status == "404":

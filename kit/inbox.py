@@ -16,7 +16,7 @@ class NoReply(Exception):
     """Nothing came in time, or the connection was lost."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Waiting:
     future: asyncio.Future[Msg]
     deadline: float

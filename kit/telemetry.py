@@ -21,6 +21,9 @@ class Telemetry:
         self.service = Gauge(
             "openerrata_service", "1 for each service that this process runs", ("service",), registry=self.registry
         )
+        # Finding a metric by its labels costs more than counting.
+        self._deliveries: dict[tuple[str, str], Histogram] = {}
+        self._facts: dict[str, Counter] = {}
         self._handled = Histogram(
             "openerrata_handled_seconds",
             "Time from delivery to acknowledgement of one message",
@@ -65,11 +68,17 @@ class Telemetry:
 
     def handled(self, consumer: str, outcome: str, seconds: float) -> None:
         """Count one delivery."""
-        self._handled.labels(consumer, outcome).observe(seconds)
+        found = self._deliveries.get((consumer, outcome))
+        if found is None:
+            found = self._deliveries[consumer, outcome] = self._handled.labels(consumer, outcome)
+        found.observe(seconds)
 
     def published(self, subject: str) -> None:
         """Count one fact."""
-        self._published.labels(subject).inc()
+        found = self._facts.get(subject)
+        if found is None:
+            found = self._facts[subject] = self._published.labels(subject)
+        found.inc()
 
     def exposition(self) -> bytes:
         """The registry in Prometheus' text format."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from uuid import UUID
 
 from pydantic import SecretStr
@@ -107,7 +107,7 @@ class BusEvents:
         except Retry as error:
             raise Unavailable(f"broker: {error}") from error
 
-    def follow(self, after: int, patterns: Sequence[str]) -> AsyncIterator[Sequence[Recorded]]:
+    def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[Recorded], None]:
         """Messages after a sequence as they come."""
         return OrderedLog(self._bus, ERRATA.name, after + 1, subjects=patterns).batches()
 

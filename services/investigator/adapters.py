@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from uuid import UUID
 
@@ -111,7 +111,11 @@ class Concluder:
             self._waiting.seen(recorded.sequence, key, envelope.event, recorded.time)
             touched[key] = envelope.id
             self._correlations[key] = envelope.correlation
-        await asyncio.gather(*(self._settle(key, cause) for key, cause in touched.items()))
+        over, ends = self._settled(touched)
+        await asyncio.gather(
+            *(self._close(key, state) for key, state in over),
+            *(self._publish(end, self._correlations[key], cause) for key, end, cause in ends),
+        )
 
     async def _opened(self, sequence: int, request: InvestigationRequested) -> Open:
         """An end must follow the end of the round before, which was forgotten when it came."""
@@ -124,16 +128,18 @@ class Concluder:
         ]
         return Open(since=sequence, last_failure=max(ends, default=0))
 
-    async def _settle(self, key: str, cause: UUID) -> None:
-        state = self._open.get(key)
-        if state is None:  # closed meanwhile as a repetition
-            return
-        if state.over:
-            await self._close(key, state)
-            return
-        end = state.decide()
-        if end is not None:
-            await self._publish(end, self._correlations[key], cause)
+    def _settled(self, touched: Mapping[str, UUID]) -> tuple[list[tuple[str, Open]], list[tuple[str, OnceEvent, UUID]]]:
+        """Of what was touched, what is over, and the ends that are to be told, each with its cause."""
+        over, ends = [], []
+        for key, cause in touched.items():
+            state = self._open.get(key)
+            if state is None:  # closed meanwhile as a repetition
+                continue
+            if state.over:
+                over.append((key, state))
+            elif (end := state.decide()) is not None:
+                ends.append((key, end, cause))
+        return over, ends
 
     async def _publish(self, end: OnceEvent, correlation: UUID, cause: UUID) -> None:
         with suppress(AlreadyThere):  # a replica was faster, or this is a replay: its fact is on its way to us

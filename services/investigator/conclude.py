@@ -75,7 +75,7 @@ class Open:
             return self._hopeless(self.request, self.started)
         kept = set(self.drafted.retained_ids)
         before = [each for each in self.drafted.retained_ids if each not in self.drafted.claim_ids]
-        claims: list[PublishedClaim] = []
+        payloads: list[tuple[UUID, ClaimPayload]] = []
         missing = False
         for claim_id in (*before, *self.drafted.claim_ids):
             verdict = self.verdicts.get(claim_id)
@@ -88,7 +88,7 @@ class Open:
                 payload = verdict.payload if isinstance(verdict, ClaimApproved) else None
                 missing |= verdict is None
             if payload is not None:
-                claims.append(PublishedClaim(claim_id=claim_id, payload=payload))
+                payloads.append((claim_id, payload))
         if missing:
             return None
         return InvestigationCompleted(
@@ -98,7 +98,7 @@ class Open:
             analysis=self.started.analysis,
             attempt=self.drafted.attempt,
             model=self.drafted.model,
-            claims=tuple(claims),
+            claims=tuple(PublishedClaim(claim_id=claim_id, payload=payload) for claim_id, payload in payloads),
         )
 
     def _hopeless(self, request: InvestigationRequested, started: InvestigationStarted) -> InvestigationFailed | None:

@@ -222,9 +222,8 @@ class Investigator:
     async def _brief(
         self, event: InvestigationRequested, kind: Analysis, taken: InvestigationInput
     ) -> InvestigationBrief:
-        text, markdown, diff = await asyncio.gather(
-            self._blobs.get_text(taken.content), self._text(taken.markdown), self._text(taken.content_diff)
-        )
+        text = await self._blobs.get_text(taken.content)  # one after another: nearly all are inline
+        markdown, diff = await self._text(taken.markdown), await self._text(taken.content_diff)
         is_update = taken.parent_investigation_id is not None
         material = Material(
             platform=taken.platform,

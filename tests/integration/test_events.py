@@ -23,7 +23,6 @@ from services.gateway.stream.endpoint import EventsEndpoint
 from services.gateway.stream.feed import Feed
 from tests.support.event_stream import Sent, events
 from tests.support.findings import facts
-from tests.support.system import until
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -46,11 +45,6 @@ async def serving(bus: Bus, *, window: int = 4_096, page: int = 256) -> AsyncIte
     server = HttpServer(app, bind("127.0.0.1", 0))
     await server.start()
     following = asyncio.create_task(feed.run())
-
-    async def there() -> bool:
-        return feed.window is not None
-
-    await until(there, "the window is there")
     try:
         yield server.url
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -22,6 +22,7 @@ class MemoryEvents:
     messages: list[Recorded] = field(default_factory=list)
     broken: bool = False
     pages: int = 0
+    _readers: list[Sequence[str]] = field(default_factory=list)
     _told: asyncio.Event = field(default_factory=asyncio.Event)
 
     def tell(self, subject: str, data: bytes = b"{}", *, skip: int = 0) -> int:
@@ -47,16 +48,24 @@ class MemoryEvents:
             raise Unavailable("broker: down")
         return self.messages[-1].sequence if self.messages else 0
 
-    async def follow(self, after: int, patterns: Sequence[str]) -> AsyncIterator[Sequence[Recorded]]:
+    def reading(self, subject: str) -> int:
+        """How many follow this subject now."""
+        return sum(_matches(subject, patterns) for patterns in self._readers)
+
+    async def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[Recorded], None]:
         """Messages after a sequence as they come."""
-        while True:
-            told = self._told
-            found = [each for each in self.messages if each.sequence > after and _matches(each.subject, patterns)]
-            if found:
-                after = found[-1].sequence
-                yield found
-            else:
-                await told.wait()
+        self._readers.append(patterns)
+        try:
+            while True:
+                told = self._told
+                found = [each for each in self.messages if each.sequence > after and _matches(each.subject, patterns)]
+                if found:
+                    after = found[-1].sequence
+                    yield found
+                else:
+                    await told.wait()
+        finally:
+            self._readers.remove(patterns)
 
 
 def _matches(subject: str, patterns: Sequence[str]) -> bool:

@@ -59,16 +59,27 @@ class EventsEndpoint:
             return
         try:
             question = read_question(scope["query_string"], header(dict(scope["headers"]), b"last-event-id"))
-            window = await self._window(question)
+            async with self._feed.looked_into() as window:
+                await self._check(question, window)
+                if self._clients < self._limit and not self._stopping.is_set():
+                    await self._follow(window, question, receive, send)
+                    return
         except BadQuestion as problem:
             await respond(send, _refusal(400, str(problem)))
             return
         except Unavailable:
-            window = None
-        if window is None or self._clients >= self._limit or self._stopping.is_set():
-            self._ended["refused"].inc()
-            await respond(send, _refusal(503, "No room for another client now; try again.", (b"retry-after", b"5")))
+            pass
+        self._ended["refused"].inc()
+        await respond(send, _refusal(503, "No room for another client now; try again.", (b"retry-after", b"5")))
+
+    async def _check(self, question: Question, window: Window) -> None:
+        """Raises: BadQuestion: nothing like this was ever sent. Unavailable."""
+        if question.after is None or question.after <= window.newest:
             return
+        if question.after > await self._feed.log.newest():  # of another log, or of one that lost its end
+            raise BadQuestion("Last-Event-ID is ahead of the log; start again from an event that is there.")
+
+    async def _follow(self, window: Window, question: Question, receive: Receive, send: Send) -> None:
         self._clients += 1
         self._nobody.clear()
         self._gauge.inc()
@@ -79,15 +90,6 @@ class EventsEndpoint:
             if not self._clients:
                 self._nobody.set()
             self._gauge.dec()
-
-    async def _window(self, question: Question) -> Window | None:
-        """The window, None if it is not there yet. Raises: BadQuestion: nothing like this was ever sent."""
-        window = self._feed.window
-        if window is None or question.after is None or question.after <= window.newest:
-            return window
-        if question.after > await self._feed.log.newest():  # of another log, or of one that lost its end
-            raise BadQuestion("Last-Event-ID is ahead of the log; start again from an event that is there.")
-        return window
 
     async def _serve(self, window: Window, question: Question, receive: Receive, send: Send) -> str:
         """Send until something ends it; what it was."""

@@ -3,14 +3,16 @@
 First pages of the log up to where the window begins, then the window. The step is safe because both are in the order of
 the log and the place is one sequence: whatever is in the log up to the window's floor was read before, and everything
 after it is in the window. What is erased leaves the window when the erasure is told: the erasure comes after what it
-erases, in the same order, so nothing that it names can be added later.
+erases, and what of that has not come yet is passed over.
+
+The window is filled only while somebody looks into it: without a client a gateway reads of the log erasures alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Final, Protocol
 
 from contracts.topology import ANALYST_SUBJECTS
@@ -38,13 +40,13 @@ class EventLog(Protocol):
         """The last sequence of the log, whatever stands there."""
         ...
 
-    def follow(self, after: int, patterns: Sequence[str]) -> AsyncIterator[Sequence[Recorded]]:
+    def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[Recorded], None]:
         """Messages after a sequence as they come, without an end."""
         ...
 
 
 class Feed:
-    """All that may be followed. `window` is None until the end of the log has been found."""
+    """All that may be followed. `window` is None while nobody looks."""
 
     def __init__(
         self,
@@ -59,22 +61,56 @@ class Feed:
         self.log = log
         self._erased = erased
         self.window: Window | None = None
+        self._lookers = 0
+        self._looked_at = asyncio.Event()
+        self._erasures_read: int | None = None
         self._heartbeat_s = heartbeat_s
         self._window_limit = window
         self._page_limit = page
 
     async def run(self) -> None:
-        """Keep the window up to date; started again after an error it goes on where it was."""
-        if self.window is None:
-            newest = await self.log.newest()
-            self.window = Window(newest, limit=self._window_limit, limit_bytes=WINDOW_BYTES)
-            self._erased(newest)
-        async for batch in self.log.follow(self.window.newest, (*ANALYST_SUBJECTS, _ERASURES)):
-            shown = [message for message in batch if not _is_erasure(message)]
-            self.window.add([(message.sequence, message.subject, message.data) for message in shown])
-            for message in filter(_is_erasure, batch):
-                self.window.drop(_sequences(message))
+        """Follow the log; started again after an error it goes on where it was."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._forget())
+            group.create_task(self._fill())
+
+    @asynccontextmanager
+    async def looked_into(self) -> AsyncIterator[Window]:
+        """The window, which is kept up to date inside. Raises: Unavailable."""
+        self._lookers += 1
+        try:
+            if self.window is None:
+                newest = await self.log.newest()
+                if self.window is None:  # an erasure that was read is about what lies before the window
+                    floor = max(newest, self._erasures_read or 0)
+                    self.window = Window(floor, limit=self._window_limit, limit_bytes=WINDOW_BYTES)
+                    self._looked_at.set()
+            yield self.window
+        finally:
+            self._lookers -= 1
+
+    async def _forget(self) -> None:
+        if self._erasures_read is None:
+            self._erasures_read = await self.log.newest()
+            self._erased(self._erasures_read)
+        async for batch in self.log.follow(self._erasures_read, (_ERASURES,)):
+            for message in batch:
+                self._erasures_read = message.sequence
+                if self.window is not None:
+                    self.window.drop(_sequences(message))
                 self._erased(message.sequence)
+
+    async def _fill(self) -> None:
+        while True:
+            await self._looked_at.wait()
+            assert self.window is not None, "set together"
+            async with aclosing(self.log.follow(self.window.newest, ANALYST_SUBJECTS)) as batches:
+                async for batch in batches:
+                    if not self._lookers:
+                        self.window = None
+                        self._looked_at.clear()
+                        break
+                    self.window.add([(message.sequence, message.subject, message.data) for message in batch])
 
     async def chunks(self, window: Window, question: Question) -> AsyncGenerator[bytes, None]:
         """What to send a client, without an end; a heartbeat where there is nothing to tell.
@@ -105,10 +141,6 @@ class Feed:
             if found or now() >= spoke + self._heartbeat_s:
                 yield b"".join(found) or HEARTBEAT
                 spoke = now()
-
-
-def _is_erasure(message: Recorded) -> bool:
-    return message.subject.startswith(f"{ErasureOrdered.SUBJECT}.")
 
 
 def _sequences(message: Recorded) -> frozenset[int]:

@@ -33,16 +33,18 @@ class Window:
         self._limit_bytes = limit_bytes
         self._events: list[Framed] = []
         self._size_bytes = 0
+        self._gone: frozenset[int] = frozenset()
         self._changed = asyncio.Event()
 
     def add(self, messages: Sequence[tuple[int, str, bytes]]) -> None:
         """Append sequences, subjects and data, and let go of the oldest."""
         for sequence, subject, data in messages:
             if sequence > self.newest:
-                event = Framed(sequence, subject, frame(sequence, subject, data))
-                self._events.append(event)
-                self._size_bytes += len(event.wire)
                 self.newest = sequence
+                if sequence not in self._gone:
+                    event = Framed(sequence, subject, frame(sequence, subject, data))
+                    self._events.append(event)
+                    self._size_bytes += len(event.wire)
         surplus = 0
         while len(self._events) - surplus > self._limit or self._size_bytes > self._limit_bytes:
             self._size_bytes -= len(self._events[surplus].wire)
@@ -54,7 +56,8 @@ class Window:
         self._changed = asyncio.Event()
 
     def drop(self, sequences: Collection[int]) -> None:
-        """Take out what was erased; everybody's place stays right, since a place is a sequence."""
+        """Take out what was erased, or pass it over when it comes; places stay right, since a place is a sequence."""
+        self._gone = frozenset(each for each in self._gone.union(sequences) if each > self.newest)
         self._events = [event for event in self._events if event.sequence not in sequences]
         self._size_bytes = sum(len(event.wire) for event in self._events)
 

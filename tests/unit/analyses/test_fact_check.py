@@ -101,6 +101,16 @@ def test_the_review_shows_the_plain_text_and_the_claim_as_json() -> None:
     assert ClaimPayload.model_validate_json(candidate) == CLAIM
 
 
+@given(words=st.lists(st.text(st.characters(codec="utf-8")), min_size=7, max_size=7))
+def test_the_claim_is_written_as_json_is_written_everywhere(words: list[str]) -> None:
+    text, context, summary, reasoning, *source = words
+    url, title, snippet = source
+    cited = Source(url=url, title=title, snippet=snippet)
+    claim = ClaimPayload(text=text, context=context, summary=summary, reasoning=reasoning, sources=(cited,))
+    written = json.dumps(claim.model_dump(mode="json"), ensure_ascii=False, indent=2)
+    assert written in FACT_CHECK.review_brief(claim, "A text")
+
+
 hostile = st.lists(
     st.sampled_from(
         [

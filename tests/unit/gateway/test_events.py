@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.topology import ANALYST_SUBJECTS
-from contracts.v1 import EVENTS
+from contracts.v1 import EVENTS, Envelope, ErasureOrdered, encode
 from services.gateway.stream.feed import Feed
 from services.gateway.stream.question import HEARTBEAT, SHOWN, BadQuestion, Question, read_question
 from services.gateway.stream.window import Window
@@ -25,20 +26,30 @@ ONE, OTHER = str(UUID(int=1)), str(UUID(int=2))
 APPROVED = f"errata.v1.claim.approved.{ONE}"
 PROPOSED = f"errata.v1.claim.proposed.{OTHER}"
 COMPLETED = f"errata.v1.investigation.completed.{ONE}"
+ERASURE = f"errata.v1.erasure.ordered.{ONE}"
 REQUESTED = f"errata.v1.investigation.requested.{ONE}"
 SUBJECTS = (APPROVED, PROPOSED, COMPLETED, REQUESTED)
 
 
 @asynccontextmanager
 async def running(feed: Feed) -> AsyncIterator[Window]:
-    """A feed whose window is there."""
+    """A feed that hears erasures and that somebody looks into."""
+    async with unseen(feed), feed.looked_into() as window:
+        yield window
+
+
+@asynccontextmanager
+async def unseen(feed: Feed) -> AsyncIterator[None]:
+    """A feed that hears erasures."""
     task = asyncio.create_task(feed.run())
 
-    async def there() -> Window | None:
-        return feed.window
+    async def hears() -> bool:
+        assert isinstance(feed.log, MemoryEvents)
+        return bool(feed.log.reading(ERASURE))
 
     try:
-        yield await until(there, "the window is there")
+        await until(hears, "erasures are heard")
+        yield
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -183,13 +194,64 @@ async def test_a_heartbeat_comes_where_there_is_nothing_to_tell_and_where_nothin
 async def test_a_feed_that_failed_goes_on_where_it_was() -> None:
     log = MemoryEvents()
     feed = Feed(log, heartbeat_s=60)
-    async with running(feed) as window:
+    async with feed.looked_into() as window:
+        async with unseen(feed):
+            log.tell(APPROVED)
+            assert await take(feed, window, Question(after=0), 1) == [1]
+        log.tell(PROPOSED)
+        async with unseen(feed):
+            assert await take(feed, window, Question(after=0), 2) == [1, 2]
+
+
+async def test_what_nobody_looks_at_is_not_read() -> None:
+    log = MemoryEvents()
+    feed = Feed(log, heartbeat_s=60)
+
+    async def reads(expected: int) -> None:
+        async def reading() -> bool:
+            return log.reading(APPROVED) == expected
+
+        await until(reading, f"{expected} read the claims")
+
+    async with unseen(feed):
         log.tell(APPROVED)
-        assert await take(feed, window, Question(after=0), 1) == [1]
-    log.tell(PROPOSED)
-    async with running(feed) as again:
-        assert again is window
-        assert await take(feed, window, Question(after=0), 2) == [1, 2]
+        for _ in range(2):
+            await reads(0)
+            async with feed.looked_into() as window, feed.looked_into() as same:
+                assert same is window
+                told = log.tell(APPROVED)
+                assert await take(feed, window, Question(after=told - 1), 1) == [told]
+                await reads(1)
+            log.tell(APPROVED)
+            await reads(0)
+            assert feed.window is None
+
+
+async def test_erasures_are_heard_also_while_nobody_looks() -> None:
+    log, heard = MemoryEvents(), list[int]()
+    feed = Feed(log, heartbeat_s=60, erased=heard.append)
+
+    async def both() -> bool:
+        return heard == [0, 1]
+
+    event = ErasureOrdered(erasure_id=UUID(int=1), post_id=UUID(int=2), reason="asked for", facts=())
+    told = Envelope(
+        id=event.event_id(), occurred_at=datetime(2026, 3, 4, tzinfo=UTC), correlation=UUID(int=4), event=event
+    )
+    async with unseen(feed):
+        log.tell(event.subject(), encode(told))
+        await until(both, "the erasure was heard")
+
+
+def test_what_was_erased_before_it_came_is_passed_over() -> None:
+    window = Window(10, limit=9, limit_bytes=1_000)
+    window.add([(11, APPROVED, b"{}")])
+    window.drop([11, 13])
+    window.add([(12, APPROVED, b"{}"), (13, APPROVED, b"{}"), (14, APPROVED, b"{}")])
+    assert [event.sequence for event in window.after(0, 9)] == [12, 14]
+    window.drop([15])
+    window.add([(15, APPROVED, b"{}")])
+    assert (window.newest, [event.sequence for event in window.after(14, 9)]) == (15, [])
 
 
 def test_the_window_is_bounded_in_events_and_bytes() -> None:
@@ -325,7 +387,9 @@ async def test_history_that_cannot_be_read_ends_the_connection() -> None:
 
 
 async def test_before_the_log_is_found_nobody_is_let_in() -> None:
-    assert (await Bench().http.get("/events")).status_code == 503
+    bench = Bench()
+    bench.events.broken = True
+    assert (await bench.http.get("/events")).status_code == 503
 
 
 async def test_other_methods_and_bad_questions_are_refused() -> None:

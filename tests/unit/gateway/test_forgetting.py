@@ -44,15 +44,16 @@ KEPT = {"_denied", "_seen", "_buckets"}
 
 @asynccontextmanager
 async def following(bench: Bench) -> AsyncIterator[None]:
-    """The gateway's loops, from the end of the log on."""
+    """The gateway's loops, from the end of the log on, and somebody who looks."""
     loops = [asyncio.create_task(run()) for run in (bench.app.feed.run, bench.app.forgetting.run)]
 
     async def there() -> bool:
-        return bench.app.feed.window is not None
+        return bool(bench.events.reading(f"{ErasureOrdered.SUBJECT}.{POST}"))
 
-    await until(there, "the window is there")
+    await until(there, "erasures are heard")
     try:
-        yield
+        async with bench.app.feed.looked_into():
+            yield
     finally:
         for loop in loops:
             loop.cancel()

@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from itertools import count, takewhile
+from time import time_ns
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from nats.aio.msg import Msg
 
 from kit.bus import Bus
 from kit.ordered import (
@@ -22,6 +24,7 @@ from kit.ordered import (
     OrderedLog,
     Recorded,
     linger_s,
+    place,
 )
 
 MESSAGE = b"x" * (1024 * 1024)
@@ -45,8 +48,8 @@ class Stream:
 
     async def _send(self, take: Callable[[Any], Awaitable[None]]) -> None:
         for sequence in range(1, WAITING + 1):
-            metadata = SimpleNamespace(sequence=SimpleNamespace(stream=sequence), timestamp=datetime.now(UTC))
-            await take(SimpleNamespace(subject="errata.v1.a.b.c", data=MESSAGE, metadata=metadata))
+            reply = f"$JS.ACK.ERRATA.reader.1.{sequence}.{sequence}.{time_ns()}.0"
+            await take(SimpleNamespace(subject="errata.v1.a.b.c", data=MESSAGE, reply=reply))
             self.sent = sequence
 
     async def at_rest(self) -> None:
@@ -96,3 +99,16 @@ def test_a_crowded_reader_lingers_longer_for_what_nobody_awaits(
 ) -> None:
     waits = list(takewhile(bool, (linger_s(before, lingered, held, 50, AWAITED) for lingered in count())))
     assert waits == [each_s] * times
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "$JS.ACK.ERRATA.reader.1.12345678901.77.1763807404123456789.3",
+        "$JS.ACK.hub.ACCOUNT.ERRATA.reader.1.12345678901.77.1763807404123456789.3",
+        "$JS.ACK._.ACCOUNT.ERRATA.reader.1.12345678901.77.1763807404123456789.3.token",
+    ],
+)
+def test_a_place_is_read_as_the_client_reads_it(reply: str) -> None:
+    metadata = Msg(cast(Any, None), reply=reply).metadata
+    assert place(reply) == (metadata.sequence.stream, metadata.timestamp) == (12345678901, metadata.timestamp)
