@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
 import psycopg
 
@@ -19,7 +20,9 @@ from contracts.topology import ERRATA, VIEWS
 from kit.database import LIVE, create_readmodel, open_session
 from kit.ordered import Recorded
 from services.projector.chain import GENESIS, Altered, Hole, link
+from services.projector.facts import Fact
 from services.projector.ports import Texts
+from services.projector.prepare import Prepared, erases, parts, prepare
 from services.projector.reading import Batch, read
 from services.projector.search import index_built_at_the_end
 from services.projector.store import BY_KEY, CREDIT_CAP, LOCK, Store
@@ -28,6 +31,7 @@ NEXT: Final = "readmodel_next"
 OLD: Final = "readmodel_old"
 BATCH: Final = 1_000
 AHEAD: Final = 2
+FEW: Final = 50
 POSTS: Final = 5_000
 
 Progress = Callable[[str, int, int], None]
@@ -135,11 +139,11 @@ async def building(
         db = await store.connection()
         async with index_built_at_the_end(db):
             with _uncollected():
-                done = await _replay(store, await connect(), progress)
+                done = await _replay(store, texts, await connect(), progress)
         await _derive_all(store)
         store.derives = True
         await db.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
-        done += await _replay(store, await connect(), progress)
+        done += await _replay(store, texts, await connect(), progress)
         yield Built(db, done)
         await db.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
     finally:
@@ -158,17 +162,19 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-async def _replay(store: Store, reader: psycopg.AsyncConnection[tuple[Any, ...]], progress: Progress) -> int:
+async def _replay(
+    store: Store, texts: Texts, reader: psycopg.AsyncConnection[tuple[Any, ...]], progress: Progress
+) -> int:
     """Apply what the ledger holds beyond the store's positions: first what posts are, then who looked at them."""
     done = 0
     async with reader:
         for stream in (ERRATA.name, VIEWS.name):
             position = await store.position(stream)
             of = await _end(reader, stream)
-            async with aclosing(_ahead(_checked(reader, stream, position))) as batches:
-                async for batch in batches:
-                    applied = await store.apply(batch)
-                    done += len(batch.records)
+            async with aclosing(_ahead(_prepared(reader, texts, stream, position))) as batches:
+                async for prepared in batches:
+                    applied = await store.apply_prepared(prepared)
+                    done += len(prepared.batch.records)
                     progress(stream, applied.position, of)
     return done
 
@@ -199,24 +205,48 @@ async def _checked(
                 raise Altered(stream, expected)
             previous = item.hash
             expected += 1
-        yield read([item.record for item in chunk])
+        yield await _read([item.record for item in chunk])
 
 
-async def _ahead(source: AsyncGenerator[Batch, None]) -> AsyncGenerator[Batch, None]:
-    """The same batches, read while earlier ones are being applied."""
-    queue: asyncio.Queue[Batch | None] = asyncio.Queue(AHEAD)
+async def _read(records: Sequence[Recorded]) -> Batch:
+    """A few at a time: whoever waits for the database meanwhile goes on as soon as it has answered."""
+    facts: list[Fact] = []
+    ids: dict[int, UUID] = {}
+    for start in range(0, len(records), FEW):
+        some = read(records[start : start + FEW])
+        facts += some.facts
+        ids |= some.ids
+        await asyncio.sleep(0)
+    return Batch(records[0].stream, records, tuple(facts), ids)
+
+
+async def _prepared(
+    reader: psycopg.AsyncConnection[tuple[Any, ...]], texts: Texts, stream: str, position: int
+) -> AsyncGenerator[Prepared, None]:
+    """The same, ready to be written."""
+    async for batch in _checked(reader, stream, position):
+        for part in parts(batch):
+            yield await prepare(reader, part, texts)
+
+
+async def _ahead(source: AsyncGenerator[Prepared, None]) -> AsyncGenerator[Prepared, None]:
+    """The same batches, prepared while earlier ones are being applied, but for what an erasure may change."""
+    queue: asyncio.Queue[Prepared | None] = asyncio.Queue(AHEAD)
 
     async def fill() -> None:
         try:
-            async for batch in source:
-                await queue.put(batch)
+            async for prepared in source:
+                await queue.put(prepared)
+                if erases(prepared.batch):
+                    await queue.join()
         finally:
             await queue.put(None)
 
     filling = asyncio.create_task(fill())
     try:
-        while (batch := await queue.get()) is not None:
-            yield batch
+        while (prepared := await queue.get()) is not None:
+            yield prepared
+            queue.task_done()
         await filling
     finally:
         filling.cancel()

@@ -51,5 +51,5 @@ async def index_built_at_the_end(db: Connection) -> AsyncIterator[None]:
     assert row is not None
     await db.execute(f"DROP INDEX {FIND}")
     yield
-    await db.execute("SET maintenance_work_mem = '256MB'")
+    await db.execute("SET maintenance_work_mem = '256MB'; SET min_parallel_table_scan_size = 0")
     await db.execute(row[0])

@@ -8,7 +8,7 @@ schema that a rebuild may just have switched in.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -19,17 +19,17 @@ import structlog
 from contracts.topology import VIEWS
 from contracts.v1 import ErasureOrdered, PostViewed
 from contracts.v1.version import VersionEvent
-from services.projector import audits, candidates, erase, ledger, lookups, transcripts, writes
+from services.projector import audits, candidates, erase, ledger, lookups, writes
 from services.projector.arrange import arrange
-from services.projector.audits import Exchange
 from services.projector.chain import Hole
 from services.projector.changes import Parked
-from services.projector.facts import Fact, has_texts, transcript
+from services.projector.facts import Fact, transcript
 from services.projector.lifecycle import fold
 from services.projector.lookups import Connection
 from services.projector.ports import Texts
+from services.projector.prepare import Prepared, parts, prepare
 from services.projector.project import plan
-from services.projector.reading import Batch, lacking, load
+from services.projector.reading import Batch, lacking
 from services.projector.rows import as_json
 from services.projector.views import View, count
 
@@ -155,11 +155,20 @@ class Store:
         """
         outcomes: Counter[Outcome] = Counter()
         position = 0
-        for part in (bounded for upto in _up_to_erasures(batch) for bounded in transcripts.bounded(upto)):
-            applied = await self._apply_or_split(part)
+        for part in parts(batch):
+            applied = await self.apply_prepared(await prepare(await self.connection(), part, self._texts))
             position = applied.position
             outcomes += applied.outcomes
         return Applied(position, outcomes)
+
+    async def apply_prepared(self, prepared: Prepared) -> Applied:
+        """The same for one part of a batch; a row the database refuses is one fact's fault: the others get through."""
+        try:
+            return await self._apply(prepared)
+        except psycopg.Error as error:
+            if not _of_a_row(error):
+                raise
+            return await self._apply_without_fault(prepared.batch, error)
 
     async def derive_candidates(self, posts: Sequence[UUID]) -> None:
         """Bring what the selector may take up to date for these posts."""
@@ -167,40 +176,31 @@ class Store:
         async with db.transaction():
             await candidates.derive(db, posts, (), self._analyses)
 
-    async def _apply_or_split(self, batch: Batch) -> Applied:
-        """A row the database refuses is one fact's fault: find it, and let the others through."""
-        try:
-            return await self._apply(batch)
-        except psycopg.Error as error:
-            if not _of_a_row(error):
-                raise
-            size = len(batch.records)
-            if size == 1 and any(transcript(fact.event) for fact in batch.facts):
-                log.error("transcript refused", stream=batch.stream, error=str(error))
-                try:
-                    return await self._apply(batch, deaf=True)
-                except psycopg.Error as other:
-                    if not _of_a_row(other):
-                        raise
-            if size == 1:
-                sequence = batch.records[0].sequence
-                log.error("fact refused", stream=batch.stream, sequence=sequence, error=str(error))
-                applied = await self._apply(batch.without([sequence]))
-                applied.outcomes.clear()
-                applied.outcomes["refused"] = 1
-                return applied
-            head = await self._apply_or_split(batch.part(0, size // 2))
-            tail = await self._apply_or_split(batch.part(size // 2, size))
-            return Applied(tail.position, head.outcomes + tail.outcomes)
-
-    async def _apply(self, batch: Batch, *, deaf: bool = False) -> Applied:
-        """`deaf`: whatever the transcripts say is left out."""
+    async def _apply_without_fault(self, batch: Batch, error: psycopg.Error) -> Applied:
+        """Find the fact whose row was refused, and leave it out."""
         db = await self.connection()
-        telling = [fact for fact in batch.facts if has_texts(fact.event)]
-        known = await lookups.known_texts(db, telling)
-        texts = await load(telling, known, self._texts)
-        heard = transcripts.unread(batch.facts) if deaf else await transcripts.exchanges(batch.facts, self._texts)
-        without_text = {fact.sequence for fact in lacking(telling, known, texts)}
+        size = len(batch.records)
+        if size > 1:
+            head = await self.apply_prepared(await prepare(db, batch.part(0, size // 2), self._texts))
+            tail = await self.apply_prepared(await prepare(db, batch.part(size // 2, size), self._texts))
+            return Applied(tail.position, head.outcomes + tail.outcomes)
+        if any(transcript(fact.event) for fact in batch.facts):
+            log.error("transcript refused", stream=batch.stream, error=str(error))
+            try:
+                return await self._apply(await prepare(db, batch, self._texts, deaf=True))
+            except psycopg.Error as other:
+                if not _of_a_row(other):
+                    raise
+        sequence = batch.records[0].sequence
+        log.error("fact refused", stream=batch.stream, sequence=sequence, error=str(error))
+        applied = await self._apply(await prepare(db, batch.without([sequence]), self._texts))
+        applied.outcomes.clear()
+        applied.outcomes["refused"] = 1
+        return applied
+
+    async def _apply(self, prepared: Prepared) -> Applied:
+        db = await self.connection()
+        batch = prepared.batch
         outcomes: Counter[Outcome] = Counter()
         async with db.transaction():
             begun = await self._begin(db, batch)
@@ -213,6 +213,7 @@ class Store:
             fresh = await ledger.fresh(db, batch, begun.hash, begun.held_until) if self._appends else []
             outcomes["erased"] = sum(not record.data for record in batch.records)
             outcomes["undecodable"] = len(batch.records) - len(batch.facts) - outcomes["erased"]
+            without_text = await self._without_text(db, prepared)
             gone = await erase.forgotten(db, batch.facts) if begun.forgets else set()
             facts: list[Fact] = []
             seen: set[UUID] = set()
@@ -230,7 +231,7 @@ class Store:
             if batch.stream == VIEWS.name:
                 work = await self._views(db, facts, outcomes)
             else:
-                work = await self._errata(db, batch.stream, facts, texts, heard, outcomes, parked=begun.parked)
+                work = await self._errata(db, prepared, facts, outcomes, parked=begun.parked)
             async with db.pipeline():
                 if fresh:
                     await ledger.append(db, fresh)
@@ -239,6 +240,13 @@ class Store:
             if facts and isinstance(facts[-1].event, ErasureOrdered):
                 await erase.erase(db, facts[-1], facts[-1].event)
         return Applied(batch.records[-1].sequence, +outcomes)
+
+    async def _without_text(self, db: Connection, prepared: Prepared) -> set[int]:
+        """The sequences of the facts that lack a text still: it may have come since they were prepared."""
+        if not prepared.lacking:
+            return set()
+        known = await lookups.known_texts(db, prepared.lacking)
+        return {fact.sequence for fact in lacking(prepared.lacking, known, prepared.texts)}
 
     async def _begin(self, db: Connection, batch: Batch) -> _Begun:
         """Lock, then look where we are."""
@@ -271,24 +279,21 @@ class Store:
     async def _errata(
         self,
         db: Connection,
-        stream: str,
+        prepared: Prepared,
         facts: Sequence[Fact],
-        texts: dict[str, str],
-        heard: dict[str, Exchange],
         outcomes: Counter[Outcome],
         *,
         parked: bool,
     ) -> _Work:
+        stream = prepared.batch.stream
         waiting = await lookups.waiting(db, stream, facts) if parked else {}
         all_facts = [*facts, *(fact for earlier in waiting.values() for fact in earlier)]
         known, states = await lookups.standing(db, all_facts)
         arranged = arrange(facts, known, waiting)
         if arranged.released:
-            early = await lookups.known_texts(db, arranged.released)
-            texts |= await load(arranged.released, early, self._texts)
-            heard |= await transcripts.exchanges(arranged.released, self._texts)
-        changes = plan(arranged.ordered, texts)
-        lives = fold(states, changes.investigations, texts)
+            prepared = await prepared.joined(db, arranged.released, self._texts)
+        changes = plan(arranged.ordered, prepared.texts)
+        lives = fold(states, changes.investigations, prepared.texts)
         outcomes["parked"] += len(arranged.parked)
         outcomes["released"] += len(arranged.released)
         outcomes["applied"] += len(arranged.ordered) - len(arranged.released)
@@ -296,9 +301,9 @@ class Store:
             **{name.name: getattr(changes, name.name) for name in fields(changes)},
             **{name.name: _values(getattr(lives, name.name)) for name in fields(lives)},
             **changes.metas,
-            **audits.attempt_rows(lives.heard.values(), heard),
+            **audits.attempt_rows(lives.heard.values(), prepared.heard),
             "prompts": [*lives.prompts.values(), *changes.review_prompts],
-            "reviews": list(audits.review_rows(changes.reviews, heard)),
+            "reviews": list(audits.review_rows(changes.reviews, prepared.heard)),
             "investigations": lives.changed.values(),
         }
         rows["released"] = [Parked(stream, fact.sequence) for fact in arranged.released]
@@ -339,16 +344,6 @@ class Store:
 def _of_a_row(error: psycopg.Error) -> bool:
     """Whether the database refuses what a row holds; anything else (no connection, no room, a lock) is no row's."""
     return isinstance(error, psycopg.IntegrityError | psycopg.DataError) or (error.sqlstate or "")[:2] in REFUSALS
-
-
-def _up_to_erasures(batch: Batch) -> Iterator[Batch]:
-    """An erasure ends its batch: what it removes must have been written, and what follows must find it gone."""
-    start = 0
-    ends = {fact.sequence for fact in batch.facts if isinstance(fact.event, ErasureOrdered)}
-    for n, record in enumerate(batch.records, 1):
-        if record.sequence in ends or n == len(batch.records):
-            yield batch.part(start, n) if start or n < len(batch.records) else batch
-            start = n
 
 
 def _expect_no_hole(batch: Batch, position: int) -> None:

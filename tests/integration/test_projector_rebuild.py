@@ -7,14 +7,15 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from contracts.v1 import ErasureOrdered
 from kit.ordered import Recorded
 from services.projector.chain import Altered, Hole
 from services.projector.ports import Extent
-from services.projector.rebuild import rebuild
+from services.projector.rebuild import BATCH, rebuild
 from services.projector.verify import verify
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at
 from tests.support.servers import Prepare
-from tests.unit.projector.histories import mixed
+from tests.unit.projector.histories import Page, Tape, inline, mixed, uid
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -91,6 +92,44 @@ async def test_an_altered_fact_stops_the_rebuild_and_the_live_tables_stay(databa
         await db.execute("DELETE FROM ledger.fact WHERE sequence = 4")
         with pytest.raises(Hole, match="expected sequence 4, found 5"):
             await anew(database_url)
+    assert await everything(database_url) == live
+    await store.close()
+
+
+def crowd(tape: Tape, size: int) -> None:
+    """Facts that no table has a row for."""
+    tape.add(*(Page("busy").received(f"{len(tape.records)} {number}") for number in range(size)))
+
+
+async def test_a_text_that_a_batch_just_before_brought_is_there_for_the_next(database_url: str) -> None:
+    """Batches are prepared before the ones before them are written, and the text is nowhere else any more."""
+    one, other = Page("one"), Page("other")
+    tape = Tape()
+    crowd(tape, 5 * BATCH - 1)
+    tape.add(one.registered(), other.registered(content=inline(other.text).model_copy(update={"inline": None})))
+    store = store_at(database_url)
+    results = await fill(store, tape.records, [BATCH] * 10)
+    assert results[-1].outcomes["applied"] == 1
+    live = await everything(database_url)
+    await anew(database_url)
+    assert await everything(database_url) == live
+    await store.close()
+
+
+async def test_a_text_that_an_erasure_takes_is_fetched_again_for_what_follows(database_url: str) -> None:
+    one, other = Page("one"), Page("other")
+    gone = ErasureOrdered(erasure_id=uid("e"), post_id=one.post_id, reason="asked for")
+    distant = inline(other.text).model_copy(update={"inline": None})
+    tape = Tape()
+    tape.add(one.registered())
+    crowd(tape, 5 * BATCH)
+    tape.add(gone, other.registered(content=distant))
+    texts = NoTexts(**{distant.sha256: other.text})
+    store = store_at(database_url, texts=texts)
+    await fill(store, tape.records, [BATCH] * 10)
+    live = await everything(database_url)
+    assert [row["id"] for row in live["post_version"]] == [str(other.version_id)]
+    await rebuild(database_url, texts, analyses=ANALYSES)
     assert await everything(database_url) == live
     await store.close()
 
