@@ -35,7 +35,7 @@ async def test_what_an_operator_saves_comes_back_and_what_was_forgotten_does_not
     async with Sites() as sites:
         settings = {
             "OPENERRATA_VERIFIER_WIKIPEDIA_URL": f"{sites.url}/w/api.php",
-            "OPENERRATA_SELECTOR_BUDGET_PER_DAY": "0",
+            "OPENERRATA_SELECTOR_RUNS_PER_DAY": "0",
         }
         async with system(tmp_path / "first", **settings) as running:
             await running.up()

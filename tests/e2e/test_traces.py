@@ -20,7 +20,7 @@ async def test_spans_of_all_services_arrive_at_the_collector(
     tmp_path: Path, collector: tuple[str, list[ExportTraceServiceRequest]]
 ) -> None:
     url, got = collector
-    settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OPENERRATA_SELECTOR_BUDGET_PER_DAY": "0"}
+    settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OPENERRATA_SELECTOR_RUNS_PER_DAY": "0"}
     async with system(tmp_path, **settings) as running:
         await running.up()
         assert (await running.run("keys", "add", "tests", "--key", "oe_of-the-tests")).code == 0
