@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint
+from sqlalchemy import text as sql
 
 from contracts.readmodel.columns import READMODEL, at, document, key, number, one_of, ref, text, uuid
 
@@ -88,6 +89,12 @@ investigation: Final = Table(
     CheckConstraint("parent_investigation_id <> id", name="parent"),
     CheckConstraint("(content_diff IS NOT NULL) = (parent_investigation_id IS NOT NULL)", name="content_diff"),
     Index(None, "status"),
+    Index(
+        "investigation_open_idx",
+        "analysis",
+        "queued_at",
+        postgresql_where=sql("status IN ('PENDING', 'PROCESSING')"),
+    ),
     postgresql_with={"fillfactor": 70},
 )
 

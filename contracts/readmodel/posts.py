@@ -90,16 +90,8 @@ candidate: Final = Table(
         postgresql_include=["post_version_id"],
         postgresql_where=sql("word_ok AND eligible_at IS NOT NULL AND (status IS NULL OR status = 'FAILED')"),
     ),
-    Index(
-        "candidate_open_idx",
-        "analysis",
-        "eligible_at",
-        postgresql_include=["post_version_id"],
-        postgresql_where=sql("status IN ('PENDING', 'PROCESSING')"),
-    ),
     comment="The newest version of each post. `status` NULL: not investigated; `eligible_at`: since when the selector "
-    "may take it or, while it is under way, from when on it may be lost; NULL: over. FAILED may be taken only if "
-    "nothing failed but runs that readers paid for",
+    "may take it, NULL: under way or over. FAILED may be taken only if nothing failed but runs that readers paid for",
     postgresql_with={"fillfactor": 80},
 )
 

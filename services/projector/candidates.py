@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
 from services.projector.lookups import Connection
 
 MAX_WORDS: Final = 10_000
-STALE: Final = timedelta(minutes=5)
-"""After this long without an end, somebody may ask whether a PROCESSING investigation is still in hand."""
 
 # OFFSET 0 keeps each look-up a look-up: free to choose, the planner reads whole tables for a handful of posts.
 _DERIVE: Final = """
     INSERT INTO candidate AS c (post_id, analysis, post_version_id, score, word_ok, status, eligible_at)
     SELECT p.id, kind, v.id, p.unique_view_score, b.word_count <= %(max_words)s, i.status,
         CASE WHEN i.id IS NULL THEN v.first_seen_at
-             WHEN i.status = 'PENDING' THEN coalesce(i.retry_after, i.queued_at)
-             WHEN i.status = 'PROCESSING' THEN l.started_at + %(stale)s
              WHEN i.status = 'FAILED' AND NOT EXISTS (SELECT FROM investigation_round
                 WHERE investigation_id = i.id AND fault IS DISTINCT FROM 'USER_KEY'
                 AND key_source IS DISTINCT FROM 'USER') THEN i.failed_at END
@@ -31,9 +26,8 @@ _DERIVE: Final = """
     CROSS JOIN LATERAL (SELECT id, content_hash, first_seen_at FROM post_version WHERE post_id = p.id
         ORDER BY last_seen_at DESC, id DESC LIMIT 1) v
     CROSS JOIN LATERAL (SELECT word_count FROM content_blob WHERE content_hash = v.content_hash OFFSET 0) b
-    LEFT JOIN LATERAL (SELECT id, status, retry_after, queued_at, failed_at FROM investigation
+    LEFT JOIN LATERAL (SELECT id, status, failed_at FROM investigation
         WHERE post_version_id = v.id AND analysis = kind OFFSET 0) i ON true
-    LEFT JOIN LATERAL (SELECT started_at FROM investigation_lease WHERE investigation_id = i.id OFFSET 0) l ON true
     ON CONFLICT (post_id, analysis) DO UPDATE SET post_version_id = excluded.post_version_id,
         score = excluded.score, word_ok = excluded.word_ok, status = excluded.status, eligible_at = excluded.eligible_at
     WHERE (c.post_version_id, c.score, c.word_ok, c.status, c.eligible_at) IS DISTINCT FROM
@@ -51,6 +45,5 @@ async def derive(
             "investigations": list(investigations),
             "analyses": list(analyses),
             "max_words": MAX_WORDS,
-            "stale": STALE,
         }
         await db.execute(_DERIVE, parameters)

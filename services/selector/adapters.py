@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Select, func, select, text
+from sqlalchemy import Column, Select, func, select, text
 from sqlalchemy.sql.elements import Label
 
-from contracts.readmodel import candidate, content_blob, investigation, post, post_version
+from contracts.readmodel import candidate, content_blob, investigation, investigation_lease, post, post_version
 from contracts.topology import INVESTIGATOR_INVESTIGATION_REQUESTED, VALIDATOR_CLAIM_PROPOSED
 from contracts.v1 import InvestigationFailed, InvestigationRequested
 from kit.bus import AlreadyThere, Bus
@@ -22,13 +22,18 @@ from kit.topology import settled
 from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect, Why
 
 TYPICAL_OF: Final = timedelta(days=2)
+ATTEMPT_S: Final = 300
+"""An attempt that takes longer may have been lost; whoever has it in hand is asked of the broker."""
 
-# The predicates of the two indexes, in words that hold no parameter: a plan made for any value could not use them.
+# The predicates of two indexes, in words that hold no parameter: a plan made for any value could not use them.
 _NEXT: Final = text(
     "candidate.word_ok AND candidate.eligible_at IS NOT NULL "
     "AND (candidate.status IS NULL OR candidate.status = 'FAILED')"
 )
-_OPEN: Final = text("candidate.word_ok AND candidate.status IN ('PENDING', 'PROCESSING')")
+_OPEN: Final = text("investigation.status IN ('PENDING', 'PROCESSING')")
+_OVERDUE: Final = text(f"""
+    CASE investigation.status WHEN 'PENDING' THEN coalesce(investigation.retry_after, investigation.queued_at)
+    ELSE investigation_lease.started_at + interval '{ATTEMPT_S} seconds' END < :before""")
 
 # One row for each (requested_by, key_source): runs are counted for the day of their request, money for the day it was
 # spent on, so a run may be in one day's runs and in the next one's money; what is under way since yesterday
@@ -137,9 +142,15 @@ class SqlReads:
         again = candidate.c.status.is_not(None)
         query = (
             _described(
+                candidate.c.post_version_id,
+                candidate.c.score,
                 func.coalesce(investigation.c.round + 1, 1).label("round"),
                 func.coalesce(investigation.c.requested_sequence, 0).label("follows"),
             )
+            .select_from(candidate)
+            .join(post, post.c.id == candidate.c.post_id)
+            .join(post_version, post_version.c.id == candidate.c.post_version_id)
+            .join(content_blob, content_blob.c.content_hash == post_version.c.content_hash)
             .join(
                 investigation,
                 again
@@ -154,21 +165,23 @@ class SqlReads:
         return [Candidate(**row) for row in await self._rows(query)]
 
     async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
-        """Open investigations that should have moved on before then, longest first."""
+        """Open investigations that should have moved on before then, of any version, longest asked for first."""
         query = (
-            _described(investigation.c.id.label("investigation_id"))
-            .join(
-                investigation,
-                (investigation.c.post_version_id == candidate.c.post_version_id)
-                & (investigation.c.analysis == candidate.c.analysis),
+            _described(
+                investigation.c.post_version_id, post.c.unique_view_score, investigation.c.id.label("investigation_id")
             )
+            .select_from(investigation)
+            .join(post_version, post_version.c.id == investigation.c.post_version_id)
+            .join(post, post.c.id == post_version.c.post_id)
+            .join(content_blob, content_blob.c.content_hash == post_version.c.content_hash)
+            .join(investigation_lease, investigation_lease.c.investigation_id == investigation.c.id, isouter=True)
             .where(
-                candidate.c.analysis == analysis,
+                investigation.c.analysis == analysis,
                 _OPEN,
-                candidate.c.eligible_at < before,
+                _OVERDUE.bindparams(before=before),
                 investigation.c.requested_sequence <= settled,
             )
-            .order_by(candidate.c.eligible_at)
+            .order_by(investigation.c.queued_at)
             .limit(limit)
         )
         return [
@@ -185,21 +198,16 @@ class SqlReads:
             return [dict(row) for row in (await connection.execute(query, values)).mappings()]
 
 
-def _described(*more: Label[Any]) -> Select[Any]:
-    return (
-        select(
-            candidate.c.post_id,
-            candidate.c.post_version_id.label("version_id"),
-            candidate.c.score,
-            post_version.c.correlation,
-            post.c.platform,
-            post.c.url,
-            content_blob.c.word_count.label("words"),
-            *more,
-        )
-        .join(post, post.c.id == candidate.c.post_id)
-        .join(post_version, post_version.c.id == candidate.c.post_version_id)
-        .join(content_blob, content_blob.c.content_hash == post_version.c.content_hash)
+def _described(version: Column[Any], score: Column[Any], *more: Label[Any]) -> Select[Any]:
+    return select(
+        post.c.id.label("post_id"),
+        version.label("version_id"),
+        score.label("score"),
+        post_version.c.correlation,
+        post.c.platform,
+        post.c.url,
+        content_blob.c.word_count.label("words"),
+        *more,
     )
 
 

@@ -27,7 +27,7 @@ class Reads(Protocol):
         ...
 
     async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
-        """Open investigations that should have moved on before then, longest first.
+        """Open investigations that should have moved on before then, of any version, longest asked for first.
 
         Units: only those requested at or before the sequence `settled` in the log.
         """
