@@ -3,8 +3,8 @@
 A reader's own key is kept before the run is asked for, under a name that the request holds, so it pays for no run but
 the one its owner asked for, though the request gets lost. Where a run that was asked for on a reader's key has lost it
 and not begun, the next reader's takes its place: nobody can slip a key, good or bad, under a run that somebody else
-pays for. The run goes by the id of the
-observation that led to it, so one id leads through all logs from the page view to the published claim.
+pays for. The run goes by the id of the observation that led to it, so one id leads through all logs from the page view
+to the published claim.
 """
 
 from __future__ import annotations

@@ -271,7 +271,8 @@ class System:
 
 
 def _json_lines(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    """The lines of a log; one that a kill cut short is none."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{") and line.endswith("}")]
 
 
 @asynccontextmanager
