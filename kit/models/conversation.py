@@ -69,8 +69,7 @@ class Conversation(Protocol):
         """Put the next question: the opening, later the answers to the calls of the turn before, by call id.
 
         Shapes: any number of Asked, each as soon as it is complete and different ones under different ids, then one
-        Turn. Raises: ModelError, and whatever the
-        client library raises.
+        Turn. Raises: ModelError, and whatever the client library raises.
         """
         ...
 
