@@ -147,10 +147,6 @@ class SqlReads:
                 func.coalesce(investigation.c.round + 1, 1).label("round"),
                 func.coalesce(investigation.c.requested_sequence, 0).label("follows"),
             )
-            .select_from(candidate)
-            .join(post, post.c.id == candidate.c.post_id)
-            .join(post_version, post_version.c.id == candidate.c.post_version_id)
-            .join(content_blob, content_blob.c.content_hash == post_version.c.content_hash)
             .join(
                 investigation,
                 again
@@ -170,10 +166,6 @@ class SqlReads:
             _described(
                 investigation.c.post_version_id, post.c.unique_view_score, investigation.c.id.label("investigation_id")
             )
-            .select_from(investigation)
-            .join(post_version, post_version.c.id == investigation.c.post_version_id)
-            .join(post, post.c.id == post_version.c.post_id)
-            .join(content_blob, content_blob.c.content_hash == post_version.c.content_hash)
             .join(investigation_lease, investigation_lease.c.investigation_id == investigation.c.id, isouter=True)
             .where(
                 investigation.c.analysis == analysis,
@@ -199,15 +191,22 @@ class SqlReads:
 
 
 def _described(version: Column[Any], score: Column[Any], *more: Label[Any]) -> Select[Any]:
-    return select(
-        post.c.id.label("post_id"),
-        version.label("version_id"),
-        score.label("score"),
-        post_version.c.correlation,
-        post.c.platform,
-        post.c.url,
-        content_blob.c.word_count.label("words"),
-        *more,
+    """Posts by one version each, which a table names, with what is shown of them."""
+    return (
+        select(
+            post.c.id.label("post_id"),
+            version.label("version_id"),
+            score.label("score"),
+            post_version.c.correlation,
+            post.c.platform,
+            post.c.url,
+            content_blob.c.word_count.label("words"),
+            *more,
+        )
+        .select_from(version.table)
+        .join(post_version, post_version.c.id == version)
+        .join(post, post.c.id == post_version.c.post_id)
+        .join(content_blob, content_blob.c.content_hash == post_version.c.content_hash)
     )
 
 

@@ -271,6 +271,13 @@ class Overdue:
         return [Suspect(self.page.investigation_id, candidate)]
 
 
+def selecting(page: Page, log: BusLog) -> Selector:
+    """A selector to which this page's run is overdue, and nothing else there."""
+    return Selector(
+        Overdue(page), log, Leader(), StillClock(), analysis=FACT_CHECK, budget=Budget(9), batch=4, patience_s=0
+    )
+
+
 @pytest.mark.requirement("3.6-03", "3.6-04")
 async def test_a_request_whose_message_is_gone_is_made_again_and_one_in_hand_is_not(nats_url: str) -> None:
     page = Page("a")
@@ -278,9 +285,7 @@ async def test_a_request_whose_message_is_gone_is_made_again_and_one_in_hand_is_
         await topology.apply(bus)
         await bus.publish(page.requested(), correlation=uid("c"))
         log = BusLog(bus)
-        selector = Selector(
-            Overdue(page), log, Leader(), StillClock(), analysis=FACT_CHECK, budget=Budget(9), batch=4, patience_s=0
-        )
+        selector = selecting(page, log)
         assert await selector.select() == 0, "it waits to be taken"
         pull = await bus.jetstream.pull_subscribe(
             INVESTIGATOR_INVESTIGATION_REQUESTED.filter,
@@ -309,9 +314,7 @@ async def test_a_run_that_is_lost_every_time_ends_as_failed(nats_url: str, datab
         await topology.apply(bus)
         await bus.publish(page.requested(), correlation=uid("c"))
         log = BusLog(bus)
-        selector = Selector(
-            Overdue(page), log, Leader(), StillClock(), analysis=FACT_CHECK, budget=Budget(9), batch=4, patience_s=0
-        )
+        selector = selecting(page, log)
         pull = await bus.jetstream.pull_subscribe_bind(INVESTIGATOR_INVESTIGATION_REQUESTED.name, ERRATA.name)
         for requested in (1, 1, 1, 0, 0):
             with suppress(TimeoutError):
