@@ -336,8 +336,18 @@ async def test_the_investigator_is_killed_in_an_update_run(world: World, moment:
     await ends_as_on_a_quiet_day(world, await asked(world, first.observation))
     page_id = int(first.observation["metadata"]["pageId"])
     edited = on_wikipedia(world.sites, BRAIN, GOLDFISH, WALL, page_id=page_id, aside="It was edited.")
-    ends = partial(ends_as_on_a_quiet_day, steps=OF_AN_UPDATE)
-    await survives(world, "investigator", moment, ends, edited.observation)
+    await survives(world, "investigator", moment, ends_as_an_update, edited.observation)
+
+
+async def ends_as_an_update(world: World, run: UUID) -> None:
+    """Assert the same of an update run, and that each finding it keeps is told to be kept once."""
+    await ends_as_on_a_quiet_day(world, run, OF_AN_UPDATE)
+    kept = Counter(
+        fact.envelope["event"]["claim_id"]
+        for fact in await world.oracle.about(run)
+        if fact.subject.startswith(f"{ClaimRetained.SUBJECT}.")
+    )
+    assert sorted(kept.values()) == [1] * len(APPROVED)
 
 
 @pytest.mark.requirement("2.6-15", "3.6-03")
