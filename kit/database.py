@@ -37,21 +37,25 @@ class Database:
         self._url = url
         self._options = f"-c role=errata_{role} -c search_path={SEARCH_PATH}"
         self._engine = create_async_engine(
-            url, pool_size=pool_size, max_overflow=0, connect_args={"options": self._options}
+            url,
+            pool_size=pool_size,
+            max_overflow=0,
+            connect_args={"options": self._options},
+            isolation_level="AUTOCOMMIT",  # saves two trips a question
         )
         event.listen(self._engine.sync_engine, "checkout", _still_there)
-        self._plain = self._engine.execution_options(isolation_level="AUTOCOMMIT")  # saves two trips a question
+        self._in_transaction = self._engine.execution_options(isolation_level="READ COMMITTED")
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncConnection]:
         """A pooled connection for looking things up: no transaction, each statement for itself."""
-        async with self._plain.connect() as connection:
+        async with self._engine.connect() as connection:
             yield connection
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
         """A pooled connection in a transaction that is committed at the end, or undone by an exception."""
-        async with self._engine.begin() as connection:
+        async with self._in_transaction.begin() as connection:
             yield connection
 
     async def session(self, *, options: str = "") -> psycopg.AsyncConnection[tuple[Any, ...]]:
