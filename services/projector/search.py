@@ -53,3 +53,4 @@ async def index_built_at_the_end(db: Connection) -> AsyncIterator[None]:
     yield
     await db.execute("SET maintenance_work_mem = '256MB'; SET min_parallel_table_scan_size = 0")
     await db.execute(row[0])
+    await db.execute("SELECT without_statistics(%s)", (FIND,))

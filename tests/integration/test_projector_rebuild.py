@@ -54,6 +54,29 @@ async def test_the_same_rows(database_url: str) -> None:
     await store.close()
 
 
+async def test_nothing_is_gathered_about_texts(database_url: str) -> None:
+    """ANALYZE, which the database runs by itself as tables grow, would cut every document into its letters again."""
+    errata, _ = mixed(20, 11)
+    store = store_at(database_url)
+    await fill(store, errata.records, [7] * 1000)
+    before = await gathered(database_url)
+    await anew(database_url)
+    assert before == await gathered(database_url) == {"search_document": {"checked_at", "claim_count", "platform"}}
+    await store.close()
+
+
+async def gathered(url: str) -> dict[str, set[str]]:
+    """What is known of the values in the table that is searched and in its large index, after having looked."""
+    async with await owner(url) as db:
+        await db.execute("ANALYZE readmodel.search_document")
+        rows = await db.execute("""
+            SELECT tablename, array_agg(attname::text) FROM pg_stats WHERE schemaname = 'readmodel'
+                AND tablename IN ('search_document', 'search_document_find_idx')
+                AND attname IN ('checked_at', 'claim_count', 'platform', 'body', 'words')
+                OR tablename = 'search_document_find_idx' GROUP BY tablename""")
+        return {table: set(names) for table, names in await rows.fetchall()}
+
+
 async def test_the_projector_may_run_meanwhile(database_url: str) -> None:
     errata, views = mixed(80, 12)
     store, other = store_at(database_url), store_at(database_url)
