@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -22,14 +23,25 @@ from services.commands.shared import run
 from services.projector.adapters import BusLog
 from services.projector.follow import Follower, Metrics
 from services.projector.rebuild import rebuild
+from tests.bench.pace import Speed, quietest
 from tests.bench.report import Report, at_least
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, owner, store_at
 from tests.unit.projector.histories import mixed
 
 LIVE_TARGET = 2_300
 REBUILD_TARGET = 8_000
+REBUILDS = 3
 POSTS = 600
 IN_FLIGHT = 256
+
+
+@dataclass(frozen=True)
+class Pass:
+    """All facts once."""
+
+    facts: int
+    took_s: float
+    cpu_s: float
 
 
 async def raw_limit(url: str, records: Sequence[Recorded]) -> float:
@@ -82,21 +94,31 @@ async def measure(nats_url: str, database_url: str, report: Report) -> None:
             await bus.jetstream.add_stream(name=stream.name, subjects=list(stream.subjects))
         await publish(bus, records)
         ends = {"ERRATA": len(errata.records), "VIEWS": len(views.records)}
-        took, cpu = await follow(bus, database_url, ends)
-    _tell(report, "live, over a backlog", len(records), took, cpu, raw, LIVE_TARGET)
+        with report.pace.watched() as speed:
+            took, cpu = await follow(bus, database_url, ends)
+    _tell(report, "live, over a backlog", Pass(len(records), took, cpu), raw, LIVE_TARGET, speed)
     before = await everything(database_url)
-    began, spent = perf_counter(), process_time()
-    facts = await rebuild(database_url, NoTexts(), analyses=ANALYSES)
-    _tell(report, "rebuild", facts, perf_counter() - began, process_time() - spent, raw, REBUILD_TARGET)
+    passes = [await _rebuilt(database_url, report) for _ in range(REBUILDS)]
+    speed, again = quietest(passes)
+    _tell(report, f"rebuild, the quietest of {REBUILDS}", again, raw, REBUILD_TARGET, speed)
     size = sum(len(record.data) for record in records) // len(records)
     report.line(f"raw COPY of {len(records):,} facts of {size:,} bytes", raw, "facts/s")
     if await everything(database_url) != before:
         raise RuntimeError("the rebuilt read model differs from the live one")
 
 
-def _tell(report: Report, name: str, facts: int, took_s: float, cpu_s: float, raw: float, target: float) -> None:
-    report.line(name, facts / took_s, "facts/s", ratio=facts / took_s / raw, target=at_least(target))
-    report.line("  CPU of the projector", cpu_s / facts * 1e6, "us each")
+async def _rebuilt(url: str, report: Report) -> tuple[Speed, Pass]:
+    with report.pace.watched() as speed:
+        began, spent = perf_counter(), process_time()
+        facts = await rebuild(url, NoTexts(), analyses=ANALYSES)
+        took_s, cpu_s = perf_counter() - began, process_time() - spent
+    return speed, Pass(facts, took_s, cpu_s)
+
+
+def _tell(report: Report, name: str, done: Pass, raw: float, target: float, speed: Speed) -> None:
+    rate = done.facts / done.took_s
+    report.line(name, rate, "facts/s", ratio=rate / raw, target=at_least(target), speed=speed)
+    report.line("  CPU of the projector", done.cpu_s / done.facts * 1e6, "us each")
 
 
 def bench(folder: Path, report: Report) -> None:

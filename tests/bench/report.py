@@ -1,7 +1,8 @@
 """How a figure is told: one line with its unit, its ratio to a raw limit of the same run, and what was aimed at.
 
 A figure without its own run's raw limit says more about the machine than about us, so targets are ratios wherever a
-limit can be measured.
+limit can be measured. Where they are not, a figure that misses its target is told together with what it would have been
+with the cores to ourselves.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from typing import Literal
+
+from tests.bench.pace import Pace, Speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,10 @@ class Target:
         if value is None:
             return False
         return value >= self.limit if self.sign == ">=" else value <= self.limit
+
+    def at_full_pace(self, figure: float, speed: Speed) -> float:
+        """What the figure would have been on cores that had had their full speed: a rate is higher, a time shorter."""
+        return figure / speed.of_full if self.sign == ">=" else figure * speed.of_full
 
     def __str__(self) -> str:
         return f"{self.sign} {self.limit:.2f} of raw" if self.of == "ratio" else f"{self.sign} {_short(self.limit)}"
@@ -46,28 +53,44 @@ def of_raw(limit: float) -> Target:
 
 
 class Report:
-    """Prints lines as they come and counts targets that were not met."""
+    """Prints lines as they come and counts targets that were not met, apart from those the neighbours took away."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: Pace) -> None:
+        self.pace = pace
         self.below = 0
+        self.taken_away = 0
 
     def head(self, title: str) -> None:
         """Begin a bench; the load average says how much the machine had to do besides."""
         print(f"\n{title}  (load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores)", flush=True)
 
     def line(
-        self, name: str, figure: float, unit: str, *, ratio: float | None = None, target: Target | None = None
+        self,
+        name: str,
+        figure: float,
+        unit: str,
+        *,
+        ratio: float | None = None,
+        target: Target | None = None,
+        speed: Speed | None = None,
     ) -> None:
-        """One figure."""
-        verdict = ""
-        if target is not None:
-            met = target.met(figure, ratio)
-            self.below += not met
-            verdict = "ok" if met else "BELOW"
-        share = "" if ratio is None else f"{ratio:.2f} of raw"
+        """One figure; `speed` is what the cores gave while it was measured, where it depends on their speed."""
+        verdict = "" if target is None else self._verdict(target, figure, ratio, speed)
+        part = "" if ratio is None else f"{ratio:.2f} of raw"
         aim = "" if target is None else str(target)
-        text = f"  {name:<46} {_short(figure):>8} {unit:<10} {share:>12}  {aim:>14}  {verdict}"
+        text = f"  {name:<46} {_short(figure):>8} {unit:<10} {part:>12}  {aim:>14}  {verdict}"
         print(text.rstrip(), flush=True)
+
+    def _verdict(self, target: Target, figure: float, ratio: float | None, speed: Speed | None) -> str:
+        if target.met(figure, ratio):
+            return "ok"
+        if speed is not None and target.of == "figure":
+            full = target.at_full_pace(figure, speed)
+            if target.met(full, None):
+                self.taken_away += 1
+                return f"{_short(full)} at full pace: {speed}"
+        self.below += 1
+        return "BELOW"
 
     def note(self, text: str) -> None:
         """One line that is no figure."""
