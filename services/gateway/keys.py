@@ -12,8 +12,9 @@ from typing import Final
 
 from contracts.rpc.status import KeyMissingOrValid, KeyRefusedOut, SettingsAnswer
 from kit.addresses import ip_range_prefix
+from kit.flight import SingleFlight
 from services.gateway.domain import well_formed_user_key
-from services.gateway.memory import Allowance, Memory, SingleFlight
+from services.gateway.memory import Allowance, Memory
 from services.gateway.ports import Call, Clock, KeyProbe, KeyRegister
 
 DENIALS: Final = 10_000

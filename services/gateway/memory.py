@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from kit.clock import Clock
 
@@ -65,27 +64,6 @@ class Memory(Generic[K, V]):
 
     def __len__(self) -> int:
         return len(self._entries)
-
-
-class SingleFlight(Generic[K, V]):
-    """Simultaneous equal questions are asked once; a caller that goes away does not stop the others' answer."""
-
-    def __init__(self) -> None:
-        self._flying: dict[K, asyncio.Task[V]] = {}
-
-    async def run(self, key: K, make: Callable[[], Coroutine[Any, Any, V]]) -> V:
-        """The answer to `make`, shared with everybody who asks under the same key meanwhile."""
-        task = self._flying.get(key)
-        if task is None:
-            task = asyncio.create_task(make())
-            self._flying[key] = task
-            task.add_done_callback(lambda done: self._landed(key, done))
-        return await asyncio.shield(task)
-
-    def _landed(self, key: K, task: asyncio.Task[V]) -> None:
-        del self._flying[key]
-        if not task.cancelled():
-            task.exception()
 
 
 @dataclass(slots=True)

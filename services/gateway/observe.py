@@ -27,12 +27,13 @@ from contracts.v1.ids import post_id
 from contracts.v1.observation import ObservationReceived
 from contracts.v1.parts import ImageOccurrence, Observation
 from contracts.v1.version import VersionEvent
+from kit.flight import SingleFlight
 from platforms.base import IdentityMismatch
 from platforms.markup import UnparseableHtml
 from platforms.text import normalize, utf16_length
 from platforms.urls import address
 from services.gateway.domain import occurrence_fault
-from services.gateway.memory import Memory, SingleFlight
+from services.gateway.memory import Memory
 from services.gateway.ports import Call, Clock, Facts, Reads, Refused, RefusedForGood, Texts
 
 _BY_REFERENCE: Final = {"html_content"}

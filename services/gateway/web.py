@@ -14,12 +14,13 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import TypeAdapter
 
 from contracts.rpc.public import PublicResult
+from kit.flight import SingleFlight
 from services.gateway.domain import MINIMUM_EXTENSION_VERSION, parse_id
 from services.gateway.forgetting import Forgetting
 from services.gateway.graphql.http import PATH as GRAPHQL
 from services.gateway.graphql.http import GraphQLEndpoint
 from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond, with_cors, without_body
-from services.gateway.memory import Memory, SingleFlight
+from services.gateway.memory import Memory
 from services.gateway.openapi import document
 from services.gateway.ports import Clock, Reads, Unavailable, Vitals
 from services.gateway.procedures import Procedure

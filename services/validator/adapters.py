@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from functools import partial
 from uuid import UUID
 
 from contracts.v1 import (
@@ -14,6 +15,7 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from kit.bus import Bus
+from kit.flight import SingleFlight
 from kit.history import history, latest
 from services.validator.domain import Begun, Standing, settles, standing
 from services.validator.ends import Ends
@@ -28,24 +30,31 @@ class LogRuns:
         self._bus = bus
         self._ends = ends
         self._started: OrderedDict[UUID, tuple[int, InvestigationStarted]] = OrderedDict()
+        self._looks: SingleFlight[tuple[UUID, int], tuple[int, InvestigationStarted] | None] = SingleFlight()
 
     async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
         """The newest start; the input is the same in all of them, who pays is the same in those of one round.
 
         A start that is older than the claim may be another round's, and is not believed.
         """
-        known = self._started.get(proposed.investigation_id)
+        run = proposed.investigation_id
+        known = self._started.get(run)
         if known is None or known[1].attempt < proposed.attempt:
-            for past in await latest(self._bus, f"{InvestigationStarted.SUBJECT}.{proposed.investigation_id}"):
-                if isinstance(past.envelope.event, InvestigationStarted):
-                    known = past.sequence, past.envelope.event
+            # Claims of one run come together, and each waits for at least the attempt it was made in.
+            known = await self._looks.run((run, proposed.attempt), partial(self._newest_start, run))
         if known is None or known[1].attempt < proposed.attempt:
             return None
-        self._started[proposed.investigation_id] = known
-        self._started.move_to_end(proposed.investigation_id)
+        self._started[run] = known
+        self._started.move_to_end(run)
         if len(self._started) > REMEMBERED:
             self._started.popitem(last=False)
         return known[1]
+
+    async def _newest_start(self, run: UUID) -> tuple[int, InvestigationStarted] | None:
+        for past in await latest(self._bus, f"{InvestigationStarted.SUBJECT}.{run}"):
+            if isinstance(past.envelope.event, InvestigationStarted):
+                return past.sequence, past.envelope.event
+        return None
 
     async def over(self, proposed: ClaimProposed) -> bool:
         """Whether the round has ended: by what was heard since the claim's attempt began, else by the log."""

@@ -10,11 +10,13 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final, Protocol
 
 from analyses.snippets import PageText, page_text
 from contracts.v1.parts import BlobRef
 from kit.clock import Clock
+from kit.flight import SingleFlight
 from kit.web import Door, Fetched, Request, WebError, parse_url
 from kit.web.readable import Readable, Unreadable
 from services.validator.domain import may_pass
@@ -67,7 +69,7 @@ class Reader(Protocol):
 
 
 class Pages:
-    """Pages by address. A look-up belongs to nobody: if whoever asked first goes away, the others get their answer."""
+    """Pages by address, each looked up once for all who ask meanwhile."""
 
     def __init__(
         self, door: Door, store: Store, reader: Reader, clock: Clock, patience: Patience | None = None
@@ -78,7 +80,7 @@ class Pages:
         self._clock = clock
         self._patience = patience or Patience()
         self._turns = asyncio.Semaphore(AT_ONCE)
-        self._under_way: dict[str, asyncio.Task[Page | NoPage]] = {}
+        self._flights: SingleFlight[str, Page | NoPage] = SingleFlight()
         self._kept: OrderedDict[str, tuple[float, Page | NoPage]] = OrderedDict()
 
     async def get(self, address: str) -> Page | NoPage:
@@ -90,26 +92,17 @@ class Pages:
         kept = self._kept.get(url)
         if kept is not None and asyncio.get_running_loop().time() < kept[0]:
             return kept[1]
-        task = self._under_way.get(url)
-        if task is None:
-            task = self._under_way[url] = asyncio.create_task(self._look_up(url))
-        return await asyncio.shield(task)
+        return await self._flights.run(url, partial(self._look_up, url))
 
     async def close(self) -> None:
         """End what is under way."""
-        tasks = tuple(self._under_way.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._flights.close()
 
     async def _look_up(self, url: str) -> Page | NoPage:
-        try:
-            async with self._turns:
-                outcome = await self._had(url)
-            self._remember(url, outcome)
-            return outcome
-        finally:
-            del self._under_way[url]
+        async with self._turns:
+            outcome = await self._had(url)
+        self._remember(url, outcome)
+        return outcome
 
     async def _had(self, url: str) -> Page | NoPage:
         fetched = await self._fetched(url)

@@ -1,15 +1,14 @@
-"""One look-up at a time per page, shared by all who ask meanwhile, and remembered for as long as it can be believed.
-
-A look-up belongs to nobody: if whoever asked first goes away, the others still get their answer.
-"""
+"""One look-up at a time per page, shared by all who ask meanwhile, and remembered for as long as it can be believed."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
 from time import monotonic
 from typing import Generic, TypeVar
+
+from kit.flight import SingleFlight
 
 Outcome = TypeVar("Outcome")
 LookUp = Callable[[], Awaitable[tuple[Outcome, float]]]
@@ -23,7 +22,7 @@ class Memory(Generic[Outcome]):
         self._size = size
         self._now_s = now_s
         self._kept: OrderedDict[Hashable, tuple[float, Outcome]] = OrderedDict()
-        self._tasks: dict[Hashable, asyncio.Task[Outcome]] = {}
+        self._flights: SingleFlight[Hashable, Outcome] = SingleFlight()
 
     def kept(self, key: Hashable) -> Outcome | None:
         """The remembered outcome, if there is one that can still be believed."""
@@ -35,32 +34,23 @@ class Memory(Generic[Outcome]):
 
     def under_way(self, key: Hashable) -> bool:
         """Whether somebody is looking it up."""
-        return key in self._tasks
+        return self._flights.under_way(key)
 
     async def get(self, key: Hashable, look_up: LookUp[Outcome]) -> Outcome:
         """The remembered outcome, that of the look-up under way, or that of a new one."""
         kept = self.kept(key)
         if kept is not None:
             return kept
-        task = self._tasks.get(key)
-        if task is None:
-            task = self._tasks[key] = asyncio.create_task(self._look_up(key, look_up))
-        return await asyncio.shield(task)
+        return await self._flights.run(key, partial(self._look_up, key, look_up))
 
     async def _look_up(self, key: Hashable, look_up: LookUp[Outcome]) -> Outcome:
-        try:
-            outcome, lifetime_s = await look_up()
-            self._kept[key] = self._now_s() + lifetime_s, outcome
-            self._kept.move_to_end(key)
-            if len(self._kept) > self._size:
-                self._kept.popitem(last=False)
-            return outcome
-        finally:
-            del self._tasks[key]
+        outcome, lifetime_s = await look_up()
+        self._kept[key] = self._now_s() + lifetime_s, outcome
+        self._kept.move_to_end(key)
+        if len(self._kept) > self._size:
+            self._kept.popitem(last=False)
+        return outcome
 
     async def close(self) -> None:
         """End what is under way."""
-        tasks = tuple(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._flights.close()

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Final
 
 from kit.clock import Clock
-from services.gateway.memory import SingleFlight
+from kit.flight import SingleFlight
 from services.gateway.site.naming import is_demo
 from services.gateway.site.reads import Row, Shelf
 

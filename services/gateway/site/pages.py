@@ -14,9 +14,10 @@ from uuid import UUID
 
 from contracts.v1 import EVENTS
 from kit.clock import Clock
+from kit.flight import SingleFlight
 from services.gateway.domain import parse_id
 from services.gateway.graphql.schema import make_schema
-from services.gateway.memory import Memory, SingleFlight
+from services.gateway.memory import Memory
 from services.gateway.search.question import Filters
 from services.gateway.site import feeds, findings, hearing, naming
 from services.gateway.site.authors import Authors

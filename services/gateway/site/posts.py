@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kit.clock import Clock
-from services.gateway.memory import Memory, SingleFlight
+from kit.flight import SingleFlight
+from services.gateway.memory import Memory
 from services.gateway.site import links, naming
 from services.gateway.site.changes import Changes, changes
 from services.gateway.site.leaves import weight

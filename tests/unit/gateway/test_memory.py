@@ -1,14 +1,11 @@
-"""Bounded memory, shared answers, and allowances."""
+"""Bounded memory, and allowances."""
 
 from __future__ import annotations
 
-import asyncio
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.memory import Allowance, Memory, SingleFlight
+from services.gateway.memory import Allowance, Memory
 from tests.unit.gateway.fakes import StillClock
 
 
@@ -44,40 +41,6 @@ def test_what_is_old_is_forgotten() -> None:
     clock.pass_by(5)
     assert memory.get("a") is None
     assert len(memory) == 0
-
-
-async def test_a_failure_is_shared_but_not_kept() -> None:
-    flights: SingleFlight[str, int] = SingleFlight()
-    calls = 0
-
-    async def fail() -> int:
-        nonlocal calls
-        calls += 1
-        await asyncio.sleep(0)
-        raise ValueError("once")
-
-    outcomes = await asyncio.gather(*(flights.run("k", fail) for _ in range(5)), return_exceptions=True)
-    assert all(isinstance(outcome, ValueError) for outcome in outcomes)
-    assert calls == 1
-    with pytest.raises(ValueError, match="once"):
-        await flights.run("k", fail)
-    assert calls == 2
-
-
-async def test_a_caller_that_leaves_does_not_take_the_answer_along() -> None:
-    flights: SingleFlight[str, int] = SingleFlight()
-    ready = asyncio.Event()
-
-    async def make() -> int:
-        await ready.wait()
-        return 7
-
-    first = asyncio.create_task(flights.run("k", make))
-    second = asyncio.create_task(flights.run("k", make))
-    await asyncio.sleep(0)
-    first.cancel()
-    ready.set()
-    assert await second == 7
 
 
 def test_an_allowance_fills_up_again_but_not_beyond_its_burst() -> None:
