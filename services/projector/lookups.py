@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import fields
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import psycopg
@@ -60,29 +60,54 @@ async def waiting(db: Connection, stream: str, facts: Iterable[Fact]) -> dict[Ne
     return waiting
 
 
-async def standing(db: Connection, facts: Iterable[Fact]) -> tuple[set[Need], dict[UUID, Investigation]]:
-    """Which needs of the facts are met, and the state of every investigation they speak of."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of the tables about facts; the answers come when the pipeline ends in which it was asked."""
+
+    _met: psycopg.AsyncCursor[tuple[Any, ...]]
+    _found: psycopg.AsyncCursor[Investigation]
+
+    async def answer(self) -> Standing:
+        """The answers."""
+        states = {state.id: state for state in await self._found.fetchall()}
+        known = {Need(kind, id_) for kind, id_ in await self._met.fetchall()}
+        known |= {Need("investigation", id_) for id_ in states}
+        known |= {Need("started", id_) for id_, state in states.items() if state.input_id is not None}
+        return Standing(known, states)
+
+
+class Standing(NamedTuple):
+    """Which needs of some facts are met, and the state of every investigation they speak of."""
+
+    known: set[Need]
+    states: dict[UUID, Investigation]
+
+
+async def ask_standing(db: Connection, facts: Iterable[Fact]) -> Asked:
+    """Ask how things stand with what the facts speak of; inside a pipeline."""
     wanted: dict[str, set[UUID]] = {"version": set(), "investigation": set(), "started": set(), "claim": set()}
     for fact in facts:
         for need in (*needs(fact.event), *makes(fact.event)):
             wanted[need.kind].add(need.id)
+    met = await db.execute(
+        """SELECT 'version', id FROM post_version WHERE id = ANY (%s)
+        UNION ALL SELECT 'claim', claim_id FROM claim_candidate WHERE claim_id = ANY (%s)""",
+        (list(wanted["version"]), list(wanted["claim"])),
+        binary=True,
+    )
+    found = db.cursor(row_factory=class_row(Investigation), binary=True)
+    await found.execute(
+        f"SELECT {_LOADED} FROM investigation WHERE id = ANY (%s)",  # noqa: S608 (our column names)
+        (list(wanted["investigation"] | wanted["started"]),),
+    )
+    return Asked(met, found)
+
+
+async def standing(db: Connection, facts: Iterable[Fact]) -> Standing:
+    """The same, asked and answered."""
     async with db.pipeline():
-        met = await db.execute(
-            """SELECT 'version', id FROM post_version WHERE id = ANY (%s)
-            UNION ALL SELECT 'claim', claim_id FROM claim_candidate WHERE claim_id = ANY (%s)""",
-            (list(wanted["version"]), list(wanted["claim"])),
-            binary=True,
-        )
-        cursor = db.cursor(row_factory=class_row(Investigation), binary=True)
-        await cursor.execute(
-            f"SELECT {_LOADED} FROM investigation WHERE id = ANY (%s)",  # noqa: S608 (our column names)
-            (list(wanted["investigation"] | wanted["started"]),),
-        )
-    states = {state.id: state for state in await cursor.fetchall()}
-    known = {Need(kind, id_) for kind, id_ in await met.fetchall()}
-    known |= {Need("investigation", id_) for id_ in states}
-    known |= {Need("started", id_) for id_, state in states.items() if state.input_id is not None}
-    return known, states
+        asked = await ask_standing(db, facts)
+    return await asked.answer()
 
 
 async def spent(db: Connection, views: Sequence[View]) -> tuple[set[ViewerDay], dict[RangeDay, int]]:

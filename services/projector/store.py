@@ -25,7 +25,7 @@ from services.projector.chain import Hole
 from services.projector.changes import Parked
 from services.projector.facts import Fact, transcript
 from services.projector.lifecycle import fold
-from services.projector.lookups import Connection
+from services.projector.lookups import Connection, Standing
 from services.projector.ports import Texts
 from services.projector.prepare import Prepared, parts, prepare
 from services.projector.project import plan
@@ -68,7 +68,10 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """Where the projection is. Shapes: `repeated` has the first sequence of each event the ledger knows already."""
+    """Where the projection is, and how things stand with what the batch speaks of, where it is no batch of views.
+
+    Shapes: `repeated` has the first sequence of each event the ledger knows already.
+    """
 
     position: int
     hash: bytes | None
@@ -76,6 +79,7 @@ class _Begun:
     parked: bool
     forgets: bool
     repeated: dict[UUID, int]
+    standing: Standing | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,46 +203,60 @@ class Store:
         return applied
 
     async def _apply(self, prepared: Prepared) -> Applied:
+        """Nothing of it stays if anything goes wrong."""
         db = await self.connection()
+        try:
+            return await self._apply_whole(db, prepared)
+        except BaseException:
+            await _undo(db)
+            raise
+
+    async def _apply_whole(self, db: Connection, prepared: Prepared) -> Applied:
+        """One transaction. Its beginning travels with the first questions and its end with the rows."""
         batch = prepared.batch
         outcomes: Counter[Outcome] = Counter()
-        async with db.transaction():
-            begun = await self._begin(db, batch)
-            start = next((n for n, record in enumerate(batch.records) if record.sequence > begun.position), None)
-            if start is None:
-                return Applied(begun.position)
-            if start:
-                batch = batch.part(start, len(batch.records))
-            _expect_no_hole(batch, begun.position)
-            fresh = await ledger.fresh(db, batch, begun.hash, begun.held_until) if self._appends else []
-            outcomes["erased"] = sum(not record.data for record in batch.records)
-            outcomes["undecodable"] = len(batch.records) - len(batch.facts) - outcomes["erased"]
-            without_text = await self._without_text(db, prepared)
-            gone = await erase.forgotten(db, batch.facts) if begun.forgets else set()
-            facts: list[Fact] = []
-            seen: set[UUID] = set()
-            for fact in batch.facts:
-                if fact.id in seen or fact.sequence > begun.repeated.get(fact.id, fact.sequence):
-                    outcomes["duplicate"] += 1
-                elif fact.sequence in gone:
-                    outcomes["forgotten"] += 1
-                elif fact.sequence in without_text:
-                    log.error("text of a fact is gone", stream=batch.stream, sequence=fact.sequence)
-                    outcomes["textless"] += 1
-                else:
-                    facts.append(fact)
-                seen.add(fact.id)
-            if batch.stream == VIEWS.name:
-                work = await self._views(db, facts, outcomes)
+        begun = await self._begin(db, batch)
+        start = next((n for n, record in enumerate(batch.records) if record.sequence > begun.position), None)
+        if start is None:
+            await db.execute("COMMIT")
+            return Applied(begun.position)
+        if start:
+            batch = batch.part(start, len(batch.records))
+        _expect_no_hole(batch, begun.position)
+        fresh = await ledger.fresh(db, batch, begun.hash, begun.held_until) if self._appends else []
+        outcomes["erased"] = sum(not record.data for record in batch.records)
+        outcomes["undecodable"] = len(batch.records) - len(batch.facts) - outcomes["erased"]
+        without_text = await self._without_text(db, prepared)
+        gone = await erase.forgotten(db, batch.facts) if begun.forgets else set()
+        facts: list[Fact] = []
+        seen: set[UUID] = set()
+        for fact in batch.facts:
+            if fact.id in seen or fact.sequence > begun.repeated.get(fact.id, fact.sequence):
+                outcomes["duplicate"] += 1
+            elif fact.sequence in gone:
+                outcomes["forgotten"] += 1
+            elif fact.sequence in without_text:
+                log.error("text of a fact is gone", stream=batch.stream, sequence=fact.sequence)
+                outcomes["textless"] += 1
             else:
-                work = await self._errata(db, prepared, facts, outcomes, parked=begun.parked)
-            async with db.pipeline():
-                if fresh:
-                    await ledger.append(db, fresh)
-                await self._write(db, work)
-                await db.execute(writes.POSITION, (batch.stream, batch.records[-1].sequence))
-            if facts and isinstance(facts[-1].event, ErasureOrdered):
-                await erase.erase(db, facts[-1], facts[-1].event)
+                facts.append(fact)
+            seen.add(fact.id)
+        if batch.stream == VIEWS.name:
+            work = await self._views(db, facts, outcomes)
+        else:
+            work = await self._errata(db, prepared, facts, outcomes, begun)
+        last = facts[-1] if facts else None
+        order = last.event if last is not None and isinstance(last.event, ErasureOrdered) else None
+        async with db.pipeline():
+            if fresh:
+                await ledger.append(db, fresh)
+            await self._write(db, work)
+            await db.execute(writes.POSITION, (batch.stream, batch.records[-1].sequence))
+            if order is None:
+                await db.execute("COMMIT")
+        if last is not None and order is not None:
+            await erase.erase(db, last, order)
+            await db.execute("COMMIT")
         return Applied(batch.records[-1].sequence, +outcomes)
 
     async def _without_text(self, db: Connection, prepared: Prepared) -> set[int]:
@@ -249,8 +267,9 @@ class Store:
         return {fact.sequence for fact in lacking(prepared.lacking, known, prepared.texts)}
 
     async def _begin(self, db: Connection, batch: Batch) -> _Begun:
-        """Lock, then look where we are."""
+        """Begin, lock, then look where we are."""
         async with db.pipeline():
+            await db.execute("BEGIN")
             await db.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
             place = await db.execute(
                 """SELECT coalesce(p.sequence, 0), f.hash,
@@ -271,10 +290,12 @@ class Store:
                 (list(batch.ids.values()), batch.stream, batch.records[-1].sequence),
                 binary=True,
             )
+            asked = None if batch.stream == VIEWS.name else await lookups.ask_standing(db, batch.facts)
         row = await place.fetchone()
         assert row is not None
         position, hash_, held_until, parked, forgets = row
-        return _Begun(position, hash_, held_until, parked, forgets, dict(await repeated.fetchall()))
+        standing = None if asked is None else await asked.answer()
+        return _Begun(position, hash_, held_until, parked, forgets, dict(await repeated.fetchall()), standing)
 
     async def _errata(
         self,
@@ -282,13 +303,13 @@ class Store:
         prepared: Prepared,
         facts: Sequence[Fact],
         outcomes: Counter[Outcome],
-        *,
-        parked: bool,
+        begun: _Begun,
     ) -> _Work:
         stream = prepared.batch.stream
-        waiting = await lookups.waiting(db, stream, facts) if parked else {}
+        waiting = await lookups.waiting(db, stream, facts) if begun.parked else {}
         all_facts = [*facts, *(fact for earlier in waiting.values() for fact in earlier)]
-        known, states = await lookups.standing(db, all_facts)
+        asked = None if waiting else begun.standing
+        known, states = asked or await lookups.standing(db, all_facts)
         arranged = arrange(facts, known, waiting)
         if arranged.released:
             prepared = await prepared.joined(db, arranged.released, self._texts)
@@ -339,6 +360,14 @@ class Store:
         counted = count(views, credited=credited, spent=spent, cap=self._cap)
         rows = {name.name: getattr(counted, name.name) for name in fields(counted)}
         return _Work(writes.VIEWS, rows, [post.id for post in counted.posts if post.unique_view_score])
+
+
+async def _undo(db: Connection) -> None:
+    """Leave no transaction open; a connection that cannot even do that is of no use any more."""
+    try:
+        await db.rollback()
+    except psycopg.Error:
+        await db.close()
 
 
 def _of_a_row(error: psycopg.Error) -> bool:

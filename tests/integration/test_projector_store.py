@@ -10,6 +10,7 @@ from string import ascii_letters
 
 import psycopg
 import pytest
+from psycopg.pq import TransactionStatus
 
 from contracts.readmodel import content_blob, integrity_anomaly, investigation, position, post_version, prompt
 from contracts.v1.parts import Author, Prompt, TextRef
@@ -384,6 +385,25 @@ async def test_a_row_the_database_refuses_costs_only_its_own_fact(database_url: 
     assert len(found["post_version"]) == 1
 
 
+async def test_what_is_refused_only_at_the_end_costs_only_its_own_fact(database_url: str) -> None:
+    """The end of a transaction travels with its last rows, and it is there that deferred checks are made."""
+    good, bad, tape = Page("a"), Page("b", "many words"), Tape()
+    tape.add(good.registered(), bad.registered().model_copy(update={"word_count": 4_711}), *good.investigated())
+    async with await owner(database_url) as admin:
+        await admin.execute(
+            """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE check_violation USING MESSAGE = 'refused at the end'; END $$"""
+        )
+        await admin.execute(
+            """CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON content_blob DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW WHEN (new.word_count = 4711) EXECUTE FUNCTION refuse()"""
+        )
+    store = store_at(database_url)
+    assert total(await fill(store, tape.records)) == {"applied": 11, "refused": 1}
+    await store.close()
+    assert len((await everything(database_url))["post_version"]) == 1
+
+
 async def test_a_row_too_large_for_an_index_costs_only_its_own_fact(database_url: str) -> None:
     good, page, tape = Page("a"), Page("b", platform="X", provenance="CLIENT_FALLBACK"), Tape()
     endless = page.registered()
@@ -472,6 +492,7 @@ async def test_a_hole_stops_the_projector(database_url: str) -> None:
         await fill(store, tape.records[4:])
     with pytest.raises(Hole):
         await fill(store, [*tape.records[3:5], *tape.records[6:]])
+    assert (await store.connection()).info.transaction_status is TransactionStatus.IDLE, "nothing is left open"
     await store.close()
     assert await everything(database_url) == before
 
