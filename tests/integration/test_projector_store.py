@@ -15,7 +15,9 @@ from psycopg.pq import TransactionStatus
 from contracts.readmodel import content_blob, integrity_anomaly, investigation, position, post_version, prompt
 from contracts.v1.parts import Author, Prompt, TextRef
 from services.projector.chain import GENESIS, Altered, Hole, LedgerBroken, link
-from services.projector.store import Applied, Outcome
+from services.projector.lookups import Connection
+from services.projector.reading import read
+from services.projector.store import LOCK, Applied, Outcome
 from tests.integration.readmodel_tables import NoTexts, everything, fill, owner, prepare, rows, store_at
 from tests.support.servers import Prepare, Servers
 from tests.unit.projector.histories import Page, Tape, digest, mixed
@@ -567,3 +569,26 @@ async def test_nothing_stays_of_a_transaction_that_failed(database_url: str) -> 
     async with await owner(database_url) as admin:
         assert len(await rows(admin, "ledger.fact")) == len(tape.records)
     await store.close()
+
+
+async def test_who_is_stopped_in_the_middle_leaves_no_transaction_open(database_url: str) -> None:
+    tape = mixed(3, 2)[0]
+    store = store_at(database_url)
+    db = await store.connection()
+    async with await owner(database_url) as admin:
+        await admin.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+        applying = asyncio.create_task(store.apply(read(tape.records)))
+        waiting = "SELECT count(*) FROM pg_locks WHERE pid = %s AND locktype = 'advisory' AND NOT granted"
+        while not applying.done() and (await rows_of(admin, waiting, db.info.backend_pid)) == [(0,)]:
+            pass
+        applying.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await applying
+        assert db.info.transaction_status is TransactionStatus.IDLE
+        await admin.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
+    assert (await store.apply(read(tape.records))).position == len(tape.records)
+    await store.close()
+
+
+async def rows_of(db: Connection, query: str, *values: object) -> list[tuple[object, ...]]:
+    return await (await db.execute(query, values)).fetchall()
