@@ -104,6 +104,11 @@ def has_texts(event: Event) -> bool:
     return isinstance(event, VersionEvent | InvestigationStarted)
 
 
+def has_distant_texts(event: Event) -> bool:
+    """Whether some text the fact brings lies elsewhere."""
+    return any(ref.inline is None for refs in (contents, pages) for ref in refs(event))
+
+
 def transcript(event: Event) -> TextRef | None:
     """The exchange with a model that the fact names as its record."""
     return event.transcript if isinstance(event, _SPEAKING) else None

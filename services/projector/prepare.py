@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from contracts.v1 import ErasureOrdered
 from services.projector import lookups, transcripts
 from services.projector.audits import Exchange
-from services.projector.facts import Fact, has_texts
+from services.projector.facts import Fact, has_distant_texts, has_texts
 from services.projector.lookups import Connection
 from services.projector.ports import Texts
 from services.projector.reading import Batch, lacking, load
@@ -42,7 +42,8 @@ class Prepared:
 async def prepare(db: Connection, batch: Batch, texts: Texts, *, deaf: bool = False) -> Prepared:
     """Fetch and read. `deaf`: whatever the transcripts say is left out."""
     telling = [fact for fact in batch.facts if has_texts(fact.event)]
-    known = await lookups.known_texts(db, telling)
+    # A text that came with its fact is sent again; to ask whether it is there would cost more.
+    known = await lookups.known_texts(db, [fact for fact in telling if has_distant_texts(fact.event)])
     found = await load(telling, known, texts)
     heard = transcripts.unread(batch.facts) if deaf else await transcripts.exchanges(batch.facts, texts)
     return Prepared(batch, found, heard, lacking(telling, known, found))
