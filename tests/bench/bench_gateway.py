@@ -98,7 +98,7 @@ class Field:
         for _ in range(ROUNDS):
             raw_round, raw_cpu_s = self._round(self.limit, self.limit_address, bare, again=True)
             sent = wires or list(islice(observations(), 8_000))
-            with self.report.pace.watched() as speed:
+            with self.report.watched() as speed:
                 round_, cpu_s = self._round(self.gateway, self.address, sent, again=wires is not None)
             ours.append((speed, round_))
             rates.append(round_.per_second)
@@ -133,7 +133,7 @@ class Field:
 
 
 def _idle(field: Field, report: Report) -> None:
-    with report.pace.watched() as speed:
+    with report.watched() as speed:
         alone = field.one_by_one(list(islice(observations(), IDLE_OBSERVATIONS)))
     report.line("new observation, one at a time, p50", alone.percentile_ms(50), "ms", target=at_most(15), speed=speed)
     report.line("  p99", alone.percentile_ms(99), "ms", target=at_most(40), speed=speed)

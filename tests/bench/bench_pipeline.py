@@ -119,7 +119,7 @@ async def _round(
     """What `count` investigations cost, and then the raw limit."""
     versions = await driver.register(count)
     await asyncio.sleep(2)  # the projector settles
-    with report.pace.watched() as speed, measured(found.stack) as cost:
+    with report.watched() as speed, measured(found.stack) as cost:
         await _many(driver, versions, at_once)
     with measured(found.stack) as least:
         await raw.run(count, at_once)
@@ -145,7 +145,7 @@ async def _measure(found: Surroundings, report: Report) -> None:
             middle = median(count / each.wall_s for _, (each, _) in found_out)
             report.note(f"  this is the quietest of {rounds} rounds ({speed}); the middle one had {middle:.0f}/s")
         alone = await driver.register(200)
-        with report.pace.watched() as speed:
+        with report.watched() as speed:
             times = [await driver.investigate(*version) for version in alone]
         report.line("idle, request to completed, p50", median(times) * 1e3, "ms", target=at_most(25), speed=speed)
         report.line("  p99", quantiles(times, n=100)[98] * 1e3, "ms")

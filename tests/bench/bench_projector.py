@@ -94,7 +94,7 @@ async def measure(nats_url: str, database_url: str, report: Report) -> None:
             await bus.jetstream.add_stream(name=stream.name, subjects=list(stream.subjects))
         await publish(bus, records)
         ends = {"ERRATA": len(errata.records), "VIEWS": len(views.records)}
-        with report.pace.watched() as speed:
+        with report.watched() as speed:
             took, cpu = await follow(bus, database_url, ends)
     _tell(report, "live, over a backlog", Pass(len(records), took, cpu), raw, LIVE_TARGET, speed)
     before = await everything(database_url)
@@ -108,7 +108,7 @@ async def measure(nats_url: str, database_url: str, report: Report) -> None:
 
 
 async def _rebuilt(url: str, report: Report) -> tuple[Speed, Pass]:
-    with report.pace.watched() as speed:
+    with report.watched() as speed:
         began, spent = perf_counter(), process_time()
         facts = await rebuild(url, NoTexts(), analyses=ANALYSES)
         took_s, cpu_s = perf_counter() - began, process_time() - spent

@@ -8,6 +8,7 @@ with the cores to ourselves.
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,10 +56,14 @@ def of_raw(limit: float) -> Target:
 class Report:
     """Prints lines as they come and counts targets that were not met, apart from those the neighbours took away."""
 
-    def __init__(self, pace: Pace) -> None:
-        self.pace = pace
+    def __init__(self, pace: Pace | None = None) -> None:
+        self._pace = pace
         self.below = 0
         self.taken_away = 0
+
+    def watched(self) -> AbstractContextManager[Speed]:
+        """The speed that the cores have inside; their full speed if nobody looks."""
+        return nullcontext(Speed()) if self._pace is None else self._pace.watched()
 
     def head(self, title: str) -> None:
         """Begin a bench; the load average says how much the machine had to do besides."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 
-from tests.bench.pace import Pace, Sample, Speed, quietest, speed_between
+from tests.bench.pace import Sample, Speed, quietest, speed_between
 from tests.bench.report import Report, Target, at_least, at_most, of_raw
 
 
@@ -26,7 +24,7 @@ from tests.bench.report import Report, Target, at_least, at_most, of_raw
 def test_only_what_the_neighbours_took_is_forgiven(
     capsys: pytest.CaptureFixture[str], target: Target, figure: float, speed: Speed | None, said: str, below: int
 ) -> None:
-    report = Report(cast(Pace, None))
+    report = Report()
     report.line("a figure", figure, "", ratio=0.4 if target.of == "ratio" else None, target=target, speed=speed)
     assert capsys.readouterr().out.rstrip().endswith(f" {said}")
     assert report.below == below
