@@ -17,6 +17,7 @@ from services.commands.process import SERVICES
 from services.commands.topology import apply
 from tests.architecture import rules
 from tests.architecture.sources import ROOT, sources
+from tests.support.command_line import parsed
 from tests.support.monitored import RULES, asked, expressions
 
 DEPLOY = ROOT / "deploy"
@@ -94,8 +95,7 @@ def test_compose_waits_for_a_broker_that_is_slow_to_start() -> None:
     program, *arguments = services["topology"]["entrypoint"]
     assert program == "openerrata"
     assert arguments[:2] == ["topology", "apply"]
-    parsed = apply.make_context("apply", arguments[2:])
-    assert parsed.params["wait_s"] >= 120
+    assert parsed(apply, arguments[2:]).params["wait_s"] >= 120
     assert services["projector"]["depends_on"]["topology"] == {"condition": "service_completed_successfully"}
     assert all(service.get("restart") for service in services.values())
 

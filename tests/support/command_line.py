@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -25,3 +25,8 @@ def commands(group: click.Group = main, path: tuple[str, ...] = ()) -> Iterator[
 def leaves() -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Those that do something."""
     return ((path, command) for path, command in commands() if not isinstance(command, click.Group))
+
+
+def parsed(command: click.Command, words: Sequence[str]) -> click.Context:
+    """What a command makes of its words, by the settings of `openerrata`: it keeps the names of its help for good."""
+    return command.make_context(command.name, list(words), **main.context_settings)

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from services.__main__ import main
-from tests.support.command_line import commands
+from tests.support.command_line import commands, parsed
 
 ALL = dict(commands())
 ID = "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11"
@@ -40,7 +40,7 @@ def test_help_is_an_answer_that_says_all(path: tuple[str, ...], flag: str) -> No
 def test_every_option_and_argument_is_described(path: tuple[str, ...]) -> None:
     command = ALL[path]
     told = asked(*path, "--help").output
-    for parameter in command.get_params(click.Context(command)):
+    for parameter in command.get_params(click.Context(command, **main.context_settings)):
         if isinstance(parameter, click.Option):
             assert parameter.help, parameter.opts
             if isinstance(parameter.type, NUMBERS) and not parameter.is_flag:
@@ -65,7 +65,7 @@ def test_examples_are_shown_and_can_be_typed(
         words = [ID if word == "ID" else word for word in shlex.split(example)]
         assert words[: len(path)] == list(path)
         used = max((tuple(words[:count]) for count in (1, 2)), key=lambda start: len(start) if start in ALL else 0)
-        ALL[used].make_context(used[-1], words[len(used) :])
+        parsed(ALL[used], words[len(used) :])
 
 
 @each
