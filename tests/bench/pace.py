@@ -1,7 +1,8 @@
-"""How fast the cores were while something was measured: neighbours on the same hardware may take half of them.
+"""How fast the cores were while something was measured: on shared hardware that may change by half within seconds.
 
-A small fixed computation is repeated beside the measurement and its own processor time is taken. So our own load hardly
-counts, only what makes the same instructions take longer. The fastest that was seen stands for a core to itself.
+A small fixed computation is repeated beside the measurement and its own processor time is taken: whatever makes the
+same instructions take longer shows. The fastest tenth that was seen stands for full speed. It is a rough measure, which
+our own load moves by up to a tenth in either direction.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """How a figure is told: one line with its unit, its ratio to a raw limit of the same run, and what was aimed at.
 
 A figure without its own run's raw limit says more about the machine than about us, so targets are ratios wherever a
-limit can be measured. Where they are not, a figure that misses its target is told together with what it would have been
-with the cores to ourselves.
+limit can be measured. Where they are not, how fast the cores were is told beside a figure that misses its target.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Target:
         return value >= self.limit if self.sign == ">=" else value <= self.limit
 
     def at_full_pace(self, figure: float, speed: Speed) -> float:
-        """What the figure would have been on cores that had had their full speed: a rate is higher, a time shorter."""
+        """The figure as if nothing but the cores' speed mattered: a rate is higher, a time shorter. An estimate."""
         return figure / speed.of_full if self.sign == ">=" else figure * speed.of_full
 
     def __str__(self) -> str:
@@ -54,12 +53,11 @@ def of_raw(limit: float) -> Target:
 
 
 class Report:
-    """Prints lines as they come and counts targets that were not met, apart from those the neighbours took away."""
+    """Prints lines as they come and counts targets that were not met."""
 
     def __init__(self, pace: Pace | None = None) -> None:
         self._pace = pace
         self.below = 0
-        self.taken_away = 0
 
     def watched(self) -> AbstractContextManager[Speed]:
         """The speed that the cores have inside; their full speed if nobody looks."""
@@ -87,15 +85,13 @@ class Report:
         print(text.rstrip(), flush=True)
 
     def _verdict(self, target: Target, figure: float, ratio: float | None, speed: Speed | None) -> str:
+        """What was measured decides; how fast the cores were only explains."""
         if target.met(figure, ratio):
             return "ok"
-        if speed is not None and target.of == "figure":
-            full = target.at_full_pace(figure, speed)
-            if target.met(full, None):
-                self.taken_away += 1
-                return f"{_short(full)} at full pace: {speed}"
         self.below += 1
-        return "BELOW"
+        if speed is None or target.of == "ratio":
+            return "BELOW"
+        return f"BELOW; {speed}, {_short(target.at_full_pace(figure, speed))} by calculation at all of it"
 
     def note(self, text: str) -> None:
         """One line that is no figure."""

@@ -12,16 +12,16 @@ from tests.bench.report import Report, Target, at_least, at_most, of_raw
     ("target", "figure", "speed", "said", "below"),
     [
         (at_least(100), 100, Speed(0.5), "ok", 0),
-        (at_least(100), 60, Speed(0.5), "120 at full pace: the cores had 0.50 of their pace", 0),
-        (at_least(100), 40, Speed(0.5), "BELOW", 1),
-        (at_least(100), 99, Speed(1.0), "BELOW", 1),
+        (at_least(100), 60, Speed(0.5), "BELOW; the cores had 0.50 of their pace, 120 by calculation at all of it", 1),
+        (at_least(100), 40, Speed(0.5), "BELOW; the cores had 0.50 of their pace, 80 by calculation at all of it", 1),
+        (at_least(100), 99, Speed(1.0), "BELOW; the cores had 1.00 of their pace, 99 by calculation at all of it", 1),
         (at_least(100), 99, None, "BELOW", 1),
-        (at_most(15), 20, Speed(0.7), "14 at full pace: the cores had 0.70 of their pace", 0),
-        (at_most(15), 20, Speed(0.8), "BELOW", 1),
+        (at_most(15), 20, Speed(0.7), "BELOW; the cores had 0.70 of their pace, 14 by calculation at all of it", 1),
+        (at_most(15), 20, Speed(0.8), "BELOW; the cores had 0.80 of their pace, 16 by calculation at all of it", 1),
         (of_raw(0.5), 1, Speed(0.1), "BELOW", 1),
     ],
 )
-def test_only_what_the_neighbours_took_is_forgiven(
+def test_what_was_measured_decides_however_fast_the_cores_were(
     capsys: pytest.CaptureFixture[str], target: Target, figure: float, speed: Speed | None, said: str, below: int
 ) -> None:
     report = Report()
