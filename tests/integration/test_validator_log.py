@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -46,6 +47,25 @@ class TestLogged(JudgingSuite):
     async def journal(self, nats_url: str) -> AsyncIterator[Journal]:
         async with empty_log(nats_url) as bus:
             yield Logged(bus)
+
+
+async def test_claims_of_a_run_that_come_together_ask_once_for_its_start(
+    nats_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with empty_log(nats_url) as bus:
+        for fact in (requested(), started()):
+            await bus.publish(fact, correlation=uuid4())
+        runs, send = LogRuns(bus, Ends(bus)), bus.client.publish
+        asked: list[str] = []
+
+        async def counted(subject: str, *arguments: Any, **options: Any) -> None:
+            asked.append(subject)
+            await send(subject, *arguments, **options)
+
+        monkeypatch.setattr(bus.client, "publish", counted)
+        found = await asyncio.gather(*(runs.started(proposed()) for _ in range(3)))
+        assert found == [started()] * 3
+        assert len(asked) == 1
 
 
 class Unhurried(ScriptedModel):
