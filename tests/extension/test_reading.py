@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 from typing import Literal
 
 import pytest
@@ -130,12 +131,24 @@ async def test_all_fits_at_twice_the_size(chromium: Reader, world: World) -> Non
     await chromium.shot(page, "panel-magnified")
 
 
-async def _inside(chromium: Reader, page: Page, frame: Frame, width: int, height: int) -> None:
-    def inside(at: FloatRect) -> bool:
-        across = at["x"] >= 0 and at["x"] + at["width"] <= width and at["width"] > 100
-        return across and at["y"] >= 0 and at["y"] + at["height"] <= height and at["height"] > 50
+BOX = """(({ width, height }) => [width, height, innerWidth, innerHeight])(
+    document.querySelector("main").getBoundingClientRect()
+)"""
 
-    await chromium.until(lambda: place(frame), "it is in sight as a whole", inside)
+
+async def _inside(chromium: Reader, page: Page, frame: Frame, width: int, height: int) -> None:
+    """The frame has the size of what is in it, also by its own process, which hears of it later; all is in sight."""
+
+    async def places() -> tuple[FloatRect, list[float]]:
+        return await place(frame), await frame.evaluate(BOX)
+
+    def inside(at: FloatRect, sizes: list[float]) -> bool:
+        size = [at["width"], at["height"]]
+        fits = [ceil(one) for one in sizes] == [*size, *size]
+        across = at["x"] >= 0 and at["x"] + at["width"] <= width and at["width"] > 100
+        return fits and across and at["y"] >= 0 and at["y"] + at["height"] <= height and at["height"] > 50
+
+    await chromium.until(places, "it is in sight as a whole", lambda both: inside(*both))
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
