@@ -30,7 +30,7 @@ from tests.unit.projector.histories import mixed
 
 LIVE_TARGET = 2_300
 REBUILD_TARGET = 8_000
-REBUILDS = 3
+REBUILDS = 6
 POSTS = 600
 IN_FLIGHT = 256
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import islice
@@ -16,7 +17,7 @@ from contracts.v1.parts import TextRef
 from kit.database import Database, migrate, open_session
 from kit.ordered import Recorded
 from services.projector.reading import read
-from services.projector.store import BY_KEY, Applied, Store
+from services.projector.store import BY_KEY, Applied, Outcome, Store
 
 Session = psycopg.AsyncConnection[tuple[Any, ...]]
 ANALYSES = ("FACT_CHECK",)
@@ -56,6 +57,11 @@ async def fill(store: Store, records: Sequence[Recorded], sizes: Iterable[int] |
     if left:
         results.append(await store.apply(read(left)))
     return results
+
+
+def total(results: Sequence[Applied]) -> Counter[Outcome]:
+    """What became of all messages."""
+    return sum((result.outcomes for result in results), Counter[Outcome]())
 
 
 async def rows(db: Session, table: Table | str) -> list[dict[str, Any]]:
