@@ -133,6 +133,15 @@ def test_settings_that_exist_and_none_that_is_empty() -> None:
     assert set(re.findall(r"\b(?:OPENERRATA|OPENAI)_[A-Z0-9_]+", text)) <= variables()
 
 
+def test_the_cluster_sets_no_setting_by_itself() -> None:
+    """A pod is told of every service by variables that begin with its name; one may be called as a setting is."""
+    documents = rendered()
+    (service,) = named("Service", documents)
+    told = f"{service.replace('test', 'openerrata')}_port".upper().replace("-", "_")
+    assert told in variables(), "what a release called openerrata would be told is a setting"
+    assert {name for name, pod in pods(documents).items() if pod.get("enableServiceLinks", True)} == set()
+
+
 @pytest.mark.parametrize("missing", [{"secret": ""}, {"settings": {}}, {"settings": {"OPENERRATA_NATS_URL": ""}}])
 def test_what_is_missing_is_said_before_anything_is_installed(missing: dict[str, Any]) -> None:
     with pytest.raises(BadTemplate, match="has to be given"):
