@@ -10,7 +10,7 @@ LOCK    := $(UV_PIP) compile --quiet --generate-hashes --no-header --python $(BI
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint bench vectors requirements contracts up clean lock programs extension
+.PHONY: help demo test quick lint bench mutants vectors requirements contracts up clean lock programs extension
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -35,6 +35,9 @@ lint: $(VENV)/dev.stamp ## Check style, types and import rules
 
 bench: $(VENV)/dev.stamp ## Measure against raw limits of the same run (ARGS="gateway pipeline projector")
 	$(BIN)/python -m tests.bench $(ARGS)
+
+mutants: $(VENV)/dev.stamp ## Break important behaviour on purpose; a test must notice each (ARGS="projector")
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 vectors: $(VENV)/dev.stamp ## Run a folder of golden vectors through our code (DIR=…)
 	$(BIN)/python -m tests.conformance $(DIR)

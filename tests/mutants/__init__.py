@@ -1,0 +1,1 @@
+"""Declared breakings of important behaviour, each with the tests nearest to it, and a runner that expects a failure."""
