@@ -15,6 +15,7 @@ from contracts.v1.parts import ImageOccurrence
 from platforms.base import Platform
 from platforms.markdown_writer import PLACE, written
 from platforms.markup import UnparseableHtml
+from platforms.video import shows_video
 
 RENDERER_VERSION: Final = "markdown-1"
 """Changes with everything that changes the result; stored beside each one."""
@@ -32,6 +33,7 @@ class Rendered(NamedTuple):
     text: str
     image_marker: str
     renderer_version: str
+    has_video: bool
 
 
 def render(
@@ -44,9 +46,11 @@ def render(
     """
     if html.count("<") > MAX_TAGS:
         raise UnparseableHtml(f"more than {MAX_TAGS} tags are not written as Markdown")
-    text = written(site.article(html, external_id), base_url, occurrences)
+    article = site.article(html, external_id)
+    has_video = shows_video(article)
+    text = written(article, base_url, occurrences)
     marker = _free_marker(text)
-    return Rendered(PLACE.sub(rf"[{marker}:\1]", text), marker, RENDERER_VERSION)
+    return Rendered(PLACE.sub(rf"[{marker}:\1]", text), marker, RENDERER_VERSION, has_video)
 
 
 def _free_marker(text: str) -> str:

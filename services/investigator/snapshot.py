@@ -68,7 +68,6 @@ def look(facts: Sequence[VersionEvent]) -> Seen | None:
             url=newest.url,
             author_name=newest.author.display_name if newest.author else None,
             published_at=_moment_or_none(published),
-            has_video=newest.metadata.get("media_state") == "has_video" or newest.metadata.get("has_video") is True,
             content=registered.content,
         ),
         base_url=registered.sighting.url,
@@ -99,6 +98,7 @@ async def with_markdown(seen: Seen, texts: Blobs) -> InvestigationInput:
             "markdown_source": seen.source,
             "markdown": await texts.put_text(rendered.text),
             "markdown_renderer_version": rendered.renderer_version,
+            "has_video": rendered.has_video,
             "image_marker": rendered.image_marker,
         }
     )

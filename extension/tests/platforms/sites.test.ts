@@ -1,4 +1,5 @@
 /** Each site's rules, on pages loaded by a real browser under the site's own addresses. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { browser } from './browser';
 import {
@@ -15,6 +16,11 @@ import {
 } from './pages';
 
 const chromium = browser();
+
+/** The same cases as the server's rule is tested with. */
+const VIDEO_CASES = JSON.parse(
+  readFileSync(new URL('../../../tests/cases/video.json', import.meta.url), 'utf8'),
+) as { html: string; video: boolean }[];
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- plain data from the browser */
 async function outcome(url: string, html: string): Promise<any> {
@@ -100,13 +106,9 @@ describe('LessWrong', () => {
     expect((await content(LESSWRONG, html)).contentText).toBe('New.');
   });
 
-  test.each([
-    ['<video></video>', 'has_video'],
-    ['<iframe src="https://www.youtube.com/embed/1"></iframe>', 'has_video'],
-    ['<iframe src="https://www.youtube-nocookie.com/embed/1"></iframe>', 'has_video'],
-    ['<iframe src="https://market.example/1"></iframe>', 'text_only'],
-  ])('media: %s', async (body, state) => {
-    expect((await content(LESSWRONG, lesswrong({ body }))).mediaState).toBe(state);
+  test.each(VIDEO_CASES)('media: $html', async ({ html, video }) => {
+    const state = (await content(LESSWRONG, lesswrong({ body: `<p>Words.</p>${html}` }))).mediaState;
+    expect(state).toBe(video ? 'has_video' : 'text_only');
   });
 });
 

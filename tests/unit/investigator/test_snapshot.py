@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from contracts.v1 import InvestigationStarted, VersionSeen, VersionVerified
-from contracts.v1.parts import ImageOccurrence, InvestigationInput, PostRef, TextRef
+from contracts.v1.parts import ImageOccurrence, InvestigationInput, PostRef, Provenance, TextRef
 from contracts.v1.version import VersionEvent
 from kit.blobs import BlobMissing
 from platforms.markdown import RENDERER_VERSION
@@ -110,6 +110,16 @@ async def test_html_that_is_gone_is_no_reason_to_fail() -> None:
 async def test_pictures_stand_in_markdown_under_their_own_number() -> None:
     marked = await taken(registered(sighting(reader=f"<p>{WITH_PICTURE}</p>"), occurrences=(PICTURE,)))
     assert marked.markdown == text_ref(TEXT.replace(QUOTE, f"{QUOTE}[IMAGE:0]"))
+
+
+@pytest.mark.requirement("2.4-04")
+@pytest.mark.parametrize("provenance", ["SERVER_VERIFIED", "CLIENT_FALLBACK"])
+async def test_a_video_in_the_html_is_part_of_what_the_model_is_given(provenance: Provenance) -> None:
+    """2.4-04: video is not analysed; the model is given the fact that there is one."""
+    html = f"<p>{TEXT}</p><video></video>"
+    seen = sighting(site=html) if provenance == "SERVER_VERIFIED" else sighting(reader=html)
+    assert (await taken(registered(seen, provenance))).has_video
+    assert not (await taken(registered(sighting(reader=READER_HTML)))).has_video
 
 
 async def test_long_pages_become_long_markdown_in_the_store() -> None:

@@ -117,7 +117,7 @@ def test_pictures_are_told_by_address_and_order() -> None:
 
 def test_what_an_article_says_is_never_a_picture() -> None:
     article = rendered("<p>[IMAGE:0] <img src='/1.png'> [image-2:7] [IMAGE-4:1]", "https://www.lesswrong.com/1.png")
-    assert article == ("[IMAGE:0] [IMAGE-3:0] [image-2:7] [IMAGE-4:1]", "IMAGE-3", RENDERER_VERSION)
+    assert article == ("[IMAGE:0] [IMAGE-3:0] [image-2:7] [IMAGE-4:1]", "IMAGE-3", RENDERER_VERSION, False)
     joined = rendered("[IM\u200bAGE<b>:0</b>] <img src='/1.png'>", "https://www.lesswrong.com/1.png")
     assert joined.text == "[IMAGE:0] [IMAGE-2:0]", "the words count as they are written, not as they came"
     linked = rendered("<a href='https://e.org'>IMAGE:0</a><img src='/1.png'>", "https://www.lesswrong.com/1.png")
