@@ -120,6 +120,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
     reads = SqlReads(database, analysis=settings.analysis)
     positions = Positions(host.bus, reads.position)
     await positions.open()
+    vitals = ServerVitals(host.bus, reads, host.blobs)
     facts = BusFacts(
         host.bus,
         positions,
@@ -139,7 +140,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             user_keys=SealedKeys(host.user_keys),
             key_probe=ModelProbe(host.model),
             key_register=SqlKeyRegister(database),
-            vitals=ServerVitals(host.bus, reads, host.blobs, host.clock),
+            vitals=vitals,
             clock=host.clock,
             registry=host.telemetry.registry,
         ),
@@ -151,5 +152,6 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
     host.on_stop(server.stop)
     host.on_stop(gateway.events.stop)  # first: the server waits for requests under way, and these have no end
     host.keep_running("gateway-events", gateway.feed.run)
+    host.keep_running("gateway-standstill", vitals.standstill.watch)
     host.keep_running("gateway-forgetting", gateway.forgetting.run)
     return server

@@ -8,47 +8,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from contracts.topology import ERRATA
 from kit.blobs import Blobs
 from kit.bus import Bus
-from kit.clock import Clock
 from kit.pages import last_sequence
+from kit.standstill import Standstill
 from services.gateway.ports import Unavailable
 from services.gateway.reads import SqlReads
 
 VITAL_TIMEOUT_S: Final = 2.0
-STANDSTILL: Final = timedelta(seconds=10)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What was last seen of the projector: its position, the end of the log, and since when both are known."""
-
-    position: int
-    end: int
-    since: datetime
-
-
-def progress(before: Progress | None, position: int, end: int, now: datetime) -> tuple[Progress, bool]:
-    """What is known now, and whether the projector stands still: for ten seconds behind what was there before them."""
-    if before is None or position != before.position or position >= before.end:
-        return Progress(position, end, now), False
-    return before, now - before.since >= STANDSTILL
 
 
 class ServerVitals:
     """Asks broker, database, projector and blob store for a sign of life."""
 
-    def __init__(self, bus: Bus, reads: SqlReads, blobs: Blobs, clock: Clock) -> None:
+    def __init__(self, bus: Bus, reads: SqlReads, blobs: Blobs) -> None:
         self._bus = bus
         self._reads = reads
         self._blobs = blobs
-        self._clock = clock
-        self._progress: Progress | None = None
+        self.standstill = Standstill(ERRATA.name, position=reads.position, end=partial(last_sequence, bus))
 
     async def broken(self) -> tuple[str, ...]:
         """Names of what does not answer within two seconds, or does not go on."""
@@ -65,11 +46,9 @@ class ServerVitals:
             raise Unavailable("blob store: the bucket does not exist")
 
     async def _moves(self) -> None:
-        end = await last_sequence(self._bus, ERRATA.name)
-        position = await self._reads.position(ERRATA.name)
-        self._progress, stands = progress(self._progress, position, end, self._clock.now())
-        if stands:
-            raise Unavailable(f"projector: at {position} for {STANDSTILL.seconds} s and more")
+        problem = await self.standstill.problem()
+        if problem:
+            raise Unavailable(f"projector: {problem}")
 
 
 async def _failing(checks: dict[str, Awaitable[None]]) -> tuple[str, ...]:

@@ -6,10 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
 
+from sqlalchemy import select
+
+from contracts.readmodel import position
 from contracts.v1.event import PREFIX
 from contracts.v1.parts import TextRef
 from kit.blobs import BlobMissing, Blobs
 from kit.bus import Bus
+from kit.database import Database
 from kit.ordered import OrderedLog, Recorded
 from services.projector.ports import Extent
 
@@ -37,6 +41,19 @@ class BlobTexts:
             return None
 
 
+class Reached:
+    """How far the live tables are, as anybody sees it: the projector's own session is busy with the batch."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def position(self, stream: str) -> int:
+        """The last sequence of the stream that is applied."""
+        async with self._database.connect() as connection:
+            found = await connection.execute(select(position.c.sequence).where(position.c.stream == stream))
+            return found.scalar_one_or_none() or 0
+
+
 class BusLog:
     """The streams on the broker."""
 
@@ -48,6 +65,10 @@ class BusLog:
         """Ask the broker."""
         state = (await self._bus.jetstream.stream_info(stream)).state
         return Extent(state.first_seq, state.last_seq)
+
+    async def end(self, stream: str) -> int:
+        """The last sequence of the stream."""
+        return (await self.extent(stream)).last
 
     def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[Recorded]]:
         """Read with an ordered consumer."""

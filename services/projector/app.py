@@ -8,7 +8,8 @@ from analyses import ANALYSES
 from contracts.topology import ERRATA, VIEWS
 from kit.host import Host
 from kit.settings import load
-from services.projector.adapters import BlobTexts, BusLog
+from kit.standstill import Standstill
+from services.projector.adapters import BlobTexts, BusLog, Reached
 from services.projector.follow import Follower, Metrics
 from services.projector.settings import ProjectorSettings
 from services.projector.store import BY_KEY, FOUND_DEAD_SOON, Store
@@ -19,6 +20,7 @@ async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
     settings = settings or load(ProjectorSettings)
     metrics = Metrics(host.telemetry.registry, host.telemetry.position)
     source = BusLog(host.bus, batch=settings.batch)
+    reached = Reached(host.database("projector"))
     for stream in (ERRATA, VIEWS):
         store = Store(
             partial(host.database("projector").session, options=f"{BY_KEY} {FOUND_DEAD_SOON}"),
@@ -28,3 +30,7 @@ async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
         )
         follower = Follower(stream.name, store, source, metrics)
         host.keep_running(f"projector {stream.name}", follower.run)
+        standstill = Standstill(stream.name, position=reached.position, end=source.end)
+        metrics.standing_still.labels(stream.name).set_function(standstill.as_number)
+        host.check(f"projector-standstill {stream.name}", standstill.problem)
+        host.keep_running(f"projector-standstill {stream.name}", standstill.watch)

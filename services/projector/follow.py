@@ -38,6 +38,12 @@ class Metrics:
             ("stream", "outcome"),
             registry=registry,
         )
+        self.standing_still = Gauge(
+            "openerrata_projector_standing_still",
+            "1 while the read model lacks facts of the stream and its position does not move",
+            ("stream",),
+            registry=registry,
+        )
         self.standing_by = Gauge(
             "openerrata_projector_standing_by",
             "1 while another projector follows the stream",

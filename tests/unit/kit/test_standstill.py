@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import asyncio
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.vitals import STANDSTILL, Progress, progress
-from tests.unit.gateway.fakes import NOW
+from kit import standstill
+from kit.standstill import STANDSTILL_S, Progress, progress
 
 Look = tuple[int, int, int]
 """Seconds since the look before, how far the projector has come since, and how much was added to the log."""
@@ -18,9 +19,9 @@ LOOKS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3), st.integers(0,
 
 def looked(looks: list[Look]) -> list[tuple[Progress, bool]]:
     """What is known after each look."""
-    known, position, end, now, found = None, 0, 0, NOW, []
+    known, position, end, now, found = None, 0, 0, 0.0, []
     for seconds, applied, added in looks:
-        now += timedelta(seconds=seconds)
+        now += seconds
         end += added
         position = min(end, position + applied)
         known, stands = progress(known, position, end, now)
@@ -53,9 +54,39 @@ def test_nobody_who_goes_on_or_has_nothing_to_do_stands_still(looks: list[Look])
 
 @given(LOOKS)
 def test_whoever_is_said_to_stand_was_behind_all_the_while(looks: list[Look]) -> None:
-    now = NOW
+    now = 0.0
     for (seconds, _, _), (known, stands) in zip(looks, looked(looks), strict=True):
-        now += timedelta(seconds=seconds)
+        now += seconds
         if stands:
             assert known.position < known.end
-            assert now - known.since >= STANDSTILL
+            assert now - known.since_s >= STANDSTILL_S
+
+
+class Numbers:
+    """A position and an end, as the test sets them."""
+
+    def __init__(self) -> None:
+        self.position, self.end = 4, 4
+
+    async def at(self, stream: str) -> int:
+        return self.position
+
+    async def until(self, stream: str) -> int:
+        return self.end
+
+
+async def test_one_request_is_enough_to_see_a_standstill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples are taken in the background, so readiness needs no earlier request to compare with."""
+    monkeypatch.setattr(standstill, "SAMPLE_S", 0.01)
+    monkeypatch.setattr(standstill, "STANDSTILL_S", 0.05)
+    numbers = Numbers()
+    watched = standstill.Standstill("ERRATA", position=numbers.at, end=numbers.until)
+    watching = asyncio.create_task(watched.watch())
+    numbers.end = 7
+    async with asyncio.timeout(5):
+        while not watched.stands:  # noqa: ASYNC110 (samples are taken by the clock)
+            await asyncio.sleep(0.01)
+    assert await watched.problem() is not None
+    numbers.position = 5
+    assert await watched.problem() is None
+    watching.cancel()
