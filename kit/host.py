@@ -50,7 +50,7 @@ class Host:
     spans: Spans | None = None
     public_url: str = ""
     worker: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{monotonic():.0f}")
-    _databases: dict[Role, Database] = field(default_factory=dict)
+    _databases: dict[tuple[Role, str], Database] = field(default_factory=dict)
     _loops: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     _stoppers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
@@ -58,9 +58,9 @@ class Host:
     _broken: dict[str, str] = field(default_factory=dict)
     _remembered: tuple[float, dict[str, str]] | None = None
 
-    def database(self, role: Role) -> Database:
-        """The database as seen by a role; one pool per role and process."""
-        return self._databases.setdefault(role, Database(self.database_url, role=role))
+    def database(self, role: Role, purpose: str = "", *, pool_size: int = 5) -> Database:
+        """The database as seen by a role; one pool per role, purpose and process, sized by whoever asks first."""
+        return self._databases.setdefault((role, purpose), Database(self.database_url, role=role, pool_size=pool_size))
 
     def keep_running(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:
         """Run something for as long as the process lives; if it fails it is started again and readiness says so."""

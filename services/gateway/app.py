@@ -18,6 +18,7 @@ from services.gateway.forgetting import Forgetting
 from services.gateway.graphql.archive import Archive
 from services.gateway.graphql.execute import GraphQL
 from services.gateway.graphql.http import GraphQLEndpoint
+from services.gateway.http import BodyTimeouts
 from services.gateway.investigate import Requests
 from services.gateway.keys import InstanceKeys, KeyChecks
 from services.gateway.metrics import Metrics
@@ -44,6 +45,7 @@ class World:
     """Everything the gateway reaches, real or, in a test, not."""
 
     reads: Reads
+    public_reads: Reads
     archive: Archive
     shelf: Shelf
     facts: Facts
@@ -98,9 +100,10 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
     )
     callers = Callers(keys, trusted_proxies=settings.trusted_proxies, hmac_secret=settings.hmac_secret)
     metrics = Metrics(world.registry)
-    rpc = Rpc(table, callers, clock, metrics, body_timeout_s=settings.body_timeout_s)
-    graphql = GraphQLEndpoint(GraphQL(world.archive), metrics, body_timeout_s=settings.body_timeout_s)
-    described = shell(world.reads, Pulse(world.vitals, clock), table)
+    body_timeouts = BodyTimeouts(settings.body_timeout_s, settings.body_silence_s)
+    rpc = Rpc(table, callers, clock, metrics, body_timeouts=body_timeouts)
+    graphql = GraphQLEndpoint(GraphQL(world.archive), metrics, body_timeouts=body_timeouts)
+    described = shell(world.public_reads, Pulse(world.vitals, clock), table)
     pages = Pages(world.shelf, clock, described.openapi)
     site = Site(pages, Archived(world.shelf, world.copies), public_url=settings.public_url)
     described.mount("/", site.router())
@@ -116,7 +119,9 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
     Raises: kit.http.CannotListen.
     """
     settings = settings or load(GatewaySettings)
-    database = host.database("reader")
+    database = host.database("reader", "procedures", pool_size=settings.database_connections)
+    pages = host.database("reader", "pages", pool_size=settings.page_connections)
+    graphql = host.database("reader", "graphql", pool_size=settings.graphql_connections)
     reads = SqlReads(database, analysis=settings.analysis)
     positions = Positions(host.bus, reads.position)
     await positions.open()
@@ -131,8 +136,9 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
         settings,
         World(
             reads=reads,
-            archive=Archive(database),
-            shelf=Shelf(database),
+            public_reads=SqlReads(pages, analysis=settings.analysis),
+            archive=Archive(graphql),
+            shelf=Shelf(pages),
             facts=facts,
             events=BusEvents(host.bus),
             texts=BlobTexts(host.blobs),

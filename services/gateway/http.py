@@ -36,7 +36,15 @@ class BodyTooLarge(Exception):
 
 
 class ClientGone(Exception):
-    """The client closed the connection; nobody waits for a reply."""
+    """The body ended too early: the client left, or its framing is broken. The server cannot tell these apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyTimeouts:
+    """How long a request's body may take: all of it, and the wait for its next bytes. Units: seconds."""
+
+    whole_s: float
+    silence_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,7 @@ class Reply:
     headers: HeaderList = ()
 
 
-async def read_body(receive: Receive, content_length: bytes, *, timeout_s: float) -> bytes:
+async def read_body(receive: Receive, content_length: bytes, timeouts: BodyTimeouts) -> bytes:
     """The whole body of a request.
 
     Raises: BodyTooLarge: whatever the declared length says. TimeoutError: it did not arrive in time. ClientGone.
@@ -58,8 +66,11 @@ async def read_body(receive: Receive, content_length: bytes, *, timeout_s: float
     chunks: list[bytes] = []
     size_bytes = 0
     more = True
-    async with asyncio.timeout(timeout_s):
+    now = asyncio.get_running_loop().time
+    end = now() + timeouts.whole_s
+    async with asyncio.timeout(None) as waiting:
         while more and size_bytes <= DRAIN_BYTES:
+            waiting.reschedule(min(end, now() + timeouts.silence_s))
             message = await _next(receive)
             if message["type"] == "http.disconnect":
                 raise ClientGone

@@ -21,7 +21,17 @@ from contracts.rpc.errors import ErrorName, RpcError
 from contracts.rpc.values import read
 from services.gateway.callers import Callers, Headers, header
 from services.gateway.domain import MINIMUM_EXTENSION_VERSION, gate, reads_more
-from services.gateway.http import BodyTooLarge, ClientGone, Receive, Reply, Scope, Send, read_body, respond
+from services.gateway.http import (
+    BodyTimeouts,
+    BodyTooLarge,
+    ClientGone,
+    Receive,
+    Reply,
+    Scope,
+    Send,
+    read_body,
+    respond,
+)
 from services.gateway.metrics import Metrics
 from services.gateway.ports import Call, Clock, Refused, Unavailable
 from services.gateway.procedures import Procedure
@@ -54,13 +64,13 @@ class Rpc:
         clock: Clock,
         metrics: Metrics,
         *,
-        body_timeout_s: float,
+        body_timeouts: BodyTimeouts,
     ) -> None:
         self._table = table
         self._callers = callers
         self._clock = clock
         self._metrics = metrics
-        self._body_timeout_s = body_timeout_s
+        self._body_timeouts = body_timeouts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -76,7 +86,9 @@ class Rpc:
             status = reply.status
             await respond(send, reply)
         except ClientGone:
-            log.debug("client gone", procedure=path)
+            log.debug("body incomplete", procedure=path)
+            error = RpcError("BAD_REQUEST", "The request's body is incomplete or broken", path)
+            await respond(send, Reply(error.http, orjson.dumps(error.body()), _VOLATILE))
         finally:
             self._metrics.request("unknown" if procedure is None else path, status, perf_counter() - began)
 
@@ -136,7 +148,7 @@ class Rpc:
         if method == "GET":
             return _query_input(scope["query_string"])
         try:
-            return await read_body(receive, headers.get(b"content-length", b""), timeout_s=self._body_timeout_s)
+            return await read_body(receive, headers.get(b"content-length", b""), self._body_timeouts)
         except BodyTooLarge:
             extra = (("openerrataCode", "PAYLOAD_TOO_LARGE"),)
             raise RpcFailure(RpcError("PAYLOAD_TOO_LARGE", "The request is too large", path, extra)) from None

@@ -13,12 +13,13 @@ from kit.database import Database
 from services.gateway.graphql.archive import Archive
 from services.gateway.graphql.execute import GraphQL
 from services.gateway.graphql.http import GraphQLEndpoint
+from services.gateway.http import BodyTimeouts
 from services.gateway.metrics import Metrics
 
 
 def endpoint(archive: Archive) -> GraphQLEndpoint:
     """The endpoint over an archive."""
-    return GraphQLEndpoint(GraphQL(archive), Metrics(CollectorRegistry()), body_timeout_s=20)
+    return GraphQLEndpoint(GraphQL(archive), Metrics(CollectorRegistry()), body_timeouts=BodyTimeouts(20, 20))
 
 
 class Client:

@@ -119,8 +119,7 @@ class Archive:
             pattern, short = like(name), None if has_trigram(name) else name
         place = None
         if after is not None:
-            (said, number) = read_key(after, 2)
-            place = (said, UUID(number))
+            place = read_key(after, str, UUID)
         async with self.open() as (record, _):
             rows = await record.authors(pattern, short, platform, place, first + 1)
         nodes = self._authors(rows)
@@ -131,8 +130,7 @@ class Archive:
         post = None if platform is None or external_id is None else (platform, external_id)
         place = None
         if after is not None:
-            moment, number, kind = read_key(after, 3)
-            place = (datetime.fromisoformat(moment), UUID(number), kind)
+            place = read_key(after, datetime.fromisoformat, UUID, str)
         async with self.open() as (record, _):
             rows = await record.anomalies(post, platform, place, first + 1)
         cursors = [write_key(row["detected_at"].isoformat(), row["observation_id"].hex, row["kind"]) for row in rows]

@@ -18,7 +18,17 @@ import orjson
 
 from services.gateway.callers import Headers, header
 from services.gateway.graphql.execute import Answer, GraphQL
-from services.gateway.http import BodyTooLarge, ClientGone, Receive, Reply, Scope, Send, read_body, respond
+from services.gateway.http import (
+    BodyTimeouts,
+    BodyTooLarge,
+    ClientGone,
+    Receive,
+    Reply,
+    Scope,
+    Send,
+    read_body,
+    respond,
+)
 from services.gateway.metrics import Metrics
 
 PATH: Final = "/graphql"
@@ -49,10 +59,10 @@ class BadRequest(Exception):
 class GraphQLEndpoint:
     """Serves `/graphql` as an ASGI application."""
 
-    def __init__(self, graphql: GraphQL, metrics: Metrics, *, body_timeout_s: float) -> None:
+    def __init__(self, graphql: GraphQL, metrics: Metrics, *, body_timeouts: BodyTimeouts) -> None:
         self._graphql = graphql
         self._metrics = metrics
-        self._body_timeout_s = body_timeout_s
+        self._body_timeouts = body_timeouts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -64,7 +74,7 @@ class GraphQLEndpoint:
             status = reply.status
             await respond(send, reply)
         except ClientGone:
-            pass
+            await respond(send, _refused(BadRequest("The request's body is incomplete or broken."), strict=strict))
         finally:
             self._metrics.request("graphql", status, perf_counter() - began)
 
@@ -86,7 +96,7 @@ class GraphQLEndpoint:
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         try:
-            return await read_body(receive, headers.get(b"content-length", b""), timeout_s=self._body_timeout_s)
+            return await read_body(receive, headers.get(b"content-length", b""), self._body_timeouts)
         except BodyTooLarge:
             raise BadRequest("The request is too large.", 413) from None
         except TimeoutError:

@@ -17,8 +17,9 @@ class BadInput(GraphQLError):
         super().__init__(message, extensions={"code": "BAD_USER_INPUT"})
 
 
-def in_range(name: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
+def in_range(name: str, value: int | None, least: int, most: int) -> None:
+    """Raises: BadInput: also for null, which GraphQL allows where an argument has a default."""
+    if value is None or not least <= value <= most:
         raise BadInput(f"`{name}` must be between {least} and {most}.")
 
 

@@ -43,8 +43,7 @@ class Authors:
                 pattern, short = like(name), None if has_trigram(name) else name
             place = None
             if after:
-                said, number = read_key(after, 2)
-                place = (said, _id(number))
+                place = read_key(after, str, UUID)
             async with self.shelf.open() as looking:
                 rows = await looking.record.authors(pattern, short, None, place, AUTHORS + 1)
                 counts = await looking.record.author_metrics([row["id"] for row in rows[:AUTHORS]])
@@ -92,10 +91,3 @@ def _counts(row: Row | None) -> Row:
 
 def _cursor(row: Row) -> str:
     return Place(row["checked_at"], row["investigation_id"]).cursor()
-
-
-def _id(hexadecimal: str) -> UUID:
-    try:
-        return UUID(hexadecimal)
-    except ValueError:
-        raise BadQuestion("This cursor is none of ours.") from None

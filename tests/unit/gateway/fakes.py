@@ -262,6 +262,7 @@ class Bench:
             GatewaySettings(**settings),
             World(
                 reads=self.reads,
+                public_reads=self.reads,
                 archive=archive or Archive(nowhere),
                 shelf=Shelf(nowhere),
                 facts=self.log,

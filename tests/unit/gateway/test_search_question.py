@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -25,6 +27,9 @@ from services.gateway.search.question import (
     sought,
 )
 
+STORED = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+"""What PostgreSQL can hold."""
+
 MOMENTS = st.datetimes(min_value=datetime(1900, 1, 1), max_value=datetime(2200, 1, 1), timezones=st.just(UTC))
 
 
@@ -33,9 +38,16 @@ def test_a_place_survives_being_a_cursor(moment: datetime, number: UUID) -> None
     assert place_at(Place(moment, number).cursor()) == Place(moment, number)
 
 
-@given(st.lists(st.text(), min_size=1, max_size=4))
+@given(st.lists(STORED, min_size=1, max_size=4))
 def test_a_key_survives_being_a_cursor(words: list[str]) -> None:
-    assert read_key(write_key(*words), len(words)) == words
+    assert read_key(write_key(*words), *(str for _ in words)) == tuple(words)
+
+
+@pytest.mark.parametrize("word", ["a\0b", "\ud800"])
+def test_a_key_that_no_row_can_have_is_refused(word: str) -> None:
+    made = base64.urlsafe_b64encode(json.dumps([word]).encode()).decode().rstrip("=")
+    with pytest.raises(BadQuestion):
+        read_key(made, str)
 
 
 @given(st.integers(0, 99_999))
@@ -45,7 +57,7 @@ def test_a_rank_survives_being_a_cursor(rank: int) -> None:
 
 @given(st.text())
 def test_what_is_no_cursor_is_refused(text: str) -> None:
-    for read in (place_at, rank_at, lambda cursor: read_key(cursor, 9)):
+    for read in (place_at, rank_at, lambda cursor: read_key(cursor, *(str,) * 9)):
         with pytest.raises(BadQuestion):
             read(text)
 

@@ -151,12 +151,12 @@ async def test_the_largest_allowed_body_is_read() -> None:
 
 
 async def _raw(
-    bench: Bench, headers: list[tuple[bytes, bytes]], messages: list[dict[str, Any]]
+    bench: Bench, headers: list[tuple[bytes, bytes]], messages: list[dict[str, Any]], path: str = f"/trpc/{VIEW}"
 ) -> list[dict[str, Any]]:
     scope = {
         "type": "http",
         "method": "POST",
-        "path": f"/trpc/{VIEW}",
+        "path": path,
         "query_string": b"",
         "headers": [(b"content-type", b"application/json"), (b"x-openerrata-extension-version", b"0.3.3"), *headers],
         "client": None,
@@ -187,12 +187,18 @@ async def test_an_announced_flood_is_refused_unread() -> None:
     assert messages
 
 
-async def test_nobody_answers_a_client_that_went_away() -> None:
-    assert await _raw(Bench(), [], [{"type": "http.disconnect"}]) == []
+@pytest.mark.parametrize("path", [f"/trpc/{VIEW}", "/graphql"])
+async def test_a_body_that_breaks_off_is_a_bad_request(path: str) -> None:
+    """A server tells an application only that the body ends; the client may still be there."""
+    begun = {"type": "http.request", "body": b"{", "more_body": True}
+    for messages in ([{"type": "http.disconnect"}], [begun, {"type": "http.disconnect"}]):
+        sent = await _raw(Bench(), [(b"content-type", b"application/json")], list(messages), path)
+        assert sent[0]["status"] == 400
 
 
-async def test_a_body_that_never_comes_times_out() -> None:
-    bench = Bench(body_timeout_s=0.01)
+@pytest.mark.parametrize("timeout", ["body_timeout_s", "body_silence_s"])
+async def test_a_body_that_never_comes_times_out(timeout: str) -> None:
+    bench = Bench(**{timeout: 0.01})
     sent: list[dict[str, Any]] = []
 
     async def never() -> dict[str, Any]:
