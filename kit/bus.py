@@ -26,6 +26,7 @@ from contracts.topology import Stream, stream_of
 from contracts.v1 import Envelope, Event, OnceEvent, decode, written
 from kit.clock import Clock, SystemClock
 from kit.inbox import Inbox, NoReply
+from kit.servers import listed, shown
 from kit.settings import SettingsError
 
 REPLY_TO = "Errata-Reply-To"
@@ -227,19 +228,20 @@ async def connect(
     drain_s: float = DRAIN_S,
     first_answer_s: float = FIRST_ANSWER_S,
 ) -> AsyncIterator[Bus]:
-    """Connect to the broker for as long as the context lasts.
+    """Connect to the broker for as long as the context lasts; of several addresses after commas, to any that answers.
 
     A broker that was there is waited for without an end; one that never was is more likely a wrong address.
 
     Raises: SettingsError: no broker answers there within `first_answer_s`, or it does not let us in.
     """
-    where = url.rpartition("//")[2].rpartition("@")[2]
+    servers = listed(url)
+    where = shown(servers)
     last: Exception | None = None
     options: dict[str, Any] = {
         "apply_types": False,
         "max_reconnect_attempts": -1,
         "reconnect_time_wait": 0.25,
-        "connect_timeout": 5,
+        "connect_timeout": min(5.0, first_answer_s / max(1, len(servers))),  # a silent one leaves time for the others
         "name": name,
         "logger": None,
         "pending_size": 64 * 1024 * 1024,
@@ -257,7 +259,7 @@ async def connect(
             log.warning("no broker yet, trying again", broker=where, error=_reason(error))
         last = error
 
-    broker = NatsBroker(url, disconnected_cb=disconnected, error_cb=failed, **options)
+    broker = NatsBroker(servers, disconnected_cb=disconnected, error_cb=failed, **options)
     try:
         async with asyncio.timeout(first_answer_s):
             client = await broker.connect()

@@ -84,12 +84,9 @@ def _still_there(connection: Any, *_: object) -> None:
 async def open_session(url: str, *, options: str = "") -> psycopg.AsyncConnection[tuple[Any, ...]]:
     """A plain autocommit connection as whoever `url` names."""
     parsed = make_url(url)
-    arguments = {
-        "connect_timeout": CONNECT_TIMEOUT_S,
-        **parsed.translate_connect_args(username="user", database="dbname"),
-        **parsed.query,
-    }
-    return await psycopg.AsyncConnection.connect(**arguments, options=options, autocommit=True)
+    _, arguments = parsed.get_dialect()().create_connect_args(parsed)  # several hosts are spelled differently there
+    arguments = {"connect_timeout": CONNECT_TIMEOUT_S, **arguments, "options": options, "autocommit": True}
+    return await psycopg.AsyncConnection.connect(**arguments)
 
 
 async def migrate(url: str) -> None:

@@ -14,9 +14,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from urllib.parse import urlsplit
 
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
-
+from kit import servers
 from kit.blobs import BlobSettings
 from kit.embedded import EmbeddedStack, Endpoints, ServiceName, running_endpoints
 from kit.settings import Infrastructure, SettingsError
@@ -87,7 +85,7 @@ def _complete(
     return Surroundings(
         nats_url=infrastructure.nats_url or found.nats_url,
         nats_monitor_url=infrastructure.nats_monitor_url or found.nats_monitor_url or None,
-        database_url=_with_driver(infrastructure.database_url or found.database_url),
+        database_url=_database_url(infrastructure.database_url or found.database_url),
         blobs=blobs,
         master_keys=keys,
         embedded=infrastructure.nats_url is None,
@@ -102,17 +100,13 @@ def _blobs(url: str, access_key: str, secret_key: str, bucket: str, region: str 
     return BlobSettings(parts.netloc, access_key, secret_key, bucket, secure=parts.scheme == "https", region=region)
 
 
-def _with_driver(url: str) -> str:
-    """Accept the plain forms that every tool of PostgreSQL accepts."""
-    for plain in ("postgres://", "postgresql://"):
-        if url.startswith(plain):
-            url = "postgresql+psycopg://" + url.removeprefix(plain)
+def _database_url(url: str) -> str:
     try:
-        if make_url(url).drivername == "postgresql+psycopg":
-            return url
-    except (ArgumentError, ValueError):
-        pass  # the error would show the address, and that the password in it
-    raise SettingsError("OPENERRATA_DATABASE_URL must be an address such as postgresql://user:password@host:5432/name")
+        return servers.database_url(url)
+    except ValueError:  # the error would show the address, and the password in it
+        raise SettingsError(
+            "OPENERRATA_DATABASE_URL must be an address such as postgresql://user:password@host:5432/name"
+        ) from None
 
 
 def _master_keys(infrastructure: Infrastructure, data_dir: Path | None) -> tuple[MasterKey, ...]:

@@ -14,6 +14,7 @@ from nats.js.api import (
     DeliverPolicy,
     DiscardPolicy,
     KeyValueConfig,
+    PersistMode,
     RePublish,
     RetentionPolicy,
     StorageType,
@@ -36,6 +37,7 @@ from contracts.topology import (
 )
 from contracts.v1 import PREFIX
 from kit.bus import Bus
+from kit.servers import listed
 
 DUPLICATE_WINDOW_S = 120
 STREAM_EXISTS = 10058
@@ -178,26 +180,43 @@ async def require(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = Non
         )
 
 
-async def require_durable(bus: Bus, monitor_url: str | None) -> None:
-    """Refuse a single broker that acknowledges before it has written to disk.
+async def require_durable(bus: Bus, monitor_urls: str | None) -> None:
+    """Refuse a broker that acknowledges before it has written to disk.
 
-    A cluster is safe by its replicas. Otherwise the server's monitoring address must say `sync_interval: always`.
+    No stream may be told to write later. Beyond that three replicas are safe; with fewer, each server of the
+    comma-separated monitoring addresses that answers must say `sync_interval: always`, and one must answer.
 
     Raises: UnsafeBroker: with what to change.
     """
-    info = await bus.jetstream.stream_info(ERRATA.name)
-    if (info.config.num_replicas or 1) >= 3:
+    replicas = {name: await _replicas(bus, name) for name in _stored()}
+    if replicas[ERRATA.name] >= 3:
         return
-    if monitor_url is None:
+    if monitor_urls is None:
         raise UnsafeBroker(
             "cannot tell whether the broker writes before it acknowledges: set OPENERRATA_NATS_MONITOR_URL to its "
             "monitoring address, use three replicas, or pass --unsafe-broker"
         )
-    if not await _syncs_always(monitor_url):
+    if not await _sync_always(listed(monitor_urls)):
         raise UnsafeBroker(
             "the broker acknowledges before it has written to disk: set `jetstream { sync_interval: always }`, "
             "use three replicas, or pass --unsafe-broker"
         )
+
+
+async def _replicas(bus: Bus, stream: str) -> int:
+    config = (await bus.jetstream.stream_info(stream)).config
+    if config.persist_mode == PersistMode.ASYNC:
+        raise UnsafeBroker(
+            f"stream {stream} acknowledges before it has written to disk, whatever its server is told: "
+            "set its persist_mode to default (a stream must be made anew for that), or pass --unsafe-broker"
+        )
+    return config.num_replicas or 1
+
+
+def _stored() -> Iterator[str]:
+    """The streams of the broker: declared ones, and those under the buckets."""
+    yield from (stream.name for stream in STREAMS)
+    yield from (f"KV_{bucket.name}" for bucket in BUCKETS)
 
 
 def _consumers() -> Iterator[tuple[Consumer, Stream, bool]]:
@@ -211,19 +230,27 @@ def _thing(consumer: Consumer, again: bool) -> str:
     return f"consumer {consumer.name}" + (f" on {AGAIN.name}" if again else "")
 
 
-async def _syncs_always(monitor_url: str) -> bool:
+async def _sync_always(monitor_urls: list[str]) -> bool:
+    """Whether all servers that answer do. Raises: UnsafeBroker: none answers."""
+    found = [await _monitored(url) for url in monitor_urls]
+    answers = [each for each in found if isinstance(each, _Monitor)]
+    if not answers:
+        raise UnsafeBroker(
+            "cannot tell whether the broker writes before it acknowledges: what OPENERRATA_NATS_MONITOR_URL names does "
+            f"not answer as a broker's monitoring address ({', '.join(type(error).__name__ for error in found)})"
+        )
+    return all(each.config.sync_always for each in answers)
+
+
+async def _monitored(url: str) -> _Monitor | Exception:
     import httpx
 
     try:
         async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:  # a proxy would see the address
-            answer = await client.get(f"{monitor_url.rstrip('/')}/jsz", params={"config": "true"})
-        told = _Monitor.model_validate_json(answer.raise_for_status().content)
+            answer = await client.get(f"{url.rstrip('/')}/jsz", params={"config": "true"})
+        return _Monitor.model_validate_json(answer.raise_for_status().content)
     except (httpx.HTTPError, httpx.InvalidURL, ValidationError) as error:
-        raise UnsafeBroker(
-            "cannot tell whether the broker writes before it acknowledges: what OPENERRATA_NATS_MONITOR_URL names does "
-            f"not answer as a broker's monitoring address ({type(error).__name__})"
-        ) from error
-    return told.config.sync_always
+        return error
 
 
 async def _put_stream(js: JetStreamContext, config: StreamConfig) -> None:

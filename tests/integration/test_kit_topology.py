@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from nats.js.api import PersistMode
 
 from contracts.topology import DEAD, ERRATA, Consumer
 from contracts.v1 import (
@@ -58,3 +59,17 @@ async def test_a_broker_that_writes_first_is_accepted(tmp_path: Path) -> None:
         async with connect(own.endpoints.nats_url, name="test") as bus:
             await topology.apply(bus)
             await topology.require_durable(bus, own.endpoints.nats_monitor_url)
+
+
+@pytest.mark.parametrize("stream", [ERRATA.name, "KV_marks"])
+async def test_a_stream_that_is_told_to_write_later_is_refused_whatever_its_server_says(
+    tmp_path: Path, stream: str
+) -> None:
+    with nats_server(tmp_path, durable=True) as own:
+        async with connect(own.endpoints.nats_url, name="test") as bus:
+            await topology.apply(bus)
+            config = (await bus.jetstream.stream_info(stream)).config
+            await bus.jetstream.delete_stream(stream)
+            await bus.jetstream.add_stream(replace(config, persist_mode=PersistMode.ASYNC))
+            with pytest.raises(topology.UnsafeBroker, match=f"stream {stream} acknowledges before"):
+                await topology.require_durable(bus, own.endpoints.nats_monitor_url)
