@@ -1,8 +1,33 @@
--- For a database whose administrator does not let the application create roles: run this once as administrator, with
---   psql -v login=openerrata -f deploy/roles.sql openerrata
--- in the database of the application. Otherwise the first migration makes the same roles by itself.
-SELECT format('CREATE ROLE %I NOLOGIN', name)
+-- The logins of services. Run once as administrator in the database of the application, and again to change a password:
+--   psql -v login=openerrata -v reader=… -v projector=… -v operator=… -f deploy/roles.sql openerrata
+-- `login` is the owner: it migrates and runs the operator's commands. The others are passwords; in a container of
+-- PostgreSQL they come from its environment. A role without one can log in only where the server asks for none.
+\if :{?login}
+\else
+    \getenv login POSTGRES_USER
+    \getenv reader ERRATA_READER_PASSWORD
+    \getenv projector ERRATA_PROJECTOR_PASSWORD
+    \getenv operator ERRATA_OPERATOR_PASSWORD
+\endif
+SELECT format('CREATE ROLE %I LOGIN', name)
 FROM unnest(ARRAY['errata_reader', 'errata_projector', 'errata_operator']) name
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
+ALTER ROLE errata_reader LOGIN;
+ALTER ROLE errata_projector LOGIN;
+ALTER ROLE errata_operator LOGIN;
+\if :{?reader}
+    ALTER ROLE errata_reader PASSWORD :'reader';
+\endif
+\if :{?projector}
+    ALTER ROLE errata_projector PASSWORD :'projector';
+\endif
+\if :{?operator}
+    ALTER ROLE errata_operator PASSWORD :'operator';
+\endif
 GRANT errata_reader, errata_projector, errata_operator TO :"login";
-GRANT CREATE ON DATABASE :"DBNAME" TO :"login";
+GRANT CREATE, TEMPORARY ON DATABASE :"DBNAME" TO :"login";
+-- Nothing beyond the grants of the migrations: no temporary tables, no tables in `public`, no large objects.
+REVOKE TEMPORARY ON DATABASE :"DBNAME" FROM PUBLIC;
+GRANT TEMPORARY ON DATABASE :"DBNAME" TO errata_projector;
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC;

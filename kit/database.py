@@ -1,7 +1,7 @@
-"""PostgreSQL: who may do what is decided by the role a connection takes, not by what the code means to do.
+"""PostgreSQL: what a connection may do is decided by the role it logs in as, not by what the code means to do.
 
-Every service connects with the same address and takes the role its work needs; a reader cannot write, whatever it
-sends.
+A service logs in as the one role its work needs, and that role is a member of no other: no statement gets it further.
+Migrations and the operator's commands log in as the owner of the schemas.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import select
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import psycopg
 from sqlalchemy import Connection, create_engine, event, make_url
@@ -21,8 +21,10 @@ from sqlalchemy.pool import NullPool
 
 from contracts.readmodel import SEARCH_PATH
 from kit.migrations import FOLDER, HEADS, History
+from kit.settings import SettingsError
 
 Role = Literal["reader", "projector", "operator"]
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 LIVE: Final = "readmodel"
 CONNECT_TIMEOUT_S: Final = 10
@@ -79,6 +81,43 @@ def _still_there(connection: Any, *_: object) -> None:
         if not said.poll(0):
             return
     raise DisconnectionError
+
+
+def role_url(url: str, role: Role) -> str:
+    """The same database with a role as user, for servers that ask for no password or find it in a password file."""
+    return make_url(url).set(username=f"errata_{role}", password=None).render_as_string(hide_password=False)
+
+
+async def require_least_privilege(url: str, role: Role) -> None:
+    """Refuse a login that could become anything but its role.
+
+    Raises: SettingsError.
+    """
+    variable, name = f"OPENERRATA_DATABASE_{role.upper()}_URL", f"errata_{role}"
+    try:
+        session = await open_session(url)
+    except psycopg.OperationalError as error:
+        if f'"{name}"' not in str(error):
+            raise
+        why = " ".join(str(error).split())
+        raise SettingsError(f"{variable}: {why}; migrate first, or let deploy/roles.sql make the login") from None
+    async with session:
+        found = await session.execute(
+            """SELECT rolname FROM pg_roles
+            WHERE pg_has_role(session_user, oid, 'MEMBER') AND (
+                rolname NOT IN (session_user, %(role)s)
+                OR rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls OR rolreplication
+                OR NOT EXISTS (SELECT FROM pg_roles service
+                    WHERE service.rolname = %(role)s AND pg_has_role(session_user, service.oid, 'MEMBER')))
+            ORDER BY rolname <> session_user, rolname LIMIT 1""",
+            {"role": name},
+        )
+        row = await found.fetchone()
+    if row is not None:
+        raise SettingsError(
+            f"{variable}: this login may act as {row[0]}; a service logs in as {name} or as a member of it alone, "
+            "see deploy/roles.sql"
+        )
 
 
 async def open_session(url: str, *, options: str = "") -> psycopg.AsyncConnection[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -18,7 +18,7 @@ from kit.blobs import Blobs
 from kit.bus import Bus
 from kit.cancelling import cancelled
 from kit.clock import Clock
-from kit.database import Database, Role
+from kit.database import Database, Role, role_url
 from kit.delivery import Delivery
 from kit.models.base import Model
 from kit.telemetry import Telemetry
@@ -37,7 +37,10 @@ Check = Callable[[], Awaitable[str | None]]
 
 @dataclass
 class Host:
-    """The surroundings of the services in one process."""
+    """The surroundings of the services in one process.
+
+    Shapes: `logins` are addresses of the database by role; one that is missing is the role itself at `database_url`.
+    """
 
     bus: Bus
     delivery: Delivery
@@ -47,6 +50,7 @@ class Host:
     database_url: str
     model: Model
     user_keys: UserKeys
+    logins: Mapping[Role, str] = field(default_factory=dict)
     spans: Spans | None = None
     public_url: str = ""
     worker: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{monotonic():.0f}")
@@ -60,7 +64,10 @@ class Host:
 
     def database(self, role: Role, purpose: str = "", *, pool_size: int = 5) -> Database:
         """The database as seen by a role; one pool per role, purpose and process, sized by whoever asks first."""
-        return self._databases.setdefault((role, purpose), Database(self.database_url, role=role, pool_size=pool_size))
+        if (role, purpose) not in self._databases:
+            url = self.logins.get(role) or role_url(self.database_url, role)
+            self._databases[role, purpose] = Database(url, role=role, pool_size=pool_size)
+        return self._databases[role, purpose]
 
     def keep_running(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:
         """Run something for as long as the process lives; if it fails it is started again and readiness says so."""

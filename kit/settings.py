@@ -34,6 +34,9 @@ class Infrastructure(BaseSettings):
         description="after how long the work of a silent worker is given to another; as declared if unset",
     )
     database_url: str | None = None
+    database_reader_url: str | None = None
+    database_projector_url: str | None = None
+    database_operator_url: str | None = None
     s3_endpoint: str | None = None
     s3_access_key: str | None = None
     s3_secret_key: SecretStr | None = None

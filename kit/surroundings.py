@@ -7,68 +7,114 @@ folder: then its servers are used.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import get_args
 from urllib.parse import urlsplit
+
+from pydantic import SecretStr
 
 from kit import servers
 from kit.blobs import BlobSettings
+from kit.database import ROLES, Role, role_url
 from kit.embedded import EmbeddedStack, Endpoints, ServiceName, running_endpoints
 from kit.settings import Infrastructure, SettingsError
 from kit.vault import MasterKey
 
 MASTER_KEY_FILE = "master.key"
+SERVER_NAMES: tuple[ServiceName, ...] = get_args(ServiceName)
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Addresses and secrets, complete. `stack` is set if this process runs embedded servers."""
+    """Addresses and secrets. `stack` is set if this process runs embedded servers.
+
+    Shapes: `role_urls` are the logins that were given; `key_folder` is where an embedded master key lies.
+    """
 
     nats_url: str
     nats_monitor_url: str | None
-    database_url: str
+    owner_url: str | None
+    role_urls: dict[Role, str]
     blobs: BlobSettings
-    master_keys: tuple[MasterKey, ...]
+    given_keys: SecretStr | None
+    key_folder: Path | None
     embedded: bool
     stack: EmbeddedStack | None = None
+
+    @property
+    def database_url(self) -> str:
+        """The login of the schemas' owner, for migrations and the operator's commands.
+
+        Raises: SettingsError: this process was given none.
+        """
+        if self.owner_url is None:
+            raise SettingsError("OPENERRATA_DATABASE_URL is not set: migrations and commands log in as the owner")
+        return self.owner_url
+
+    def database_login(self, role: Role) -> str:
+        """The login of a service: the one that was given, or the role itself, without a password."""
+        return self.role_urls.get(role) or role_url(self.database_url, role)
+
+    @cached_property
+    def master_keys(self) -> tuple[MasterKey, ...]:
+        """What readers' own keys are sealed with; only a process that seals or opens them asks.
+
+        Raises: SettingsError: they are missing or unreadable.
+        """
+        return _master_keys(self.given_keys, self.key_folder)
 
 
 @contextmanager
 def surroundings(
-    infrastructure: Infrastructure, data_dir: Path, *, durable: bool = True, start: bool = True
+    infrastructure: Infrastructure,
+    data_dir: Path,
+    *,
+    durable: bool = True,
+    start: bool = True,
+    needs: Collection[ServiceName] = SERVER_NAMES,
 ) -> Iterator[Surroundings]:
     """Find or start the servers for as long as the context lasts; call from the main thread.
 
+    Beside a given broker only the servers that this process needs are embedded.
+
     Raises: SettingsError: an address without its credentials, or `start` is False and nothing runs over `data_dir`.
     """
-    missing = _missing(infrastructure)
+    missing = _missing(infrastructure, needs)
     if not missing:
-        yield _complete(infrastructure, Endpoints(), _master_keys(infrastructure, None), None)
+        yield _complete(infrastructure, Endpoints(), None, None)
         return
     found = running_endpoints(data_dir)
     if found is not None:
-        yield _complete(infrastructure, found, _master_keys(infrastructure, data_dir), None)
+        yield _complete(infrastructure, found, data_dir, None)
         return
     if not start:
         raise SettingsError(f"no servers run over {data_dir} and none are given; start them with `openerrata up`")
     with EmbeddedStack(data_dir, durable=durable, services=missing) as stack:
-        yield _complete(infrastructure, stack.endpoints, _master_keys(infrastructure, data_dir), stack)
+        yield _complete(infrastructure, stack.endpoints, data_dir, stack)
 
 
-def _missing(infrastructure: Infrastructure) -> tuple[ServiceName, ...]:
-    given: dict[ServiceName, str | None] = {
-        "nats": infrastructure.nats_url,
-        "postgres": infrastructure.database_url,
-        "s3": infrastructure.s3_endpoint,
+def _missing(infrastructure: Infrastructure, needs: Collection[ServiceName]) -> tuple[ServiceName, ...]:
+    given: dict[ServiceName, bool] = {
+        "nats": infrastructure.nats_url is not None,
+        "postgres": infrastructure.database_url is not None or bool(_role_urls(infrastructure)),
+        "s3": infrastructure.s3_endpoint is not None,
     }
-    return tuple(name for name, address in given.items() if address is None)
+    wanted = needs if given["nats"] else given
+    return tuple(name for name, is_given in given.items() if name in wanted and not is_given)
+
+
+def _role_urls(infrastructure: Infrastructure) -> dict[Role, str]:
+    given = {role: getattr(infrastructure, f"database_{role}_url") for role in ROLES}
+    return {role: _database_url(url, f"DATABASE_{role.upper()}_URL") for role, url in given.items() if url is not None}
 
 
 def _complete(
-    infrastructure: Infrastructure, found: Endpoints, keys: tuple[MasterKey, ...], stack: EmbeddedStack | None
+    infrastructure: Infrastructure, found: Endpoints, key_folder: Path | None, stack: EmbeddedStack | None
 ) -> Surroundings:
     if infrastructure.s3_endpoint is None:
         blobs = _blobs(found.s3_endpoint, found.s3_access_key, found.s3_secret_key, found.s3_bucket)
@@ -82,12 +128,15 @@ def _complete(
             infrastructure.s3_bucket,
             infrastructure.s3_region,
         )
+    owner_url = infrastructure.database_url or found.database_url
     return Surroundings(
         nats_url=infrastructure.nats_url or found.nats_url,
         nats_monitor_url=infrastructure.nats_monitor_url or found.nats_monitor_url or None,
-        database_url=_database_url(infrastructure.database_url or found.database_url),
+        owner_url=_database_url(owner_url) if owner_url else None,
+        role_urls=_role_urls(infrastructure),
         blobs=blobs,
-        master_keys=keys,
+        given_keys=infrastructure.encryption_keys,
+        key_folder=key_folder,
         embedded=infrastructure.nats_url is None,
         stack=stack,
     )
@@ -100,19 +149,19 @@ def _blobs(url: str, access_key: str, secret_key: str, bucket: str, region: str 
     return BlobSettings(parts.netloc, access_key, secret_key, bucket, secure=parts.scheme == "https", region=region)
 
 
-def _database_url(url: str) -> str:
+def _database_url(url: str, variable: str = "DATABASE_URL") -> str:
     try:
         return servers.database_url(url)
     except ValueError:  # the error would show the address, and the password in it
         raise SettingsError(
-            "OPENERRATA_DATABASE_URL must be an address such as postgresql://user:password@host:5432/name"
+            f"OPENERRATA_{variable} must be an address such as postgresql://user:password@host:5432/name"
         ) from None
 
 
-def _master_keys(infrastructure: Infrastructure, data_dir: Path | None) -> tuple[MasterKey, ...]:
-    if infrastructure.encryption_keys is not None:
+def _master_keys(given: SecretStr | None, data_dir: Path | None) -> tuple[MasterKey, ...]:
+    if given is not None:
         try:
-            texts = infrastructure.encryption_keys.get_secret_value().split(",")
+            texts = given.get_secret_value().split(",")
             return tuple(MasterKey.parse(text.strip()) for text in texts)
         except ValueError as error:
             raise SettingsError(f"OPENERRATA_ENCRYPTION_KEYS: {error}") from None

@@ -28,9 +28,16 @@ from kit.web import CONTACT_URL, Door, Policy
 
 
 def choose(
-    infrastructure: Infrastructure, openai: OpenAISettings, *, embedded: bool, models: ModelSettings | None = None
+    infrastructure: Infrastructure,
+    openai: OpenAISettings,
+    *,
+    embedded: bool,
+    models: ModelSettings | None = None,
+    keys_needed: bool = True,
 ) -> Keyed:
     """The model the settings ask for; without a key the demo, but only where everything else is embedded too.
+
+    A process without `keys_needed` asks the model nothing at the instance's expense, so it is given no key.
 
     Raises: SettingsError: a key is missing, or the demo is asked for in one stage only.
     """
@@ -43,7 +50,7 @@ def choose(
         raise SettingsError("the demo catalogue stands in for both stages and for no other model, or not at all")
     patience = Patience(models.model_silence_s, models.model_call_s, models.model_run_s)
     outfit = Outfit(price=partial(price_of, own=models.prices()), patience=patience)
-    build = partial(_built, infrastructure=infrastructure, openai=openai, outfit=outfit)
+    build = partial(_built, infrastructure=infrastructure, openai=openai, outfit=outfit, keys_needed=keys_needed)
     first = build(wanted[0])
     second = first if wanted[0] == wanted[1] else build(wanted[1])
     if models.model_failover:
@@ -52,7 +59,9 @@ def choose(
     return first if wanted[0] == wanted[1] else Staged(first, second)
 
 
-def _built(choice: str, *, infrastructure: Infrastructure, openai: OpenAISettings, outfit: Outfit) -> Keyed:
+def _built(
+    choice: str, *, infrastructure: Infrastructure, openai: OpenAISettings, outfit: Outfit, keys_needed: bool
+) -> Keyed:
     provider, _, model = choice.partition(":")
     match provider:  # each client library takes a second to import, so only the one that is used
         case "demo":
@@ -60,15 +69,15 @@ def _built(choice: str, *, infrastructure: Infrastructure, openai: OpenAISetting
 
             return DemoModel(pace_s=infrastructure.demo_pace_s)
         case "openai_responses":
-            return _openai(openai, model, outfit)
+            return _openai(openai, model, outfit, keys_needed)
         case "anthropic":
-            return _anthropic(load(AnthropicSettings), model, outfit)
+            return _anthropic(load(AnthropicSettings), model, outfit, keys_needed)
         case _:
-            return _chat(load(ChatSettings), model, outfit)
+            return _chat(load(ChatSettings), model, outfit, keys_needed)
 
 
-def _openai(settings: OpenAISettings, model: str, outfit: Outfit) -> Keyed:
-    if settings.api_key is None:
+def _openai(settings: OpenAISettings, model: str, outfit: Outfit, keys_needed: bool) -> Keyed:
+    if settings.api_key is None and keys_needed:
         raise SettingsError(
             "OPENAI_API_KEY is not set: set it, or set OPENERRATA_MODEL=demo to run the offline demo catalogue"
         )
@@ -83,8 +92,8 @@ def _openai(settings: OpenAISettings, model: str, outfit: Outfit) -> Keyed:
     )
 
 
-def _anthropic(settings: AnthropicSettings, model: str, outfit: Outfit) -> Keyed:
-    if settings.api_key is None:
+def _anthropic(settings: AnthropicSettings, model: str, outfit: Outfit, keys_needed: bool) -> Keyed:
+    if settings.api_key is None and keys_needed:
         raise SettingsError("ANTHROPIC_API_KEY is not set, but the provider anthropic is chosen")
     from kit.models.anthropic import AnthropicMessages
 
@@ -97,7 +106,7 @@ def _anthropic(settings: AnthropicSettings, model: str, outfit: Outfit) -> Keyed
     )
 
 
-def _chat(settings: ChatSettings, model: str, outfit: Outfit) -> Keyed:
+def _chat(settings: ChatSettings, model: str, outfit: Outfit, keys_needed: bool) -> Keyed:
     if settings.base_url is None or not (model or settings.model_id):
         raise SettingsError(
             "the provider chat_completions is chosen: set OPENERRATA_CHAT_BASE_URL and OPENERRATA_CHAT_MODEL_ID"
@@ -108,7 +117,7 @@ def _chat(settings: ChatSettings, model: str, outfit: Outfit) -> Keyed:
         key=settings.api_key,
         model=model or settings.model_id,
         base_url=settings.base_url,
-        search=_search(load(SearchSettings)),
+        search=_search(load(SearchSettings)) if keys_needed else WebSearch(DuckDuckGo(_door())),
         effort=settings.effort,
         sees_pictures=settings.sees_pictures,
         outfit=outfit,
@@ -116,10 +125,14 @@ def _chat(settings: ChatSettings, model: str, outfit: Outfit) -> Keyed:
 
 
 def _search(settings: SearchSettings) -> WebSearch:
-    door = Door(Policy(contact_url=CONTACT_URL))
+    door = _door()
     engine: Engine = DuckDuckGo(door)
     if settings.engine != "duckduckgo":
         if settings.api_key is None:
             raise SettingsError(f"OPENERRATA_SEARCH_API_KEY is not set, but {settings.engine} needs one")
         engine = (Brave if settings.engine == "brave" else Tavily)(door, settings.api_key)
     return WebSearch(engine)
+
+
+def _door() -> Door:
+    return Door(Policy(contact_url=CONTACT_URL))

@@ -16,6 +16,7 @@ from sqlalchemy.dialects.postgresql import insert
 from contracts.readmodel import instance_api_key
 from kit.clock import SystemClock
 from kit.database import Database, migrate
+from kit.surroundings import Surroundings
 from kit.vault import MasterKey
 from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
 
@@ -48,7 +49,7 @@ def add(name: str, key: str | None, data_dir: Path) -> None:
     if not name:
         raise click.BadParameter("a name cannot be blank: it tells whose key this is", param_hint="NAME")
     with servers(data_dir, quieter="warning") as found:
-        holder = run(_with_database(found.database_url, lambda database: activate(database, name, chosen)))
+        holder = run(_with_database(found, lambda database: activate(database, name, chosen)))
     if holder != name:
         raise click.ClickException(f"this key is {holder!r}'s; revoke it first to give it to another")
     click.echo(chosen)
@@ -61,7 +62,7 @@ def add(name: str, key: str | None, data_dir: Path) -> None:
 def list_(every: bool, data_dir: Path) -> None:
     """List keys by name; the keys themselves are not stored."""
     with servers(data_dir, quieter="warning") as found:
-        rows = run(_with_database(found.database_url, lambda database: _list(database, every)))
+        rows = run(_with_database(found, lambda database: _list(database, every)))
     for name, key_hash, created_at, revoked_at in rows:
         state = f"revoked {revoked_at:%Y-%m-%d %H:%M}" if revoked_at else "active"
         click.echo(f"{name:<24} {key_hash[:12]}…  added {created_at:%Y-%m-%d %H:%M}  {state}")
@@ -76,7 +77,7 @@ def list_(every: bool, data_dir: Path) -> None:
 def revoke(name_or_key: str, data_dir: Path) -> None:
     """Shut out the holder of a key; NAME_OR_KEY is the key or its name. Takes effect within seconds."""
     with servers(data_dir, quieter="warning") as found:
-        count = run(_with_database(found.database_url, lambda database: _revoke(database, name_or_key)))
+        count = run(_with_database(found, lambda database: _revoke(database, name_or_key)))
     if not count:
         raise click.ClickException(f"no active key {name_or_key!r}; see `openerrata keys list`")
     click.echo(f"revoked {count}")
@@ -133,9 +134,10 @@ async def _revoke(database: Database, name_or_key: str) -> int:
     return result.rowcount
 
 
-async def _with_database(url: str, action: Callable[[Database], Awaitable[T]]) -> T:
-    await migrate(url)
-    database = Database(url, role="operator")
+async def _with_database(found: Surroundings, action: Callable[[Database], Awaitable[T]]) -> T:
+    if found.owner_url is not None:
+        await migrate(found.owner_url)
+    database = Database(found.role_urls.get("operator") or found.database_url, role="operator")
     try:
         return await action(database)
     finally:

@@ -14,14 +14,15 @@ from typing import TypeVar
 import click
 import structlog
 
+from contracts.access import ACCESS
 from kit import topology
 from kit.blobs import Blobs
 from kit.bus import connect
 from kit.circuit import StopLimit
 from kit.clock import SystemClock
-from kit.database import is_current, migrate
+from kit.database import Role, is_current, migrate, require_least_privilege
 from kit.delivery import Delivery
-from kit.embedded import EmbeddedStack
+from kit.embedded import EmbeddedStack, ServiceName
 from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.models.base import Model
@@ -51,6 +52,27 @@ class Plan:
     services: tuple[str, ...]
     unsafe_broker: bool = False
 
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The roles of the database that these services log in as."""
+        found: dict[Role, None] = {role: None for name in self.services if (role := ACCESS[name].database)}
+        return tuple(found)
+
+    @property
+    def servers(self) -> tuple[ServiceName, ...]:
+        """The servers that these services need."""
+        return ("nats", "s3", "postgres") if self.roles else ("nats", "s3")
+
+    @property
+    def seals(self) -> bool:
+        """Whether one of them seals or opens readers' own keys."""
+        return any(ACCESS[name].reader_keys for name in self.services)
+
+    @property
+    def pays(self) -> bool:
+        """Whether one of them spends the instance's own money."""
+        return any(ACCESS[name].provider_keys for name in self.services)
+
 
 @asynccontextmanager
 async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = None) -> AsyncIterator[Host]:
@@ -59,11 +81,15 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
     Raises: SettingsError, TopologyMissing, UnsafeBroker: with what to do about it.
     """
     infrastructure = load(Infrastructure)
-    model = model or choose(infrastructure, load(OpenAISettings), embedded=found.embedded)
-    if found.embedded or "projector" in plan.services:
+    model = model or choose(infrastructure, load(OpenAISettings), embedded=found.embedded, keys_needed=plan.pays)
+    if found.owner_url is not None and (found.embedded or "projector" in plan.services):
         await migrate(found.database_url)
-    elif not await is_current(found.database_url):
-        raise SettingsError("the database is not migrated yet: start the projector first (`openerrata up projector`)")
+    master_keys = found.master_keys if plan.seals else ()
+    logins = {role: found.database_login(role) for role in plan.roles}
+    for role, url in logins.items():
+        await require_least_privilege(url, role)
+        if not await is_current(url):
+            raise SettingsError("the database is not migrated yet: run `openerrata projector migrate` as its owner")
     async with AsyncExitStack() as stack:
         bus = await stack.enter_async_context(connect(found.nats_url, name=f"openerrata {' '.join(plan.services)}"))
         if found.stack is not None:
@@ -83,14 +109,15 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
             blobs=Blobs(found.blobs, patience_s=BLOB_PATIENCE_S),
             clock=SystemClock(),
             telemetry=telemetry,
-            database_url=found.database_url,
+            database_url=found.owner_url or "",
             model=model,
-            user_keys=UserKeys(bus, found.master_keys),
+            user_keys=UserKeys(bus, master_keys),
             spans=told,
+            logins=logins,
         )
         stack.push_async_callback(host.close)
         await host.blobs.require()
-        await _checks(host)
+        await _checks(host, plan.roles)
         host.keep_running("lag", Lag(bus, telemetry).run)
         for name in plan.services:
             await importlib.import_module(f"services.{name}.app").build(host)
@@ -180,18 +207,20 @@ def _stop_limit(infrastructure: Infrastructure) -> StopLimit:
     )
 
 
-async def _checks(host: Host) -> None:
+async def _checks(host: Host, roles: Sequence[Role]) -> None:
     async def broker() -> str | None:
         return None if host.bus.client.is_connected else "not connected"
 
     async def database() -> str | None:
-        async with host.database("reader").connect() as connection:
-            await connection.exec_driver_sql("select 1")
+        for role in roles:
+            async with host.database(role).connect() as connection:
+                await connection.exec_driver_sql("select 1")
         return None
 
     async def blobs() -> str | None:
         return None if await host.blobs.ready() else "the bucket does not exist"
 
     host.check("broker", broker)
-    host.check("database", database)
+    if roles:
+        host.check("database", database)
     host.check("blobs", blobs)

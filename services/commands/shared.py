@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -14,8 +14,9 @@ import click
 import structlog
 import uvloop
 
+from kit.embedded import ServiceName
 from kit.settings import Infrastructure, load
-from kit.surroundings import Surroundings, surroundings
+from kit.surroundings import SERVER_NAMES, Surroundings, surroundings
 from kit.telemetry import configure_logging
 from kit.trouble import explained
 
@@ -64,11 +65,17 @@ def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
 
 
 @contextmanager
-def servers(data_dir: Path, *, start: bool = True, quieter: str | None = None) -> Iterator[Surroundings]:
+def servers(
+    data_dir: Path,
+    *,
+    start: bool = True,
+    quieter: str | None = None,
+    needs: Collection[ServiceName] = SERVER_NAMES,
+) -> Iterator[Surroundings]:
     """The servers that the settings name, or embedded ones over `data_dir`; `quieter` as in `log_level`."""
     infrastructure = load(Infrastructure)
     configure_logging(level=log_level(infrastructure, quieter))
-    with surroundings(infrastructure, data_dir.absolute(), start=start) as found:
+    with surroundings(infrastructure, data_dir.absolute(), start=start, needs=needs) as found:
         yield found
 
 

@@ -32,5 +32,6 @@ def command(services: tuple[str, ...], port: int | None, unsafe_broker: bool, da
     """
     if port is not None:
         os.environ["OPENERRATA_GATEWAY_PORT"] = str(port)
-    with servers(data_dir) as found:
-        run(run_until_signalled(Plan(chosen(services), unsafe_broker), found))
+    plan = Plan(chosen(services), unsafe_broker)
+    with servers(data_dir, needs=plan.servers) as found:
+        run(run_until_signalled(plan, found))

@@ -47,6 +47,27 @@ def test_every_usual_form_of_a_database_address_is_accepted(tmp_path: Path, sche
     assert result.database_url == "postgresql+psycopg://u:p%40ss@db.example:5433/errata?sslmode=require"
 
 
+def test_a_service_logs_in_by_its_own_address_or_as_its_role_without_the_owners_password(tmp_path: Path) -> None:
+    own = "postgresql+psycopg://errata_reader:r@db.example/errata"
+    assert found(tmp_path, database_reader_url=own).database_login("reader") == own
+    assert found(tmp_path).database_login("reader") == "postgresql+psycopg://errata_reader@db.example/errata"
+    alone = found(tmp_path, database_url=None, database_reader_url=own)
+    assert alone.database_login("reader") == own
+    with pytest.raises(SettingsError, match="OPENERRATA_DATABASE_URL is not set"):
+        alone.database_login("projector")
+
+
+def test_beside_a_given_broker_only_what_is_needed_is_embedded(tmp_path: Path) -> None:
+    settings = Infrastructure.model_validate(GIVEN | {"database_url": None})
+    with surroundings(settings, tmp_path / "data", start=False, needs=("nats", "s3")) as result:
+        assert result.owner_url is None
+    with (
+        pytest.raises(SettingsError, match="openerrata up"),
+        surroundings(Infrastructure(), tmp_path / "data", start=False, needs=("nats", "s3")),
+    ):
+        pass
+
+
 @pytest.mark.requirement("2.9-13")
 @pytest.mark.parametrize("endpoint", ["s3.example:9000", "ftp://s3.example", "https://", "https://s3.example/bucket"])
 def test_what_is_no_address_of_a_blob_store_is_refused(tmp_path: Path, endpoint: str) -> None:
@@ -66,14 +87,15 @@ def test_the_first_master_key_seals_and_all_open(tmp_path: Path) -> None:
 
 
 def test_given_servers_need_a_given_master_key(tmp_path: Path) -> None:
+    without = found(tmp_path, encryption_keys=None)  # only who seals or opens readers' keys asks for it
     with pytest.raises(SettingsError, match="OPENERRATA_ENCRYPTION_KEYS is not set"):
-        found(tmp_path, encryption_keys=None)
+        _ = without.master_keys
 
 
 @pytest.mark.parametrize("keys", ["short", "", f"{FIRST},"])
 def test_a_wrong_master_key_is_refused_without_showing_it(tmp_path: Path, keys: str) -> None:
     with pytest.raises(SettingsError, match="OPENERRATA_ENCRYPTION_KEYS: ") as caught:
-        found(tmp_path, encryption_keys=keys)
+        _ = found(tmp_path, encryption_keys=keys).master_keys
     assert str(FIRST) not in str(caught.value)
 
 
