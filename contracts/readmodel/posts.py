@@ -30,13 +30,14 @@ author: Final = Table(
     at("updated_at"),
     _confirmed(),
     UniqueConstraint("platform", "platform_user_id"),
-    Index(None, "display_name", "id"),
+    Index(None, "display_name", "id", postgresql_where=sql("confirmed")),
     Index(
         "author_find_idx",
         "display_name",
         sql("search_grams(lower(display_name))"),
         postgresql_using="gin",
         postgresql_ops={"display_name": "gin_trgm_ops"},
+        postgresql_where=sql("confirmed"),
     ),
     postgresql_with={"fillfactor": 60},
 )

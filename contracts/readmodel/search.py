@@ -1,7 +1,8 @@
 """What search reads: a document for each finished investigation, with every part of it that a query may name.
 
-A document is written once, when its investigation completes, from facts that cannot change any more. Put into it what
-later facts may change, and a row of the largest index is rewritten for each of them.
+A document is written once, when its investigation is complete and its version verified or corroborated, from facts
+that cannot change any more. Put into it what later facts may change, and a row of the largest index is rewritten for
+each of them.
 """
 
 from __future__ import annotations
@@ -77,8 +78,9 @@ search_document: Final = Table(
         postgresql_using="gin",
         postgresql_ops={"body": "gin_trgm_ops"},
     ),
-    comment="One row for each COMPLETE investigation. `body`: lower case, one line each for title, author, address, "
-    "findings and text; `words`: all of that but the text",
+    comment="The public record: one row for each COMPLETE investigation of a version that its site has verified or "
+    "readers have corroborated. `author_id`: as the site says; NULL where only readers name one. `body`: lower case, "
+    "one line each for title, author, address, findings and text; `words`: all of that but the text",
     postgresql_with={"autovacuum_vacuum_insert_scale_factor": 0.02},
 )
 

@@ -62,6 +62,7 @@ post_version: Final = Table(
     at("last_seen_at"),
     number("seen_count"),
     uuid("correlation"),
+    at("corroborated_at", null=True),
     UniqueConstraint("post_id", "version_hash"),
     UniqueConstraint("post_id", "content_hash", "occurrences_hash"),
     Index("post_version_newest_idx", "post_id", sql("last_seen_at DESC"), sql("id DESC")),
@@ -176,4 +177,14 @@ version_reporter: Final = Table(
     at("seen_at"),
     PrimaryKeyConstraint("post_version_id", "reporter_key"),
     comment="Holders of an instance key who saw a version: half of a corroboration credit",
+)
+
+version_range: Final = Table(
+    "version_range",
+    READMODEL,
+    ref("post_version_id", "post_version.id", cascade=True),
+    text("ip_range_key"),
+    at("seen_at"),
+    PrimaryKeyConstraint("post_version_id", "ip_range_key"),
+    comment="The first address ranges, hashed, from which a version was seen, until they are enough to corroborate it",
 )

@@ -11,10 +11,13 @@ from contracts.v1.parts import Provenance
 
 
 class Origin(Wire):
-    """Where the text came from; `server_verified_at` is null as long as only readers vouch for it."""
+    """Where the text came from: `server_verified_at` is null as long as only readers vouch for it, `corroborated_at`
+    until enough of them do. With neither, a result stands in no list, feed or figure.
+    """
 
     provenance: Provenance
     server_verified_at: Instant | None
+    corroborated_at: Instant | None = None
 
 
 class PublicInvestigation(Wire):

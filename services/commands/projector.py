@@ -65,7 +65,7 @@ async def _rebuild(found: Surroundings) -> int:
             found.database_url,
             BlobTexts(blobs),
             analyses=[analysis.kind for analysis in ANALYSES],
-            ip_range_credit_cap=load(ProjectorSettings).ip_range_credit_cap,
+            view_rules=load(ProjectorSettings).view_rules,
             progress=_show if sys.stderr.isatty() else _silent,
         )
     finally:

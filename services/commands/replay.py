@@ -152,7 +152,7 @@ async def _build_shadow(found: Surroundings) -> list[Difference]:
             found.database_url,
             BlobTexts(blobs),
             analyses=[analysis.kind for analysis in ANALYSES],
-            ip_range_credit_cap=load(ProjectorSettings).ip_range_credit_cap,
+            view_rules=load(ProjectorSettings).view_rules,
         )
     finally:
         blobs.close()

@@ -91,7 +91,7 @@ async def _restore(found: Surroundings, folder: Path, manifest: dict[str, Any]) 
                 found.database_url,
                 BlobTexts(blobs),
                 analyses=[analysis.kind for analysis in ANALYSES],
-                ip_range_credit_cap=load_settings(ProjectorSettings).ip_range_credit_cap,
+                view_rules=load_settings(ProjectorSettings).view_rules,
             )
             for name, about in manifest["streams"].items():
                 file = data / f"{name}.snapshot"

@@ -99,7 +99,7 @@ _CLAIM_COUNTS: Final = text("""
 
 _PUBLIC: Final = text("""
     SELECT i.id, i.checked_at, i.provider, i.model, r.version AS prompt_version, n.provenance, n.content_hash,
-           v.server_verified_at, p.platform, p.external_id, p.url, d.claims,
+           v.server_verified_at, v.corroborated_at, p.platform, p.external_id, p.url, d.claims,
            (SELECT count(*) FROM corroboration_credit c WHERE c.investigation_id = i.id) AS corroborations
     FROM investigation i
     JOIN investigation_doc d ON d.investigation_id = i.id
@@ -186,7 +186,11 @@ class SqlReads:
             investigation=PublicInvestigation(
                 id=str(row["id"]),
                 content_hash=row["content_hash"],
-                origin=Origin(provenance=row["provenance"], server_verified_at=row["server_verified_at"]),
+                origin=Origin(
+                    provenance=row["provenance"],
+                    server_verified_at=row["server_verified_at"],
+                    corroborated_at=row["corroborated_at"],
+                ),
                 corroboration_count=row["corroborations"],
                 checked_at=row["checked_at"],
                 prompt_version=row["prompt_version"],

@@ -40,8 +40,8 @@ _BY_AUTHOR: Final = text("""
         SELECT p.id, p.url, p.created_at, a.display_name
         FROM post me
         JOIN author a ON a.id = me.author_id
-        JOIN post p ON p.author_id = me.author_id AND p.id <> me.id
-        WHERE me.id = :post
+        JOIN post p ON p.author_id = me.author_id AND p.id <> me.id AND p.confirmed
+        WHERE me.id = :post AND me.confirmed
         ORDER BY p.created_at DESC, p.id
         LIMIT :most
     )
@@ -88,7 +88,7 @@ class SqlReads:
                 return None if row is None else Prior(row["investigation_id"], row["content_text"], _claims(row))
 
     async def by_same_author(self, post_id: UUID, analysis: str, most: int) -> Sequence[AuthorPost]:
-        """Other posts by the author, newest first; empty where the author is not known. Raises: Unavailable."""
+        """Other posts by the author, newest first; only those whose site names the author. Raises: Unavailable."""
         found = await self._rows(
             _BY_AUTHOR, post=post_id, analysis=analysis, most=most, characters=BEGINNING_CHARACTERS
         )

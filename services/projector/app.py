@@ -26,7 +26,7 @@ async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
             partial(host.database("projector").session, options=f"{BY_KEY} {FOUND_DEAD_SOON}"),
             BlobTexts(host.blobs),
             analyses=[analysis.kind for analysis in ANALYSES],
-            ip_range_credit_cap=settings.ip_range_credit_cap,
+            view_rules=settings.view_rules,
         )
         follower = Follower(stream.name, store, source, metrics)
         host.keep_running(f"projector {stream.name}", follower.run)

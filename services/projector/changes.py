@@ -17,7 +17,7 @@ from services.projector.facts import Fact
 
 @dataclass(slots=True)
 class Author:
-    """A name on a platform; the newest display name wins, that of the site over any reader's."""
+    """A name on a platform: the first that a reader gave, until the site gives one; then the site's newest."""
 
     id: UUID
     platform: str
@@ -30,7 +30,7 @@ class Author:
 
 @dataclass(slots=True)
 class Post:
-    """A post; the newest address and author win, those of the site over any reader's."""
+    """A post with the first address and author that readers gave, until the site gives them; then the site's newest."""
 
     id: UUID
     platform: str

@@ -14,7 +14,7 @@ from kit.ordered import Recorded
 from services.projector.facts import Fact, Need, contents, makes, needs, pages
 from services.projector.investigations import Investigation
 from services.projector.reading import read_one
-from services.projector.views import RangeDay, View, ViewerDay
+from services.projector.views import RangeDay, VersionRange, View, ViewerDay
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 
@@ -110,8 +110,8 @@ async def standing(db: Connection, facts: Iterable[Fact]) -> Standing:
     return await asked.answer()
 
 
-async def spent(db: Connection, views: Sequence[View]) -> tuple[set[ViewerDay], dict[RangeDay, int]]:
-    """Which viewers had their credit of the day before this batch, and how many each range had."""
+async def spent(db: Connection, views: Sequence[View]) -> tuple[set[ViewerDay], dict[RangeDay, int], set[VersionRange]]:
+    """Which viewers had their credit of the day before this batch, how many each range had, and who saw versions."""
     viewers, ranges = {view.viewer_day for view in views}, {view.range_day for view in views}
     async with db.pipeline():
         credited = await db.execute(
@@ -128,4 +128,13 @@ async def spent(db: Connection, views: Sequence[View]) -> tuple[set[ViewerDay], 
             [list(column) for column in zip(*ranges, strict=True)],
             binary=True,
         )
-    return set(await credited.fetchall()), {row[:3]: row[3] for row in await spent.fetchall()}
+        seen_from = await db.execute(
+            "SELECT post_version_id, ip_range_key FROM version_range WHERE post_version_id = ANY (%s)",
+            (list({view.version_id for view in views}),),
+            binary=True,
+        )
+    return (
+        set(await credited.fetchall()),
+        {row[:3]: row[3] for row in await spent.fetchall()},
+        set(await seen_from.fetchall()),
+    )

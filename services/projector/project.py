@@ -239,7 +239,7 @@ def _post(draft: _Draft, fact: Fact, event: VersionEvent) -> None:
     if confirmed:
         post.url, post.author_id, post.confirmed = event.sighting.url, author_row, True
     elif not post.confirmed:
-        post.url, post.author_id = event.sighting.url, author_row or post.author_id
+        post.author_id = post.author_id or author_row
 
 
 def _author(draft: _Draft, fact: Fact, event: VersionEvent, *, confirmed: bool) -> UUID | None:
@@ -252,8 +252,8 @@ def _author(draft: _Draft, fact: Fact, event: VersionEvent, *, confirmed: bool) 
         draft.authors[row] = Author(
             row, event.post.platform, author.platform_user_id, author.display_name, fact.at, fact.at, confirmed
         )
-    elif confirmed or not known.confirmed:
-        known.display_name, known.updated_at, known.confirmed = author.display_name, fact.at, confirmed
+    elif confirmed:
+        known.display_name, known.updated_at, known.confirmed = author.display_name, fact.at, True
     return row
 
 

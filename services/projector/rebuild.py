@@ -25,7 +25,8 @@ from services.projector.ports import Texts
 from services.projector.prepare import Prepared, erases, parts, prepare
 from services.projector.reading import Batch, read
 from services.projector.search import index_built_at_the_end
-from services.projector.store import BY_KEY, CREDIT_CAP, LOCK, Store
+from services.projector.store import BY_KEY, LOCK, Store
+from services.projector.views import VIEW_RULES, ViewRules
 
 NEXT: Final = "readmodel_next"
 OLD: Final = "readmodel_old"
@@ -84,7 +85,7 @@ async def rebuild(
     texts: Texts,
     *,
     analyses: Sequence[str],
-    ip_range_credit_cap: int = CREDIT_CAP,
+    view_rules: ViewRules = VIEW_RULES,
     progress: Progress = silent,
 ) -> int:
     """Build the read model anew and put it in the live one's place; the number of facts replayed.
@@ -92,9 +93,7 @@ async def rebuild(
     Raises: chain.LedgerBroken: the ledger has a hole or an altered fact; the live tables stay.
     """
     async with (
-        building(
-            url, NEXT, texts, analyses=analyses, ip_range_credit_cap=ip_range_credit_cap, progress=progress
-        ) as built,
+        building(url, NEXT, texts, analyses=analyses, view_rules=view_rules, progress=progress) as built,
         built.db.transaction(),
     ):
         await built.db.execute(f"DROP SCHEMA IF EXISTS {OLD} CASCADE")
@@ -120,7 +119,7 @@ async def building(
     texts: Texts,
     *,
     analyses: Sequence[str],
-    ip_range_credit_cap: int,
+    view_rules: ViewRules,
     progress: Progress,
 ) -> AsyncGenerator[Built, None]:
     """Fill a new schema from the ledger; while the context lasts it is as far as the live one, and both stand still.
@@ -133,7 +132,7 @@ async def building(
     async def connect() -> psycopg.AsyncConnection[tuple[Any, ...]]:
         return await open_session(url, options=options)
 
-    store = Store(connect, texts, analyses=analyses, ip_range_credit_cap=ip_range_credit_cap, appends=False)
+    store = Store(connect, texts, analyses=analyses, view_rules=view_rules, appends=False)
     store.derives = False
     try:
         db = await store.connection()

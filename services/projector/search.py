@@ -1,18 +1,49 @@
-"""The document that search reads, made once, from the rows of an investigation that has just completed.
+"""The public record: one document for each finished investigation of a version that its site or enough readers confirm.
 
-It takes only what no later fact can change: the version's text and the findings; and the heading, which changes once at
-most, when the site says what it is, and the document with it. So nothing depends on where a batch happened to end. Its
-order of insertion, which is the log's, decides its bucket.
+Every list, feed, figure and map of the site reads these documents and nothing else, so what has none is in none of
+them. Whichever comes last of the result, the site's confirmation and the readers' corroboration writes the document,
+and nothing ever takes it back: the record is the same in any order of the two streams (decision 0029).
+
+A document takes only what no later fact can change: the version's text and the findings; and the heading, which changes
+once at most, when the site says what it is, and the document with it. So nothing depends on where a batch happened to
+end, but its bucket: that is only where the index looks, and follows the order of insertion.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
+from contracts.v1 import InvestigationCompleted
+from contracts.v1.version import VersionEvent
+from services.projector.facts import Fact
 from services.projector.lookups import Connection
 
+
+@dataclass(frozen=True, slots=True)
+class Listable:
+    """A version whose finished investigations may have become part of the public record."""
+
+    post_version_id: UUID
+
+
+def listable(facts: Iterable[Fact]) -> tuple[UUID, ...]:
+    """The versions that have a result now, or are confirmed by their site now; each once."""
+    return tuple(
+        dict.fromkeys(
+            fact.event.version_id
+            for fact in facts
+            if isinstance(fact.event, InvestigationCompleted)
+            or (isinstance(fact.event, VersionEvent) and fact.event.provenance == "SERVER_VERIFIED")
+        )
+    )
+
+
+VOUCHED_FOR: Final = "(v.server_verified_at IS NOT NULL OR v.corroborated_at IS NOT NULL)"
+_AUTHOR: Final = "CASE WHEN h.confirmed THEN h.author_id END"
 _WORDS: Final = """setweight(to_tsvector('english', concat_ws(' ', h.title, h.author_name)), 'A')
             || setweight(to_tsvector('english', h.url), 'C')
             || setweight(to_tsvector('english', coalesce(f.findings, '')), 'B')"""
@@ -24,23 +55,28 @@ _CONTENT: Final = """
 _FINDINGS: Final = """
     CROSS JOIN LATERAL (SELECT string_agg(concat_ws(E'\\n', c->>'text', c->>'summary', c->>'reasoning'), E'\\n'
             ORDER BY n) AS findings FROM jsonb_array_elements(r.claims) WITH ORDINALITY each(c, n)) f"""
+_UNLISTED: Final = f"""
+    SELECT d.*, g.place FROM (SELECT post_version_id, row_number() OVER () AS place FROM given) g
+    CROSS JOIN LATERAL (SELECT * FROM investigation_doc WHERE post_version_id = g.post_version_id OFFSET 0) d
+    CROSS JOIN LATERAL (SELECT FROM post_version v WHERE v.id = g.post_version_id AND {VOUCHED_FOR} OFFSET 0) v
+    WHERE NOT EXISTS (SELECT FROM search_document WHERE investigation_id = d.investigation_id)"""  # noqa: S608 (our words)
 DOCUMENTS: Final = f"""
     INSERT INTO search_document (investigation_id, post_id, author_id, platform, checked_at, claim_count, words, body)
-    SELECT r.investigation_id, v.post_id, h.author_id, p.platform, r.checked_at, r.claim_count, {_WORDS}, {_BODY}
-    FROM (SELECT *, row_number() OVER () AS place FROM given) r {_CONTENT}
+    SELECT r.investigation_id, v.post_id, {_AUTHOR}, p.platform, r.checked_at, r.claim_count, {_WORDS}, {_BODY}
+    FROM ({_UNLISTED} OFFSET 0) r {_CONTENT}
     CROSS JOIN LATERAL (SELECT platform FROM post WHERE id = v.post_id OFFSET 0) p
     LEFT JOIN LATERAL (SELECT * FROM version_heading WHERE post_version_id = r.post_version_id OFFSET 0) h ON true
     {_FINDINGS}
-    ORDER BY r.place
+    ORDER BY r.place, r.checked_at, r.investigation_id
     ON CONFLICT DO NOTHING"""  # noqa: S608 (our words)
 CORRECTED_DOCUMENTS: Final = f"""
-    UPDATE search_document d SET author_id = h.author_id, words = {_WORDS}, body = {_BODY}
+    UPDATE search_document d SET author_id = {_AUTHOR}, words = {_WORDS}, body = {_BODY}
     FROM given g
     CROSS JOIN LATERAL (SELECT * FROM version_heading WHERE post_version_id = g.post_version_id OFFSET 0) h
     CROSS JOIN LATERAL (SELECT * FROM investigation_doc WHERE post_version_id = g.post_version_id OFFSET 0) r {_CONTENT}
     {_FINDINGS}
     WHERE g.confirmed AND d.investigation_id = r.investigation_id
-        AND (d.author_id IS DISTINCT FROM h.author_id OR NOT starts_with(d.body, lower({_HEAD})))"""  # noqa: S608 (our words)
+        AND (d.author_id IS DISTINCT FROM {_AUTHOR} OR NOT starts_with(d.body, lower({_HEAD})))"""  # noqa: S608 (our words)
 FIND: Final = "search_document_find_idx"
 
 

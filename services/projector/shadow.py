@@ -17,7 +17,7 @@ from contracts.readmodel import READMODEL
 from kit.database import LIVE, open_session
 from services.projector.ports import Texts
 from services.projector.rebuild import Progress, building, silent
-from services.projector.store import CREDIT_CAP
+from services.projector.views import VIEW_RULES, ViewRules
 
 SHADOW: Final = "readmodel_shadow"
 EXAMPLES: Final = 20
@@ -46,7 +46,7 @@ async def shadow(
     texts: Texts,
     *,
     analyses: Sequence[str],
-    ip_range_credit_cap: int = CREDIT_CAP,
+    view_rules: ViewRules = VIEW_RULES,
     progress: Progress = silent,
 ) -> list[Difference]:
     """What the log means today against what the live tables hold; empty if that is the same.
@@ -55,9 +55,7 @@ async def shadow(
     """
     try:
         async with await open_session(url) as reader:
-            async with building(
-                url, SHADOW, texts, analyses=analyses, ip_range_credit_cap=ip_range_credit_cap, progress=progress
-            ):
+            async with building(url, SHADOW, texts, analyses=analyses, view_rules=view_rules, progress=progress):
                 await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
                 await reader.execute("SELECT 1")  # takes the snapshot
             tables = [table.name for table in READMODEL.sorted_tables if table.name != PIECES]

@@ -31,7 +31,8 @@ from services.projector.prepare import Prepared, parts, prepare
 from services.projector.project import plan
 from services.projector.reading import Batch, lacking
 from services.projector.rows import as_json
-from services.projector.views import View, count
+from services.projector.search import Listable, listable
+from services.projector.views import VIEW_RULES, View, ViewRules, count
 
 Connect = Callable[[], Awaitable[Connection]]
 Outcome = Literal[
@@ -50,7 +51,6 @@ the same transaction: what a crash of the database takes back is applied again, 
 FOUND_DEAD_SOON: Final = "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
 """A claim lasts as long as its session. A process that dies ends it at once; of a machine that is gone, the database
 would otherwise hear only after hours."""
-CREDIT_CAP: Final = 10
 REFUSALS: Final = frozenset({"22", "23", "54", "P0"})
 """Classes of errors that a row causes by what it holds: data, constraint, size beyond a limit, a trigger's word.
 Source: PostgreSQL documentation, appendix A."""
@@ -101,14 +101,14 @@ class Store:
         texts: Texts,
         *,
         analyses: Sequence[str],
-        ip_range_credit_cap: int = CREDIT_CAP,
+        view_rules: ViewRules = VIEW_RULES,
         appends: bool = True,
     ) -> None:
         """`appends`: facts are new to the ledger; a rebuild takes them from there."""
         self._connect = connect
         self._texts = texts
         self._analyses = list(analyses)
-        self._cap = ip_range_credit_cap
+        self._view_rules = view_rules
         self._appends = appends
         self.derives = True
         """Whether candidates are kept up to date with every batch, or derived later, all at once."""
@@ -327,6 +327,7 @@ class Store:
             "reviews": list(audits.review_rows(changes.reviews, prepared.heard)),
             "investigations": lives.changed.values(),
         }
+        rows["listable"] = [Listable(version) for version in listable(arranged.ordered)]
         rows["released"] = [Parked(stream, fact.sequence) for fact in arranged.released]
         rows["parked"] = [Parked(stream, fact.sequence, str(need)) for fact, need in arranged.parked]
         posts = {fact.event.post_id for fact in arranged.ordered if isinstance(fact.event, VersionEvent)}
@@ -356,9 +357,10 @@ class Store:
         outcomes["unknown"] += len(given) - len(views)
         if not views:
             return _Work(writes.VIEWS, {})
-        credited, spent = await lookups.spent(db, views)
-        counted = count(views, credited=credited, spent=spent, cap=self._cap)
+        credited, spent, known_ranges = await lookups.spent(db, views)
+        counted = count(views, credited=credited, spent=spent, known_ranges=known_ranges, rules=self._view_rules)
         rows = {name.name: getattr(counted, name.name) for name in fields(counted)}
+        rows["listable"] = [Listable(row.id) for row in counted.corroborated]
         return _Work(writes.VIEWS, rows, [post.id for post in counted.posts if post.unique_view_score])
 
 

@@ -115,17 +115,17 @@ _ERRATA: Final = (
         "author",
         """INSERT INTO author SELECT * FROM given
         ON CONFLICT (id) DO UPDATE SET display_name = excluded.display_name, updated_at = excluded.updated_at,
-            confirmed = excluded.confirmed
-        WHERE excluded.confirmed OR NOT author.confirmed""",
+            confirmed = true
+        WHERE excluded.confirmed""",
     ),
     Write(
         "posts",
         "post",
         """INSERT INTO post SELECT * FROM given
         ON CONFLICT (id) DO UPDATE SET
-            url = CASE WHEN excluded.confirmed OR NOT post.confirmed THEN excluded.url ELSE post.url END,
+            url = CASE WHEN excluded.confirmed THEN excluded.url ELSE post.url END,
             author_id = CASE WHEN excluded.confirmed THEN excluded.author_id WHEN post.confirmed THEN post.author_id
-                ELSE coalesce(excluded.author_id, post.author_id) END,
+                ELSE coalesce(post.author_id, excluded.author_id) END,
             confirmed = post.confirmed OR excluded.confirmed,
             updated_at = greatest(post.updated_at, excluded.updated_at)""",
     ),
@@ -306,7 +306,7 @@ _ERRATA: Final = (
         FROM given r JOIN investigation_input i USING (investigation_id)
         ON CONFLICT DO NOTHING""",
     ),
-    Write("results", "investigation_doc", DOCUMENTS),
+    Write("listable", "investigation_doc", DOCUMENTS),
     Write("headings", "version_heading", CORRECTED_DOCUMENTS),
     Write(
         "results",
@@ -355,6 +355,14 @@ _VIEWS: Final = (
         JOIN investigation i USING (post_version_id) JOIN investigation_input n ON n.investigation_id = i.id
         WHERE n.provenance = 'CLIENT_FALLBACK' ON CONFLICT DO NOTHING""",
     ),
+    _first_wins("ranges", "version_range"),
+    Write(
+        "corroborated",
+        "post_version",
+        """UPDATE post_version v SET corroborated_at = g.corroborated_at
+        FROM given g WHERE v.id = g.id AND v.corroborated_at IS NULL""",
+    ),
+    Write("listable", "investigation_doc", DOCUMENTS),
 )
 
 ERRATA: Final = Writer("write_errata", _ERRATA)

@@ -18,6 +18,7 @@ from kit.database import Database, migrate, open_session
 from kit.ordered import Recorded
 from services.projector.reading import read
 from services.projector.store import BY_KEY, Applied, Outcome, Store
+from services.projector.views import ViewRules
 
 Session = psycopg.AsyncConnection[tuple[Any, ...]]
 ANALYSES = ("FACT_CHECK",)
@@ -41,7 +42,7 @@ class NoTexts:
 def store_at(url: str, *, cap: int = 10, texts: NoTexts | None = None) -> Store:
     """A store in the projector's role."""
     session = partial(Database(url, role="projector").session, options=BY_KEY)
-    return Store(session, texts or NoTexts(), analyses=ANALYSES, ip_range_credit_cap=cap)
+    return Store(session, texts or NoTexts(), analyses=ANALYSES, view_rules=ViewRules(cap))
 
 
 async def fill(store: Store, records: Sequence[Recorded], sizes: Iterable[int] | None = None) -> list[Applied]:

@@ -13,6 +13,7 @@ from services.projector.chain import Altered, Hole
 from services.projector.ports import Extent
 from services.projector.rebuild import BATCH, rebuild
 from services.projector.verify import verify
+from services.projector.views import ViewRules
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at
 from tests.support.servers import Prepare
 from tests.unit.projector.histories import Page, Tape, inline, mixed, uid
@@ -40,7 +41,7 @@ async def test_the_same_rows(database_url: str) -> None:
         database_url,
         NoTexts(),
         analyses=ANALYSES,
-        ip_range_credit_cap=2,
+        view_rules=ViewRules(2),
         progress=lambda stream, done, of: seen.append((stream, done, of)),
     )
     assert facts == len(errata.records) + len(views.records)

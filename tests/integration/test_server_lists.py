@@ -41,7 +41,7 @@ async def silent() -> AsyncIterator[str]:
         writer.close()
 
     async with await asyncio.start_server(hold, "127.0.0.1", 0) as server:
-        yield "127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
         over.set()
 
 

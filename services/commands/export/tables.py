@@ -1,7 +1,8 @@
 """What an export holds: every column with its kind, its meaning and where it comes from.
 
-Only the public record leaves the house: finished investigations and what they are about. What nobody has investigated
-yet tells what somebody reads, and stays here. Files are written from this list, and so is docs/export.md.
+Only the public record leaves the house: finished investigations of texts that their site or enough readers vouch for,
+and what they are about. What nobody has investigated yet tells what somebody reads, and stays here. Files are written
+from this list, and so is docs/export.md.
 """
 
 from __future__ import annotations
@@ -51,7 +52,13 @@ TABLES: Final = (
             Column("platform", "text", "`LESSWRONG`, `SUBSTACK`, `WIKIPEDIA`, `X`; more may come", "p.platform"),
             Column("external_id", "text", "the platform's own id", "p.external_id"),
             Column("url", "text", "where it was seen last", "p.url"),
-            Column("author_id", "id", "of `authors`", "p.author_id", null=True),
+            Column(
+                "author_id",
+                "id",
+                "of `authors`; as the site says, and missing where only readers name one",
+                "CASE WHEN p.confirmed THEN p.author_id END",
+                null=True,
+            ),
             Column("view_count", "number", "views by readers of the extension", "p.view_count"),
             Column("unique_view_score", "number", "views as they count for selection", "p.unique_view_score"),
             Column("first_seen_at", "time", "", "p.created_at"),
@@ -59,11 +66,12 @@ TABLES: Final = (
     ),
     Exported(
         "versions",
-        "All known versions of these posts",
+        "All versions of these posts that the site or enough readers vouch for",
         ("id",),
         "FROM post_version v JOIN content_blob b USING (content_hash) "
         "LEFT JOIN version_heading h ON h.post_version_id = v.id "
-        "WHERE EXISTS (SELECT FROM search_document d WHERE d.post_id = v.post_id)",
+        "WHERE EXISTS (SELECT FROM search_document d WHERE d.post_id = v.post_id) "
+        "AND (v.server_verified_at IS NOT NULL OR v.corroborated_at IS NOT NULL)",
         (
             Column("id", "id", "derives from post and version hash", "v.id"),
             Column("post_id", "id", "of `posts`", "v.post_id"),
@@ -73,6 +81,7 @@ TABLES: Final = (
             Column("text", "text", "the normalised text", "b.content_text"),
             Column("word_count", "number", "words of the text", "b.word_count"),
             Column("server_verified_at", "time", "when the site confirmed it", "v.server_verified_at", null=True),
+            Column("corroborated_at", "time", "when enough readers had seen it", "v.corroborated_at", null=True),
             Column("first_seen_at", "time", "", "v.first_seen_at"),
             Column("last_seen_at", "time", "", "v.last_seen_at"),
             Column("seen_count", "number", "observations of it", "v.seen_count"),
@@ -80,7 +89,7 @@ TABLES: Final = (
     ),
     Exported(
         "investigations",
-        "Finished investigations, those that found nothing included",
+        "Finished investigations of texts that the site or enough readers vouch for, also those that found nothing",
         ("id",),
         "FROM search_document d JOIN investigation i ON i.id = d.investigation_id "
         "JOIN investigation_input n ON n.investigation_id = i.id JOIN prompt q ON q.hash = i.prompt_hash",
@@ -89,7 +98,7 @@ TABLES: Final = (
             Column("version_id", "id", "of `versions`", "i.post_version_id"),
             Column("post_id", "id", "of `posts`", "d.post_id"),
             Column("platform", "text", "of the post", "d.platform"),
-            Column("author_id", "id", "of `authors`, as the version was first seen", "d.author_id", null=True),
+            Column("author_id", "id", "of `authors`, as the site says", "d.author_id", null=True),
             Column("analysis", "text", "what was looked for, e.g. `FACT_CHECK`", "i.analysis"),
             Column("provenance", "text", "`SERVER_VERIFIED` or `CLIENT_FALLBACK`", "n.provenance"),
             Column("claim_count", "number", "published findings, 0 for none", "d.claim_count"),
@@ -155,10 +164,10 @@ TABLES: Final = (
     ),
     Exported(
         "authors",
-        "Who wrote these posts; one identity on one platform, never merged across platforms",
+        "Who wrote these posts, where the site says so; one identity on one platform, never merged across platforms",
         ("id",),
         "FROM author a WHERE a.id IN (SELECT d.author_id FROM search_document d UNION SELECT p.author_id FROM post p "
-        "WHERE EXISTS (SELECT FROM search_document d WHERE d.post_id = p.id))",
+        "WHERE p.confirmed AND EXISTS (SELECT FROM search_document d WHERE d.post_id = p.id))",
         (
             Column("id", "id", "derives from platform and the platform's id", "a.id"),
             Column("platform", "text", "", "a.platform"),

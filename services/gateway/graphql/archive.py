@@ -218,6 +218,7 @@ async def _page(record: Record, hits: Sequence[Hit], cursors: Sequence[str], fir
             "node": _summary(row),
             "title": row["title"],
             "author_name": row["author_name"],
+            "author_confirmed": row["author_confirmed"],
             "highlights": highlights(passages[row["id"]], text) if text is not None else [],
         }
         for row, cursor in zip(rows, cursors, strict=False)

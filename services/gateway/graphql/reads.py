@@ -17,15 +17,15 @@ from services.gateway.search.question import Place
 Row = dict[str, Any]
 
 _SUMMARY: Final = """
-    SELECT d.investigation_id AS id, n.content_hash, n.provenance, v.server_verified_at, d.checked_at, p.platform,
-        p.external_id, p.url, d.claim_count,
+    SELECT d.investigation_id AS id, n.content_hash, n.provenance, v.server_verified_at, v.corroborated_at,
+        d.checked_at, p.platform, p.external_id, p.url, d.claim_count,
         (SELECT count(*) FROM corroboration_credit c WHERE c.investigation_id = d.investigation_id)
             AS corroboration_count,
         (SELECT coalesce(jsonb_agg(jsonb_build_object('id', c->>'id', 'summary', c->>'summary')
             ORDER BY c->>'id'), '[]')
             FROM jsonb_array_elements(d.claims) c) AS claim_summaries
 """
-_SUMMARIES: Final = sql(f"""{_SUMMARY}, h.title, h.author_name
+_SUMMARIES: Final = sql(f"""{_SUMMARY}, h.title, h.author_name, coalesce(h.confirmed, false) AS author_confirmed
     FROM unnest(CAST(:ids AS uuid[])) WITH ORDINALITY wanted(id, place)
     JOIN investigation_doc d ON d.investigation_id = wanted.id
     JOIN investigation_input n ON n.investigation_id = d.investigation_id
@@ -41,11 +41,14 @@ _OF_POST: Final = sql(f"""{_SUMMARY}
     WHERE p.id = :id ORDER BY d.checked_at DESC, d.investigation_id DESC
 """)
 
-_POST: Final = sql("SELECT platform, external_id, url, author_id FROM post WHERE id = :id")
+_POST: Final = sql("""
+    SELECT platform, external_id, url, CASE WHEN confirmed THEN author_id END AS author_id FROM post WHERE id = :id
+""")
 
 _PUBLIC: Final = sql("""
     SELECT i.id, i.checked_at, i.provider, i.model, r.version AS prompt_version, n.provenance, n.content_hash,
-        v.server_verified_at, p.platform, p.external_id, p.url, p.author_id, d.claims,
+        v.server_verified_at, v.corroborated_at, p.platform, p.external_id, p.url,
+        CASE WHEN p.confirmed THEN p.author_id END AS author_id, d.claims,
         (SELECT count(*) FROM corroboration_credit c WHERE c.investigation_id = i.id) AS corroboration_count
     FROM investigation i
     JOIN investigation_doc d ON d.investigation_id = i.id
@@ -81,7 +84,8 @@ _COPY: Final = sql("""
 """)
 
 _AUTHOR: Final = sql("""
-    SELECT id, platform, platform_user_id, display_name FROM author WHERE id = ANY (CAST(:ids AS uuid[]))
+    SELECT id, platform, platform_user_id, display_name FROM author
+    WHERE id = ANY (CAST(:ids AS uuid[])) AND confirmed
 """)
 _AUTHOR_METRICS: Final = sql("""
     SELECT a.id AS author_id, t.posts AS investigated_posts, t.flagged_posts, t.claims AS claim_count
@@ -222,7 +226,7 @@ class Record:
         return row
 
     async def by_id(self, authors: Sequence[UUID]) -> dict[UUID, Row]:
-        """Authors by id."""
+        """Authors by id, but none that only readers name."""
         return {row["id"]: row for row in await self._all(_AUTHOR, {"ids": list(authors)})}
 
     async def author_metrics(self, authors: Sequence[UUID]) -> dict[UUID, Row]:
@@ -240,8 +244,8 @@ class Record:
     async def authors(
         self, pattern: str | None, short: str | None, platform: str | None, after: tuple[str, UUID] | None, limit: int
     ) -> list[Row]:
-        """Authors in the order of their names. `short` is what is too short for trigrams to find."""
-        conditions: list[str] = []
+        """Authors that a site has named, in the order of their names. `short` is too short for trigrams to find."""
+        conditions = ["confirmed"]
         values: Row = {"limit": limit}
         for condition, value in (
             ("display_name ILIKE :pattern", {"pattern": pattern}),
@@ -254,8 +258,7 @@ class Record:
         if after is not None:
             conditions.append("(display_name, id) > (:name, :id)")
             values |= {"name": after[0], "id": after[1]}
-        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        query = f"""SELECT id, platform, platform_user_id, display_name FROM author {where}
+        query = f"""SELECT id, platform, platform_user_id, display_name FROM author WHERE {" AND ".join(conditions)}
             ORDER BY display_name, id LIMIT :limit"""  # noqa: S608 (our words)
         return await self._all(sql(query), values)
 

@@ -27,6 +27,9 @@ type InvestigationOrigin {
   provenance: ContentProvenance!
   "When the site first confirmed the text; it may have been after the investigation."
   serverVerifiedAt: DateTime
+  """When enough readers of different networks, or one with a key, had seen the same text.
+  Without this and without `serverVerifiedAt`, an investigation is in no list, feed or figure, and answers only here."""
+  corroboratedAt: DateTime
 }
 
 "One finished investigation of one version of a post."
@@ -51,6 +54,7 @@ type PublicPost {
   platform: Platform!
   externalId: String!
   url: String!
+  "As the site says; null where only readers name one."
   author: Author
 }
 
@@ -130,7 +134,7 @@ type PublicMetrics {
   factCheckIncidence: Float!
 }
 
-"One identity on one platform; never merged with others."
+"One identity on one platform, as the site names it; never merged with others."
 type Author {
   id: ID!
   platform: Platform!
@@ -167,6 +171,8 @@ type InvestigationEdge {
   node: SearchInvestigationSummary!
   title: String
   authorName: String
+  "Whether the site itself names this author; otherwise it is according to readers."
+  authorConfirmed: Boolean!
   highlights: [Highlight!]!
 }
 type InvestigationConnection { edges: [InvestigationEdge!]! pageInfo: PageInfo! }
@@ -256,9 +262,10 @@ type IntegrityAnomalyConnection { edges: [IntegrityAnomalyEdge!]! pageInfo: Page
 type Query {
   "One finished investigation; null if there is none with this id."
   publicInvestigation(investigationId: ID!): PublicInvestigationResult
-  "Every finished investigation of a post, newest first."
+  "Every finished investigation of a post, newest first; also of texts that nobody but a reader vouches for."
   postInvestigations(platform: Platform!, externalId: String!): PostInvestigationsResult!
-  "Finished investigations, newest first; `query` is looked for in text, title, author, address and findings."
+  """Finished investigations of texts that their site confirms or enough readers corroborate, newest first; `query` is
+  looked for in text, title, author, address and findings."""
   searchInvestigations(
     query: String
     platform: Platform
@@ -266,7 +273,7 @@ type Query {
     limit: Int = 20
     offset: Int = 0
   ): SearchInvestigationsResult!
-  "How many posts were investigated and how many of them flagged; both bounds are inside."
+  "How many posts were investigated and how many of them flagged, among those listed; both bounds are inside."
   publicMetrics(platform: Platform, authorId: ID, windowStart: DateTime, windowEnd: DateTime): PublicMetrics!
 
   "The same search, ranked and highlighted, with pages that begin after a cursor."
@@ -278,7 +285,7 @@ type Query {
     first: Int = 20
     after: String
   ): InvestigationConnection!
-  "One author; null if there is none with this id."
+  "One author; null if there is none with this id, or if only readers name it."
   author(id: ID!): Author
   "Authors in the order of their names; `query` is looked for in the name."
   authors(query: String, platform: Platform, first: Int = 20, after: String): AuthorConnection!

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from math import sin, tau
 from typing import Final
 
-from services.gateway.site import naming
+from services.gateway.site import naming, provenance
 from services.gateway.site.letters import LEVELS, letters, lines, width, writable
 from services.gateway.site.reads import Row
 
@@ -54,7 +54,8 @@ def card(row: Row) -> bytes:
     found = len(row["claims"])
     told = naming.count(found, "error") if found else "Nothing found wrong"
     where = f"{told} · {naming.platform_name(row['platform'])} · {naming.day(row['checked_at'])}"
-    _write(canvas, MARGIN, HEIGHT - 52, writable(where), _RED)
+    _write(canvas, MARGIN, HEIGHT - 52 - LEADING // 2, writable(where), _RED)
+    _write(canvas, MARGIN, HEIGHT - 32, writable(naming.capitalised(provenance.told(row))), _SOFT)
     return _png(canvas)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from services.gateway.site import naming
+from services.gateway.site import naming, provenance
 from services.gateway.site.reads import Looking, Row
 
 PAGE: Final = 20
@@ -18,6 +18,7 @@ async def cards_of(looking: Looking, ids: list[UUID]) -> list[Row]:
         card
         | {
             "demo": naming.is_demo(card["provider"]),
+            "provenance": provenance.told(card),
             "highlights": [],
             "name": card["title"] or naming.capitalised(naming.post_name(card)),
         }

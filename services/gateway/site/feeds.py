@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import orjson
 
+from services.gateway.site import provenance
 from services.gateway.site.naming import count, is_demo, machine_time, post_name
 from services.gateway.site.reads import Row
 
@@ -22,7 +23,10 @@ _NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One investigation with its findings."""
+    """One investigation with its findings.
+
+    Shapes: `provenance` is the code of the text that was investigated, `vouched_by` says who vouches for it now.
+    """
 
     id: str
     url: str
@@ -31,13 +35,16 @@ class Entry:
     author: str | None
     at: datetime
     findings: tuple[tuple[str, str], ...]
+    provenance: str
+    vouched_by: str
     demo: bool
 
     @property
     def text(self) -> str:
         """All of it as plain text."""
         said = "\n\n".join(f"“{quote}”\n{correction}" for quote, correction in self.findings)
-        return f"{DEMO}\n\n{said}" if self.demo else said
+        whole = f"{said}\n\nProvenance: {self.vouched_by}."
+        return f"{DEMO}\n\n{whole}" if self.demo else whole
 
 
 DEMO: Final = "Demonstration: a fixed catalogue of well-known misconceptions answered, and no model."
@@ -51,9 +58,11 @@ def entry(base: str, card: Row) -> Entry:
         url=f"{base}/investigations/{card['id']}",
         post_url=card["url"],
         title=f"[Demo] {title}" if is_demo(card["provider"]) else title,
-        author=card["author_name"],
+        author=provenance.named_author(card),
         at=card["checked_at"],
         findings=tuple((claim["text"], claim["summary"]) for claim in card["claims"]),
+        provenance=card["provenance"],
+        vouched_by=provenance.told(card),
         demo=is_demo(card["provider"]),
     )
 
@@ -85,4 +94,4 @@ def _item(each: Entry) -> dict[str, Any]:
         "content_text": each.text,
         "date_published": machine_time(each.at),
     }
-    return item | ({"tags": ["demo"]} if each.demo else {})
+    return item | {"tags": [each.provenance, *(["demo"] if each.demo else [])]}

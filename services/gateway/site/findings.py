@@ -9,7 +9,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
 
-from services.gateway.site import jsonld, links, naming
+from services.gateway.site import jsonld, links, naming, provenance
 from services.gateway.site.leaves import leaves, weight
 from services.gateway.site.prose import prose
 from services.gateway.site.quotes import Gap, paragraph_starts, passage, spans
@@ -52,7 +52,9 @@ def page(
     places = spans(text, [(claim["text"], claim["context"]) for claim in claims])
     pieces = passage(text, places, paragraph_starts(text, row["markdown"]))
     address = f"{base}/investigations/{row['id']}"
-    told = {"post": row["url"], "at": row["checked_at"], "demo": demo}
+    listed = provenance.is_listed(row)
+    vouched_by = provenance.told(row)
+    told = {"post": row["url"], "at": row["checked_at"], "demo": demo, "provenance": vouched_by}
     shown = {run.number for piece in pieces if not isinstance(piece, Gap) for run in piece}
     parts = leaves(_findings(row, {span.number for span in places}, kept, checks), _weight, FINDINGS, MOST_FINDINGS)
     if not 1 <= part <= len(parts):
@@ -70,6 +72,8 @@ def page(
     return {
         "part": part,
         "path": path,
+        "listed": listed,
+        "provenance": vouched_by,
         "spans": [(findings[0]["number"], findings[-1]["number"]) for findings in parts if findings],
         "homes": homes,
         "shown": shown,
@@ -96,10 +100,10 @@ def page(
         "machine_readable": [
             jsonld.embedded(document)
             for document in (
-                jsonld.claim_reviews(base, here, pages, author=row["author_name"], **told),
+                jsonld.claim_reviews(base, here, pages, author=provenance.named_author(row), **told),
                 jsonld.web_annotations(here, pages, **told),
             )
-            if document
+            if document and listed
         ],
     }
 
@@ -177,6 +181,8 @@ def timeline(row: Row, attempts: Sequence[Row], candidates: Sequence[Row]) -> li
     if row["server_verified_at"]:
         site = naming.platform_name(row["platform"])
         moments.append(Moment(row["server_verified_at"], f"{site} itself confirmed the text"))
+    if row["corroborated_at"]:
+        moments.append(Moment(row["corroborated_at"], "Enough readers had seen the same text"))
     moments.append(Moment(row["queued_at"], "An investigation was asked for"))
     for attempt in attempts:
         nth = f"Attempt {attempt['number']}" if len(attempts) > 1 else "The model"

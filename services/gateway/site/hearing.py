@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from services.gateway.graphql.audit import audit
-from services.gateway.site import links, naming
+from services.gateway.site import links, naming, provenance
 from services.gateway.site.reads import Row
 
 PROMPT_SHOWN: Final = 24_000
@@ -50,6 +50,7 @@ def page(row: Row, found: tuple[Row, Sequence[Row], Sequence[Row]], checks: Sequ
     return {
         "section": "/corrections",
         "id": row["id"],
+        "listed": provenance.is_listed(row),
         "heading": naming.excerpt(naming.post_name(row), 140),
         "demo": naming.is_demo(row["provider"]),
         "prompt": told["prompt"],

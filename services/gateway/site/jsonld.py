@@ -13,7 +13,7 @@ import orjson
 from markupsafe import Markup
 
 from services.gateway.site.links import text_directive, web
-from services.gateway.site.naming import machine_time
+from services.gateway.site.naming import capitalised, machine_time
 
 NAME: Final = "OpenErrata"
 DEMO_NAME: Final = "OpenErrata demonstration (a fixed catalogue; no model was asked)"
@@ -39,13 +39,16 @@ def claim_reviews(
     post: str,
     author: str | None,
     at: datetime,
+    provenance: str,
     demo: bool,
 ) -> list[dict[str, Any]]:
     """One ClaimReview for each finding while there is room; `pages` are where they stand.
 
     Source: schema.org/ClaimReview.
     """
-    appearance = {"@type": "CreativeWork", "url": post} if web(post) else {"@type": "CreativeWork"}
+    appearance = {"@type": "CreativeWork", "description": capitalised(provenance)} | (
+        {"url": post} if web(post) else {}
+    )
     said_by = {"author": {"@type": "Person", "name": author}} if author else {}
     return [
         {
@@ -70,7 +73,13 @@ def claim_reviews(
 
 
 def web_annotations(
-    findings: Sequence[Mapping[str, Any]], pages: Sequence[str], *, post: str, at: datetime, demo: bool
+    findings: Sequence[Mapping[str, Any]],
+    pages: Sequence[str],
+    *,
+    post: str,
+    at: datetime,
+    provenance: str,
+    demo: bool,
 ) -> list[dict[str, Any]]:
     """One annotation for each finding, anchored by the quote and the words around it. Source: W3C, Web Annotation."""
     return [
@@ -81,12 +90,20 @@ def web_annotations(
             "motivation": "assessing",
             "created": machine_time(at),
             "creator": {"type": "Software", "name": DEMO_NAME if demo else NAME},
-            "body": {
-                "type": "TextualBody",
-                "purpose": "commenting",
-                "format": "text/plain",
-                "value": f"Demonstration: {finding['summary']}" if demo else finding["summary"],
-            },
+            "body": [
+                {
+                    "type": "TextualBody",
+                    "purpose": "commenting",
+                    "format": "text/plain",
+                    "value": f"Demonstration: {finding['summary']}" if demo else finding["summary"],
+                },
+                {
+                    "type": "TextualBody",
+                    "purpose": "describing",
+                    "format": "text/plain",
+                    "value": capitalised(provenance),
+                },
+            ],
             "target": {
                 "source": post.partition("#")[0],
                 "selector": [

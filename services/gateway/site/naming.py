@@ -20,10 +20,14 @@ def platform_name(platform: str) -> str:
 
 
 def post_name(row: Mapping[str, Any]) -> str:
-    """A post in the middle of a sentence: by its title, its author, or its site. Shapes: the row has all three."""
+    """A post in the middle of a sentence: by its title, its author, or its site. Shapes: the row has all three.
+
+    An author whom only readers name is not named here: it would be our word.
+    """
     if row["title"]:
         return f"“{row['title']}”"
-    return f"a post by {row['author_name']}" if row["author_name"] else f"a post on {platform_name(row['platform'])}"
+    by_author = row["author_name"] and row["author_confirmed"]
+    return f"a post by {row['author_name']}" if by_author else f"a post on {platform_name(row['platform'])}"
 
 
 def capitalised(text: str) -> str:

@@ -27,6 +27,7 @@ from services.gateway.site.drawings import drawn
 from services.gateway.site.figures import FiguresDesk
 from services.gateway.site.listing import Wanted, listed
 from services.gateway.site.posts import Posts
+from services.gateway.site.provenance import is_listed, standing
 from services.gateway.site.quotes import whole
 from services.gateway.site.reads import Row, Shelf
 from services.gateway.site.reference import reference
@@ -48,8 +49,8 @@ class Pages:
     authors: Authors = field(init=False)
     subscriptions: Subscriptions = field(init=False)
     _figures: FiguresDesk = field(init=False)
-    _cards: Memory[UUID, bytes] = field(init=False)
-    _drawing: SingleFlight[UUID, bytes] = field(init=False, default_factory=SingleFlight)
+    _cards: Memory[tuple[UUID, str], bytes] = field(init=False)
+    _drawing: SingleFlight[tuple[UUID, str], bytes] = field(init=False, default_factory=SingleFlight)
 
     def __post_init__(self) -> None:
         self.posts = Posts(self.shelf, self.clock)
@@ -118,19 +119,20 @@ class Pages:
         if row is None or not 1 <= page <= len(pages):
             return None
         path = f"/investigations/{row['id']}"
-        shown = {"passage": pages[page - 1], "page": page, "pages": len(pages)}
+        shown = {"passage": pages[page - 1], "page": page, "pages": len(pages), "listed": is_listed(row)}
         return {"section": "/corrections", "path": path, **shown}
 
     async def card(self, name: str) -> bytes | None:
-        """The picture of one finished investigation; what it shows never changes."""
+        """The picture of one finished investigation; nothing on it changes but who vouches for the text."""
         row = await self.row(name)
         if row is None:
             return None
-        return self._cards.get(row["id"]) or await self._drawing.run(row["id"], lambda: self._draw(row))
+        key = (row["id"], standing(row))
+        return self._cards.get(key) or await self._drawing.run(key, lambda: self._draw(key, row))
 
-    async def _draw(self, row: Row) -> bytes:
+    async def _draw(self, key: tuple[UUID, str], row: Row) -> bytes:
         drawn_ = await asyncio.to_thread(card, row)
-        self._cards.put(row["id"], drawn_)
+        self._cards.put(key, drawn_)
         return drawn_
 
     async def row(self, name: str) -> Row | None:

@@ -1,5 +1,8 @@
 """A post with all its versions, and what changed from each to the next.
 
+Where the site or enough readers vouch for some versions, those alone are compared and give the page its name; what only
+a reader has reported is named apart.
+
 Versions never change, so a comparison is made once and remembered. It may take long, so it is made beside the loop and
 after the connection has gone back.
 """
@@ -14,7 +17,7 @@ from typing import Any, Final
 from kit.clock import Clock
 from kit.flight import SingleFlight
 from services.gateway.memory import Memory
-from services.gateway.site import links, naming
+from services.gateway.site import links, naming, provenance
 from services.gateway.site.changes import Changes, changes
 from services.gateway.site.leaves import weight
 from services.gateway.site.reads import VERSIONS, Row, Shelf
@@ -51,15 +54,18 @@ class Posts:
             if post is None:
                 return None
             versions = await looking.versions(post["id"])
-            ordered = sorted(versions, key=lambda row: (row["first_seen_at"], str(row["id"])), reverse=True)
+            for row in versions:
+                row["platform"], row["demo"] = post["platform"], naming.is_demo(row["provider"])
+                row["vouched_by"] = provenance.told(row)
+            newest_first = sorted(versions, key=lambda row: (row["first_seen_at"], str(row["id"])), reverse=True)
+            listed = [row for row in newest_first if provenance.is_listed(row)]
+            ordered = listed or newest_first
             pairs = list(zip(ordered[1:], ordered, strict=False))[:COMPARED]
             texts = await looking.texts(self._unknown(pairs))
         compared = [
             {"old": old, "new": new, "changes": await self._compare(_key(old, new), texts)} for old, new in pairs
         ]
         _fit(compared)
-        for row in ordered:
-            row["demo"] = naming.is_demo(row["provider"])
         title = next((row["title"] for row in ordered if row["title"]), None)
         named = naming.post_name({**post, "title": title})
         return {
@@ -67,7 +73,9 @@ class Posts:
             "post": post,
             "title": naming.excerpt(title or naming.capitalised(named), 160),
             "link": links.web(post["url"]),
+            "listed": bool(listed),
             "versions": ordered,
+            "others": [row for row in newest_first if listed and not provenance.is_listed(row)],
             "cut": len(versions) == VERSIONS,
             "compared": compared,
         }

@@ -25,13 +25,18 @@ A_WEEK: Final = 60
 
 _CORROBORATED: Final = "(SELECT count(*) FROM corroboration_credit c WHERE c.investigation_id = i.id)"
 
+_AUTHOR: Final = (
+    "coalesce(h.confirmed, false) AS author_confirmed, CASE WHEN h.confirmed THEN h.author_id END AS author_id"
+)
+"""An author has a page only where the site itself names one."""
+
 _INVESTIGATION: Final = sql(
     f"""
     SELECT i.id, i.analysis, i.provider, i.model, i.model_version, i.queued_at, i.checked_at, i.requested_by,
         i.parent_investigation_id, r.version AS prompt_version, r.hash AS prompt_hash, n.provenance, n.content_hash,
-        n.markdown_source, n.markdown_renderer_version, n.markdown, v.id AS version_id, v.version_hash, v.first_seen_at,
-        v.server_verified_at, v.seen_count, b.content_text, b.word_count, p.id AS post_id, p.platform, p.external_id,
-        p.url, h.title, h.author_name, coalesce(h.author_id, p.author_id) AS author_id, d.claims,
+        n.markdown_source, n.markdown_renderer_version, n.markdown, v.id AS version_id, v.version_hash,
+        v.first_seen_at, v.server_verified_at, v.corroborated_at, v.seen_count, b.content_text, b.word_count,
+        p.id AS post_id, p.platform, p.external_id, p.url, h.title, h.author_name, {_AUTHOR}, d.claims,
         {_CORROBORATED} AS corroboration_count,
         (SELECT o.id FROM post_version o WHERE o.post_id = p.id ORDER BY o.last_seen_at DESC, o.id DESC LIMIT 1)
             AS newest_version_id,
@@ -72,8 +77,8 @@ _CANDIDATES: Final = sql("""
 
 _CARDS: Final = sql(
     f"""
-    SELECT i.id, i.provider, d.checked_at, d.claim_count, d.claims, n.provenance, v.server_verified_at, p.platform,
-        p.external_id, p.url, h.title, h.author_name, coalesce(h.author_id, p.author_id) AS author_id,
+    SELECT i.id, i.provider, d.checked_at, d.claim_count, d.claims, n.provenance, v.server_verified_at,
+        v.corroborated_at, p.platform, p.external_id, p.url, h.title, h.author_name, {_AUTHOR},
         {_CORROBORATED} AS corroboration_count
     FROM unnest(CAST(:ids AS uuid[])) WITH ORDINALITY wanted(id, place)
     JOIN investigation i ON i.id = wanted.id
@@ -87,12 +92,13 @@ _CARDS: Final = sql(
 )
 
 _POST: Final = sql("""
-    SELECT p.id, p.platform, p.external_id, p.url, p.author_id, a.display_name AS author_name
+    SELECT p.id, p.platform, p.external_id, p.url, a.display_name AS author_name, p.confirmed AS author_confirmed,
+        CASE WHEN p.confirmed THEN p.author_id END AS author_id
     FROM post p LEFT JOIN author a ON a.id = p.author_id WHERE p.id = :id
 """)
 _VERSIONS: Final = sql("""
     SELECT v.id, v.version_hash, v.content_hash, v.first_seen_at, v.last_seen_at, v.seen_count, v.server_verified_at,
-        b.word_count, h.title, d.investigation_id, d.claim_count, d.checked_at, i.status, i.provider
+        v.corroborated_at, b.word_count, h.title, d.investigation_id, d.claim_count, d.checked_at, i.status, i.provider
     FROM post_version v
     JOIN content_blob b ON b.content_hash = v.content_hash
     LEFT JOIN version_heading h ON h.post_version_id = v.id

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.projector.views import Credit, View, count
+from services.projector.views import Corroborated, Credit, View, ViewRules, count
 from tests.unit.projector.histories import START, uid
 
 
@@ -27,7 +29,8 @@ def credited(views: Sequence[View], cap: int, cuts: Sequence[int] = ()) -> list[
             views[start:end],
             credited={(row.post_id, row.viewer_key, row.bucket_day) for row in earned},
             spent=Counter((row.post_id, row.ip_range_key, row.bucket_day) for row in earned),
-            cap=cap,
+            known_ranges=set(),
+            rules=ViewRules(cap),
         )
         earned += counted.credits
     return earned
@@ -64,8 +67,45 @@ def test_batches_do_not_matter(given_views: list[View], cap: int, cuts: list[int
     assert all(number <= cap for number in spent.values())
 
 
+def vouched(views: Sequence[View], needed: int = 3, cuts: Sequence[int] = ()) -> list[Corroborated]:
+    ranges: set[tuple[UUID, str]] = set()
+    corroborated: dict[UUID, Corroborated] = {}
+    edges = [0, *sorted(cuts), len(views)]
+    for start, end in pairwise(edges):
+        counted = count(
+            views[start:end],
+            credited=set(),
+            spent={},
+            known_ranges=ranges,
+            rules=ViewRules(0, corroborating_ranges=needed),
+        )
+        ranges |= {(row.post_version_id, row.ip_range_key) for row in counted.ranges}
+        for row in counted.corroborated:
+            corroborated.setdefault(row.id, row)
+    assert len(ranges) <= needed * len({view.version_id for view in views})
+    return list(corroborated.values())
+
+
+def test_a_version_is_corroborated_by_viewers_of_enough_ranges_or_by_one_with_a_key() -> None:
+    crowd = [view(f"v{number}", "m") for number in range(9)]
+    assert vouched(crowd) == []
+    assert vouched([*crowd, view("a", "n")]) == []
+    assert vouched([*crowd, view("a", "n", 1), view("b", "o", 2), view("c", "p", 3)]) == [
+        Corroborated(uid("v"), START + timedelta(hours=2))
+    ]
+    (with_key,) = vouched([*crowd, replace(view("a", "m", 1), reporter_key="key")])
+    assert with_key.corroborated_at == START + timedelta(hours=1)
+
+
+@given(st.lists(views, max_size=30), st.integers(1, 3), st.lists(st.integers(0, 30), max_size=4))
+def test_corroboration_does_not_depend_on_batches(given_views: list[View], needed: int, cuts: list[int]) -> None:
+    assert vouched(given_views, needed, [cut for cut in cuts if cut <= len(given_views)]) == vouched(
+        given_views, needed
+    )
+
+
 @pytest.mark.requirement("2.10-03")
 @given(st.lists(views, max_size=30))
 def test_every_view_is_counted(given_views: list[View]) -> None:
-    counted = count(given_views, credited=set(), spent={}, cap=1)
+    counted = count(given_views, credited=set(), spent={}, known_ranges=set(), rules=ViewRules(1))
     assert sum(post.view_count for post in counted.posts) == len(given_views)
