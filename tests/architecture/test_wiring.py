@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import tomllib
@@ -40,7 +41,6 @@ def implementers(package: str, method: str) -> set[str]:
     return found
 
 
-@pytest.mark.requirement("2.3-02")
 def test_every_service_has_a_folder_and_every_folder_is_run() -> None:
     assert len(set(SERVICES)) == len(SERVICES)
     assert set(SERVICES) == folders()
@@ -86,6 +86,19 @@ def test_every_platform_is_registered_once() -> None:
 
 
 @pytest.mark.requirement("2.2-03")
+def test_a_kind_of_analysis_is_named_in_its_own_module_and_in_settings_alone() -> None:
+    """2.2-03: nothing that runs, stores or shows an investigation is written for one kind of it."""
+    named = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("analyses", "contracts", "kit", "platforms", "services")
+        for path in (ROOT / package).rglob("*.py")
+        for constant in ast.walk(ast.parse(path.read_text()))
+        if isinstance(constant, ast.Constant) and constant.value in {each.kind for each in ANALYSES}
+    }
+    settings = {"services/gateway/settings.py", "services/selector/settings.py"}
+    assert named == settings | {f"analyses/{each.kind.lower()}.py" for each in ANALYSES}
+
+
 def test_every_analysis_is_registered_once() -> None:
     assert {type(each).__name__ for each in ANALYSES} == implementers("analyses", "parse_submission")
     assert len({each.kind for each in ANALYSES}) == len(ANALYSES)

@@ -102,7 +102,25 @@ async def test_real_articles_are_the_versions_that_the_browser_saw(world: World,
     assert page["investigation"]["contentHash"] == output["sha256"]
 
 
-@pytest.mark.requirement("2.9-06", "2.9-03", "3.1-01")
+@pytest.mark.requirement("3.1-01")
+async def test_without_any_key_a_reader_reports_a_page_and_sees_what_is_known(world: World) -> None:
+    """3.1-01: without a key a reader has a page checked with its site and is shown the result that is there."""
+    page = on_wikipedia(world.sites, BRAIN)
+    async with world.reader() as stranger:
+        version = await stranger.register(page.observation)
+        assert version["provenance"] == "SERVER_VERIFIED"
+        before = await stranger.view(version["postVersionId"])
+        assert before["investigationState"] == "NOT_INVESTIGATED"
+        async with world.member() as member:
+            _, run, result = await member.investigated(page.observation)
+        seen = await stranger.view(version["postVersionId"])
+        looked = await stranger.look(run)
+    assert seen["investigationState"] == looked["investigationState"] == "INVESTIGATED"
+    assert seen["claims"] == looked["claims"] == result["claims"]
+    assert [claim["text"] for claim in seen["claims"]] == [BRAIN]
+
+
+@pytest.mark.requirement("2.9-06", "2.9-03")
 @pytest.mark.parametrize("post", [on_x, on_substack, on_lesswrong])
 async def test_a_post_that_nobody_else_vouches_for(world: World, post: Any) -> None:
     async with world.member() as reader:

@@ -150,15 +150,16 @@ async def test_a_result_is_served_however_old_it_and_its_prompt_are(running: Run
     assert len(requests) == 1, "nothing is looked at again because it is old"
 
 
-@pytest.mark.requirement("2.6-12", "2.8-01", "2.6-16")
+@pytest.mark.requirement("2.3-02", "2.6-12", "2.8-01", "2.6-16")
 async def test_many_readers_ask_for_one_run(running: Running) -> None:
+    """2.3-02: a request is answered once it is in the queue; no investigator runs here, so no model is asked."""
     version = await running.version(post_on_x())
     question = {"postVersionId": str(version)}
     keys = [f"{USER_KEY}{number:02}" for number in range(30)]
     requests = (running.mutate(INVESTIGATE, question, x_openai_api_key=key) for key in keys)
     answers = [data(INVESTIGATE, response) for response in await asyncio.gather(*requests)]
     run = investigation_id(version, "FACT_CHECK")
-    assert {answer["investigationId"] for answer in answers} == {str(run)}
+    assert {(answer["investigationId"], answer["status"]) for answer in answers} == {(str(run), "PENDING")}
     past = await history(running.host.bus, str(run))
     assert [type(each.envelope.event) for each in past] == [InvestigationRequested]
     request = past[0].envelope.event

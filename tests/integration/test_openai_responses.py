@@ -26,7 +26,7 @@ from tests.support.providers import (
 )
 
 
-@pytest.mark.requirement("2.2-04", "2.4-01", "2.4.1-01", "2.4.2-02")
+@pytest.mark.requirement("2.2-04", "2.4-01", "2.4.1-01")
 async def test_the_request_holds_instructions_article_web_search_and_strict_tools() -> None:
     async with provider(OPENAI, DONE) as (model, server):
         await run(model)

@@ -226,7 +226,7 @@ async def test_a_text_may_be_one_versions_content_and_anothers_page(database_url
     assert digest("So it is.") in {row["html_hash"] for row in found["html_blob"]}
 
 
-@pytest.mark.requirement("3.6-01", "3.6-02", "3.6-05", "3.6-06", "2.10-01", "2.10-07")
+@pytest.mark.requirement("2.4.4-06", "3.6-01", "3.6-02", "3.6-05", "3.6-06", "2.10-01", "2.10-07")
 async def test_candidates(database_url: str) -> None:
     old, new = Page("a", "old text"), Page("a", "new text")
     fresh, long, done, waiting = Page("b"), Page("c", "long", words=10_001), Page("d"), Page("e")

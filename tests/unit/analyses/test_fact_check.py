@@ -18,6 +18,7 @@ from analyses import analysis
 from analyses.base import Earlier, Material
 from analyses.blocks import CLOSING, raw_block, raw_marks
 from contracts.composed import nfkc
+from contracts.rpc.status import ClaimOut
 from contracts.v1.parts import ClaimPayload, PublishedClaim, Source
 from tests.support.marks import without_words
 
@@ -40,7 +41,17 @@ def words(material: Material) -> str:
     return message
 
 
-@pytest.mark.requirement("2.4.2-01", "2.4.2-02")
+@pytest.mark.requirement("2.4.2-01")
+def test_a_finding_is_a_correction_with_evidence_and_no_verdict() -> None:
+    """2.4.2-01: a model submits, and readers see, a claim or nothing; no field holds a verdict or a confidence."""
+    said = {"text", "context", "summary", "reasoning", "sources"}
+    assert set(ClaimPayload.model_fields) == said
+    assert set(ClaimOut.model_fields) == said | {"id"}
+    (submit,) = (tool for tool in FACT_CHECK.tools if "reasoning" in str(tool.parameters))
+    assert set(submit.parameters["properties"]) == said
+
+
+@pytest.mark.requirement("2.4.2-02")
 @pytest.mark.parametrize(
     "word", ["silent", "evidence", "dispute", "satire", "context", "sources", "verbatim|copied exactly", "image"]
 )

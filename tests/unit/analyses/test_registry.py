@@ -61,7 +61,6 @@ def test_versions_are_unique() -> None:
     assert len(set(versions)) == len(versions)
 
 
-@pytest.mark.requirement("2.2-03")
 def test_kinds_are_unique_and_found_by_name() -> None:
     assert len({each.kind for each in ANALYSES}) == len(ANALYSES)
     for each in ANALYSES:

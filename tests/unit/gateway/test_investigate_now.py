@@ -114,9 +114,10 @@ async def test_an_unknown_version_is_a_bad_request(version: str) -> None:
     assert error(response)["code"] == "BAD_REQUEST"
 
 
-@pytest.mark.requirement("3.3-06")
+@pytest.mark.requirement("2.4.4-06", "3.3-06")
 @pytest.mark.parametrize(("words", "status"), [(10_000, 200), (10_001, 400)])
 async def test_the_word_limit(words: int, status: int) -> None:
+    """2.4.4-06: 10,000 words are investigated on request, one more is refused."""
     bench = bench_with(replace(NEW, word_count=words))
     response = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, x_openai_api_key=USER_KEY)
     assert response.status_code == status

@@ -57,7 +57,6 @@ async def test_a_readers_key_that_is_gone_fails_the_run_and_costs_nobody_else() 
     assert world.model.briefs == []
 
 
-@pytest.mark.requirement("2.2-03")
 async def test_an_analysis_that_is_not_known_here_is_nobodys_failure() -> None:
     """A newer service may have asked: the delivery is repeated, the investigation does not fail."""
     world = World(request=requested(analysis="UNHEARD_OF"))

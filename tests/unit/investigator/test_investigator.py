@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from analyses import analysis
 from contracts.v1 import (
     ClaimProposed,
     InvestigationDrafted,
@@ -135,6 +136,17 @@ async def test_what_is_drafted_by_another_worker_is_not_run_again() -> None:
         await world.deliver()
     assert (await world.deliver()).facts == []
     assert world.model.briefs == []
+
+
+@pytest.mark.requirement("2.4.2-02")
+async def test_the_model_gets_the_instructions_of_the_kind() -> None:
+    """2.4.2-02: the request says to rest on concrete evidence, to leave out satire and disputes, to prefer silence."""
+    world = World([])
+    await world.deliver()
+    (brief,) = world.model.briefs
+    assert brief.instructions == analysis("FACT_CHECK").prompt.text
+    for demand in ("evidence", "satire", "dispute", "silent"):
+        assert demand in brief.instructions
 
 
 @pytest.mark.requirement("2.4-04")

@@ -66,7 +66,6 @@ def test_length_is_what_javascript_counts(text: str) -> None:
     assert utf16_length(text) == sum(2 if character > "\uffff" else 1 for character in text)
 
 
-@pytest.mark.requirement("2.4.4-06")
 @pytest.mark.parametrize(
     ("text", "words"),
     [
