@@ -195,16 +195,16 @@ async def test_authors(client: Client) -> None:
             metrics { investigatedPosts flaggedPosts claimCount factCheckIncidence }
             investigations { edges { node { externalId } } pageInfo { hasNextPage } } } }
         pageInfo { hasNextPage endCursor } } }"""
-    first = (await client.ask(query, first=3))["authors"]
+    first = (await client.ask(query, first=2))["authors"]
     names = [edge["node"]["displayName"] for edge in first["edges"]]
-    assert (names, first["pageInfo"]["hasNextPage"]) == (["Author of 77", "Author of en:1", "Author of en:2"], True)
-    rest = (await client.ask(query, first=3, after=first["pageInfo"]["endCursor"]))["authors"]
+    assert (names, first["pageInfo"]["hasNextPage"]) == (["Author of en:1", "Author of en:2"], True)
+    rest = (await client.ask(query, first=2, after=first["pageInfo"]["endCursor"]))["authors"]
     assert [edge["node"]["displayName"] for edge in rest["edges"]] == ["Author of en:3"]
-    node = first["edges"][1]["node"]
+    node = first["edges"][0]["node"]
     assert node["metrics"] == {"investigatedPosts": 1, "flaggedPosts": 1, "claimCount": 2, "factCheckIncidence": 1}
     assert node["investigations"]["edges"] == [{"node": {"externalId": "en:1"}}]
     assert rest["edges"][0]["node"]["metrics"]["investigatedPosts"] == 0
-    for words, expected in (("OF 7", ["Author of 77"]), ("77", ["Author of 77"]), ("§", []), ("nobody", [])):
+    for words, expected in (("OF EN:2", ["Author of en:2"]), (":2", ["Author of en:2"]), ("77", []), ("§", [])):
         answer = (await client.ask(query, query=words))["authors"]
         assert [edge["node"]["displayName"] for edge in answer["edges"]] == expected
     one = await client.ask("query ($id: ID!) { author(id: $id) { displayName } }", id=node["id"])

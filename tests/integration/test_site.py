@@ -210,7 +210,7 @@ async def test_a_demonstration_says_so_everywhere(http: httpx.AsyncClient) -> No
         assert 'class="tag demo"' in (await http.get(path)).text, path
     assert "[Demo] 1 error" in (await http.get("/feeds/all.atom")).text
     (item,) = (await http.get("/feeds/substack.json")).json()["items"]
-    assert (item["tags"], item["title"][:6]) == (["demo"], "[Demo]")
+    assert (item["tags"], item["title"][:6]) == (["SERVER_VERIFIED", "demo"], "[Demo]")
     assert 'class="tag demo"' not in (await http.get(page_of(MOON))).text
 
 

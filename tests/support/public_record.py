@@ -254,4 +254,6 @@ def public_record() -> tuple[Tape, Tape]:
     errata.add(MOON.registered(), MOON.seen("later"), *MOON.run(rejected=2, retried=True))
     for reporter in ("one", "two", "three"):
         views.add(TWEET.viewed(reporter, reporter=reporter))
+    for network in ("m", "n", "o"):
+        views.add(HOSTILE.viewed(network, network=network))
     return errata, views

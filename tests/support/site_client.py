@@ -84,7 +84,7 @@ async def every_page(http: httpx.AsyncClient) -> list[str]:
         "/feeds/all.atom",
         "/feeds/all.json",
         "/feeds/wikipedia.atom",
-        f"/feeds{await author_of(http, 'daily wonders')}.json",
+        f"/feeds{await author_of(http, 'Emmy Reader')}.json",
         "/sitemap.xml",
         "/sitemaps/pages.xml",
         "/sitemaps/0.xml",

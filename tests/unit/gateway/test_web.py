@@ -97,7 +97,7 @@ async def test_the_public_json_of_an_investigation() -> None:
     assert body["investigation"] == {
         "id": str(INVESTIGATION),
         "contentHash": "a" * 64,
-        "origin": {"provenance": "CLIENT_FALLBACK", "serverVerifiedAt": None},
+        "origin": {"provenance": "CLIENT_FALLBACK", "serverVerifiedAt": None, "corroboratedAt": None},
         "corroborationCount": 2,
         "checkedAt": "2026-03-04T05:06:07.089Z",
         "promptVersion": "v1",

@@ -24,6 +24,9 @@ def row(text: str = "It is so.", summary: str = "It is not so.", **more: Any) ->
         "provider": "OPENAI",
         "title": None,
         "author_name": None,
+        "author_confirmed": False,
+        "server_verified_at": None,
+        "corroborated_at": None,
         "claims": claims,
         **more,
     }
@@ -56,6 +59,7 @@ def test_it_differs_with_what_it_says() -> None:
     assert one != pixels(card(row(text="It was so.")))
     assert one != pixels(card(row(summary="It never was.")))
     assert one != pixels(card(row(provider="demo")))
+    assert one != pixels(card(row(corroborated_at=AT))) != pixels(card(row(server_verified_at=AT)))
     assert one == pixels(card(row()))
 
 

@@ -13,6 +13,7 @@ from services.gateway.site import feeds, jsonld
 
 AT = datetime(2026, 2, 4, 10, 0, 0, 5_000, tzinfo=UTC)
 FINDING = {"text": "It is so.", "context": "Well. It is so. Or not.", "summary": "It is not so."}
+SAID = "text confirmed by Wikipedia"
 PAGES = ["https://o.example/i#finding-1"]
 JSON = st.recursive(st.text() | st.integers(-5, 5), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 
@@ -26,7 +27,7 @@ def test_embedded_json_is_itself_and_holds_no_markup(document: Any) -> None:
 
 def reviews(*, demo: bool) -> list[dict[str, Any]]:
     return jsonld.claim_reviews(
-        "https://o.example", [FINDING], PAGES, post="https://x.example/p", author="A", at=AT, demo=demo
+        "https://o.example", [FINDING], PAGES, post="https://x.example/p", author="A", at=AT, provenance=SAID, demo=demo
     )
 
 
@@ -36,6 +37,7 @@ def test_a_claim_review() -> None:
     assert review["claimReviewed"] == "It is so."
     assert review["datePublished"] == "2026-02-04T10:00:00.005Z"
     assert review["itemReviewed"]["appearance"]["url"] == "https://x.example/p"
+    assert review["itemReviewed"]["appearance"]["description"] == "Text confirmed by Wikipedia"
     assert review["itemReviewed"]["author"]["name"] == "A"
     rating = review["reviewRating"]
     assert (rating["ratingValue"], rating["worstRating"], rating["bestRating"]) == (1, 1, 5)
@@ -46,17 +48,22 @@ def test_a_demonstration_is_named_in_every_text_that_may_travel() -> None:
     assert "demonstration" in review["author"]["name"]
     assert "demonstration" in review["reviewRating"]["alternateName"]
     assert review["reviewBody"].startswith("Demonstration")
-    (note,) = jsonld.web_annotations([FINDING], PAGES, post="https://x.example/p", at=AT, demo=True)
-    assert note["body"]["value"].startswith("Demonstration")
+    (note,) = jsonld.web_annotations([FINDING], PAGES, post="https://x.example/p", at=AT, provenance=SAID, demo=True)
+    assert note["body"][0]["value"].startswith("Demonstration")
     assert "demonstration" in note["creator"]["name"]
     card = {"id": "i", "provider": "DEMO", "url": "u", "title": "T", "author_name": None, "platform": "X"}
-    entry = feeds.entry("https://o.example", {**card, "checked_at": AT, "claim_count": 1, "claims": [FINDING]})
+    vouched = {"author_confirmed": False, "server_verified_at": None, "corroborated_at": AT}
+    counted = {"checked_at": AT, "claim_count": 1, "claims": [FINDING], "provenance": "CLIENT_FALLBACK"}
+    entry = feeds.entry("https://o.example", {**card, **vouched, **counted})
     assert entry.title.startswith("[Demo]")
     assert entry.text.startswith("Demonstration")
 
 
 def test_an_annotation_points_at_the_very_words() -> None:
-    (note,) = jsonld.web_annotations([FINDING], PAGES, post="https://x.example/p#top", at=AT, demo=False)
+    (note,) = jsonld.web_annotations(
+        [FINDING], PAGES, post="https://x.example/p#top", at=AT, provenance=SAID, demo=False
+    )
+    assert note["body"][1]["value"] == "Text confirmed by Wikipedia"
     assert note["target"]["source"] == "https://x.example/p"
     quote, fragment = note["target"]["selector"]
     assert (quote["prefix"], quote["exact"], quote["suffix"]) == ("Well. ", "It is so.", " Or not.")
