@@ -44,7 +44,7 @@ from contracts.readmodel.investigations import (
     prompt,
     source,
 )
-from contracts.readmodel.ledger import fact, instance_api_key, parked, position
+from contracts.readmodel.ledger import fact, instance_api_key, parked, position, refused_fact, skipped
 from contracts.readmodel.posts import (
     author,
     candidate,
@@ -124,10 +124,12 @@ __all__ = [
     "post_view_credit",
     "prompt",
     "reasoning_summary",
+    "refused_fact",
     "requested_tool",
     "review",
     "search_bucket",
     "search_document",
+    "skipped",
     "source",
     "source_check",
     "substack_version_meta",

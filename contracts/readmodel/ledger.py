@@ -34,6 +34,17 @@ fact: Final = Table(
     comment="Every stored message as it was, in order. `event_id` NULL: it could not be decoded",
 )
 
+skipped: Final = Table(
+    "skipped",
+    LEDGER,
+    Column("stream", Text, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+    at("skipped_at"),
+    PrimaryKeyConstraint("stream", "sequence"),
+    comment="Messages that an operator has told the projector to leave out, in the live tables and in every rebuild",
+)
+
 position: Final = Table(
     "position",
     READMODEL,
@@ -51,6 +62,18 @@ parked: Final = Table(
     PrimaryKeyConstraint("stream", "sequence"),
     Index(None, "awaits"),
     comment="Facts that came before what they speak of; their text is in the ledger",
+)
+
+refused_fact: Final = Table(
+    "refused_fact",
+    READMODEL,
+    Column("stream", Text, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    PrimaryKeyConstraint("stream", "sequence"),
+    comment="Messages of the ledger that are not in these tables, and why",
 )
 
 instance_api_key: Final = Table(

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from sqlalchemy import select
+import nats.js.errors
+from sqlalchemy import func, select
 
-from contracts.readmodel import position
+from contracts.readmodel import position, refused_fact
 from contracts.topology import CONSUMERS, DEAD, ERRATA, STREAMS, VIEWS, stream_of
 from kit import topology
 from kit.blobs import Blobs
@@ -63,6 +64,7 @@ async def _examine(found: Surroundings, ask_model: bool) -> int:
         alone: dict[str, Check] = {
             "database": lambda: _database(found),
             "blobs": lambda: _blobs(found),
+            "refused facts": lambda: _refused(found),
             "model": lambda: _model(found, ask_model),
         }
         with_broker: dict[str, Check] = {}
@@ -160,15 +162,46 @@ async def _projector(bus: Bus, found: Surroundings) -> Finding:
         await database.close()
     behind = {name: end - at.get(name, 0) for name, end in ends.items() if at.get(name, 0) < end}
     told = ", ".join(f"{count} facts of {name}" for name, count in behind.items())
-    if any(at.get(name, 0) == before.get(name, 0) for name in behind):
+    still = next((name for name in behind if at.get(name, 0) == before.get(name, 0)), None)
+    if still is not None:
+        following = at.get(still, 0) + 1
         return Finding(
             False,
-            f"the read model lacks {told} and stands still",
-            "start the projector, or see its log: `openerrata up projector`",
+            f"the read model lacks {told} and stands still before {await _named(bus, still, following)}",
+            "start the projector, or see its log: `openerrata up projector`; if this fact ends it each time: "
+            f"`openerrata projector skip {following} --stream {still} --reason …`",
         )
     if any(count > MUCH_LAG for count in behind.values()):
         return Finding(False, f"the read model lacks {told}", "the projector is at work: look again in a minute")
     return Finding(True, f"the read model lacks {told}" if behind else "the read model holds every fact")
+
+
+async def _named(bus: Bus, stream: str, sequence: int) -> str:
+    try:
+        return f"{stream} {sequence} ({(await bus.jetstream.get_msg(stream, sequence)).subject})"
+    except nats.js.errors.NotFoundError:
+        return f"{stream} {sequence}, which the stream does not hold"
+
+
+async def _refused(found: Surroundings) -> Finding:
+    database = Database(found.database_url, role="reader")
+    try:
+        async with database.connect() as connection:
+            counts = select(refused_fact.c.outcome, func.count()).group_by(refused_fact.c.outcome).order_by("outcome")
+            outcomes: dict[str, int] = dict((await connection.execute(counts)).tuples().all())
+            newest = select(refused_fact).order_by(refused_fact.c.sequence.desc()).limit(1)
+            row = (await connection.execute(newest)).one_or_none()
+    finally:
+        await database.close()
+    if row is None:
+        return Finding(True, "none")
+    told = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+    last = f"{told}; the newest is {row.stream} {row.sequence} ({row.subject}): {row.reason}"
+    if set(outcomes) == {"skipped"}:
+        return Finding(True, last)
+    return Finding(
+        False, last, "mend the cause, then `openerrata projector rebuild`; all are in the table refused_fact"
+    )
 
 
 async def _positions(database: Database) -> dict[str, int]:

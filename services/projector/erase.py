@@ -62,10 +62,11 @@ async def erase(db: Connection, fact: Fact, event: ErasureOrdered) -> None:
         "INSERT INTO forgotten VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
         (event.post_id, event.erasure_id, event.reason, fact.at),
     )
-    await db.execute(
-        "DELETE FROM parked WHERE stream = %s AND sequence = ANY (%s)",
-        (ERRATA.name, [each.sequence for each in event.facts]),
-    )
+    for table in ("parked", "refused_fact"):
+        await db.execute(
+            f"DELETE FROM {table} WHERE stream = %s AND sequence = ANY (%s)".encode(),  # noqa: S608 (our names)
+            (ERRATA.name, [each.sequence for each in event.facts]),
+        )
     shared: dict[str, set[Any]] = {}
     given: dict[str, Any] = {"post": [event.post_id]}
     for owned in _owned():

@@ -69,11 +69,12 @@ class Follower:
         try:
             await self._claim()
             position = await self._store.position(self._stream)
+            skipped = await self._store.skipped(self._stream)
             extent = await self._source.extent(self._stream)
             if extent.last < position:
                 raise LedgerBroken(f"{self._stream} ends at {extent.last}, but facts up to {position} were applied")
             async for records in self._source.follow(self._stream, position + 1):
-                batch = read(records)
+                batch = read(records, skipped)
                 if self._stream == VIEWS.name:
                     await self._let_errata_catch_up(batch)
                 position = await self._apply(batch)

@@ -10,6 +10,7 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import class_row
 
+from contracts.v1 import Undecodable
 from kit.ordered import Recorded
 from services.projector.facts import Fact, Need, contents, makes, needs, pages
 from services.projector.investigations import Investigation
@@ -53,11 +54,20 @@ async def waiting(db: Connection, stream: str, facts: Iterable[Fact]) -> dict[Ne
         )
         made = set()
         for awaits, sequence, subject, envelope, stored_at in await found.fetchall():
-            fact = read_one(Recorded(stream, sequence, subject, envelope, stored_at))
+            try:
+                fact = read_one(Recorded(stream, sequence, subject, envelope, stored_at))
+            except Undecodable:  # an older version of this program could read it
+                continue
             waiting.setdefault(by_name[awaits], []).append(fact)
             made.update(makes(fact.event))
         made -= waiting.keys()
     return waiting
+
+
+async def skipped(db: Connection, stream: str) -> dict[int, str]:
+    """The sequences that an operator has left out, each with the reason."""
+    found = await db.execute("SELECT sequence, reason FROM ledger.skipped WHERE stream = %s", (stream,))
+    return dict(await found.fetchall())
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,12 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from contracts.v1.version import VersionEvent
-from platforms.text import html_to_text
+from platforms.text import UnparseableHtml, html_to_text
 
 Row = dict[str, Any]
 INT_MAX: Final = 2**31 - 1
+MAX_TITLE: Final = 1_000
+"""Units: characters."""
 
 
 class Unfit(ValueError):
@@ -147,10 +149,19 @@ def title_of(event: VersionEvent) -> str | None:
     """A post's title as people read it: of an article, the one it is displayed with, which may hold markup."""
     given = event.sighting.metadata
     title = _text(given.get("title"))
-    if event.post.platform != "WIKIPEDIA":
-        return title
-    displayed = html_to_text(_text(given.get("display_title")) or "")
-    return displayed or (title.replace("_", " ") if title else None)
+    if event.post.platform == "WIKIPEDIA":
+        title = _displayed(_text(given.get("display_title"))) or (title.replace("_", " ") if title else None)
+    return title[:MAX_TITLE] if title else None
+
+
+def _displayed(title: str | None) -> str | None:
+    """The text of a title with markup. It is parsed here, between other facts, so it must be short."""
+    if title is None or len(title) > MAX_TITLE:
+        return None
+    try:
+        return html_to_text(title) or None
+    except UnparseableHtml:
+        return None
 
 
 def merge(older: Row, newer: Row) -> Row:

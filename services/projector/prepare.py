@@ -12,6 +12,7 @@ from contracts.v1 import ErasureOrdered
 from services.projector import lookups, transcripts
 from services.projector.audits import Exchange
 from services.projector.facts import Fact, has_distant_texts, has_texts
+from services.projector.faults import of_a_fact
 from services.projector.lookups import Connection
 from services.projector.ports import Texts
 from services.projector.reading import Batch, lacking, load
@@ -22,12 +23,14 @@ class Prepared:
     """A batch with the texts that the tables did not hold, by hash, and the exchanges with models.
 
     Shapes: `lacking` are the facts whose texts were nowhere when it was prepared; a batch before may bring them.
+    `fault`: one of its facts cannot be prepared, and nothing else is there.
     """
 
     batch: Batch
     texts: Mapping[str, str]
     heard: Mapping[str, Exchange]
     lacking: Sequence[Fact]
+    fault: Exception | None = None
 
     async def joined(self, db: Connection, earlier: Sequence[Fact], texts: Texts) -> Prepared:
         """The same with what facts of earlier batches need, which waited for one of these."""
@@ -40,7 +43,19 @@ class Prepared:
 
 
 async def prepare(db: Connection, batch: Batch, texts: Texts, *, deaf: bool = False) -> Prepared:
-    """Fetch and read. `deaf`: whatever the transcripts say is left out."""
+    """Fetch and read. `deaf`: whatever the transcripts say is left out.
+
+    Raises: only what is no fact's fault.
+    """
+    try:
+        return await _prepare(db, batch, texts, deaf=deaf)
+    except Exception as error:
+        if not of_a_fact(error):
+            raise
+        return Prepared(batch, {}, {}, (), fault=error)
+
+
+async def _prepare(db: Connection, batch: Batch, texts: Texts, *, deaf: bool) -> Prepared:
     telling = [fact for fact in batch.facts if has_texts(fact.event)]
     # A text that came with its fact is sent again; to ask whether it is there would cost more.
     known = await lookups.known_texts(db, [fact for fact in telling if has_distant_texts(fact.event)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,11 +19,12 @@ import psycopg
 from contracts.topology import ERRATA, VIEWS
 from kit.database import LIVE, create_readmodel, open_session
 from kit.ordered import Recorded
+from services.projector import lookups
 from services.projector.chain import GENESIS, Altered, Hole, link
 from services.projector.facts import Fact
 from services.projector.ports import Texts
 from services.projector.prepare import Prepared, erases, parts, prepare
-from services.projector.reading import Batch, read
+from services.projector.reading import Batch, Refusal, read
 from services.projector.search import index_built_at_the_end
 from services.projector.store import BY_KEY, LOCK, Store
 from services.projector.views import VIEW_RULES, ViewRules
@@ -196,6 +197,7 @@ async def _checked(
             raise Hole(stream, position, position + 1)
         previous = row[0]
     expected = position + 1
+    skipped = await lookups.skipped(reader, stream)
     async for chunk in links(reader, stream, position):
         for item in chunk:
             if item.record.sequence != expected:
@@ -204,19 +206,21 @@ async def _checked(
                 raise Altered(stream, expected)
             previous = item.hash
             expected += 1
-        yield await _read([item.record for item in chunk])
+        yield await _read([item.record for item in chunk], skipped)
 
 
-async def _read(records: Sequence[Recorded]) -> Batch:
+async def _read(records: Sequence[Recorded], skipped: Mapping[int, str]) -> Batch:
     """A few at a time: whoever waits for the database meanwhile goes on as soon as it has answered."""
     facts: list[Fact] = []
     ids: dict[int, UUID] = {}
+    refusals: list[Refusal] = []
     for start in range(0, len(records), FEW):
-        some = read(records[start : start + FEW])
+        some = read(records[start : start + FEW], skipped)
         facts += some.facts
         ids |= some.ids
+        refusals += some.refusals
         await asyncio.sleep(0)
-    return Batch(records[0].stream, records, tuple(facts), ids)
+    return Batch(records[0].stream, records, tuple(facts), ids, tuple(refusals))
 
 
 async def _prepared(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -19,25 +19,24 @@ import structlog
 from contracts.topology import VIEWS
 from contracts.v1 import ErasureOrdered, PostViewed
 from contracts.v1.version import VersionEvent
-from services.projector import audits, candidates, erase, ledger, lookups, writes
+from services.projector import audits, candidates, erase, ledger, lookups, reading, writes
 from services.projector.arrange import arrange
 from services.projector.chain import Hole
 from services.projector.changes import Parked
-from services.projector.facts import Fact, transcript
+from services.projector.facts import Fact, Need, makes, transcript
+from services.projector.faults import of_a_fact, reason
 from services.projector.lifecycle import fold
 from services.projector.lookups import Connection, Standing
 from services.projector.ports import Texts
 from services.projector.prepare import Prepared, parts, prepare
 from services.projector.project import plan
-from services.projector.reading import Batch, lacking
+from services.projector.reading import Batch, Refusal, missing, refusal_of
 from services.projector.rows import as_json
 from services.projector.search import Listable, listable
 from services.projector.views import VIEW_RULES, View, ViewRules, count
 
 Connect = Callable[[], Awaitable[Connection]]
-Outcome = Literal[
-    "applied", "duplicate", "undecodable", "textless", "refused", "parked", "released", "unknown", "erased", "forgotten"
-]
+Outcome = Literal["applied", "duplicate", "parked", "released", "unknown", "erased", "forgotten"] | reading.Outcome
 
 LOCK: Final = 0x70726F6A
 CLAIM: Final = 0x70726F6B
@@ -51,10 +50,6 @@ the same transaction: what a crash of the database takes back is applied again, 
 FOUND_DEAD_SOON: Final = "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
 """A claim lasts as long as its session. A process that dies ends it at once; of a machine that is gone, the database
 would otherwise hear only after hours."""
-REFUSALS: Final = frozenset({"22", "23", "54", "P0"})
-"""Classes of errors that a row causes by what it holds: data, constraint, size beyond a limit, a trigger's word.
-Source: PostgreSQL documentation, appendix A."""
-
 log = structlog.get_logger(__name__)
 
 
@@ -90,6 +85,15 @@ class _Work:
     rows: Mapping[str, Any]
     posts: Sequence[UUID] = ()
     investigations: Sequence[UUID] = ()
+
+
+class _Refused(Exception):
+    """The fact that is being applied cannot be."""
+
+    def __init__(self, outcome: reading.Outcome, reason: str) -> None:
+        super().__init__(reason)
+        self.outcome: reading.Outcome = outcome
+        self.reason = reason
 
 
 class Store:
@@ -144,6 +148,10 @@ class Store:
         row = await (await db.execute("SELECT sequence FROM position WHERE stream = %s", (stream,))).fetchone()
         return row[0] if row else 0
 
+    async def skipped(self, stream: str) -> dict[int, str]:
+        """What an operator has left out of the stream, by sequence, with the reason."""
+        return await lookups.skipped(await self.connection(), stream)
+
     async def knows(self, versions: Iterable[UUID]) -> bool:
         """Whether all these versions have a row."""
         wanted = set(versions)
@@ -166,13 +174,13 @@ class Store:
         return Applied(position, outcomes)
 
     async def apply_prepared(self, prepared: Prepared) -> Applied:
-        """The same for one part of a batch; a row the database refuses is one fact's fault: the others get through."""
+        """The same for one part of a batch; a failure is one fact's fault: the others get through."""
         try:
             return await self._apply(prepared)
-        except psycopg.Error as error:
-            if not _of_a_row(error):
+        except Exception as error:
+            if not of_a_fact(error):
                 raise
-            return await self._apply_without_fault(prepared.batch, error)
+        return await self._apply_without_fault(prepared.batch)
 
     async def derive_candidates(self, posts: Sequence[UUID]) -> None:
         """Bring what the selector may take up to date for these posts."""
@@ -180,38 +188,28 @@ class Store:
         async with db.transaction():
             await candidates.derive(db, posts, (), self._analyses)
 
-    async def _apply_without_fault(self, batch: Batch, error: psycopg.Error) -> Applied:
-        """Find the fact whose row was refused, and leave it out."""
+    async def _apply_without_fault(self, batch: Batch) -> Applied:
+        """Find the fact that fails, and leave it out."""
         db = await self.connection()
         size = len(batch.records)
-        if size > 1:
-            head = await self.apply_prepared(await prepare(db, batch.part(0, size // 2), self._texts))
-            tail = await self.apply_prepared(await prepare(db, batch.part(size // 2, size), self._texts))
-            return Applied(tail.position, head.outcomes + tail.outcomes)
-        if any(transcript(fact.event) for fact in batch.facts):
-            log.error("transcript refused", stream=batch.stream, error=str(error))
-            try:
-                return await self._apply(await prepare(db, batch, self._texts, deaf=True))
-            except psycopg.Error as other:
-                if not _of_a_row(other):
-                    raise
-        sequence = batch.records[0].sequence
-        log.error("fact refused", stream=batch.stream, sequence=sequence, error=str(error))
-        applied = await self._apply(await prepare(db, batch.without([sequence]), self._texts))
-        applied.outcomes.clear()
-        applied.outcomes["refused"] = 1
-        return applied
+        if size == 1:
+            return await self._apply(Prepared(batch, {}, {}, ()), singly=True)
+        head = await self.apply_prepared(await prepare(db, batch.part(0, size // 2), self._texts))
+        tail = await self.apply_prepared(await prepare(db, batch.part(size // 2, size), self._texts))
+        return Applied(tail.position, head.outcomes + tail.outcomes)
 
-    async def _apply(self, prepared: Prepared) -> Applied:
-        """Nothing of it stays if anything goes wrong."""
+    async def _apply(self, prepared: Prepared, *, singly: bool = False) -> Applied:
+        """Nothing of it stays if anything goes wrong. `singly`: each fact stands or falls by itself."""
+        if prepared.fault is not None:
+            raise prepared.fault
         db = await self.connection()
         try:
-            return await self._apply_whole(db, prepared)
+            return await self._apply_whole(db, prepared, singly)
         except BaseException:
             await _undo(db)
             raise
 
-    async def _apply_whole(self, db: Connection, prepared: Prepared) -> Applied:
+    async def _apply_whole(self, db: Connection, prepared: Prepared, singly: bool) -> Applied:
         """One transaction. Its beginning travels with the first questions and its end with the rows."""
         batch = prepared.batch
         outcomes: Counter[Outcome] = Counter()
@@ -225,7 +223,7 @@ class Store:
         _expect_no_hole(batch, begun.position)
         fresh = await ledger.fresh(db, batch, begun.hash, begun.held_until) if self._appends else []
         outcomes["erased"] = sum(not record.data for record in batch.records)
-        outcomes["undecodable"] = len(batch.records) - len(batch.facts) - outcomes["erased"]
+        refusals = list(batch.refusals)
         without_text = await self._without_text(db, prepared)
         gone = await erase.forgotten(db, batch.facts) if begun.forgets else set()
         facts: list[Fact] = []
@@ -235,22 +233,28 @@ class Store:
                 outcomes["duplicate"] += 1
             elif fact.sequence in gone:
                 outcomes["forgotten"] += 1
-            elif fact.sequence in without_text:
+            elif (lost := without_text.get(fact.sequence)) is not None:
                 log.error("text of a fact is gone", stream=batch.stream, sequence=fact.sequence)
-                outcomes["textless"] += 1
+                refusals.append(refusal_of(batch.stream, fact, "textless", lost))
             else:
                 facts.append(fact)
             seen.add(fact.id)
-        if batch.stream == VIEWS.name:
+        last = facts[-1] if facts and not singly else None
+        if singly:
+            work = _Work(writes.VIEWS, {})
+            for fact in facts:
+                refusals += await self._apply_singly(db, batch.stream, fact, outcomes)
+        elif batch.stream == VIEWS.name:
             work = await self._views(db, facts, outcomes)
         else:
-            work = await self._errata(db, prepared, facts, outcomes, begun)
-        last = facts[-1] if facts else None
+            waiting = await lookups.waiting(db, batch.stream, facts) if begun.parked else {}
+            work = await self._errata(db, prepared, facts, outcomes, waiting, begun.standing)
+        outcomes += Counter(refusal.outcome for refusal in refusals)
         order = last.event if last is not None and isinstance(last.event, ErasureOrdered) else None
         async with db.pipeline():
             if fresh:
                 await ledger.append(db, fresh)
-            await self._write(db, work)
+            await self._write(db, replace(work, rows={**work.rows, "refusals": refusals}))
             await db.execute(writes.POSITION, (batch.stream, batch.records[-1].sequence))
             if order is None:
                 await db.execute("COMMIT")
@@ -259,12 +263,73 @@ class Store:
             await db.execute("COMMIT")
         return Applied(batch.records[-1].sequence, +outcomes)
 
-    async def _without_text(self, db: Connection, prepared: Prepared) -> set[int]:
-        """The sequences of the facts that lack a text still: it may have come since they were prepared."""
+    async def _apply_singly(
+        self, db: Connection, stream: str, fact: Fact, outcomes: Counter[Outcome], *, released: bool = False
+    ) -> list[Refusal]:
+        """One fact, and then each that waited for what it makes, every one in a savepoint; those that were refused."""
+        for deaf in (False, True) if transcript(fact.event) else (False,):
+            counted: Counter[Outcome] = Counter()
+            try:
+                async with db.transaction():
+                    made = await self._apply_one(db, stream, fact, counted, deaf=deaf)
+                break
+            except _Refused as error:
+                refusal = refusal_of(stream, fact, error.outcome, error.reason)
+            except Exception as error:
+                if not of_a_fact(error):
+                    raise
+                refusal = refusal_of(stream, fact, "refused", reason(error))
+            log.error(
+                "transcript refused" if transcript(fact.event) and not deaf else "fact refused", **asdict(refusal)
+            )
+        else:
+            return [refusal]
+        if released:
+            del counted["applied"]
+        outcomes += counted
+        refusals: list[Refusal] = []
+        waiting = await lookups.waiting(db, stream, [fact]) if made else {}
+        for need in made:
+            for waited in waiting.get(need, ()):
+                await db.execute("DELETE FROM parked WHERE stream = %s AND sequence = %s", (stream, waited.sequence))
+                outcomes["released"] += 1
+                refusals += await self._apply_singly(db, stream, waited, outcomes, released=True)
+        return refusals
+
+    async def _apply_one(
+        self, db: Connection, stream: str, fact: Fact, outcomes: Counter[Outcome], *, deaf: bool
+    ) -> list[Need]:
+        """Everything that one fact does; what exists because of it and did not before. Raises: _Refused."""
+        prepared = await prepare(db, Batch(stream, (), (fact,), {}), self._texts, deaf=deaf)
+        if prepared.fault is not None:
+            raise prepared.fault
+        for lost in (await self._without_text(db, prepared)).values():
+            raise _Refused("textless", lost)
+        made: list[Need] = []
+        if stream == VIEWS.name:
+            work = await self._views(db, (fact,), outcomes)
+        else:
+            standing = await lookups.standing(db, (fact,))
+            work = await self._errata(db, prepared, (fact,), outcomes, {}, standing)
+            if not outcomes["parked"]:
+                made = [need for need in makes(fact.event) if need not in standing.known]
+        await self._write(db, work)
+        if isinstance(fact.event, ErasureOrdered):
+            await erase.erase(db, fact, fact.event)
+        await db.execute("SET CONSTRAINTS ALL IMMEDIATE")  # what is checked at the end is checked now
+        await db.execute("SET CONSTRAINTS ALL DEFERRED")
+        return made
+
+    async def _without_text(self, db: Connection, prepared: Prepared) -> dict[int, str]:
+        """The facts that lack a text still, which may have come since they were prepared; by sequence, and which."""
         if not prepared.lacking:
-            return set()
+            return {}
         known = await lookups.known_texts(db, prepared.lacking)
-        return {fact.sequence for fact in lacking(prepared.lacking, known, prepared.texts)}
+        return {
+            fact.sequence: f"the text {lost} is not in the blob store"
+            for fact in prepared.lacking
+            if (lost := next(missing(fact, known, prepared.texts), None))
+        }
 
     async def _begin(self, db: Connection, batch: Batch) -> _Begun:
         """Begin, lock, then look where we are."""
@@ -303,12 +368,13 @@ class Store:
         prepared: Prepared,
         facts: Sequence[Fact],
         outcomes: Counter[Outcome],
-        begun: _Begun,
+        waiting: Mapping[Need, Sequence[Fact]],
+        standing: Standing | None,
     ) -> _Work:
+        """`standing` is that of the facts alone, if it is known."""
         stream = prepared.batch.stream
-        waiting = await lookups.waiting(db, stream, facts) if begun.parked else {}
         all_facts = [*facts, *(fact for earlier in waiting.values() for fact in earlier)]
-        asked = None if waiting else begun.standing
+        asked = None if waiting else standing
         known, states = asked or await lookups.standing(db, all_facts)
         arranged = arrange(facts, known, waiting)
         if arranged.released:
@@ -370,11 +436,6 @@ async def _undo(db: Connection) -> None:
         await db.rollback()
     except psycopg.Error:
         await db.close()
-
-
-def _of_a_row(error: psycopg.Error) -> bool:
-    """Whether the database refuses what a row holds; anything else (no connection, no room, a lock) is no row's."""
-    return isinstance(error, psycopg.IntegrityError | psycopg.DataError) or (error.sqlstate or "")[:2] in REFUSALS
 
 
 def _expect_no_hole(batch: Batch, position: int) -> None:

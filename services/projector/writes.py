@@ -110,6 +110,7 @@ _ERRATA: Final = (
         "DELETE FROM parked p USING given g WHERE (p.stream, p.sequence) = (g.stream, g.sequence)",
     ),
     _first_wins("parked", "parked"),
+    _first_wins("refusals", "refused_fact"),
     Write(
         "authors",
         "author",
@@ -334,6 +335,7 @@ _ERRATA: Final = (
 )
 
 _VIEWS: Final = (
+    _first_wins("refusals", "refused_fact"),
     Write(
         "posts",
         "post",

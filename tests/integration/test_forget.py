@@ -184,7 +184,7 @@ async def test_a_shared_picture_is_not_known_by_the_address_it_had_in_the_post(d
 
 def test_every_table_is_said_to_go_or_to_stay() -> None:
     going = {each.table for each in (*erase._owned(), *erase._loose())} | {*erase.SHARED}
-    staying = {*erase.KEPT, "parked", "position", PIECES}
+    staying = {*erase.KEPT, "parked", "refused_fact", "position", PIECES}
     with_its_set = {"image_occurrence"}
     assert going | staying | with_its_set == {table.name for table in READMODEL.sorted_tables}
 

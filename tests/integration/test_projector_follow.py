@@ -7,21 +7,29 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import click
 import psycopg
 import pytest
 from nats.aio.msg import Msg
 from prometheus_client import CollectorRegistry, Gauge
 
 from contracts.topology import STREAMS
-from contracts.v1 import Event
+from contracts.v1 import Envelope, Event
+from kit.blobs import BlobSettings
 from kit.bus import Bus, connect
+from kit.surroundings import Surroundings
+from services.commands import doctor as doctor_command
+from services.commands import projector as projector_command
+from services.projector import reading
 from services.projector.adapters import BusLog
 from services.projector.chain import LedgerBroken
 from services.projector.follow import Follower, Metrics
 from services.projector.ports import Extent
+from services.projector.rebuild import rebuild
+from services.projector.skipping import Skip
 from services.projector.store import Store
 from services.projector.verify import verify
-from tests.integration.readmodel_tables import everything, fill, owner, prepare, rows, store_at
+from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, rows, store_at
 from tests.support.servers import Prepare, nats_server
 from tests.unit.projector.histories import Page, Tape, uid
 
@@ -204,3 +212,54 @@ def counted() -> Metrics:
 def applied(metrics: Metrics) -> float:
     count: float = metrics.facts.labels("ERRATA", "applied")._value.get()
     return count
+
+
+async def test_a_message_that_ends_the_projector_each_time_is_left_out_for_good(
+    bus: Bus, broker: str, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No error that can be refused, but the end of the process itself: what a last resort is for."""
+    good, bad, later = Page("a"), Page("b"), Page("c")
+    await publish(bus, good.registered(), bad.registered(), later.registered())
+    decoded = reading.decode
+
+    def decode(subject: str, data: bytes) -> Envelope:
+        if str(bad.version_id) in subject:
+            raise MemoryError
+        return decoded(subject, data)
+
+    monkeypatch.setattr(reading, "decode", decode)
+    look = store_at(database_url)
+    with pytest.raises(MemoryError):
+        await Follower("ERRATA", store_at(database_url), BusLog(bus), counted()).run()
+    assert await look.position("ERRATA") == 0
+
+    found = Surroundings(broker, None, database_url, BlobSettings("s3:1", "k", "k", "b"), (), embedded=False)
+    doctor = await doctor_command._projector(bus, found)
+    assert not doctor.good
+    assert "stands still before ERRATA 1 " in doctor.text
+    skip = Skip("ERRATA", 2, "ends the process")
+    with pytest.raises(click.ClickException, match="ends at 3"):
+        await projector_command._skip(found, Skip("ERRATA", 4, "no such message"))
+    assert await projector_command._skip(found, skip) is False
+    with pytest.raises(click.ClickException, match="already"):
+        await projector_command._skip(found, skip)
+
+    async def reached() -> bool:
+        return await look.position("ERRATA") == 3
+
+    async with following(BusLog(bus), {"ERRATA": store_at(database_url)}) as metrics:
+        await until(reached)
+    await look.close()
+    assert metrics.facts.labels("ERRATA", "skipped")._value.get() == 1
+    before = await everything(database_url)
+    assert [(row["sequence"], row["outcome"], row["reason"]) for row in before["refused_fact"]] == [
+        (2, "skipped", "ends the process")
+    ]
+    assert {row["external_id"] for row in before["post"]} == {"a", "c"}
+    shown = await doctor_command._refused(found)
+    assert shown.good
+    assert "ERRATA 2 (errata.v1.version.registered." in shown.text
+    await rebuild(database_url, NoTexts(), analyses=ANALYSES)
+    assert await everything(database_url) == before
+    async with await owner(database_url) as db:
+        assert (await verify(db, BusLog(bus))).ok

@@ -30,7 +30,7 @@ async def test_batches_do_not_matter(database_url: str, stack: Servers, seed: in
     assert set(outcomes) <= {"applied", "duplicate", "parked", "released", "unknown"}
     expected = await everything(database_url)
     empty = {name for name, found in expected.items() if not found}
-    assert empty <= {"parked", "investigation_lease", "forgotten"}
+    assert empty <= {"parked", "investigation_lease", "forgotten", "refused_fact"}
     draw = random.Random(seed)
     with stack.database(prepare) as other:
         cut = store_at(other, cap=2)

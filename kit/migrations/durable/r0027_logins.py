@@ -7,7 +7,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0027"
-down_revision = "0008"
+down_revision = "0020"
 
 
 def upgrade() -> None:

@@ -1,0 +1,155 @@
+"""A fact that cannot be applied is refused by itself and on the record; trouble with a server is tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from contracts.v1 import Event
+from contracts.v1.parts import TextRef
+from kit.blobs import BlobsUnavailable
+from services.projector import metas
+from services.projector.rebuild import rebuild
+from services.projector.shadow import shadow
+from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, prepare, store_at, total
+from tests.support.servers import Prepare
+from tests.unit.projector.histories import Page, Tape, digest
+
+pytest_plugins = ["tests.support.servers"]
+
+HOSTILE = "<svg><sup>2</sup></svg>"
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return prepare
+
+
+@pytest.fixture
+def breaking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planning fails for what is titled `HOSTILE`."""
+    sound = metas.title_of
+
+    def title_of(event: Any) -> str | None:
+        if event.sighting.metadata.get("display_title") == HOSTILE:
+            raise RuntimeError("no such title\0 \ud800")
+        return sound(event)
+
+    monkeypatch.setattr(metas, "title_of", title_of)
+
+
+def titled(event: Any, title: str = HOSTILE) -> Any:
+    metadata = {**event.sighting.metadata, "display_title": title}
+    return event.model_copy(update={"sighting": event.sighting.model_copy(update={"metadata": metadata})})
+
+
+def log_of(*events: Event) -> Tape:
+    tape = Tape()
+    tape.add(*events)
+    return tape
+
+
+async def refused(url: str) -> list[tuple[int, str, str]]:
+    return [
+        (row["sequence"], row["outcome"], row["reason"])
+        for row in sorted((await everything(url))["refused_fact"], key=lambda row: row["sequence"])
+    ]
+
+
+async def test_a_title_with_markup_that_browsers_read_otherwise_is_applied(database_url: str) -> None:
+    """An anonymous observation with this title stopped the projector for good."""
+    page = Page("a", provenance="CLIENT_FALLBACK")
+    store = store_at(database_url)
+    outcomes = total(await fill(store, log_of(titled(page.registered()), *page.investigated()).records))
+    await store.close()
+    assert outcomes == {"applied": 11}
+
+
+@pytest.mark.usefixtures("breaking")
+@pytest.mark.parametrize("sizes", [None, [1] * 20, [3, 5]])
+async def test_a_fact_that_cannot_be_planned_is_refused_on_the_record(
+    database_url: str, sizes: list[int] | None
+) -> None:
+    good, bad = Page("a"), Page("b", "many words")
+    tape = log_of(good.registered(), titled(bad.registered()), *good.investigated(), bad.seen("later"))
+    store = store_at(database_url)
+    outcomes = total(await fill(store, tape.records, sizes))
+    await store.close()
+    assert outcomes == {"applied": 11, "refused": 1, "parked": 1}
+    assert await refused(database_url) == [(2, "refused", "RuntimeError: no such title\ufffd ?")]
+    before = await everything(database_url)
+    assert before["investigation"][0]["status"] == "COMPLETE"
+    assert await shadow(database_url, NoTexts(), analyses=ANALYSES) == []
+    await rebuild(database_url, NoTexts(), analyses=ANALYSES)
+    after = await everything(database_url)
+    assert after["refused_fact"] == before["refused_fact"]
+    assert after["post"] == before["post"]
+
+
+@pytest.mark.usefixtures("breaking")
+@pytest.mark.parametrize("sizes", [None, [1] * 20])
+async def test_a_parked_fact_that_fails_later_is_refused_instead_of_the_one_it_waited_for(
+    database_url: str, sizes: list[int] | None
+) -> None:
+    page = Page("a", provenance="CLIENT_FALLBACK")
+    tape = log_of(titled(page.verified()), page.seen("early"), page.registered(), *page.investigated())
+    store = store_at(database_url)
+    outcomes = total(await fill(store, tape.records, sizes))
+    await store.close()
+    assert outcomes["refused"] == 1
+    assert [(sequence, outcome) for sequence, outcome, _ in await refused(database_url)] == [(1, "refused")]
+    found = await everything(database_url)
+    assert found["post_version"][0]["seen_count"] == 2
+    assert found["investigation"][0]["status"] == "COMPLETE"
+    assert found["parked"] == []
+    assert await shadow(database_url, NoTexts(), analyses=ANALYSES) == []
+
+
+class Away(NoTexts):
+    """A blob store that does not answer."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error: Exception | None = error
+
+    async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
+        if self.error is not None:
+            raise self.error
+        return {ref.sha256: "long" for ref in refs}
+
+
+@pytest.mark.parametrize(
+    "error", [BlobsUnavailable("away"), ConnectionResetError("gone"), TimeoutError(), MemoryError()]
+)
+async def test_trouble_with_a_server_refuses_nothing(database_url: str, error: Exception) -> None:
+    page = Page("a", "long")
+    tape = log_of(page.registered(content=TextRef(sha256=digest("long"), size_bytes=4)))
+    texts = Away(error)
+    store = store_at(database_url, texts=texts)
+    with pytest.raises(type(error)):
+        await fill(store, tape.records)
+    assert await store.position("ERRATA") == 0
+    texts.error = None
+    assert total(await fill(store, tape.records)) == {"applied": 1}
+    await store.close()
+    assert await refused(database_url) == []
+
+
+async def test_what_cannot_be_read_and_what_lost_its_text_is_on_the_record(database_url: str) -> None:
+    tape = Tape()
+    tape.raw("errata.v1.version.registered.x", b"{")
+    tape.raw("errata.v1.unheard.of.x", b"{}")
+    lost = TextRef(sha256=digest("gone"), size_bytes=4)
+    tape.add(Page("b", "gone").registered(content=lost))
+    store = store_at(database_url)
+    assert total(await fill(store, tape.records)) == {"undecodable": 2, "textless": 1}
+    await store.close()
+    found = await refused(database_url)
+    assert [(sequence, outcome) for sequence, outcome, _ in found] == [
+        (1, "undecodable"),
+        (2, "undecodable"),
+        (3, "textless"),
+    ]
+    assert digest("gone") in found[2][2]
