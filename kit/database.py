@@ -85,7 +85,7 @@ def _still_there(connection: Any, *_: object) -> None:
 
 def role_url(url: str, role: Role) -> str:
     """The same database with a role as user, for servers that ask for no password or find it in a password file."""
-    return make_url(url).set(username=f"errata_{role}", password=None).render_as_string(hide_password=False)
+    return make_url(url)._replace(username=f"errata_{role}", password=None).render_as_string(hide_password=False)
 
 
 async def require_least_privilege(url: str, role: Role) -> None:
