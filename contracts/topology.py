@@ -44,7 +44,7 @@ class Stream:
 class Consumer:
     """One durable consumer of one fact.
 
-    Units: `ack_wait_s` is how long a silent worker keeps a message; `attempts` deliveries before the dead letter;
+    Units: `ack_wait_s` is how long a silent worker keeps a message; `attempts` own failures before the dead letter;
     `slots` messages handled at once in one process; `max_ack_pending` is the limit of the whole fleet.
     `answers`: whether the outcome goes to the reply address that came with the message.
     """
@@ -132,7 +132,8 @@ USER_KEYS: Final = Bucket("user-keys", ttl_s=30 * 60)
 MARKS: Final = Bucket("marks")
 LEADERS: Final = Bucket("leaders", ttl_s=15)
 PAGES: Final = Bucket("pages", ttl_s=60)
-BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, PAGES)
+FAILURES: Final = Bucket("failures", ttl_s=DAY_S)
+BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, PAGES, FAILURES)
 
 VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=48)
 INGEST_OBSERVATION_RECEIVED: Final = Consumer("ingest", ObservationReceived, slots=16, answers=True)

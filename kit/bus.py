@@ -37,7 +37,11 @@ REJECTED = "Errata-Rejected"
 FIRST_ANSWER_S = 10.0
 DRAIN_S = 25.0
 RECEIPT_TIMEOUT_S = 5.0
+PUBLISH_WITHIN_S = 15.0
+"""A cluster that lost the leader of a stream has another one within ten seconds, mostly within five."""
+PUBLISH_AGAIN_S = 0.25
 WRONG_LAST_SEQUENCE = 10071
+NO_SUITABLE_PEERS = 10005
 
 log = structlog.get_logger(__name__)
 
@@ -48,6 +52,10 @@ class BusError(Exception):
 
 class AlreadyThere(BusError):
     """Somebody else's fact stands where this once-event wanted to stand."""
+
+
+class Refused(BusError):
+    """The broker will never take this fact; publishing it again is useless."""
 
 
 class NoAnswer(BusError):
@@ -132,13 +140,15 @@ class Bus:
             await self.client.publish(outgoing.subject, outgoing.data, reply=address, headers=outgoing.headers)
         except nats.errors.Error as error:
             self.inbox.forget(address)
-            raise BusError(f"{outgoing.subject} could not be sent: {error}") from error
+            kind = Refused if isinstance(error, nats.errors.MaxPayloadError) else BusError
+            raise kind(f"{outgoing.subject} could not be sent: {error}") from error
         return future
 
     async def receipt(self, future: asyncio.Future[Msg]) -> Receipt:
         """Wait until the stream confirms.
 
-        Raises: AlreadyThere: a once-event came too late. BusError: refused, or no confirmation in time.
+        Raises: AlreadyThere: a once-event came too late. Refused: it can never be stored. BusError: not now, or no
+        confirmation in time.
         """
         try:
             message = await future
@@ -151,23 +161,28 @@ class Bus:
             description = answer["error"].get("description", "refused")
             if answer["error"].get("err_code") == WRONG_LAST_SEQUENCE:
                 raise AlreadyThere(description)
-            raise BusError(description)
+            raise _refusal(answer["error"])(description)
         return Receipt(answer["seq"], bool(answer.get("duplicate")))
 
     async def publish(
         self, event: Event, *, correlation: UUID, cause: UUID | None = None, reply_to: str | None = None
     ) -> Receipt:
-        """Store one fact; a lost receipt is asked for once more, which the fact's id makes harmless.
+        """Store one fact; what is not confirmed is sent again while a cluster may be choosing a new leader.
 
-        Raises: AlreadyThere, BusError: see `receipt`.
+        The fact's id makes that harmless. Raises: AlreadyThere, Refused, BusError: see `receipt`.
         """
         outgoing = self.stamp(event, correlation=correlation, cause=cause, reply_to=reply_to)
-        try:
-            return await self.receipt(await self.send(outgoing))
-        except AlreadyThere:
-            raise
-        except BusError:
-            return await self.receipt(await self.send(outgoing))
+        loop = asyncio.get_running_loop()
+        until = loop.time() + PUBLISH_WITHIN_S
+        while True:
+            try:
+                return await self.receipt(await self.send(outgoing))
+            except (AlreadyThere, Refused):
+                raise
+            except BusError:
+                if loop.time() + PUBLISH_AGAIN_S >= until:
+                    raise
+            await asyncio.sleep(PUBLISH_AGAIN_S)
 
     async def request(self, event: Event, *, correlation: UUID, timeout_s: float) -> Answer:
         """Store a fact and wait for the fact that answers it.
@@ -214,6 +229,12 @@ class Bus:
             await self.broker.stop()
 
 
+def _refusal(error: dict[str, Any]) -> type[BusError]:
+    """What a stream's answer means: servers in trouble answer 5xx, or that too few of them are there."""
+    passes = error.get("code", 503) >= 500 or error.get("err_code") == NO_SUITABLE_PEERS
+    return BusError if passes else Refused
+
+
 def position_subject(stream: str) -> str:
     """The core subject on which the projector announces its position in a stream."""
     return f"errata-position.{stream}"
@@ -241,7 +262,7 @@ async def connect(
         "apply_types": False,
         "max_reconnect_attempts": -1,
         "reconnect_time_wait": 0.25,
-        "connect_timeout": min(5.0, first_answer_s / max(1, len(servers))),  # a silent one leaves time for the others
+        "connect_timeout": 5,
         "name": name,
         "logger": None,
         "pending_size": 64 * 1024 * 1024,

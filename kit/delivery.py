@@ -1,7 +1,8 @@
 """The whole failure policy: what happens between a message's arrival and its acknowledgement.
 
 A message is acknowledged only after every fact its handler yielded is stored. So a crash at any line repeats work and
-loses none, and because facts have derived ids, repeated work changes nothing. A worker that the broker has not heard
+loses none, and because facts have derived ids, repeated work changes nothing. A message is given up after so many
+failures of its own; what a server did to it counts for nothing. A worker that the broker has not heard
 from for as long as its deadline stops, because by then another one does the same work; and a delivery that another one
 has overtaken is not said a word about, because the broker would take it as said about the other.
 """
@@ -30,12 +31,18 @@ from kit.bus import REPLY_TO, AlreadyThere, Bus, BusError, Outgoing
 from kit.circuit import Circuit, StopLimit, stop
 from kit.dead import DeadLetter, Origin, origin_of
 from kit.errors import Reject, Retry, Superseded
+from kit.failures import Failures
+from kit.outage import is_outage
 from kit.slots import Slot, end
 from kit.telemetry import Telemetry
 from kit.tracing import Spans
 
 BUG_RETRY_BASE_S = 1.0
 BUG_RETRY_MAX_S = 60.0
+OUTAGE_RETRY_BASE_S = 1.0
+OUTAGE_RETRY_MAX_S = 30.0
+OUTAGES = 1_000
+"""A message that was delivered so often is suspected of the outages it met; a working day, at the longest delay."""
 
 log = structlog.get_logger(__name__)
 
@@ -119,9 +126,12 @@ class Delivery:
         last: tuple[Outgoing, int] | None = None
         said = {"consumer": consumer.name, "sequence": origin.sequence, "attempt": attempt}
         lease = _Lease(self._bus, message, self._ack_wait_s or consumer.ack_wait_s)
+        failures = Failures(self._bus, consumer, message)
+        given_up_for = ""
         try:
-            if attempt > consumer.attempts:
-                raise Reject(f"gave up after {consumer.attempts} attempts")
+            if attempt > consumer.attempts and await failures.begin() >= consumer.attempts:
+                given_up_for = f"gave up after {consumer.attempts} attempts"
+                raise Reject(given_up_for)
             envelope = decode(origin.subject, message.data)
             correlation = envelope.correlation
             said["correlation"] = str(correlation)
@@ -136,6 +146,7 @@ class Delivery:
                 await message.ack()
         except LeaseLost:
             outcome = "lost"
+            await failures.end()
             log.warning("the broker has not heard from this worker, leaving the work to another", **said)
         except (Reject, Undecodable) as error:
             if isinstance(error, Reject) and not error.letter:
@@ -147,12 +158,8 @@ class Delivery:
                 return
             outcome = "dead"
             log.warning("message rejected", reason=str(error), **said)
-            bug = isinstance(error, Undecodable) or attempt > consumer.attempts
+            bug = isinstance(error, Undecodable) or bool(given_up_for)
             await self._bury(consumer, given_up, message, origin, str(error), attempt, reply_to, bug=bug)
-        except Retry as error:
-            outcome = "retry"
-            log.info("will retry", reason=error.reason, after_s=error.after_s, **said)
-            await _nak(message, error.after_s)
         except (Superseded, AlreadyThere) as error:
             outcome = "stale"
             log.info("another worker has this, leaving it alone", reason=str(error), **said)
@@ -160,14 +167,28 @@ class Delivery:
             outcome = "cancelled"
             raise
         except Exception as error:
-            outcome = "error"
-            delay_s = min(BUG_RETRY_MAX_S, BUG_RETRY_BASE_S * 2 ** (attempt - 1))
-            log.exception("handler failed", error=type(error).__name__, retry_after_s=delay_s, **said)
-            if attempt >= consumer.attempts:
-                reason = f"{type(error).__name__}: {error}"
-                await self._bury(consumer, given_up, message, origin, reason, attempt, reply_to, bug=True)
-            else:
+            if is_outage(error) and attempt < OUTAGES:
+                outcome = "outage"
+                delay_s = outage_delay_s(error, attempt)
+                log.warning("a server does not answer as it should", error=str(error), retry_after_s=delay_s, **said)
+                await failures.end()
                 await _nak(message, delay_s)
+            elif isinstance(error, Retry):
+                outcome = "retry"
+                log.info("will retry", reason=error.reason, after_s=error.after_s, **said)
+                if attempt >= consumer.attempts:  # until then it is asked for on purpose, and costs no write
+                    await _count(failures)
+                await _nak(message, error.after_s)
+            else:
+                outcome = "error"
+                failed = await _count(failures)
+                delay_s = min(BUG_RETRY_MAX_S, BUG_RETRY_BASE_S * 2 ** max(failed - 1, 0))
+                log.exception("handler failed", error=type(error).__name__, retry_after_s=delay_s, **said)
+                if failed >= consumer.attempts:
+                    reason = f"{type(error).__name__}: {error}"
+                    await self._bury(consumer, given_up, message, origin, reason, attempt, reply_to, bug=True)
+                else:
+                    await _nak(message, delay_s)
         finally:
             lease.let_go()
             seconds = time.perf_counter() - began
@@ -310,6 +331,20 @@ class _Lease:
         self._until = max(self._until, sent_at + self._ack_wait_s)
         if self._held is not None and not self._held.expired():
             self._held.reschedule(self._until)
+
+
+def outage_delay_s(error: Exception, delivery: int) -> float:
+    """How long to wait for a server that did not answer: from what the handler asked for, twice as long each time."""
+    base_s = error.after_s if isinstance(error, Retry) else OUTAGE_RETRY_BASE_S
+    return min(OUTAGE_RETRY_MAX_S, base_s * 2.0 ** min(delivery - 1, 10))
+
+
+async def _count(failures: Failures) -> int:
+    """Count a failure; how many there are, 0 if that cannot be known now."""
+    try:
+        return await failures.add()
+    except BusError:
+        return 0
 
 
 async def _nak(message: Msg, delay_s: float) -> None:

@@ -12,6 +12,10 @@ class Retry(Exception):
         self.reason = reason
 
 
+class Outage(Retry):
+    """A server did not answer as it should: the message is tried again, ever later, and nothing is counted."""
+
+
 class Superseded(Exception):
     """A later delivery of this message is being handled: this one is left alone, neither acknowledged nor refused.
 

@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 from contracts.topology import ERRATA
 from contracts.v1 import PREFIX, Envelope, Undecodable, decode
 from kit.bus import Bus
-from kit.errors import Reject, Retry
+from kit.errors import Outage, Reject
 from kit.inbox import NoReply
 from kit.ordered import Recorded
 from kit.pages import direct_get, refused
@@ -31,7 +31,7 @@ class Past:
 async def history(bus: Bus, key: str) -> list[Past]:
     """All facts of one aggregate, in the order of the log.
 
-    Raises: Retry: the log could not be read now. Reject: it holds something that is no fact.
+    Raises: Outage: the log could not be read now. Reject: it holds something that is no fact.
     """
     pattern = f"{PREFIX}*.*.{key}"
     found: list[Past] = []
@@ -51,7 +51,7 @@ async def latest(bus: Bus, *subjects: str) -> list[Past]:
     One request a subject: the server keeps the last message of each at hand, while its request for many subjects
     searches the log backwards, which costs more the more is under way.
 
-    Raises: Retry: the log could not be read now. Reject: it holds something that is no fact.
+    Raises: Outage: the log could not be read now. Reject: it holds something that is no fact.
     """
     asked = [(subject, await _ask(bus, subject)) for subject in subjects]
     found = [await _answer(subject, answer) for subject, answer in asked]
@@ -64,7 +64,7 @@ async def _ask(bus: Bus, subject: str) -> asyncio.Future[Msg]:
         await bus.client.publish(f"$JS.API.DIRECT.GET.{ERRATA.name}.{subject}", reply=address)
     except nats.errors.Error as error:
         bus.inbox.forget(address)
-        raise Retry(1.0, f"the log could not be read: {error}") from error
+        raise Outage(1.0, f"the log could not be read: {error}") from error
     return answer
 
 
@@ -72,7 +72,7 @@ async def _answer(subject: str, answer: asyncio.Future[Msg]) -> Past | None:
     try:
         message = await answer
     except NoReply as error:
-        raise Retry(1.0, f"the log could not be read: {error}") from error
+        raise Outage(1.0, f"the log could not be read: {error}") from error
     headers = message.headers or {}
     status = headers.get("Status")
     if status == "404":

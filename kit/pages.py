@@ -16,7 +16,7 @@ import nats.js.errors
 from nats.aio.msg import Msg
 
 from kit.bus import Bus
-from kit.errors import Retry
+from kit.errors import Outage
 from kit.ordered import Recorded
 
 TIMEOUT_S = 5.0
@@ -37,14 +37,14 @@ async def read_page(
 
     Shapes: rising sequences. At most `limit` messages, and about `max_bytes`, of each pattern.
 
-    Raises: Retry: the log could not be read now.
+    Raises: Outage: the log could not be read now.
     """
     question = {"batch": limit, "seq": after + 1} | ({"max_bytes": max_bytes} if max_bytes else {})
     parts = await asyncio.gather(
         *(direct_get(bus, stream, question | {"next_by_subj": pattern}) for pattern in patterns)
     )
     if any(pending and not found for found, pending in parts):
-        raise Retry(1.0, "the log promised more and gave nothing")
+        raise Outage(1.0, "the log promised more and gave nothing")
     # Beyond the end of a page that is not the last of its pattern nothing is known about that pattern.
     known_to = min((found[-1].sequence for found, pending in parts if found and pending), default=None)
     merged = sorted((message for found, _ in parts for message in found), key=lambda message: message.sequence)
@@ -56,18 +56,18 @@ async def read_page(
 async def last_sequence(bus: Bus, stream: str) -> int:
     """The sequence of the newest message, whatever it is; 0 if there was never any.
 
-    Raises: Retry: the log could not be asked now.
+    Raises: Outage: the log could not be asked now.
     """
     try:
         return (await bus.jetstream.stream_info(stream)).state.last_seq
     except (TimeoutError, nats.errors.Error, nats.js.errors.Error) as error:
-        raise Retry(1.0, f"the log could not be asked: {error or 'timeout'}") from error
+        raise Outage(1.0, f"the log could not be asked: {error or 'timeout'}") from error
 
 
 async def first_since(bus: Bus, stream: str, moment: datetime) -> int | None:
     """The sequence of the first message stored at or after a moment; None if there is none yet.
 
-    Raises: Retry: the log could not be read now.
+    Raises: Outage: the log could not be read now.
     """
     question = {"batch": 1, "start_time": moment.isoformat(), "next_by_subj": ">"}
     found, _ = await direct_get(bus, stream, question)
@@ -77,7 +77,7 @@ async def first_since(bus: Bus, stream: str, moment: datetime) -> int | None:
 async def direct_get(bus: Bus, stream: str, question: dict[str, object]) -> tuple[list[Recorded], int]:
     """One batch of stored messages, and how many more the question would find.
 
-    Raises: Retry: the log could not be read now.
+    Raises: Outage: the log could not be read now.
     Source: NATS ADR-31.
     """
     done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -103,7 +103,7 @@ async def direct_get(bus: Bus, stream: str, question: dict[str, object]) -> tupl
         async with asyncio.timeout(TIMEOUT_S):
             pending = await done
     except (TimeoutError, nats.errors.Error) as error:
-        raise Retry(1.0, f"the log could not be read: {error or 'timeout'}") from error
+        raise Outage(1.0, f"the log could not be read: {error or 'timeout'}") from error
     finally:
         bus.inbox.forget(inbox)
     return sorted(found, key=lambda message: message.sequence), pending
@@ -114,8 +114,8 @@ def _recorded(stream: str, data: bytes, headers: dict[str, str]) -> Recorded:
     return Recorded(stream, int(headers["Nats-Sequence"]), headers["Nats-Subject"], data, time)
 
 
-def refused(status: str, headers: Mapping[str, str]) -> Retry:
+def refused(status: str, headers: Mapping[str, str]) -> Outage:
     """What to make of an answer without a message in it."""
     if status == "503":  # the client takes the lines after such an answer for its description
-        return Retry(1.0, "nobody answers for the log; if it stays so, run `openerrata topology apply`")
-    return Retry(1.0, f"the log answered {status} {headers.get('Description', '')}")
+        return Outage(1.0, "nobody answers for the log; if it stays so, run `openerrata topology apply`")
+    return Outage(1.0, f"the log answered {status} {headers.get('Description', '')}")

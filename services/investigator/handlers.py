@@ -30,7 +30,7 @@ from contracts.v1.ids import claim_id
 from contracts.v1.investigation import FailureClass
 from contracts.v1.parts import InvestigationInput, Picture, TextRef, Usage
 from kit.clock import Clock
-from kit.errors import Reject, Retry, Superseded
+from kit.errors import Outage, Reject, Retry, Superseded
 from services.investigator.domain import Elsewhere, GiveUp, NotYet, Run, Step, Wait, first, is_over, next_step, plan
 from services.investigator.earlier import with_earlier
 from services.investigator.ports import (
@@ -86,7 +86,7 @@ class Investigator:
         step: Step | None = first(event) if attempt == 1 else None
         step = step or plan(event, await self._log.history(event.investigation_id), attempt, self._clock.now())
         if isinstance(step, NotYet):
-            raise Retry(LOG_LAG_S, "the log does not show the request yet")
+            raise Outage(LOG_LAG_S, "the log does not show the request yet")
         if isinstance(step, Wait):
             raise Retry(step.left_s, "it is too early for the next attempt")
         if isinstance(step, Elsewhere):

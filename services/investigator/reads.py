@@ -18,7 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from contracts.v1.parts import ClaimPayload, PublishedClaim
 from kit.database import Database
-from kit.errors import Retry
+from kit.errors import Outage
 from services.investigator.domain import AuthorPost, Prior
 
 PATIENCE_S: Final = 60.0
@@ -72,7 +72,7 @@ class SqlReads:
         self._patience_s = patience_s
 
     async def prior(self, post_id: UUID, version_id: UUID, analysis: str) -> Prior | None:
-        """The newest complete result on another version, if its text was verified. Raises: Retry."""
+        """The newest complete result on another version, if its text was verified. Raises: Outage."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._patience_s
         while True:
@@ -80,7 +80,7 @@ class SqlReads:
                 found = await self._rows(_PRIOR, post=post_id, version=version_id, analysis=analysis)
             except Unavailable as error:
                 if loop.time() >= deadline:
-                    raise Retry(self._patience_s, str(error)) from error
+                    raise Outage(self._patience_s, str(error)) from error
                 log.warning("read model does not answer, trying again", error=str(error))
                 await asyncio.sleep(TRY_AGAIN_S)
             else:

@@ -23,7 +23,7 @@ from contracts.v1 import (
 )
 from contracts.v1.parts import TextRef, Usage
 from kit.clock import Clock
-from kit.errors import Retry, Superseded
+from kit.errors import Outage, Retry, Superseded
 from services.validator.domain import Standing, next_step, published, unsupported
 from services.validator.ports import KEY_UNUSABLE, Blobs, Keys, Model, ModelError, ReviewBrief, Runs, Sources
 
@@ -65,7 +65,7 @@ class Validator:
             return
         run = await self._runs.started(event)
         if run is None:
-            raise Retry(LOG_LAG_S, "the log does not show the start of the run yet")
+            raise Outage(LOG_LAG_S, "the log does not show the start of the run yet")
         text = await self._blobs.get_text(run.input.content)
         kind = analysis(event.analysis)
         refusal = kind.check(event.payload, text)

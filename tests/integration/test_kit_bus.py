@@ -54,7 +54,8 @@ async def test_only_one_of_many_writers_of_a_once_fact_wins(bus: Bus) -> None:
     assert await stored(bus, InvestigationFailed) == 2
 
 
-async def test_a_fact_without_a_stream_is_an_error(bus: Bus) -> None:
+async def test_a_fact_without_a_stream_is_an_error(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kit.bus.PUBLISH_WITHIN_S", 0.3)
     await bus.jetstream.delete_stream(ERRATA.name)
     with pytest.raises(BusError, match="topology apply"):
         await bus.publish(observed(), correlation=uuid4())

@@ -1,0 +1,42 @@
+"""Which failures are a server's: they pass, and the message that met them has done nothing wrong."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import nats.errors
+import nats.js.errors
+import psycopg
+from sqlalchemy.exc import DBAPIError
+
+from kit.blobs import BlobsUnavailable
+from kit.bus import AlreadyThere, BusError, Refused
+from kit.errors import Outage
+
+_OURS: Final = (
+    nats.errors.BadHeaderError,
+    nats.errors.BadSubjectError,
+    nats.errors.MaxPayloadError,
+    nats.errors.MsgAlreadyAckdError,
+    nats.js.errors.BadRequestError,
+    nats.js.errors.InvalidKeyError,
+    nats.js.errors.NotFoundError,
+)
+"""What the client library raises for a mistake in what it was given."""
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether a server did not answer as it should: silent, gone, without a leader, without space."""
+    match error:
+        case BaseExceptionGroup():
+            return all(is_outage(each) for each in error.exceptions)
+        case DBAPIError():
+            return error.connection_invalidated or is_outage(error.orig) if error.orig is not None else False
+        case AlreadyThere() | Refused():
+            return False
+        case BusError() | Outage() | BlobsUnavailable() | psycopg.OperationalError():
+            return True
+        case nats.errors.Error():
+            return not isinstance(error, _OURS)
+        case _:
+            return False
