@@ -11,7 +11,7 @@ import pytest
 from tests.mutants.listing import Mutant, UnusableMutant, check, mutants
 
 
-@pytest.mark.parametrize("mutant", mutants(), ids=str)
+@pytest.mark.parametrize("mutant", tuple(mutants()), ids=str)
 def test_can_be_applied(mutant: Mutant) -> None:
     """Its text stands exactly once in its file, and its tests exist."""
     check(mutant)
