@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from contracts.rpc.values import (
+    TITLE_CHARACTERS,
     Count,
     Digits,
     Identifier,
@@ -22,6 +23,8 @@ from contracts.rpc.values import (
     PictureUrl,
     PlatformName,
     Request,
+    Title,
+    TitleMarkup,
     Url,
     WebPictures,
     Wire,
@@ -42,7 +45,7 @@ class ObservedImage(Request):
 
 class LessWrongMetadata(Request):
     slug: Identifier
-    title: Optional[NonEmpty] = None
+    title: Optional[Title] = None
     html_content: NonEmpty
     author_name: Optional[Identifier] = None
     author_slug: Identifier | None = None
@@ -64,8 +67,8 @@ class SubstackMetadata(Request):
     substack_post_id: Digits
     publication_subdomain: Identifier
     slug: Identifier
-    title: NonEmpty
-    subtitle: Optional[NonEmpty] = None
+    title: Title
+    subtitle: Optional[Title] = None
     html_content: Optional[NonEmpty] = None
     author_name: Identifier
     author_substack_handle: Optional[Identifier] = None
@@ -76,10 +79,10 @@ class SubstackMetadata(Request):
 
 class WikipediaMetadata(Request):
     language: Language
-    title: NonEmpty
+    title: Annotated[str, Field(min_length=1, max_length=TITLE_CHARACTERS)]
     page_id: Digits
     revision_id: Digits
-    display_title: Optional[NonEmpty] = None
+    display_title: Optional[TitleMarkup] = None
     last_modified_at: Optional[InstantText] = None
     html_content: Optional[NonEmpty] = None
 

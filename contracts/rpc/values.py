@@ -26,6 +26,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
 
 TEXT_BYTES: Final = 500_000
+URL_CHARACTERS: Final = 2_048
+TITLE_CHARACTERS: Final = 1_000
 SAFE_INTEGER: Final = 2**53 - 1
 
 PlatformName = Literal["LESSWRONG", "X", "SUBSTACK", "WIKIPEDIA"]
@@ -121,6 +123,14 @@ def _fits(value: str) -> str:
     return value
 
 
+def _cut(value: str) -> str:
+    return value[:TITLE_CHARACTERS]
+
+
+def _short(value: str) -> str | None:
+    return value if len(value) <= TITLE_CHARACTERS else None
+
+
 def wire_instant(value: datetime) -> str:
     """`YYYY-MM-DDTHH:MM:SS.mmmZ`, the only form of a date that the extension reads."""
     utc = value.astimezone(UTC)
@@ -131,6 +141,10 @@ NonEmpty = Annotated[str, Field(min_length=1)]
 Identifier = Annotated[str, Field(min_length=1, max_length=300)]
 """What names a post or a person on its site, and is looked up by. Two of them fit an entry of an index; a URL holds no
 longer one. Units: code points."""
+Title = Annotated[str, Field(min_length=1), AfterValidator(_cut)]
+"""A heading as a page shows it, which may be of any length there; what is beyond the limit is left out."""
+TitleMarkup = Annotated[str, Field(min_length=1), AfterValidator(_short)]
+"""The same with markup, which cannot be cut; one beyond the limit counts as absent."""
 Digits = Annotated[str, Field(pattern=r"^[0-9]+$", max_length=300)]
 Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$", max_length=63)]
 Sha256Hex = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-import nats.js.errors
 from sqlalchemy import func, select
 
 from contracts.readmodel import position, refused_fact
@@ -21,6 +20,7 @@ from kit.bus import Bus, connect
 from kit.database import Database, is_current
 from kit.models.base import KeyAccepted
 from kit.models.choice import choose
+from kit.pages import read_page
 from kit.settings import Infrastructure, OpenAISettings, SettingsError, load
 from kit.surroundings import Surroundings
 from kit.trouble import explained
@@ -177,10 +177,10 @@ async def _projector(bus: Bus, found: Surroundings) -> Finding:
 
 
 async def _named(bus: Bus, stream: str, sequence: int) -> str:
-    try:
-        return f"{stream} {sequence} ({(await bus.jetstream.get_msg(stream, sequence)).subject})"
-    except nats.js.errors.NotFoundError:
+    page = await read_page(bus, stream, (">",), after=sequence - 1, limit=1)
+    if not page.messages or page.messages[0].sequence != sequence:
         return f"{stream} {sequence}, which the stream does not hold"
+    return f"{stream} {sequence} ({page.messages[0].subject})"
 
 
 async def _refused(found: Surroundings) -> Finding:

@@ -22,7 +22,7 @@ from contracts.rpc.observation import (
     ObservedX,
     RegisteredVersion,
 )
-from contracts.rpc.values import is_web_url
+from contracts.rpc.values import URL_CHARACTERS, is_web_url
 from contracts.v1.ids import post_id
 from contracts.v1.observation import ObservationReceived
 from contracts.v1.parts import ImageOccurrence, Observation
@@ -127,6 +127,9 @@ class Registration:
             post = platforms.platform(seen.platform).check(seen.url, external_id, metadata)
         except IdentityMismatch as mismatch:
             raise Refused("BAD_REQUEST", str(mismatch)) from mismatch
+        url = address(seen.url)
+        if len(url) > URL_CHARACTERS:
+            raise Refused("BAD_REQUEST", f"the URL is longer than {URL_CHARACTERS} characters")
         if post_id(post) in await self._erased():
             reason = "this post was erased on request"
             raise Refused("BAD_REQUEST", reason, "POST_FORGOTTEN" if call.reads_more else None)
@@ -139,7 +142,7 @@ class Registration:
         return Observation(
             observation_id=self._clock.new_id(),
             post=post,
-            url=address(seen.url),
+            url=url,
             text=None if text is None else await self._texts.put_text(text),
             html=None if html is None else await self._texts.put_text(html),
             image_urls=seen.observed_image_urls or (),

@@ -62,6 +62,19 @@ def fold(states: Mapping[UUID, Investigation], facts: Iterable[Fact], texts: Map
     return lives
 
 
+def without_end(states: Mapping[UUID, Investigation], fact: Fact) -> Lifecycles:
+    """What is left of an investigation whose end was refused: it has failed, so that nobody waits for it."""
+    lives = Lifecycles(dict(states))
+    event = fact.event
+    if isinstance(event, InvestigationCompleted | InvestigationFailed):
+        state = lives.states.get(event.investigation_id)
+        if state is not None and state.is_open:
+            state.status, state.failed_at, state.retry_after = "FAILED", fact.at, None
+            state.failure, state.failure_reason = "NON_RETRYABLE", "the result could not be stored"
+            _touch(lives, state, fact.at)
+    return lives
+
+
 def _open(lives: Lifecycles, event: InvestigationRequested | InvestigationStarted, at: datetime) -> Investigation:
     state = lives.states.get(event.investigation_id)
     if state is None:

@@ -14,11 +14,10 @@ from pydantic import JsonValue
 
 from contracts.v1.version import VersionEvent
 from platforms.text import UnparseableHtml, html_to_text
+from services.projector import bounds
 
 Row = dict[str, Any]
 INT_MAX: Final = 2**31 - 1
-MAX_TITLE: Final = 1_000
-"""Units: characters."""
 
 
 class Unfit(ValueError):
@@ -71,7 +70,7 @@ def _lesswrong(event: VersionEvent) -> Row:
         raise Unfit("html")
     return _html(event) | {
         "slug": _required(given, "slug"),
-        "title": _text(given.get("title")),
+        "title": bounds.title(_text(given.get("title"))),
         "karma": _count(given.get("karma")),
         "author_name": _text(given.get("author_name")),
         "author_slug": _text(given.get("author_slug")),
@@ -100,9 +99,9 @@ def _substack(event: VersionEvent) -> Row:
         "substack_post_id": event.post.external_id,
         "publication_subdomain": _required(given, "publication_subdomain"),
         "slug": _required(given, "slug"),
-        "title": _required(given, "title"),
-        "subtitle": _text(given.get("subtitle")),
-        "author_name": _required(given, "author_name"),
+        "title": bounds.title(_required(given, "title")),
+        "subtitle": bounds.title(_text(given.get("subtitle"))),
+        "author_name": bounds.name(_required(given, "author_name")),
         "author_substack_handle": _text(given.get("author_substack_handle")),
         "published_at": _moment(given.get("published_at")),
         "like_count": _count(given.get("like_count")),
@@ -116,8 +115,8 @@ def _wikipedia(event: VersionEvent) -> Row:
     return _html(event) | {
         "page_id": page_id,
         "language": language,
-        "title": _required(given, "title"),
-        "display_title": _text(given.get("display_title")),
+        "title": bounds.title(_required(given, "title")),
+        "display_title": bounds.title(_text(given.get("display_title"))),
         "revision_id": _required(given, "revision_id"),
         "last_modified_at": _moment(given.get("last_modified_at")),
     }
@@ -151,12 +150,12 @@ def title_of(event: VersionEvent) -> str | None:
     title = _text(given.get("title"))
     if event.post.platform == "WIKIPEDIA":
         title = _displayed(_text(given.get("display_title"))) or (title.replace("_", " ") if title else None)
-    return title[:MAX_TITLE] if title else None
+    return bounds.title(title)
 
 
 def _displayed(title: str | None) -> str | None:
     """The text of a title with markup. It is parsed here, between other facts, so it must be short."""
-    if title is None or len(title) > MAX_TITLE:
+    if title is None or len(title) > bounds.MAX_TITLE:
         return None
     try:
         return html_to_text(title) or None

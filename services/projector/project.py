@@ -40,7 +40,7 @@ from contracts.v1 import (
 from contracts.v1.ids import author_id
 from contracts.v1.parts import TextRef
 from contracts.v1.version import VersionEvent
-from services.projector import metas
+from services.projector import bounds, metas
 from services.projector.changes import (
     Anomaly,
     Author,
@@ -193,10 +193,10 @@ def _heading(draft: _Draft, event: VersionRegistered | VersionVerified) -> None:
     author = author_id(event.post.platform, seen.author.platform_user_id) if seen.author else None
     draft.headings[event.version_id] = Heading(
         event.version_id,
-        seen.url,
+        bounds.url(seen.url),
         metas.title_of(event),
         author,
-        seen.author.display_name if seen.author else None,
+        bounds.name(seen.author.display_name) if seen.author else None,
         confirmed,
     )
 
@@ -221,6 +221,7 @@ def _content(draft: _Draft, fact: Fact, event: VersionRegistered) -> None:
 
 def _post(draft: _Draft, fact: Fact, event: VersionEvent) -> None:
     confirmed = event.sighting.server_html is not None
+    url = bounds.url(event.sighting.url)
     author_row = _author(draft, fact, event, confirmed=confirmed)
     post = draft.posts.get(event.post_id)
     if post is None:
@@ -228,7 +229,7 @@ def _post(draft: _Draft, fact: Fact, event: VersionEvent) -> None:
             event.post_id,
             event.post.platform,
             event.post.external_id,
-            event.sighting.url,
+            url,
             author_row,
             fact.at,
             fact.at,
@@ -237,7 +238,7 @@ def _post(draft: _Draft, fact: Fact, event: VersionEvent) -> None:
         return
     post.updated_at = max(post.updated_at, fact.at)
     if confirmed:
-        post.url, post.author_id, post.confirmed = event.sighting.url, author_row, True
+        post.url, post.author_id, post.confirmed = url, author_row, True
     elif not post.confirmed:
         post.author_id = post.author_id or author_row
 
@@ -247,13 +248,14 @@ def _author(draft: _Draft, fact: Fact, event: VersionEvent, *, confirmed: bool) 
     if author is None:
         return None
     row = author_id(event.post.platform, author.platform_user_id)
+    name = bounds.name(author.display_name)
     known = draft.authors.get(row)
     if known is None:
         draft.authors[row] = Author(
-            row, event.post.platform, author.platform_user_id, author.display_name, fact.at, fact.at, confirmed
+            row, event.post.platform, author.platform_user_id, name, fact.at, fact.at, confirmed
         )
     elif confirmed:
-        known.display_name, known.updated_at, known.confirmed = author.display_name, fact.at, True
+        known.display_name, known.updated_at, known.confirmed = name, fact.at, True
     return row
 
 

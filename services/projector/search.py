@@ -19,8 +19,12 @@ from uuid import UUID
 
 from contracts.v1 import InvestigationCompleted
 from contracts.v1.version import VersionEvent
+from services.projector.bounds import MAX_NAME, MAX_TITLE, MAX_URL
 from services.projector.facts import Fact
 from services.projector.lookups import Connection
+
+MAX_FINDINGS: Final = 100_000
+"""Units: characters. The words must fit a tsvector of 1,048,575 bytes; a character takes at most eight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +48,10 @@ def listable(facts: Iterable[Fact]) -> tuple[UUID, ...]:
 
 VOUCHED_FOR: Final = "(v.server_verified_at IS NOT NULL OR v.corroborated_at IS NOT NULL)"
 _AUTHOR: Final = "CASE WHEN h.confirmed THEN h.author_id END"
-_WORDS: Final = """setweight(to_tsvector('english', concat_ws(' ', h.title, h.author_name)), 'A')
-            || setweight(to_tsvector('english', h.url), 'C')
-            || setweight(to_tsvector('english', coalesce(f.findings, '')), 'B')"""
+_WORDS: Final = f"""setweight(to_tsvector('english',
+                concat_ws(' ', left(h.title, {MAX_TITLE}), left(h.author_name, {MAX_NAME}))), 'A')
+            || setweight(to_tsvector('english', left(h.url, {MAX_URL})), 'C')
+            || setweight(to_tsvector('english', left(coalesce(f.findings, ''), {MAX_FINDINGS})), 'B')"""
 _HEAD: Final = "concat_ws(E'\\n', h.title, h.author_name, h.url)"
 _BODY: Final = "lower(concat_ws(E'\\n', h.title, h.author_name, h.url, f.findings, b.content_text))"
 _CONTENT: Final = """

@@ -17,7 +17,7 @@ import psycopg
 import structlog
 
 from contracts.topology import VIEWS
-from contracts.v1 import ErasureOrdered, PostViewed
+from contracts.v1 import ErasureOrdered, InvestigationCompleted, InvestigationFailed, PostViewed
 from contracts.v1.version import VersionEvent
 from services.projector import audits, candidates, erase, ledger, lookups, reading, writes
 from services.projector.arrange import arrange
@@ -25,7 +25,7 @@ from services.projector.chain import Hole
 from services.projector.changes import Parked
 from services.projector.facts import Fact, Need, makes, transcript
 from services.projector.faults import of_a_fact, reason
-from services.projector.lifecycle import fold
+from services.projector.lifecycle import fold, without_end
 from services.projector.lookups import Connection, Standing
 from services.projector.ports import Texts
 from services.projector.prepare import Prepared, parts, prepare
@@ -283,6 +283,7 @@ class Store:
                 "transcript refused" if transcript(fact.event) and not deaf else "fact refused", **asdict(refusal)
             )
         else:
+            await self._end_visibly(db, fact)
             return [refusal]
         if released:
             del counted["applied"]
@@ -295,6 +296,23 @@ class Store:
                 outcomes["released"] += 1
                 refusals += await self._apply_singly(db, stream, waited, outcomes, released=True)
         return refusals
+
+    async def _end_visibly(self, db: Connection, fact: Fact) -> None:
+        """An investigation whose end was refused must not look as if it were still at work."""
+        if not isinstance(fact.event, InvestigationCompleted | InvestigationFailed):
+            return
+        try:
+            async with db.transaction():
+                standing = await lookups.standing(db, (fact,))
+                lives = without_end(standing.states, fact)
+                rows = {"investigations": lives.changed.values()}
+                await self._write(db, _Work(writes.ERRATA, rows, (), tuple(lives.changed)))
+                await db.execute("SET CONSTRAINTS ALL IMMEDIATE")
+                await db.execute("SET CONSTRAINTS ALL DEFERRED")
+        except Exception as error:
+            if not of_a_fact(error):
+                raise
+            log.error("an investigation cannot be ended", sequence=fact.sequence, error=reason(error))
 
     async def _apply_one(
         self, db: Connection, stream: str, fact: Fact, outcomes: Counter[Outcome], *, deaf: bool

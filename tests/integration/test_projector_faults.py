@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
 
 from contracts.v1 import Event
-from contracts.v1.parts import TextRef
+from contracts.v1.parts import Author, TextRef
 from kit.blobs import BlobsUnavailable
 from services.projector import metas
 from services.projector.rebuild import rebuild
 from services.projector.shadow import shadow
-from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, prepare, store_at, total
+from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at, total
 from tests.support.servers import Prepare
 from tests.unit.projector.histories import Page, Tape, digest
 
@@ -153,3 +155,69 @@ async def test_what_cannot_be_read_and_what_lost_its_text_is_on_the_record(datab
         (3, "textless"),
     ]
     assert digest("gone") in found[2][2]
+
+
+async def test_an_investigation_whose_result_is_refused_ends_as_failed(database_url: str) -> None:
+    """It used to be PROCESSING for ever."""
+    page, other = Page("a"), Page("b", "other words")
+    async with await owner(database_url) as admin:
+        await admin.execute(
+            """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE check_violation USING MESSAGE = 'too much'; END $$"""
+        )
+        await admin.execute(
+            """CREATE TRIGGER refuse BEFORE INSERT ON investigation_doc
+            FOR EACH ROW WHEN (new.claim_count = 2) EXECUTE FUNCTION refuse()"""
+        )
+    tape = log_of(page.registered(), *page.investigated(), other.registered(), other.requested(), other.started())
+    tape.add(other.completed())
+    store = store_at(database_url)
+    outcomes = total(await fill(store, tape.records))
+    await store.close()
+    assert outcomes == {"applied": 14, "refused": 1}
+    found = {row["id"]: row for row in (await everything(database_url))["investigation"]}
+    assert found[str(page.investigation_id)]["status"] == "FAILED"
+    assert found[str(page.investigation_id)]["failure_reason"] == "the result could not be stored"
+    assert found[str(other.investigation_id)]["status"] == "COMPLETE"
+    assert (await everything(database_url))["investigation_lease"] == []
+
+
+def words(characters: int) -> str:
+    """Different addresses, each of which is three words to the search: their tsvector has thrice the text's size."""
+    draw = random.Random(5)
+    return " ".join("{}{}.{}{}/{}{}".format(*draw.choices(ascii_lowercase, k=6)) for _ in range(characters // 9))
+
+
+@pytest.mark.parametrize("part", ["title", "url", "author", "finding"])
+async def test_no_length_of_words_keeps_a_result_out(database_url: str, part: str) -> None:
+    long = words(480_000)
+    page = Page("a", platform="SUBSTACK", provenance="CLIENT_FALLBACK")
+    registered: Any = page.registered()
+    sighting = registered.sighting
+    if part == "title":
+        sighting = sighting.model_copy(update={"metadata": {**sighting.metadata, "title": long}})
+    elif part == "url":
+        sighting = sighting.model_copy(update={"url": f"https://site.example/a?q={long.replace(' ', '+')}"})
+    elif part == "author":
+        sighting = sighting.model_copy(update={"author": Author(platform_user_id="u", display_name=long)})
+    registered = registered.model_copy(update={"sighting": sighting})
+    completed: Any = page.completed((0, 2))
+    if part == "finding":
+        claims = tuple(
+            claim.model_copy(update={"payload": claim.payload.model_copy(update={"reasoning": long})})
+            for claim in completed.claims
+        )
+        completed = completed.model_copy(update={"claims": claims})
+    store = store_at(database_url)
+    tape = log_of(registered, *page.investigated()[:-1], completed)
+    assert total(await fill(store, tape.records)) == {"applied": 11}
+    await store.close()
+    found = await everything(database_url)
+    (heading,) = found["version_heading"]
+    assert len(heading["title"]) <= 1_000
+    assert len(heading["url"]) <= 2_048
+    assert len(heading["author_name"]) <= 300
+    assert len(found["post"][0]["url"]) <= 2_048
+    assert len(found["author"][0]["display_name"]) <= 300
+    assert found["investigation"][0]["status"] == "COMPLETE"
+    assert len(found["search_document"]) == 1

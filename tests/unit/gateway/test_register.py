@@ -235,3 +235,38 @@ async def test_memory_is_bounded() -> None:
     for text in ("a", "b", "c", "a"):
         await bench.mutate(REGISTER, post_on_x(observedContentText=text))
     assert len(bench.log.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("post", "names"),
+    [(post_on_lesswrong, {"title"}), (post_on_substack, {"title", "subtitle"})],
+)
+async def test_a_long_title_is_cut(post: Any, names: set[str]) -> None:
+    """The extension takes a heading of the page, whatever its length; the reader is not refused for it."""
+    bench = Bench()
+    body = post()
+    body["metadata"] |= dict.fromkeys(names, "Aé" * 600)
+    assert (await bench.mutate(REGISTER, body)).status_code == 200
+    metadata = bench.log.asked[0].observation.metadata
+    assert {name: metadata[name] for name in names} == dict.fromkeys(names, "Aé" * 500)
+
+
+async def test_of_a_title_with_markup_nothing_is_kept_that_had_to_be_cut() -> None:
+    bench = Bench()
+    body = post_on_wikipedia()
+    body["metadata"]["displayTitle"] = "<select>" + "<option>x" * 111
+    assert (await bench.mutate(REGISTER, body)).status_code == 200
+    assert "display_title" not in bench.log.asked[0].observation.metadata
+    body["metadata"]["title"] = "A" * 1_001
+    assert error(await bench.mutate(REGISTER, body))["code"] == "BAD_REQUEST"
+
+
+async def test_a_url_has_an_end() -> None:
+    bench = Bench()
+    base = "https://x.com/someone/status/1234567890?q="
+    fits = base + "a" * (2_048 - len(base))
+    assert (await bench.mutate(REGISTER, post_on_x(url=f"{fits}#{'b' * 9_000}"))).status_code == 200
+    assert bench.log.asked[0].observation.url == fits
+    refusal = await bench.mutate(REGISTER, post_on_x(url=f"{fits}a"))
+    assert error(refusal)["code"] == "BAD_REQUEST"
+    assert "longer than 2048 characters" in refusal.text
