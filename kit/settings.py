@@ -26,6 +26,8 @@ class Infrastructure(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_", frozen=True, extra="ignore")
 
     nats_url: str | None = None
+    nats_user: str | None = None
+    nats_password: SecretStr | None = None
     nats_monitor_url: str | None = None
     nats_replicas: int = Field(default=1, ge=1, le=5)
     ack_wait_s: float | None = Field(

@@ -7,6 +7,7 @@ folder: then its servers are used.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from kit.settings import Infrastructure, SettingsError
 from kit.vault import MasterKey
 
 MASTER_KEY_FILE = "master.key"
+PLAIN_LOGIN = re.compile(r"[\w.~-]+:[\w.~-]+", re.ASCII)
 SERVER_NAMES: tuple[ServiceName, ...] = get_args(ServiceName)
 
 
@@ -40,7 +42,7 @@ class Surroundings:
     nats_monitor_url: str | None
     owner_url: str | None
     role_urls: dict[Role, str]
-    blobs: BlobSettings
+    blob_settings: BlobSettings | None
     given_keys: SecretStr | None
     key_folder: Path | None
     embedded: bool
@@ -55,6 +57,16 @@ class Surroundings:
         if self.owner_url is None:
             raise SettingsError("OPENERRATA_DATABASE_URL is not set: migrations and commands log in as the owner")
         return self.owner_url
+
+    @property
+    def blobs(self) -> BlobSettings:
+        """The blob store.
+
+        Raises: SettingsError: this process was given none.
+        """
+        if self.blob_settings is None:
+            raise SettingsError("OPENERRATA_S3_ENDPOINT is not set")
+        return self.blob_settings
 
     def database_login(self, role: Role) -> str:
         """The login of a service: the one that was given, or the role itself, without a password."""
@@ -80,7 +92,7 @@ def surroundings(
 ) -> Iterator[Surroundings]:
     """Find or start the servers for as long as the context lasts; call from the main thread.
 
-    Beside a given broker only the servers that this process needs are embedded.
+    Beside a given server only those that this process needs are embedded.
 
     Raises: SettingsError: an address without its credentials, or `start` is False and nothing runs over `data_dir`.
     """
@@ -104,7 +116,7 @@ def _missing(infrastructure: Infrastructure, needs: Collection[ServiceName]) -> 
         "postgres": infrastructure.database_url is not None or bool(_role_urls(infrastructure)),
         "s3": infrastructure.s3_endpoint is not None,
     }
-    wanted = needs if given["nats"] else given
+    wanted = needs if any(given.values()) else given
     return tuple(name for name, is_given in given.items() if name in wanted and not is_given)
 
 
@@ -116,8 +128,10 @@ def _role_urls(infrastructure: Infrastructure) -> dict[Role, str]:
 def _complete(
     infrastructure: Infrastructure, found: Endpoints, key_folder: Path | None, stack: EmbeddedStack | None
 ) -> Surroundings:
+    blobs: BlobSettings | None = None
     if infrastructure.s3_endpoint is None:
-        blobs = _blobs(found.s3_endpoint, found.s3_access_key, found.s3_secret_key, found.s3_bucket)
+        if found.s3_endpoint:
+            blobs = _blobs(found.s3_endpoint, found.s3_access_key, found.s3_secret_key, found.s3_bucket)
     else:
         if infrastructure.s3_access_key is None or infrastructure.s3_secret_key is None:
             raise SettingsError("OPENERRATA_S3_ENDPOINT needs OPENERRATA_S3_ACCESS_KEY and OPENERRATA_S3_SECRET_KEY")
@@ -130,16 +144,32 @@ def _complete(
         )
     owner_url = infrastructure.database_url or found.database_url
     return Surroundings(
-        nats_url=infrastructure.nats_url or found.nats_url,
+        nats_url=_with_user(infrastructure) if infrastructure.nats_url else found.nats_url,
         nats_monitor_url=infrastructure.nats_monitor_url or found.nats_monitor_url or None,
         owner_url=_database_url(owner_url) if owner_url else None,
         role_urls=_role_urls(infrastructure),
-        blobs=blobs,
+        blob_settings=blobs,
         given_keys=infrastructure.encryption_keys,
         key_folder=key_folder,
         embedded=infrastructure.nats_url is None,
         stack=stack,
     )
+
+
+def _with_user(infrastructure: Infrastructure) -> str:
+    """The broker's addresses, each with the user that was given beside them; one that names a user keeps it."""
+    url = infrastructure.nats_url or ""
+    if infrastructure.nats_user is None or infrastructure.nats_password is None:
+        return url
+    user = f"{infrastructure.nats_user}:{infrastructure.nats_password.get_secret_value()}"
+    if not PLAIN_LOGIN.fullmatch(user):  # the client does not decode what an address would have to encode
+        raise SettingsError("OPENERRATA_NATS_USER and _PASSWORD may hold letters, digits and -._~ only")
+    plain = [each.strip() for each in url.split(",")]
+    return ",".join(each if "@" in each else f"{_scheme(each)}{user}@{each.rpartition('//')[2]}" for each in plain)
+
+
+def _scheme(address: str) -> str:
+    return address[: address.find("//") + 2] if "//" in address else "nats://"
 
 
 def _blobs(url: str, access_key: str, secret_key: str, bucket: str, region: str = "us-east-1") -> BlobSettings:

@@ -42,8 +42,8 @@ def command() -> None:
 @data_dir_option
 @plain_errors
 def migrate_schemas(data_dir: Path) -> None:
-    """Bring the database to this version's schemas, as the projector does when it starts; nothing else changes."""
-    with servers(data_dir, quieter="warning") as found:
+    """Bring the database to this version's schemas, as its owner; nothing else changes."""
+    with servers(data_dir, quieter="warning", needs=["postgres"]) as found:
         run(migrate(found.database_url))
     click.echo("the database is of this version")
 

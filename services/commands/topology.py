@@ -63,7 +63,7 @@ def apply(data_dir: Path, dry_run: bool, wait_s: float) -> None:
                 return [item async for item in topology.differences(bus, replicas=replicas, ack_wait_s=ack_wait_s)]
             return await topology.apply(bus, replicas=replicas, ack_wait_s=ack_wait_s)
 
-    with servers(data_dir) as found:
+    with servers(data_dir, needs=["nats"]) as found:
         changed = run(main(found.nats_url))
     for item in changed:
         click.echo(f"{'would change' if dry_run else 'changed'}: {item.thing}: {item.found} → {item.wanted}")

@@ -57,6 +57,15 @@ def test_a_service_logs_in_by_its_own_address_or_as_its_role_without_the_owners_
         alone.database_login("projector")
 
 
+def test_a_user_of_the_broker_stands_beside_its_addresses(tmp_path: Path) -> None:
+    login: dict[str, Any] = {"nats_user": "gateway", "nats_password": "p-ss_word"}
+    assert found(tmp_path, **login).nats_url == "nats://gateway:p-ss_word@broker.example:4222"
+    several = found(tmp_path, nats_url="tls://a:4222,b:4222, nats://own:one@c:4222", **login).nats_url
+    assert several == "tls://gateway:p-ss_word@a:4222,nats://gateway:p-ss_word@b:4222,nats://own:one@c:4222"
+    with pytest.raises(SettingsError, match="OPENERRATA_NATS_USER and _PASSWORD may hold"):
+        found(tmp_path, nats_user="gateway", nats_password="p@ss")
+
+
 def test_beside_a_given_broker_only_what_is_needed_is_embedded(tmp_path: Path) -> None:
     settings = Infrastructure.model_validate(GIVEN | {"database_url": None})
     with surroundings(settings, tmp_path / "data", start=False, needs=("nats", "s3")) as result:
