@@ -10,7 +10,7 @@ LOCK    := $(UV_PIP) compile --quiet --generate-hashes --no-header --python $(BI
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint bench mutants vectors requirements contracts up clean lock programs helm extension
+.PHONY: help demo test quick lint bench mutants vectors requirements contracts up clean lock programs helm extension cluster
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -32,6 +32,9 @@ lint: $(VENV)/dev.stamp ## Check style, types and import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+cluster: $(VENV)/dev.stamp ## Run the tests over three brokers, as root (ARGS="--writers 8 --runs 60")
+	$(BIN)/python -m pytest -s tests/cluster $(ARGS)
 
 bench: $(VENV)/dev.stamp ## Measure against raw limits of the same run (ARGS="gateway pipeline projector")
 	$(BIN)/python -m tests.bench $(ARGS)

@@ -167,21 +167,27 @@ class Bus:
     async def publish(
         self, event: Event, *, correlation: UUID, cause: UUID | None = None, reply_to: str | None = None
     ) -> Receipt:
-        """Store one fact; what is not confirmed is sent again while a cluster may be choosing a new leader.
+        """Store one fact. Raises: AlreadyThere, Refused, BusError: see `confirmed`."""
+        return await self.confirmed(self.stamp(event, correlation=correlation, cause=cause, reply_to=reply_to))
 
-        The fact's id makes that harmless. Raises: AlreadyThere, Refused, BusError: see `receipt`.
+    async def confirmed(self, outgoing: Outgoing, sent: asyncio.Future[Msg] | None = None) -> Receipt:
+        """Wait until a fact is stored; what is not confirmed is sent again while a cluster may be choosing a leader.
+
+        The fact's id makes that harmless. `sent` is what `send` returned for it, if it was sent before.
+
+        Raises: AlreadyThere, Refused, BusError: see `receipt`.
         """
-        outgoing = self.stamp(event, correlation=correlation, cause=cause, reply_to=reply_to)
         loop = asyncio.get_running_loop()
         until = loop.time() + PUBLISH_WITHIN_S
         while True:
             try:
-                return await self.receipt(await self.send(outgoing))
+                return await self.receipt(sent or await self.send(outgoing))
             except (AlreadyThere, Refused):
                 raise
             except BusError:
                 if loop.time() + PUBLISH_AGAIN_S >= until:
                     raise
+            sent = None
             await asyncio.sleep(PUBLISH_AGAIN_S)
 
     async def request(self, event: Event, *, correlation: UUID, timeout_s: float) -> Answer:

@@ -222,12 +222,12 @@ class Delivery:
                     future = await self._bus.send(outgoing)
                     self._telemetry.published(event.SUBJECT)
                     if isinstance(event, OnceEvent):
-                        last = outgoing, (await self._bus.receipt(future)).sequence
+                        last = outgoing, (await self._bus.confirmed(outgoing, future)).sequence
                     else:
                         under_way.append((outgoing, future))
         finally:
             for outgoing, future in under_way:
-                last = outgoing, (await self._bus.receipt(future)).sequence
+                last = outgoing, (await self._bus.confirmed(outgoing, future)).sequence
         return last
 
     async def _bury(

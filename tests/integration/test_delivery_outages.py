@@ -18,10 +18,23 @@ from kit.bus import Bus, Outgoing, Refused
 from kit.embedded import EmbeddedStack
 from kit.errors import Outage
 from kit.kv import Bucket
-from tests.support.delivering import WORK, Calls, last_sequence, letter, observed, seen, settled, stored, until, worker
+from tests.support.delivering import (
+    WITHIN_S,
+    WORK,
+    Calls,
+    last_sequence,
+    letter,
+    observed,
+    seen,
+    settled,
+    stored,
+    until,
+    worker,
+)
 
 pytest_plugins = ["tests.support.delivering"]
 
+PUBLISH_WITHIN_S = 1.5
 TOO_OFTEN = WORK.attempts + 2
 
 
@@ -30,6 +43,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait less between tries."""
     monkeypatch.setattr(delivery, "OUTAGE_RETRY_BASE_S", 0.02)
     monkeypatch.setattr(delivery, "OUTAGE_RETRY_MAX_S", 0.1)
+    monkeypatch.setattr("kit.bus.PUBLISH_WITHIN_S", PUBLISH_WITHIN_S)
     monkeypatch.setattr(delivery, "BUG_RETRY_BASE_S", 0.02)
 
 
@@ -140,6 +154,29 @@ async def test_a_fact_that_no_stream_can_ever_take_is_the_handlers_fault(bus: Bu
         buried = await until(lambda: letter(bus))
     assert len(calls.made) == WORK.attempts
     assert (buried.headers or {})["Errata-Reason"].startswith(Refused.__name__)
+
+
+async def test_a_handler_is_not_asked_again_for_what_is_stored_a_moment_later(
+    bus: Bus, server: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a handler yields may have cost money."""
+    monkeypatch.setattr("kit.bus.PUBLISH_WITHIN_S", 10.0)
+    await bus.publish(observed(), correlation=uuid4())
+    full = topology.stream_config(ERRATA, 1)
+    await bus.jetstream.update_stream(replace(full, max_msgs=await last_sequence(bus)))
+    refused = asyncio.Event()
+
+    async def note(message: Msg) -> None:
+        refused.set()
+
+    await bus.client.subscribe(f"{CanonicalUnavailable.SUBJECT}.*", cb=note)
+    calls = Calls()
+    async with worker(server.endpoints.nats_url, calls.handle):
+        await asyncio.wait_for(refused.wait(), WITHIN_S)
+        await bus.jetstream.update_stream(replace(full, max_msgs=-1))
+        await until(lambda: settled(bus))
+    assert len(calls.made) == 1
+    assert await stored(bus, CanonicalUnavailable) == 1
 
 
 async def test_a_fact_is_stored_as_soon_as_its_stream_answers_again(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
