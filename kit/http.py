@@ -2,20 +2,31 @@
 
 The socket is bound before anything is served and without port sharing: a second process on the same port fails at
 once and with a clear message, instead of silently taking half of the requests.
+
+A connection that does not send the headers of its next request in time is closed, whether it is new, slow or idle, so
+connections alone cannot silence the server for longer than that.
 """
 
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
-from typing import Any
+from typing import Any, Final
 
+import structlog
 from granian._granian import SocketHolder
 from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.embed import Server
 
 BACKLOG = 1_024
+"""Connections that wait to be accepted; the kernel holds them."""
+CONNECTIONS: Final = 1_024
+HEADER_TIMEOUT_S: Final = 5.0
+SPARE_FILES: Final = 512
+"""File descriptors that are not clients': database, broker, blob store, outgoing requests, logs."""
 STOP_TIMEOUT_S = 10
 ACCEPT_TIMEOUT_S = 5.0
 
@@ -28,6 +39,9 @@ _QUIET: dict[str, Any] = {
 }
 
 
+log: structlog.stdlib.BoundLogger = structlog.get_logger("http")
+
+
 class CannotListen(Exception):
     """The port is taken, or the address is none of this machine's."""
 
@@ -35,13 +49,15 @@ class CannotListen(Exception):
 class _Server(Server):
     """Granian on a socket of ours; its own would let other processes share the port."""
 
-    def __init__(self, app: Any, bound: socket.socket) -> None:
+    def __init__(self, app: Any, bound: socket.socket, connections: int, header_timeout_s: float) -> None:
         super().__init__(
             app,
             interface=Interfaces.ASGINL,
             http=HTTPModes.http1,
             websockets=False,
             backlog=BACKLOG,
+            backpressure=connections,
+            http1_settings=HTTP1Settings(header_read_timeout=max(1, round(header_timeout_s * 1_000))),
             log_level=LogLevels.error,
             log_dictconfig=_QUIET,
         )
@@ -74,12 +90,52 @@ def bind(host: str, port: int, *, given_by: str = "") -> socket.socket:
     return bound
 
 
-class HttpServer:
-    """One application on one bound socket, from `start` to `stop`."""
+def files_for(connections: int, soft: int, hard: int) -> tuple[int, int]:
+    """What the limit of open files must become for so many connections, and how many of them it then allows.
 
-    def __init__(self, app: Any, bound: socket.socket) -> None:
+    Shapes: `soft` and `hard` as `getrlimit` has them; RLIM_INFINITY is no limit.
+    """
+    needed = connections + SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    if soft == resource.RLIM_INFINITY:
+        return soft, connections
+    return soft, min(connections, max(soft - SPARE_FILES, soft // 2))
+
+
+def room_for(connections: int) -> int:
+    """Raise this process's limit of open files if it is too low; how many connections it allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    raised, allowed = files_for(connections, soft, hard)
+    if raised != soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+    if allowed < connections:
+        log.warning(
+            "fewer connections than set: raise the limit of open files (ulimit -n, LimitNOFILE)",
+            wanted=connections,
+            allowed=allowed,
+            open_files=hard,
+        )
+    return allowed
+
+
+class HttpServer:
+    """One application on one bound socket, from `start` to `stop`.
+
+    Units: `connections` at once, further ones wait; `header_timeout_s` for the headers of a request, also of the next
+    one on a connection that is kept open.
+    """
+
+    def __init__(
+        self,
+        app: Any,
+        bound: socket.socket,
+        *,
+        connections: int = CONNECTIONS,
+        header_timeout_s: float = HEADER_TIMEOUT_S,
+    ) -> None:
         self.address: tuple[str, int] = bound.getsockname()[:2]
-        self._server = _Server(app, bound)
+        self._server = _Server(app, bound, room_for(connections), header_timeout_s)
         self._task: asyncio.Task[None] | None = None
 
     @property

@@ -21,6 +21,7 @@ from services.gateway.graphql.http import GraphQLEndpoint
 from services.gateway.http import BodyTimeouts
 from services.gateway.investigate import Requests
 from services.gateway.keys import InstanceKeys, KeyChecks
+from services.gateway.memory import Allowance
 from services.gateway.metrics import Metrics
 from services.gateway.observe import Registration
 from services.gateway.ports import Clock, Copies, Facts, KeyProbe, KeyRegister, Reads, Texts, UserKeys, Vitals
@@ -34,6 +35,7 @@ from services.gateway.site.pages import Pages
 from services.gateway.site.reads import Shelf
 from services.gateway.site.routes import Site
 from services.gateway.status import Statuses, Viewing
+from services.gateway.stream.admission import Admission
 from services.gateway.stream.endpoint import EventsEndpoint
 from services.gateway.stream.feed import EventLog, Feed
 from services.gateway.vitals import ServerVitals
@@ -109,7 +111,12 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
     described.mount("/", site.router())
     forgetting = Forgetting(world.facts, (registration.forget, viewing.forget, pages.forget))
     feed = Feed(world.events, heartbeat_s=settings.events_heartbeat_s, erased=forgetting.erased)
-    events = EventsEndpoint(feed, world.registry, clients=settings.events_clients, stall_s=settings.events_stall_s)
+    admission = Admission(
+        Allowance(clock, burst=settings.events_connects_burst, every_s=settings.events_connects_every_s),
+        clients=settings.events_clients,
+        per_network=settings.events_clients_per_network,
+    )
+    events = EventsEndpoint(feed, admission, callers.address, world.registry, stall_s=settings.events_stall_s)
     return Gateway(rpc, graphql, events, feed, forgetting, described)
 
 
@@ -151,7 +158,12 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             registry=host.telemetry.registry,
         ),
     )
-    server = HttpServer(gateway, bind(settings.host, settings.port, given_by="--port and OPENERRATA_GATEWAY_HOST"))
+    server = HttpServer(
+        gateway,
+        bind(settings.host, settings.port, given_by="--port and OPENERRATA_GATEWAY_HOST"),
+        connections=settings.connections,
+        header_timeout_s=settings.header_timeout_s,
+    )
     await server.start()
     host.public_url = host.public_url or server.url
     host.check("gateway-http", server.problem)

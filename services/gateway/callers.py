@@ -32,18 +32,22 @@ class Callers:
         self._trusted_proxies = trusted_proxies
         self._hmac_secret = hmac_secret.get_secret_value().encode()
 
-    async def identify(self, scope: Mapping[str, Any], headers: Headers) -> Caller:
-        """The caller of an ASGI request. Raises: Unavailable: its instance key cannot be checked now."""
+    def address(self, scope: Mapping[str, Any]) -> str:
+        """The address that an ASGI request comes from."""
         peer = scope.get("client")
         forwarded_for = ""
         if self._trusted_proxies:
             forwarded_for = ",".join(
                 value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"
             )
+        return client_address(peer[0] if peer else "", forwarded_for, self._trusted_proxies)
+
+    async def identify(self, scope: Mapping[str, Any], headers: Headers) -> Caller:
+        """The caller of an ASGI request. Raises: Unavailable: its instance key cannot be checked now."""
         instance_key = header(headers, b"x-api-key")
         hashed = key_hash(instance_key) if instance_key else None
         return Caller(
-            address=client_address(peer[0] if peer else "", forwarded_for, self._trusted_proxies),
+            address=self.address(scope),
             user_agent=headers.get(b"user-agent", b"").decode("latin-1"),
             instance_key_hash=hashed if hashed is not None and await self._keys.accepts(hashed) else None,
             user_key=header(headers, b"x-openai-api-key"),

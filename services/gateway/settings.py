@@ -13,6 +13,8 @@ class GatewaySettings(BaseSettings):
 
     host: str = "127.0.0.1"
     port: int = Field(default=8787, ge=0, le=65_535)
+    connections: int = Field(default=8_192, ge=1)
+    header_timeout_s: float = Field(default=5.0, gt=0, le=60)
     public_url: str = Field(default="", pattern=r"^(https?://[^\s/]+/?)?$")
     trusted_proxies: int = Field(default=0, ge=0, le=10)
     hmac_secret: SecretStr = SecretStr("openerrata-attestation-v1")
@@ -34,5 +36,8 @@ class GatewaySettings(BaseSettings):
     key_checks_burst: int = Field(default=5, ge=1)
     key_checks_every_s: float = Field(default=10.0, gt=0)
     events_clients: int = Field(default=200, ge=0)
+    events_clients_per_network: int = Field(default=20, ge=1)
+    events_connects_burst: int = Field(default=40, ge=1)
+    events_connects_every_s: float = Field(default=1.0, gt=0)
     events_heartbeat_s: float = Field(default=15.0, gt=0)
     events_stall_s: float = Field(default=20.0, gt=0)

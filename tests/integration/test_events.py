@@ -15,10 +15,13 @@ from contracts.topology import ANALYST_SUBJECTS, ERRATA
 from contracts.v1 import decode
 from kit import topology
 from kit.bus import Bus, connect
+from kit.clock import SystemClock
 from kit.http import HttpServer, bind
 from kit.pages import first_since, last_sequence, read_page
 from services.gateway.adapters import BusEvents
 from services.gateway.http import Receive, Scope, Send
+from services.gateway.memory import Allowance
+from services.gateway.stream.admission import Admission
 from services.gateway.stream.endpoint import EventsEndpoint
 from services.gateway.stream.feed import Feed
 from tests.support.event_stream import Sent, events
@@ -37,7 +40,8 @@ async def tell(bus: Bus, number: int, *, long: int = 0) -> list[str]:
 async def serving(bus: Bus, *, window: int = 4_096, page: int = 256) -> AsyncIterator[str]:
     """The endpoint alone, on a port of its own."""
     feed = Feed(BusEvents(bus), heartbeat_s=0.2, window=window, page=page)
-    endpoint = EventsEndpoint(feed, CollectorRegistry(), clients=10, stall_s=20)
+    admission = Admission(Allowance(SystemClock(), burst=1_000, every_s=1), clients=10, per_network=10)
+    endpoint = EventsEndpoint(feed, admission, lambda _: "192.0.2.1", CollectorRegistry(), stall_s=20)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await endpoint(scope, receive, send)

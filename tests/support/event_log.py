@@ -22,6 +22,9 @@ class MemoryEvents:
     messages: list[Recorded] = field(default_factory=list)
     broken: bool = False
     pages: int = 0
+    most_at_once: int = 0
+    """How many pages were read at the same time."""
+    _reading: int = 0
     _readers: list[Sequence[str]] = field(default_factory=list)
     _told: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -38,7 +41,10 @@ class MemoryEvents:
         if self.broken:
             raise Unavailable("broker: down")
         self.pages += 1
+        self._reading += 1
+        self.most_at_once = max(self.most_at_once, self._reading)
         await asyncio.sleep(0)
+        self._reading -= 1
         found = [each for each in self.messages if each.sequence > after and _matches(each.subject, patterns)]
         return Page(tuple(found[:limit]), more=len(found) > limit)
 

@@ -1,13 +1,14 @@
 """`GET /events` as an ASGI application.
 
 A client that does not read is cut rather than waited for: it holds one chunk of ours and the socket's buffers, and it
-comes back with the id of the last event it saw. A process takes a limited number of clients and says so.
+comes back with the id of the last event it saw. A process takes a limited number of clients, of each network and in
+all, and says so.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from services.gateway.callers import header
 from services.gateway.http import Receive, Reply, Scope, Send, respond, with_cors
 from services.gateway.ports import Unavailable
+from services.gateway.stream.admission import Admission, Refused
 from services.gateway.stream.feed import Feed
 from services.gateway.stream.question import HELLO, BadQuestion, Question, read_question
 from services.gateway.stream.window import Window
@@ -33,9 +35,18 @@ _JSON: Final = b"application/json; charset=utf-8"
 class EventsEndpoint:
     """Serves `/events` until `stop`. Units: a write that takes longer than `stall_s` ends the connection."""
 
-    def __init__(self, feed: Feed, registry: CollectorRegistry, *, clients: int, stall_s: float) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        admission: Admission,
+        address: Callable[[Scope], str],
+        registry: CollectorRegistry,
+        *,
+        stall_s: float,
+    ) -> None:
         self._feed = feed
-        self._limit = clients
+        self._admission = admission
+        self._address = address
         self._stall_s = stall_s
         self._clients = 0
         self._stopping = asyncio.Event()
@@ -57,20 +68,27 @@ class EventsEndpoint:
         if scope["method"] != "GET":
             await respond(send, _refusal(405, "This endpoint answers GET.", (b"allow", b"GET")))
             return
+        status, message = 503, "No room for another client now; try again."
+        address = self._address(scope)
         try:
+            self._admission.ask(address)
             question = read_question(scope["query_string"], header(dict(scope["headers"]), b"last-event-id"))
-            async with self._feed.looked_into() as window:
-                await self._check(question, window)
-                if self._clients < self._limit and not self._stopping.is_set():
-                    await self._follow(window, question, receive, send)
-                    return
+            with self._admission.client(address):
+                async with self._feed.looked_into() as window:
+                    await self._check(question, window)
+                    if not self._stopping.is_set():
+                        await self._follow(window, question, receive, send)
+                        return
         except BadQuestion as problem:
             await respond(send, _refusal(400, str(problem)))
             return
+        except Refused as refusal:
+            if refusal.why != "too many":
+                status, message = 429, "Too many clients or connections of this network; try again later."
         except Unavailable:
             pass
         self._ended["refused"].inc()
-        await respond(send, _refusal(503, "No room for another client now; try again.", (b"retry-after", b"5")))
+        await respond(send, _refusal(status, message, (b"retry-after", b"5")))
 
     async def _check(self, question: Question, window: Window) -> None:
         """Raises: BadQuestion: nothing like this was ever sent. Unavailable."""

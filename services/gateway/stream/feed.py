@@ -24,6 +24,8 @@ from services.gateway.stream.window import Window
 
 PAGE: Final = 256
 PAGE_BYTES: Final = 1024 * 1024
+REST_S: Final = 0.25
+"""The longest pause after a page of history."""
 WINDOW: Final = 4_096
 WINDOW_BYTES: Final = 16 * 1024 * 1024
 _ERASURES: Final = f"{ErasureOrdered.SUBJECT}.*"
@@ -64,6 +66,7 @@ class Feed:
         self._lookers = 0
         self._looked_at = asyncio.Event()
         self._erasures_read: int | None = None
+        self._history = asyncio.Lock()
         self._heartbeat_s = heartbeat_s
         self._window_limit = window
         self._page_limit = page
@@ -112,6 +115,15 @@ class Feed:
                         break
                     self.window.add([(message.sequence, message.subject, message.data) for message in batch])
 
+    async def _page(self, question: Question, at: int) -> Page:
+        """A page of history. One is read at a time, and half of the time none: readers of the rest come first."""
+        async with self._history:
+            now = asyncio.get_running_loop().time
+            began = now()
+            page = await self.log.page(question.patterns, at, self._page_limit, PAGE_BYTES)
+            await asyncio.sleep(min(now() - began, REST_S))
+            return page
+
     async def chunks(self, window: Window, question: Question) -> AsyncGenerator[bytes, None]:
         """What to send a client, without an end; a heartbeat where there is nothing to tell.
 
@@ -124,7 +136,7 @@ class Feed:
         while True:
             if at < window.floor:
                 floor = window.floor  # before the page is read: it may rise while we wait
-                page = await self.log.page(question.patterns, at, self._page_limit, PAGE_BYTES)
+                page = await self._page(question, at)
                 found = [frame(each.sequence, each.subject, each.data) for each in page.messages]
                 last = page.messages[-1].sequence if page.messages else at
                 at = last if page.more else max(last, floor)

@@ -268,7 +268,9 @@ def test_the_window_is_bounded_in_events_and_bytes() -> None:
 class Client:
     """An ASGI client that reads only as fast as it is told to."""
 
-    def __init__(self, bench: Bench, path: str = "/events", query: bytes = b"", **headers: str) -> None:
+    def __init__(
+        self, bench: Bench, path: str = "/events", query: bytes = b"", address: str = "192.0.2.1", **headers: str
+    ) -> None:
         self.sent: list[dict[str, Any]] = []
         self.reads = asyncio.Event()
         self.reads.set()
@@ -279,7 +281,7 @@ class Client:
             "path": path,
             "query_string": query,
             "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()],
-            "client": ("192.0.2.1", 1),
+            "client": (address, 1),
         }
         self.task = asyncio.create_task(bench.app(self.scope, self._receive, self._send))
 
@@ -355,6 +357,44 @@ async def test_so_many_clients_and_no_more() -> None:
         first.left.set()
         await first.task
         assert await Client(bench).status() == 200
+
+
+async def test_one_network_takes_its_share_of_places_and_no_more() -> None:
+    async with serving(events_clients=10, events_clients_per_network=2) as bench:
+        clients = [Client(bench, address=f"192.0.2.{n}") for n in range(2)]
+        assert [await client.status() for client in clients] == [200, 200]
+        third = Client(bench, address="192.0.2.9")
+        assert await third.status() == 429
+        assert dict(third.sent[0]["headers"])[b"retry-after"] == b"5"
+        assert await Client(bench, address="198.51.100.1").status() == 200
+        clients[0].left.set()
+        await clients[0].task
+        assert await Client(bench, address="192.0.2.9").status() == 200
+
+
+async def test_a_network_that_reconnects_without_end_has_to_wait() -> None:
+    async with serving(events_connects_burst=3, events_connects_every_s=10) as bench:
+        statuses = []
+        for _ in range(4):
+            client = Client(bench)
+            statuses.append(await client.status())
+            client.left.set()
+            await client.task
+        assert statuses == [200, 200, 200, 429]
+        assert counted(bench, "refused") == 1
+        assert await Client(bench, address="198.51.100.1").status() == 200
+        bench.clock.pass_by(10)
+        assert await Client(bench).status() == 200
+
+
+async def test_history_is_read_one_page_at_a_time() -> None:
+    log = MemoryEvents()
+    for _ in range(20):
+        log.tell(APPROVED)
+    feed = Feed(log, heartbeat_s=15, window=1, page=1)
+    async with running(feed) as window:
+        await asyncio.gather(*(take(feed, window, Question(after=0), 10) for _ in range(8)))
+    assert log.most_at_once == 1
 
 
 async def test_a_stop_ends_every_connection_and_lets_nobody_in() -> None:

@@ -210,7 +210,8 @@ async def test_a_body_that_never_comes_times_out(timeout: str) -> None:
 
     headers = [(b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": f"/trpc/{VIEW}", "query_string": b"", "headers": headers}
-    await bench.app(scope, never, send)
+    async with asyncio.timeout(5):
+        await bench.app(scope, never, send)
     assert sent[0]["status"] == 408
 
 

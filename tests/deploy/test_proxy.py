@@ -1,0 +1,41 @@
+"""The example of a reverse proxy is valid and agrees with the gateway's own limits."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from services.gateway.http import BODY_BYTES
+from services.gateway.settings import GatewaySettings
+from tests.architecture.sources import ROOT
+
+CONFIGURATION = ROOT / "deploy" / "nginx.conf"
+
+
+def seconds(directive: str) -> list[int]:
+    found = re.findall(rf"^\s*{directive}\s+(\d+)([sh]);", CONFIGURATION.read_text(), re.M)
+    return [int(number) * (3_600 if unit == "h" else 1) for number, unit in found]
+
+
+def test_nginx_takes_the_configuration(tmp_path: Path) -> None:
+    nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if nginx is None:
+        pytest.skip("nginx is not installed")
+    whole = tmp_path / "nginx.conf"
+    whole.write_text(f"pid {tmp_path}/pid; error_log stderr; events {{}}\nhttp {{ include {CONFIGURATION}; }}\n")
+    ran = subprocess.run([nginx, "-t", "-p", tmp_path, "-c", whole], capture_output=True, text=True, timeout=20)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_the_proxy_agrees_with_the_gateway() -> None:
+    text, ours = CONFIGURATION.read_text(), GatewaySettings()
+    of_clients, of_the_upstream = sorted(seconds("keepalive_timeout"), reverse=True)
+    assert of_the_upstream < ours.header_timeout_s < of_clients
+    assert min(seconds("proxy_read_timeout")) > ours.observe_timeout_s + ours.catch_up_timeout_s
+    assert re.search(r"client_max_body_size\s+(\d+)", text)[1] == str(BODY_BYTES + 4_096)  # type: ignore[index]
+    assert f"limit_conn openerrata_events {ours.events_clients_per_network};" in text
+    assert f"server 127.0.0.1:{ours.port};" in text

@@ -1,0 +1,82 @@
+"""Connections that say nothing, or say it slowly, keep nobody else out."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from kit.http import SPARE_FILES, HttpServer, bind, files_for, room_for
+from services.gateway.http import Receive, Reply, Scope, Send, respond
+
+WITHIN_S = 2.0
+ASK = b"GET / HTTP/1.1\r\nhost: a\r\n"
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+    await respond(send, Reply(200, b"ok"))
+
+
+@asynccontextmanager
+async def serving(**limits: Any) -> AsyncIterator[Callable[[], Any]]:
+    """A server, and what connects to it."""
+    server = HttpServer(answer, bind("127.0.0.1", 0), **limits)
+    await server.start()
+    async with AsyncExitStack() as connections:
+
+        async def connect() -> Connection:
+            reader, writer = await asyncio.open_connection(*server.address)
+            connections.callback(writer.close)
+            return reader, writer
+
+        yield connect
+    await server.stop()
+
+
+async def test_many_idle_connections_silence_nobody() -> None:
+    room_for(8_192)  # both ends are here
+    async with serving(connections=8_192, header_timeout_s=60) as connect:
+        for _ in range(1_100):
+            await connect()
+        reader, writer = await connect()
+        writer.write(ASK + b"connection: close\r\n\r\n")
+        async with asyncio.timeout(WITHIN_S):
+            assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", ASK, ASK + b"\r\n"], ids=["nothing", "a word", "slowly", "idle"])
+async def test_a_connection_that_sends_no_headers_is_closed(sent: bytes) -> None:
+    async with serving(header_timeout_s=0.4) as connect:
+        reader, writer = await connect()
+        writer.write(sent)
+
+        async def drip() -> None:
+            while True:
+                await asyncio.sleep(0.1)
+                writer.write(b"x: y\r\n")
+
+        dripping = asyncio.create_task(drip()) if sent == ASK else None
+        async with asyncio.timeout(WITHIN_S):
+            await reader.read()
+        if dripping is not None:
+            dripping.cancel()
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "expected"),
+    [
+        (1_024, 1_048_576, (8_192 + SPARE_FILES, 8_192)),
+        (1_048_576, 1_048_576, (1_048_576, 8_192)),
+        (1_024, resource.RLIM_INFINITY, (8_192 + SPARE_FILES, 8_192)),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, (resource.RLIM_INFINITY, 8_192)),
+        (1_024, 4_096, (4_096, 4_096 - SPARE_FILES)),
+        (256, 256, (256, 128)),
+    ],
+)
+def test_connections_fit_the_limit_of_open_files(soft: int, hard: int, expected: tuple[int, int]) -> None:
+    assert files_for(8_192, soft, hard) == expected
