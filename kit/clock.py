@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from time import monotonic
 from typing import Protocol
 from uuid import UUID
 
@@ -13,7 +14,11 @@ class Clock(Protocol):
     """What the rest of the code may ask of the world."""
 
     def now(self) -> datetime:
-        """The current time in UTC."""
+        """The current time in UTC. It may jump either way; what lasts for a while is measured by `monotonic`."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds since some moment, which only grow, whatever happens to the time of day."""
         ...
 
     def new_id(self) -> UUID:
@@ -27,6 +32,10 @@ class SystemClock:
     def now(self) -> datetime:
         """The current time in UTC."""
         return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds that only grow."""
+        return monotonic()
 
     def new_id(self) -> UUID:
         """A UUID version 7."""

@@ -7,7 +7,6 @@ again.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Final
 
 from contracts.rpc.status import KeyMissingOrValid, KeyRefusedOut, SettingsAnswer
@@ -26,15 +25,15 @@ class InstanceKeys:
     def __init__(self, register: KeyRegister, clock: Clock, *, fresh_s: float, denied_s: float) -> None:
         self._register = register
         self._clock = clock
-        self._fresh = timedelta(seconds=fresh_s)
+        self._fresh_s = fresh_s
         self._active: frozenset[str] = frozenset()
-        self._read_at: datetime | None = None
+        self._read_at_s: float | None = None
         self._reading: SingleFlight[str, None] = SingleFlight()
         self._denied: Memory[str, bool] = Memory(clock, capacity=DENIALS, ttl_s=denied_s)
 
     async def accepts(self, key_hash: str) -> bool:
         """Whether this key is active. Raises: Unavailable."""
-        if self._read_at is None or self._clock.now() - self._read_at >= self._fresh:
+        if self._read_at_s is None or self._clock.monotonic() - self._read_at_s >= self._fresh_s:
             await self._reading.run("all", self._read)
         if key_hash in self._active:
             return True
@@ -47,9 +46,9 @@ class InstanceKeys:
         return False
 
     async def _read(self) -> None:
-        asked_at = self._clock.now()
+        asked_at_s = self._clock.monotonic()
         self._active = await self._register.active()
-        self._read_at = asked_at
+        self._read_at_s = asked_at_s
 
 
 class KeyChecks:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from kit.clock import Clock
@@ -22,9 +21,9 @@ class Memory(Generic[K, V]):
     ) -> None:
         self._clock = clock
         self._capacity = capacity
-        self._ttl = None if ttl_s is None else timedelta(seconds=ttl_s)
+        self._ttl_s = ttl_s
         self._weigh = weigh or (lambda _: 1)
-        self._entries: OrderedDict[K, tuple[V, datetime | None]] = OrderedDict()
+        self._entries: OrderedDict[K, tuple[V, float | None]] = OrderedDict()
         self._weight = 0
         self.cleared = 0
         """How often everything was forgotten. Who looks something up notes this first and hands it to `put`."""
@@ -34,8 +33,8 @@ class Memory(Generic[K, V]):
         entry = self._entries.get(key)
         if entry is None:
             return None
-        value, expires_at = entry
-        if expires_at is not None and self._clock.now() >= expires_at:
+        value, expires_at_s = entry
+        if expires_at_s is not None and self._clock.monotonic() >= expires_at_s:
             self._forget(key)
             return None
         self._entries.move_to_end(key)
@@ -46,7 +45,7 @@ class Memory(Generic[K, V]):
         if cleared is not None and cleared != self.cleared:
             return
         self._forget(key)
-        self._entries[key] = value, None if self._ttl is None else self._clock.now() + self._ttl
+        self._entries[key] = value, None if self._ttl_s is None else self._clock.monotonic() + self._ttl_s
         self._weight += self._weigh(value)
         while self._weight > self._capacity:
             self._forget(next(iter(self._entries)))
@@ -69,7 +68,7 @@ class Memory(Generic[K, V]):
 @dataclass(slots=True)
 class _Bucket:
     tokens: float
-    at: datetime
+    at_s: float
 
 
 class Allowance:
@@ -83,13 +82,13 @@ class Allowance:
 
     def take(self, key: str) -> bool:
         """Spend one call; False if there is none left."""
-        now = self._clock.now()
+        now_s = self._clock.monotonic()
         bucket = self._buckets.get(key)
         if bucket is None:
-            bucket = _Bucket(self._burst, now)
+            bucket = _Bucket(self._burst, now_s)
             self._buckets.put(key, bucket)
-        bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.at).total_seconds() / self._every_s)
-        bucket.at = now
+        bucket.tokens = min(self._burst, bucket.tokens + (now_s - bucket.at_s) / self._every_s)
+        bucket.at_s = now_s
         if bucket.tokens < 1:
             return False
         bucket.tokens -= 1

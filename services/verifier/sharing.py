@@ -75,7 +75,7 @@ class SharedPages:
 
     async def _found_or_leased(self, key: str, lease_s: float) -> Outcome | None:
         bucket = await self._open()
-        ends_s = self._now_s() + lease_s
+        ends_s = self._clock.monotonic() + lease_s
         while True:
             entry = await bucket.entry(key)
             now_s = self._now_s()
@@ -83,7 +83,7 @@ class SharedPages:
             if there is not None and now_s < there.until_s:
                 if there.outcome is not None:
                     return there.outcome
-                if now_s >= ends_s:
+                if self._clock.monotonic() >= ends_s:
                     return Unavailable(TIMEOUT, "the time was up before another process had the page")
                 await asyncio.sleep(_LOOK_AGAIN_S)
                 continue

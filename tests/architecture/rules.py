@@ -35,6 +35,38 @@ def time_and_chance(files: Iterable[Source], allowed: Mapping[str, Mapping[str, 
                 yield f"{file.path}:{node.lineno} uses {full}"  # type: ignore[attr-defined]  # expressions have a line
 
 
+def lifetimes_by_time_of_day(files: Iterable[Source]) -> Rule:
+    """How long something lasts is measured by `clock.monotonic()`: nothing is compared with `clock.now()`."""
+    for file in files:
+        for function in ast.walk(file.tree):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            moments = {
+                target.id
+                for node in ast.walk(function)
+                if isinstance(node, ast.Assign) and _is_moment(node.value)
+                for target in node.targets
+                if isinstance(target, ast.Name)
+            }
+            for node in ast.walk(function):
+                if isinstance(node, ast.Compare):
+                    parts = [part for side in (node.left, *node.comparators) for part in _terms(side)]
+                    if any(_is_moment(part) or (isinstance(part, ast.Name) and part.id in moments) for part in parts):
+                        yield f"{file.path}:{node.lineno} compares a moment of the time of day"
+
+
+def _is_moment(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and bool(re.fullmatch(r"(.+\.)?_?clock\.now", dotted(node.func) or ""))
+
+
+def _terms(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BinOp):
+        yield from _terms(node.left)
+        yield from _terms(node.right)
+    else:
+        yield node
+
+
 def exceptions_without_use(files: Iterable[Source], allowed: Mapping[str, Mapping[str, str]]) -> Rule:
     """An exception that nobody needs any more is one too many."""
     by_path = {file.path: file for file in files}

@@ -32,6 +32,10 @@ def test_time_and_chance_enter_through_the_clock() -> None:
     assert list(rules.exceptions_without_use(sources(), TIME_AND_CHANCE_ALLOWED)) == []
 
 
+def test_lifetimes_do_not_follow_the_time_of_day() -> None:
+    assert list(rules.lifetimes_by_time_of_day(sources())) == []
+
+
 def test_no_settings_are_read_at_import() -> None:
     assert list(rules.settings_at_import(sources())) == []
 
@@ -80,6 +84,9 @@ BAD: Final = [
     (no_time, "kit/a.py", "import random as r\nx = r.choice('ab')"),
     (no_time, "kit/a.py", "from random import Random\nx = Random()"),
     (no_time, "kit/a.py", "from os import urandom\nx = urandom(4)"),
+    (rules.lifetimes_by_time_of_day, "kit/a.py", "def f(self):\n    return self._clock.now() >= self._expires_at"),
+    (rules.lifetimes_by_time_of_day, "kit/a.py", "def f(clock, at):\n    return 5 < clock.now() - at"),
+    (rules.lifetimes_by_time_of_day, "kit/a.py", "def f(clock, at):\n    now = clock.now()\n    return now - at > 5"),
     (rules.nodes_compared, "platforms/a.py", f"{NODE}def f(a: LexborNode) -> bool:\n    return a.parent == g(a)"),
     (rules.nodes_compared, "platforms/a.py", f"{NODE}def f(a: LexborNode | None, b: object):\n    return b != a"),
     (
@@ -110,6 +117,8 @@ GOOD: Final = [
     (no_time, "kit/a.py", "from time import monotonic, perf_counter\nx = monotonic() + perf_counter()"),
     (no_time, "kit/a.py", "from uuid import UUID, uuid5\nx = uuid5(UUID(int=1), 'a')"),
     (no_time, "kit/a.py", "def f(clock): return clock.now()"),
+    (rules.lifetimes_by_time_of_day, "kit/a.py", "def f(clock, at): return clock.monotonic() - at > 5"),
+    (rules.lifetimes_by_time_of_day, "kit/a.py", "def f(clock): return Told(clock.now())"),
     (no_time, "kit/a.py", "from datetime import UTC, datetime\nx = datetime.fromtimestamp(1, UTC)"),
     (rules.settings_at_import, "kit/a.py", "from kit.settings import load\ndef f(): return load(S)"),
     (rules.settings_at_import, "kit/a.py", "import os\ndef f(): return os.environ['HOST']"),

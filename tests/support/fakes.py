@@ -196,18 +196,27 @@ class StillClock:
 
     def __init__(self, time: datetime = NOW) -> None:
         self.time = time
+        self._seconds = 0.0
         self._ids = 0
 
     def now(self) -> datetime:
         return self.time
 
+    def monotonic(self) -> float:
+        return self._seconds
+
     def new_id(self) -> UUID:
         self._ids += 1
         return UUID(int=self._ids)
 
+    def jump(self, seconds: float) -> None:
+        """Set the time of day to another one; nothing gets older by it."""
+        self.time += timedelta(seconds=seconds)
+
     def pass_by(self, seconds: float) -> None:
         """Let time pass."""
-        self.time += timedelta(seconds=seconds)
+        self.jump(seconds)
+        self._seconds += seconds
 
     def wait_for_the_next(self, outcome: Handled) -> None:
         """A delivery that was put off comes back as late as it was asked to."""

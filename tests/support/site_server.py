@@ -31,6 +31,9 @@ class ClockAt:
     def now(self) -> datetime:
         return self.moment
 
+    def monotonic(self) -> float:
+        return 0.0
+
     def new_id(self) -> UUID:
         raise AssertionError("pages make no ids")
 

@@ -19,7 +19,7 @@ from services.gateway.site.naming import is_demo
 from services.gateway.site.reads import Row, Shelf
 
 WEEKS: Final = 26
-FRESH: Final = timedelta(seconds=60)
+FRESH_S: Final = 60.0
 DURATIONS_S: Final = (10, 30, 60, 120, 300, 600, 1800)
 """Where the classes of the time to a result end; the last class has no end."""
 
@@ -142,22 +142,24 @@ class FiguresDesk:
         self._clock = clock
         self._flights: SingleFlight[str, Figures] = SingleFlight()
         self._known: Figures | None = None
+        self._known_at_s = 0.0
         self._looking: asyncio.Task[Figures] | None = None
 
     async def figures(self) -> Figures:
         """Those that are known, or the first ones."""
         if self._known is None:
             return await self._flights.run("", self._look)
-        if self._clock.now() - self._known.at >= FRESH and (self._looking is None or self._looking.done()):
+        if self._clock.monotonic() - self._known_at_s >= FRESH_S and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._flights.run("", self._look))
             self._looking.add_done_callback(lambda task: task.cancelled() or task.exception())
         return self._known
 
     async def _look(self) -> Figures:
-        now = self._clock.now()
+        now, asked_at_s = self._clock.now(), self._clock.monotonic()
         async with self._shelf.open() as looking:
             ever = sum(row["documents"] for row in await looking.buckets())
             periods = await looking.periods(first_week(now))
             newest, weekly = await looking.newest(), await looking.weekly(first_week(now), now)
         self._known = figures(now, ever, periods, newest, weekly)
+        self._known_at_s = asked_at_s
         return self._known

@@ -49,17 +49,26 @@ class StillClock:
 
     def __init__(self) -> None:
         self.time = NOW
+        self._seconds = 0.0
         self._ids = 0
 
     def now(self) -> datetime:
         return self.time
 
+    def monotonic(self) -> float:
+        return self._seconds
+
     def new_id(self) -> UUID:
         self._ids += 1
         return UUID(int=self._ids)
 
-    def pass_by(self, seconds: float) -> None:
+    def jump(self, seconds: float) -> None:
+        """Set the time of day to another one; nothing gets older by it."""
         self.time += timedelta(seconds=seconds)
+
+    def pass_by(self, seconds: float) -> None:
+        self.jump(seconds)
+        self._seconds += seconds
 
 
 @dataclass

@@ -96,6 +96,18 @@ async def test_a_revoked_key_stops_within_seconds() -> None:
     assert not await accepted(bench)
 
 
+@pytest.mark.parametrize("jump_s", [86_400.0, -86_400.0])
+async def test_a_revoked_key_stops_whatever_the_time_of_day_does(jump_s: float) -> None:
+    bench = Bench(instance_keys_fresh_s=3)
+    bench.key_table.add("instance-key")
+    bench.clock.jump(jump_s)
+    assert await accepted(bench)
+    bench.clock.jump(-jump_s)
+    bench.key_table.hashes.clear()
+    bench.clock.pass_by(3)
+    assert not await accepted(bench)
+
+
 async def test_active_keys_cost_no_queries() -> None:
     bench = Bench()
     bench.key_table.add("instance-key")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,25 @@ def test_what_is_old_is_forgotten() -> None:
     clock.pass_by(5)
     assert memory.get("a") is None
     assert len(memory) == 0
+
+
+DAY_S = 86_400.0
+
+
+@pytest.mark.parametrize("jump_s", [DAY_S, -DAY_S])
+def test_a_clock_that_jumps_makes_nothing_older_or_younger(jump_s: float) -> None:
+    clock = StillClock()
+    memory: Memory[str, int] = Memory(clock, capacity=2, ttl_s=5)
+    allowance = Allowance(clock, burst=1, every_s=10)
+    memory.put("a", 1)
+    assert allowance.take("a")
+    clock.jump(jump_s)
+    assert (memory.get("a"), allowance.take("a")) == (1, False)
+    clock.pass_by(5)
+    assert (memory.get("a"), allowance.take("a")) == (None, False)
+    clock.pass_by(5)
+    clock.jump(-jump_s)
+    assert (memory.get("a"), allowance.take("a")) == (None, True)
 
 
 def test_an_allowance_fills_up_again_but_not_beyond_its_burst() -> None:

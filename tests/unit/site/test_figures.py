@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from services.gateway.ports import Unavailable
 from services.gateway.site.charts import HEIGHT, WIDTH, Value, chart, scale
 from services.gateway.site.drawings import drawn
-from services.gateway.site.figures import FRESH, WEEKS, Counts, FiguresDesk, figures, first_week
+from services.gateway.site.figures import FRESH_S, WEEKS, Counts, FiguresDesk, figures, first_week
 from services.gateway.site.naming import duration, money, percent
 from tests.unit.gateway.fakes import StillClock
 
@@ -168,7 +168,7 @@ async def test_nobody_waits_for_newer_figures() -> None:
     rows, clock = Rows(), StillClock()
     desk = FiguresDesk(rows, clock)  # type: ignore[arg-type]
     await desk.figures()
-    clock.pass_by(FRESH.total_seconds())
+    clock.pass_by(FRESH_S)
     rows.gate.clear()
     rows.seen.clear()
     assert (await desk.figures()).ever == 1
@@ -187,7 +187,7 @@ async def test_old_figures_are_better_than_none() -> None:
     rows.fails = False
     await desk.figures()
     rows.fails = True
-    clock.pass_by(FRESH.total_seconds())
+    clock.pass_by(FRESH_S)
     for _ in range(3):
         assert (await desk.figures()).ever == 1
         await asyncio.sleep(0)
