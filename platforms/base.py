@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import orjson
+from ada_url import URL
 from pydantic import JsonValue
 
 from contracts.v1.parts import Author, Observation, PostRef
@@ -28,6 +29,14 @@ class IdentityMismatch(ValueError):
         self.reason = reason
 
 
+Mismatch = Literal["bad_answer", "not_found", "other_revision", "not_public", "no_text", "other_publication"]
+
+NO_PUBLIC_SOURCE: Final = "no_public_source"
+REFUSALS: Final = frozenset({"not_found", "other_revision", "not_public", "no_text", NO_PUBLIC_SOURCE})
+"""Reasons by which the site itself denies that it shows this page to the public, and that of an observation which names
+nothing that its site could be asked for. All others are outages: they say nothing about the page."""
+
+
 class CanonicalMismatch(ValueError):
     """The site's answer does not hold the page that was asked for; the message is one sentence for an operator.
 
@@ -36,7 +45,7 @@ class CanonicalMismatch(ValueError):
 
     def __init__(
         self,
-        reason: Literal["bad_answer", "not_found", "other_revision", "not_public"],
+        reason: Mismatch,
         detail: str,
         *,
         broken: bool = False,
@@ -51,7 +60,8 @@ class CanonicalRequest:
     """How to ask the site for the public page. Equal requests ask for the same page.
 
     `immutable`: the answer never changes, so it may be kept for ever. `part` is the part of the site that is asked,
-    which the URL does not tell where one address stands for all of them.
+    which the URL does not tell where one address stands for all of them. `missing_statuses` are the HTTP statuses by
+    which the site denies that the page exists; from an interface with one URL for all pages, 404 is an outage.
     """
 
     method: str
@@ -60,6 +70,7 @@ class CanonicalRequest:
     body: bytes | None = None
     immutable: bool = False
     part: str = ""
+    missing_statuses: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +113,18 @@ class Platform(Protocol):
         """Read the answer to `canonical_request`; equal requests are read equally. Raises: CanonicalMismatch."""
         ...
 
+    def is_own(self, url: str) -> bool:
+        """Whether only the site itself can answer at this address."""
+        ...
+
+    def confirming_request(self, external_id: str, endpoint: str | None = None) -> CanonicalRequest | None:
+        """Describe how the site itself is asked for a post that another host names; None: no other host is believed."""
+        ...
+
+    def parse_confirmation(self, observation: Observation, body: bytes, answered_at: str) -> CanonicalAnswer:
+        """Read the answer to `confirming_request`, about the address that answered. Raises: CanonicalMismatch."""
+        ...
+
     def address(self, observation: Observation) -> str:
         """Where the post is, for as long as only a reader says so; an address that `check` has accepted."""
         ...
@@ -129,6 +152,17 @@ def agree(what: str, stated: str | None, expected: str | None) -> None:
     """Raises: IdentityMismatch unless both are given and equal."""
     if stated is None or stated != expected:
         raise IdentityMismatch(f"{what} is {stated!r}, the URL says {expected!r}")
+
+
+def is_host_of(url: str, *domains: str) -> bool:
+    """Whether the host of an https URL at the usual port is one of the domains, or below one that starts with a dot."""
+    try:
+        parsed = URL(url)
+    except ValueError:
+        return False
+    return (parsed.protocol, parsed.port) == ("https:", "") and any(
+        parsed.hostname.endswith(domain) if domain.startswith(".") else parsed.hostname == domain for domain in domains
+    )
 
 
 def json_answer(body: bytes) -> object:

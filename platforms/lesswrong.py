@@ -21,6 +21,7 @@ from platforms.base import (
     Metadata,
     agree,
     at,
+    is_host_of,
     json_answer,
     metadata_text,
     text_at,
@@ -34,6 +35,8 @@ _QUERY: Final = (
     "query Post($id: String) { post(input: {selector: {_id: $id}}) "
     "{ result { _id title slug baseScore contents { html } user { displayName slug } } } }"
 )
+_MISSING: Final = ("app.missing_document", "app.document_not_found")
+_DENIED: Final = ("app.operation_not_allowed",)
 
 
 class LessWrong:
@@ -64,10 +67,12 @@ class LessWrong:
         answer = json_answer(body)
         result = at(answer, "data", "post", "result")
         if result is None:
-            raise CanonicalMismatch("not_found", f"LessWrong shows no such post{_complaint(answer)}")
-        html = text_at(result, "contents", "html")
+            raise _no_post(answer)
+        contents = at(result, "contents")
+        html = text_at(contents, "html")
         if html is None:
-            raise CanonicalMismatch("bad_answer", "the answer holds no HTML")
+            empty = isinstance(result, dict) and "contents" in result and at(contents, "html") in (None, "")
+            raise CanonicalMismatch("no_text" if empty else "bad_answer", "LessWrong's answer holds no HTML")
         external_id = text_at(result, "_id") or observation.post.external_id
         slug, name = text_at(result, "slug"), text_at(result, "user", "displayName")
         metadata: dict[str, JsonValue] = {
@@ -86,6 +91,18 @@ class LessWrong:
             url=f"https://www.lesswrong.com/posts/{external_id}" + (f"/{quote(slug, safe='')}" if slug else ""),
             metadata=metadata,
         )
+
+    def is_own(self, url: str) -> bool:
+        """LessWrong's two names."""
+        return is_host_of(url, "www.lesswrong.com", "lesswrong.com")
+
+    def confirming_request(self, external_id: str, endpoint: str | None = None) -> CanonicalRequest | None:
+        """LessWrong never redirects its interface to another domain."""
+        return None
+
+    def parse_confirmation(self, observation: Observation, body: bytes, answered_at: str) -> CanonicalAnswer:
+        """Raises: CanonicalMismatch, always."""
+        raise CanonicalMismatch("bad_answer", "there is nobody to confirm an answer from elsewhere")
 
     def address(self, observation: Observation) -> str:
         """As the reader's browser has it."""
@@ -108,7 +125,14 @@ class LessWrong:
         return None if name is None else Author(platform_user_id=f"name:{name.lower()}", display_name=name)
 
 
-def _complaint(answer: object) -> str:
+def _no_post(answer: object) -> CanonicalMismatch:
+    """Why there is no post: LessWrong denies it by an empty result or by name; any other error is its own trouble."""
     errors = at(answer, "errors")
-    message = text_at(errors[0], "message") if isinstance(errors, list) and errors else None
-    return "" if message is None else f": {message[:200]}"
+    message = (text_at(errors[0], "message") or "") if isinstance(errors, list) and errors else ""
+    complaint = f": {message[:200]}" if message else ""
+    if any(name in message for name in _DENIED):
+        return CanonicalMismatch("not_public", f"LessWrong does not show this post to the public{complaint}")
+    stated = isinstance(at(answer, "data"), dict) and not errors
+    if any(name in message for name in _MISSING) or stated:
+        return CanonicalMismatch("not_found", f"LessWrong shows no such post{complaint}")
+    return CanonicalMismatch("bad_answer", f"LessWrong answers with an error{complaint}")

@@ -1,7 +1,8 @@
 """Substack, also under a publication's own domain.
 
 The post is always asked of the publication's address under substack.com: anybody can put a page like Substack's on a
-domain of theirs, and its word must not count as Substack's.
+domain of theirs, and its word must not count as Substack's. Where that address redirects to the publication's own
+domain, only the post's number is taken from there; substack.com itself is then asked for the post of that number.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from platforms.base import (
     Metadata,
     agree,
     at,
+    is_host_of,
     json_answer,
     metadata_text,
     text_at,
@@ -33,6 +35,7 @@ _PATH = re.compile(r"/p/([^/]+)(?:/.*)?")
 _PUBLICATION = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _DIGITS = re.compile("[0-9]+")
 _DOMAIN: Final = ".substack.com"
+_MISSING: Final = frozenset({404, 410})
 _NO_NAME = re.compile(r"[0-9.]*|\[.*|[^.]*")
 _NO_PUBLICATIONS: Final = (
     "substack.com", "localhost", "local", "localdomain", "internal", "home.arpa",
@@ -54,8 +57,10 @@ class Substack:
         if path is None or not _may_be_a_publication(page.host):
             raise IdentityMismatch("the URL is not that of a Substack post")
         check_segment("the slug", metadata_text(metadata, "slug"), path[1])
+        publication = metadata_text(metadata, "publication_subdomain") or ""
+        if not _PUBLICATION.fullmatch(publication.lower()):
+            raise IdentityMismatch("the publication is no name under Substack's domain")
         if page.host.endswith(_DOMAIN):
-            publication = metadata_text(metadata, "publication_subdomain") or ""
             agree("the publication", publication.lower(), page.host.removesuffix(_DOMAIN))
         post_id = metadata_text(metadata, "substack_post_id")
         if post_id is None or external_id != post_id or not _DIGITS.fullmatch(post_id):
@@ -70,27 +75,37 @@ class Substack:
             return None
         base = (endpoint or self.default_endpoint).replace("{publication}", publication)
         accept = (("accept", "application/json"),)
-        return CanonicalRequest("GET", f"{base}/api/v1/posts/{_segment(slug)}", accept, part=publication)
+        url = f"{base}/api/v1/posts/{_segment(slug)}"
+        return CanonicalRequest("GET", url, accept, part=publication, missing_statuses=_MISSING)
 
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Read the post's HTML; the number is the one Substack states. Raises: CanonicalMismatch."""
-        answer = json_answer(body)
-        html, number = at(answer, "body_html"), at(answer, "id")
-        if not isinstance(html, str) or not html:
-            raise CanonicalMismatch("bad_answer", "the answer holds no HTML")
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise CanonicalMismatch("bad_answer", "the answer holds no post id")
-        if at(answer, "audience") not in (None, "everyone"):
-            raise CanonicalMismatch("not_public", "the post is not public, so its HTML is only a part")
-        post = PostRef(platform=self.name, external_id=str(number))
-        slug = text_at(answer, "slug") or metadata_text(observation.metadata, "slug") or ""
-        metadata: dict[str, JsonValue] = {"substack_post_id": post.external_id, "slug": slug}
-        if (title := text_at(answer, "title")) is not None:
-            metadata |= {"title": title, "subtitle": text_at(answer, "subtitle")}
-        if (bylines := at(answer, "publishedBylines")) is not None:
-            metadata |= _author(bylines, observation)
-        url = _of_publication(observation, post, slug)
-        return CanonicalAnswer(post, html, url=_own_address(answer) or url, metadata=metadata)
+        return _read(json_answer(body), observation)
+
+    def is_own(self, url: str) -> bool:
+        """Substack's own domain; a publication's own domain is its owner's."""
+        return is_host_of(url, "substack.com", _DOMAIN)
+
+    def confirming_request(self, external_id: str, endpoint: str | None = None) -> CanonicalRequest | None:
+        """Ask substack.com for the post of the number that the publication's own domain states."""
+        base = (endpoint or self.default_endpoint).replace("{publication}.", "").replace("{publication}", "")
+        url = f"{base}/api/v1/posts/by-id/{external_id}"
+        return CanonicalRequest("GET", url, (("accept", "application/json"),), missing_statuses=_MISSING)
+
+    def parse_confirmation(self, observation: Observation, body: bytes, answered_at: str) -> CanonicalAnswer:
+        """Read substack.com's own answer, which must place the post in the publication that was asked.
+
+        Raises: CanonicalMismatch.
+        """
+        document = json_answer(body)
+        stated = at(document, "post")
+        answer = _read(stated if isinstance(stated, dict) else document, observation)
+        publication = _publication(observation)
+        name = text_at(document, "publication", "subdomain") or text_at(stated, "publication", "subdomain")
+        homes = {_host(answered_at), f"{publication}{_DOMAIN}"}
+        if (name is not None and name.lower() != publication) or _host(answer.url) not in homes:
+            raise CanonicalMismatch("other_publication", "substack.com places this post in another publication")
+        return answer
 
     def address(self, observation: Observation) -> str:
         """As the reader's browser has it if that is under Substack's domain, else where Substack has it.
@@ -120,6 +135,34 @@ class Substack:
         if name is None or publication is None:
             return None
         return Author(platform_user_id=f"publication:{publication}:name:{name.lower()}", display_name=name)
+
+
+def _read(answer: object, observation: Observation) -> CanonicalAnswer:
+    number, html = at(answer, "id"), at(answer, "body_html")
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise CanonicalMismatch("bad_answer", "the answer holds no post id")
+    if at(answer, "audience") not in (None, "everyone"):
+        raise CanonicalMismatch("not_public", "the post is not public, so its HTML is only a part")
+    if not isinstance(html, str) or not html:
+        empty = isinstance(answer, dict) and "body_html" in answer and html in (None, "")
+        raise CanonicalMismatch("no_text" if empty else "bad_answer", "the answer holds no HTML")
+    post = PostRef(platform=Substack.name, external_id=str(number))
+    slug = text_at(answer, "slug") or metadata_text(observation.metadata, "slug") or ""
+    metadata: dict[str, JsonValue] = {
+        "substack_post_id": post.external_id,
+        "publication_subdomain": _publication(observation),
+        "slug": slug,
+        "title": text_at(answer, "title"),
+        "subtitle": text_at(answer, "subtitle"),
+        **_author(at(answer, "publishedBylines"), observation),
+    }
+    url = _own_address(answer) or _of_publication(observation, post, slug)
+    return CanonicalAnswer(post, html, url=url, metadata=metadata)
+
+
+def _host(url: str | None) -> str:
+    page = parse_url(url or "")
+    return "" if page is None else page.host.lower().removeprefix("www.")
 
 
 def _may_be_a_publication(host: str) -> bool:

@@ -7,7 +7,7 @@ verify another text than the reader's.
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
@@ -19,24 +19,36 @@ from platforms.base import (
     CanonicalRequest,
     IdentityMismatch,
     Metadata,
+    Mismatch,
     agree,
     at,
+    is_host_of,
     json_answer,
     metadata_text,
     text_at,
 )
 from platforms.markup import Fragment
-from platforms.text import js_trim
+from platforms.text import UnparseableHtml, html_to_text, js_trim
 from platforms.urls import address, web_page
 from platforms.wikipedia_identity import parse_article_url, title_token
 from platforms.wikipedia_text import article, article_text
 
 _LANGUAGE = re.compile("[a-z][a-z0-9-]*")
 _DIGITS = re.compile("[0-9]+")
+_QUERY: Final = {"action": "parse", "format": "json", "formatversion": "2", "prop": "text|revid|displaytitle"}
 _OF_TITLES: Final = "/:,;@$!*()'~"
-_NO_PAGE: Final = frozenset({"nosuchrevid", "missingtitle", "nosuchpageid", "permissiondenied"})
+_NO_PAGE: Final = frozenset(
+    (
+        "nosuchrevid", "missingtitle", "nosuchpageid", "missingcontent-revid",
+        "badinteger", "integeroutofrange", "invalidtitle", "pagecannotexist",
+    )
+)  # fmt: skip
+_NOT_PUBLIC: Final = frozenset({"permissiondenied", "readapidenied"})
 _NOT_NOW: Final = frozenset({"maxlag", "ratelimited", "readonly"})
 """Errors that say something about the wiki. The others are about the question, which a stranger may have made up."""
+_TITLE_HTML: Final = 8_000
+_TITLE: Final = 1_000
+"""Units: characters."""
 
 
 class Wikipedia:
@@ -76,9 +88,7 @@ class Wikipedia:
         revision_id = _digits(observation.metadata, "revision_id")
         if revision_id is None or not _LANGUAGE.fullmatch(language):
             return None
-        query = urlencode(
-            {"action": "parse", "format": "json", "formatversion": "2", "prop": "text|revid", "oldid": revision_id}
-        )
+        query = urlencode(_QUERY | {"oldid": revision_id})
         base = (endpoint or self.default_endpoint).replace("{language}", language)
         accept = (("accept", "application/json"),)
         return CanonicalRequest("GET", f"{base}?{query}", accept, immutable=True, part=language)
@@ -87,7 +97,11 @@ class Wikipedia:
         """Read the rendered revision; the page id is the one Wikipedia states. Raises: CanonicalMismatch."""
         answer = json_answer(body)
         if (code := at(answer, "error", "code")) is not None:
-            reason: Literal["not_found", "bad_answer"] = "not_found" if code in _NO_PAGE else "bad_answer"
+            reason: Mismatch = "bad_answer"
+            if code in _NO_PAGE:
+                reason = "not_found"
+            elif code in _NOT_PUBLIC:
+                reason = "not_public"
             said = f"Wikipedia answers with an error: {str(code)[:200]}"
             raise CanonicalMismatch(reason, said, broken=code in _NOT_NOW)
         html = at(answer, "parse", "text")
@@ -99,12 +113,30 @@ class Wikipedia:
             raise CanonicalMismatch("other_revision", f"the answer holds revision {revision_id}, not the one asked for")
         language = observation.post.external_id.partition(":")[0]
         post = PostRef(platform=self.name, external_id=f"{language}:{page_id}")
-        metadata: dict[str, JsonValue] = {"language": language, "page_id": page_id}
+        metadata: dict[str, JsonValue] = {
+            "language": language,
+            "page_id": page_id,
+            "revision_id": revision_id,
+            "display_title": _displayed(text_at(answer, "parse", "displaytitle")),
+        }
         title = title_token(text_at(answer, "parse", "title") or "")
         if title is None:
-            return CanonicalAnswer(post, html, revision_id, _page(language, f"?curid={page_id}"), metadata)
+            url = _page(language, f"?curid={page_id}")
+            return CanonicalAnswer(post, html, revision_id, url, metadata | {"title": None})
         path = f"wiki/{quote(title, safe=_OF_TITLES)}"
         return CanonicalAnswer(post, html, revision_id, _page(language, path), metadata | {"title": title})
+
+    def is_own(self, url: str) -> bool:
+        """Any language: Wikipedia redirects the old names of its languages."""
+        return is_host_of(url, ".wikipedia.org")
+
+    def confirming_request(self, external_id: str, endpoint: str | None = None) -> CanonicalRequest | None:
+        """Wikipedia never redirects its interface to another domain."""
+        return None
+
+    def parse_confirmation(self, observation: Observation, body: bytes, answered_at: str) -> CanonicalAnswer:
+        """Raises: CanonicalMismatch, always."""
+        raise CanonicalMismatch("bad_answer", "there is nobody to confirm an answer from elsewhere")
 
     def address(self, observation: Observation) -> str:
         """As the reader's browser has it."""
@@ -125,6 +157,17 @@ class Wikipedia:
 
 def _page(language: str, path: str) -> str:
     return f"https://{language}.wikipedia.org/{path}"
+
+
+def _displayed(html: str | None) -> str | None:
+    """The title as the article shows it, as text; None where there is none or it is no title."""
+    if html is None or len(html) > _TITLE_HTML:
+        return None
+    try:
+        text = html_to_text(html)
+    except UnparseableHtml:
+        return None
+    return text if 0 < len(text) <= _TITLE else None
 
 
 def _digits(metadata: Metadata, name: str) -> str | None:

@@ -53,6 +53,18 @@ class X:
         """Raises: CanonicalMismatch, always."""
         raise CanonicalMismatch("not_public", "X has no public source")
 
+    def is_own(self, url: str) -> bool:
+        """Nothing is asked."""
+        return False
+
+    def confirming_request(self, external_id: str, endpoint: str | None = None) -> CanonicalRequest | None:
+        """There is nothing to ask."""
+        return None
+
+    def parse_confirmation(self, observation: Observation, body: bytes, answered_at: str) -> CanonicalAnswer:
+        """Raises: CanonicalMismatch, always."""
+        raise CanonicalMismatch("not_public", "X has no public source")
+
     def address(self, observation: Observation) -> str:
         """As the reader's browser has it."""
         return address(observation.url)

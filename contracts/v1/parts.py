@@ -90,7 +90,10 @@ class Author(Value):
 
 
 class Observation(Value):
-    """What one reader's browser saw. `metadata` holds the platform's own fields, without any HTML."""
+    """What one reader's browser saw. `metadata` holds the platform's own fields, without any HTML.
+
+    `network_key` is the hash of the reader's address range, made as that of a view; None in older facts.
+    """
 
     observation_id: UUID
     post: PostRef
@@ -101,6 +104,7 @@ class Observation(Value):
     occurrences: tuple[ImageOccurrence, ...] = ()
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     attested: bool | None = None
+    network_key: Sha256 | None = None
 
 
 class CanonicalPage(Value):
@@ -124,7 +128,9 @@ class CanonicalPage(Value):
 class Sighting(Value):
     """What an observation says about a version beyond its content; the newest one wins where a field may change.
 
-    `attested`: whether the browser's signature was right; None if it gave none.
+    `attested`: whether the browser's signature was right; None if it gave none. `site_confirmed`: address, titles and
+    author are the site's own words, and one that is not there is one that the site does not name; otherwise they are a
+    reader's. None in older facts, where `server_html` tells. `network_key` is the observation's.
     """
 
     observation_id: UUID
@@ -135,6 +141,8 @@ class Sighting(Value):
     image_urls: tuple[str, ...] = ()
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     attested: bool | None = None
+    site_confirmed: bool | None = None
+    network_key: Sha256 | None = None
 
 
 class Source(Value):

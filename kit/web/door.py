@@ -68,12 +68,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Fetched:
-    """What came back, whatever its status. Header names are lower case."""
+    """What came back, whatever its status. Header names are lower case; `hops` are the addresses that redirected."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     final_url: str
+    hops: tuple[str, ...] = ()
 
 
 class Door:
@@ -112,11 +113,13 @@ class Door:
     async def _follow(self, request: Request) -> Fetched:
         url = parse_url(request.url)
         exempt = url.origin in self._exempt
+        hops: list[str] = []
         for _ in range(self._policy.max_redirects + 1):
             answer = await self._once(request, url, exempt=exempt)
             location = answer.headers.get("location")
             if answer.status not in _REDIRECTS or location is None:
-                return answer
+                return replace(answer, hops=tuple(hops))
+            hops.append(str(url))
             target = parse_url(location, base=url)
             if target.origin != url.origin:
                 request = _without(request, _STAY_WITH_ORIGIN)

@@ -1,8 +1,8 @@
 """`post.registerObservedVersion`: the only request that may wait for the internet, at the first sight of a page.
 
 The answer is given after the read model shows the version, so the reader's next request finds it. An identical
-observation answered a moment ago is answered from memory; identical ones under way share one answer. Of a post that was
-erased on request nothing is stored, not even that somebody saw it.
+observation answered or refused a moment ago is answered from memory; identical ones under way share one answer. Of a
+post that was erased on request nothing is stored, not even that somebody saw it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from contracts.v1.ids import post_id
 from contracts.v1.observation import ObservationReceived
 from contracts.v1.parts import ImageOccurrence, Observation
 from contracts.v1.version import VersionEvent
+from kit.addresses import ip_range_prefix
 from kit.flight import SingleFlight
 from platforms.base import IdentityMismatch
 from platforms.markup import UnparseableHtml
 from platforms.text import normalize, utf16_length
 from platforms.urls import address
-from services.gateway.domain import occurrence_fault
+from services.gateway.domain import ip_range_key, occurrence_fault
 from services.gateway.memory import Memory
 from services.gateway.ports import Call, Clock, Facts, Reads, Refused, RefusedForGood, Texts
 
@@ -54,12 +55,14 @@ class Registration:
         self._texts = texts
         self._clock = clock
         self._answers: Memory[bytes, RegisteredVersion] = Memory(clock, capacity=remember, ttl_s=remember_s)
+        self._refusals: Memory[bytes, str] = Memory(clock, capacity=remember, ttl_s=remember_s)
         self._flights: SingleFlight[bytes, RegisteredVersion] = SingleFlight()
         self._forgotten: Memory[str, frozenset[UUID]] = Memory(clock, capacity=1, ttl_s=FORGOTTEN_TTL_S)
 
     def forget(self) -> None:
         """Remember nothing of what was answered, nor what had been erased till now."""
         self._answers.clear()
+        self._refusals.clear()
         self._forgotten.clear()
 
     async def register(self, seen: ObservedVersion, call: Call) -> RegisteredVersion:
@@ -72,16 +75,20 @@ class Registration:
         known = self._answers.get(fingerprint)
         if known is not None:
             return known
+        refusal = self._refusals.get(fingerprint)
+        if refusal is not None:
+            raise Refused("BAD_REQUEST", refusal)
         return await self._flights.run(fingerprint, lambda: self._register(fingerprint, seen, call))
 
     async def _register(self, fingerprint: bytes, seen: ObservedVersion, call: Call) -> RegisteredVersion:
-        cleared = self._answers.cleared
+        cleared, cleared_refusals = self._answers.cleared, self._refusals.cleared
         event = ObservationReceived(observation=await self._observation(seen, call))
         try:
             answered = await self._facts.ask(
                 event, call.correlation, directly=not platforms.has_public_source(event.observation.post.platform)
             )
         except RefusedForGood as refusal:
+            self._refusals.put(fingerprint, refusal.reason, cleared=cleared_refusals)
             raise Refused("BAD_REQUEST", refusal.reason) from refusal
         version = answered.event
         if not isinstance(version, VersionEvent):
@@ -149,6 +156,7 @@ class Registration:
             occurrences=_occurrences(images),
             metadata=metadata,
             attested=call.attested,
+            network_key=ip_range_key(ip_range_prefix(call.caller.address)),
         )
 
 

@@ -195,4 +195,6 @@ def _sighting(observation: Observation, page: CanonicalPage | None, site: Platfo
         image_urls=observation.image_urls,
         metadata={name: value for name, value in metadata.items() if value is not None},
         attested=observation.attested,
+        site_confirmed=page is not None,
+        network_key=observation.network_key,
     )

@@ -10,7 +10,7 @@ from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, Observat
 from contracts.v1.parts import CanonicalPage, Observation
 from kit.errors import Reject
 from platforms import has_public_source, platform
-from platforms.base import Platform
+from platforms.base import REFUSALS, Platform
 from platforms.text import UnparseableHtml, normalize
 from services.ingest.domain import facts, pin
 from services.ingest.ports import Texts, Versions
@@ -46,12 +46,16 @@ class Ingest:
             yield fact
 
     async def on_canonical_unavailable(self, event: CanonicalUnavailable, attempt: int) -> AsyncIterator[Event]:
-        """Nobody but the reader vouches for the text."""
-        async for fact in self._pin(event.observation, None):
+        """After an outage nobody but the reader vouches for the text; after a denial it is not taken.
+
+        A text that the site confirmed before is: the site may have deleted the post since, and nothing new is said.
+        """
+        denied = event.reason in REFUSALS
+        async for fact in self._pin(event.observation, None, denied=denied):
             yield fact
 
     async def _pin(
-        self, observation: Observation, page: CanonicalPage | None, *, barred: bool = False
+        self, observation: Observation, page: CanonicalPage | None, *, barred: bool = False, denied: bool = False
     ) -> AsyncIterator[Event]:
         site = _site(observation)
         canonical_text = None if page is None else await self._canonical(site, page)
@@ -73,6 +77,8 @@ class Ingest:
             )
             if erased:
                 raise Reject("this post was erased on request", letter=False)
+            if denied and not known.verified:
+                raise Reject(f"{site.name} does not show this page to the public", letter=False)
         content = await self._texts.put_text(pinned.text)
         for fact in facts(pinned, known, content, observation, page, site):
             yield fact

@@ -40,11 +40,13 @@ async def build(host: Host) -> None:
         breaker_failures=settings.breaker_failures,
         breaker_pause_s=settings.breaker_pause_s,
     )
-    memory = Memory[CanonicalPage | Unavailable](settings.cached_pages)
+    memory = Memory[CanonicalPage | Unavailable](
+        settings.cached_pages, failed=lambda outcome: isinstance(outcome, Unavailable)
+    )
     pages = SitePages(
         Fetcher(door, host.clock, patience),
         memory,
-        Lifetimes(settings.page_ttl_s, settings.failure_ttl_s),
+        Lifetimes(settings.page_ttl_s, settings.failure_ttl_s, settings.refusal_ttl_s),
         SharedPages(host.bus, host.clock),
         host.blobs,
         host.clock,

@@ -10,14 +10,16 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from contracts.v1.parts import CanonicalPage
+from platforms.base import REFUSALS
 
 PASSING: Final = frozenset({"connection_failed", "timeout", "bad_response", "bad_encoding", "unresolvable"})
 """Kinds of a failed exchange that another try may not meet."""
 
-NO_PUBLIC_SOURCE: Final = "no_public_source"
 SITE_UNAVAILABLE: Final = "site_unavailable"
 SITE_BUSY: Final = "site_busy"
 TIMEOUT: Final = "timeout"
+OTHER_HOST: Final = "other_host"
+NO_TEXT: Final = "no_text"
 UNREADABLE: Final = "unreadable"
 _CROWDED_BASE_S: Final = 0.25
 _JOINS: Final = 5
@@ -73,6 +75,10 @@ class Budget:
     end_s: float
     patience_s: float
 
+    def after(self, seconds: float) -> Budget:
+        """What is left of it later."""
+        return Budget(*(max(0.0, each - seconds) for each in (self.start_s, self.end_s, self.patience_s)))
+
 
 def budget(attempt: int, *, deadline_s: float, timeout_s: float) -> Budget:
     """What is left of a reader's patience when an observation comes for the nth time."""
@@ -87,6 +93,7 @@ class Lifetimes:
 
     page_s: float
     failure_s: float
+    refusal_s: float
 
 
 def crowded(attempt: int, time: Budget, *, under_way: bool) -> Crowded | Unavailable:
@@ -105,15 +112,17 @@ def failed_exchange(kind: str, detail: str) -> Failure:
     return Failure(kind, detail, passing=kind in PASSING)
 
 
-def refused(status: int, headers: Mapping[str, str], now: datetime) -> Failure | None:
-    """What a status means; None if it brings the page."""
+def refused(
+    status: int, headers: Mapping[str, str], now: datetime, missing: frozenset[int] = frozenset()
+) -> Failure | None:
+    """What a status means; None if it brings the page. `missing`: statuses by which the site denies that it exists."""
     if status == 200:
         return None
     detail = f"the site answered {status}"
     if status == 429 or status >= 500:
         reason = "rate_limited" if status == 429 else "server_error"
         return Failure(reason, detail, passing=True, retry_after_s=retry_after_s(headers.get("retry-after", ""), now))
-    if status in (404, 410):
+    if status in missing:
         return Failure("not_found", detail, passing=False)
     if status in (401, 403, 451):
         return Failure("forbidden", detail, passing=False)
@@ -146,8 +155,11 @@ def delay_before_next(failure: Failure, tries: int, *, retries: int, base_s: flo
 def lifetime_s(outcome: CanonicalPage | Unavailable, lifetimes: Lifetimes, *, immutable: bool) -> float:
     """How long an outcome is believed: for ever if it is a page that never changes, which a failure is not.
 
-    That one reader's time was up says nothing about the page, so the next reader is not told so.
+    That one reader's time was up says nothing about the page, so the next reader is not told so. A refusal is believed
+    longer than an outage, and not for ever: the site may lag, or show the page later.
     """
     if isinstance(outcome, Unavailable):
+        if outcome.reason in REFUSALS:
+            return lifetimes.refusal_s
         return 0.0 if outcome.reason == SITE_BUSY else lifetimes.failure_s
     return math.inf if immutable else lifetimes.page_s

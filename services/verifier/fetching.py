@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from kit.clock import Clock
-from kit.web import Door, Request, WebError, parse_url
+from kit.web import Door, Fetched, Request, WebError, parse_url
 from services.verifier.breaker import Breaker
 from services.verifier.domain import (
     SITE_BUSY,
@@ -26,7 +26,7 @@ from services.verifier.domain import (
     failed_exchange,
     refused,
 )
-from services.verifier.hosts import Host, Hosts
+from services.verifier.hosts import Claim, Host, Hosts
 
 Found = TypeVar("Found")
 _WHOLE: Final = 0.9
@@ -70,9 +70,17 @@ class Fetcher:
         return budget(attempt, deadline_s=self._patience.deadline_s, timeout_s=self._patience.timeout_s)
 
     async def fetch(
-        self, request: Request, read: Callable[[bytes], Found | Failure], time: Budget
+        self,
+        request: Request,
+        read: Callable[[Fetched], Found | Failure],
+        time: Budget,
+        missing: frozenset[int] = frozenset(),
+        claim: Claim | None = None,
     ) -> Found | Unavailable:
-        """What `read` makes of a good answer, or why there is none; when the time is up at the latest."""
+        """What `read` makes of a good answer, or why there is none; when the time is up at the latest.
+
+        `missing` are the statuses by which the site denies that there is such a page, `claim` says whose turn it is.
+        """
         try:
             host = self._hosts.named(parse_url(request.url).host)
         except WebError as error:
@@ -84,13 +92,13 @@ class Fetcher:
         if host.breaker.refuses(began_s):
             return _LEFT_ALONE
         while True:
-            async with host.turn(starts_s) as has_turn:
+            async with host.turn(starts_s, claim) as has_turn:
                 if not has_turn:
                     return _said(last, _BUSY)
                 if not host.breaker.admit(_now_s()):
                     return _said(last, _LEFT_ALONE)
                 tries += 1
-                answer = await self._try(host, request, read, ends_s)
+                answer = await self._try(host, request, read, ends_s, missing)
             now_s = _now_s()
             if not isinstance(answer, Failure):
                 host.breaker.answered(now_s)
@@ -115,7 +123,12 @@ class Fetcher:
         return _said(last, _BUSY)
 
     async def _try(
-        self, host: Host, request: Request, read: Callable[[bytes], Found | Failure], ends_s: float
+        self,
+        host: Host,
+        request: Request,
+        read: Callable[[Fetched], Found | Failure],
+        ends_s: float,
+        missing: frozenset[int],
     ) -> Found | Failure:
         began_s = _now_s()
         time_s = min(self._patience.try_s, max(ends_s - began_s, 0.0))
@@ -127,7 +140,7 @@ class Fetcher:
             return failed_exchange(error.kind, error.detail)
         finally:
             host.took(_now_s() - began_s)
-        return refused(fetched.status, fetched.headers, self._clock.now()) or read(fetched.body)
+        return refused(fetched.status, fetched.headers, self._clock.now(), missing) or read(fetched)
 
 
 def _said(last: Failure | None, otherwise: Unavailable) -> Unavailable:

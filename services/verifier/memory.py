@@ -1,4 +1,7 @@
-"""One look-up at a time per page, shared by all who ask meanwhile, and remembered for as long as it can be believed."""
+"""One look-up at a time per page, shared by all who ask meanwhile, and remembered for as long as it can be believed.
+
+Pages and denials are remembered apart: whoever names pages that do not exist would otherwise push out those that do.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,37 @@ LookUp = Callable[[], Awaitable[tuple[Outcome, float]]]
 
 
 class Memory(Generic[Outcome]):
-    """Outcomes by key, those used least are forgotten first."""
+    """Outcomes by key, those used least are evicted first.
 
-    def __init__(self, size: int, *, now_s: Callable[[], float] = monotonic) -> None:
+    `size` bounds the good outcomes and those for which `failed` is true, each by itself.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        *,
+        failed: Callable[[Outcome], bool] = lambda _: False,
+        now_s: Callable[[], float] = monotonic,
+    ) -> None:
         self._size = size
+        self._failed = failed
         self._now_s = now_s
-        self._kept: OrderedDict[Hashable, tuple[float, Outcome]] = OrderedDict()
+        self._good: OrderedDict[Hashable, tuple[float, Outcome]] = OrderedDict()
+        self._bad: OrderedDict[Hashable, tuple[float, Outcome]] = OrderedDict()
         self._flights: SingleFlight[Hashable, Outcome] = SingleFlight()
 
     def kept(self, key: Hashable) -> Outcome | None:
         """The remembered outcome, if there is one that can still be believed."""
-        kept = self._kept.get(key)
-        if kept is None or self._now_s() >= kept[0]:
-            return None
-        self._kept.move_to_end(key)
-        return kept[1]
+        for outcomes in (self._good, self._bad):
+            kept = outcomes.get(key)
+            if kept is not None and self._now_s() < kept[0]:
+                outcomes.move_to_end(key)
+                return kept[1]
+        return None
+
+    def was_good(self, key: Hashable) -> bool:
+        """Whether a good outcome is remembered, however old."""
+        return key in self._good
 
     def under_way(self, key: Hashable) -> bool:
         """Whether somebody is looking it up."""
@@ -45,10 +64,13 @@ class Memory(Generic[Outcome]):
 
     async def _look_up(self, key: Hashable, look_up: LookUp[Outcome]) -> Outcome:
         outcome, lifetime_s = await look_up()
-        self._kept[key] = self._now_s() + lifetime_s, outcome
-        self._kept.move_to_end(key)
-        if len(self._kept) > self._size:
-            self._kept.popitem(last=False)
+        outcomes = self._bad if self._failed(outcome) else self._good
+        if outcomes is self._good:
+            self._bad.pop(key, None)
+        outcomes[key] = self._now_s() + lifetime_s, outcome
+        outcomes.move_to_end(key)
+        if len(outcomes) > self._size:
+            outcomes.popitem(last=False)
         return outcome
 
     async def close(self) -> None:

@@ -45,6 +45,9 @@ class VerifierSettings(BaseSettings):
     cached_pages: int = Field(default=4_096, ge=1, description="pages remembered; a Wikipedia revision never expires")
     page_ttl_s: float = Field(default=300.0, ge=0, description="how long a page that can change is believed")
     failure_ttl_s: float = Field(default=5.0, ge=0, description="how long a failure is believed")
+    refusal_ttl_s: float = Field(
+        default=120.0, ge=0, description="how long it is believed that a site does not show a page to the public"
+    )
 
     @property
     def endpoints(self) -> dict[str, str]:

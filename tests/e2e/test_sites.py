@@ -46,6 +46,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
             OPENERRATA_VERIFIER_RETRY_BASE_S="0.01",
             OPENERRATA_VERIFIER_MAX_BYTES="1000000",
             OPENERRATA_VERIFIER_FAILURE_TTL_S="0",
+            OPENERRATA_VERIFIER_REFUSAL_TTL_S="0",
             OPENERRATA_VERIFIER_BREAKER_FAILURES="1000000",  # one host is all sites here
             OPENERRATA_SELECTOR_RUNS_PER_DAY="0",
         ) as running,
@@ -85,8 +86,7 @@ FAULTS: dict[Fault, set[str]] = {
     "stalled_body": {"timeout"},
     "rate_limited": {"rate_limited"},
     "server_error": {"server_error"},
-    "not_found": {"not_found"},
-    "wrong_revision": {"other_revision"},
+    "not_found": {"unexpected_status"},
     "huge": {"too_large"},
     "gzip_bomb": {"too_large"},
     "redirect_private": {"blocked_address"},
@@ -100,7 +100,7 @@ CASES = [
     pytest.param(make, fault, id=f"{make.__name__}-{fault}")
     for make in (wikipedia, lesswrong, substack)
     for fault in FAULTS
-    if make is wikipedia or fault != "wrong_revision"
+    if make is not substack or fault != "not_found"
 ]
 
 
@@ -125,6 +125,40 @@ async def test_a_fault_is_answered_with_what_the_reader_saw_and_recorded(
     sites.heal()
     again = await world.answered(page.seen_anew())
     assert (again["provenance"], again["postVersionId"]) == ("SERVER_VERIFIED", version["postVersionId"])
+
+
+DENIALS: list[tuple[Make, Fault | None]] = [
+    (wikipedia, None),
+    (wikipedia, "wrong_revision"),
+    (lesswrong, None),
+    (substack, None),
+    (substack, "not_found"),
+]
+
+
+@pytest.mark.parametrize(("make", "fault"), DENIALS)
+@pytest.mark.requirement("2.9-14")
+async def test_a_page_that_its_site_denies_is_refused_until_the_site_shows_it(
+    world: World, sites: Sites, make: Make, fault: Fault | None
+) -> None:
+    page = make(sites)
+    shown = [dict(pages) for pages in (sites.wikipedia, sites.lesswrong, sites.substack)]
+    if fault is None:
+        for pages in (sites.wikipedia, sites.lesswrong, sites.substack):
+            pages.clear()  # type: ignore[attr-defined]
+    else:
+        sites.fail(fault)
+    for _ in range(2):
+        with pytest.raises(RpcFailed) as refused:
+            await world.answered(page.observation)
+        assert refused.value.status == 400
+        assert "does not show this page" in str(refused.value)
+    assert await world.versions(page.external_id) == 0
+    sites.heal()
+    for pages, given in zip((sites.wikipedia, sites.lesswrong, sites.substack), shown, strict=True):
+        pages.update(given)  # type: ignore[attr-defined]
+    assert (await world.answered(page.seen_anew()))["provenance"] == "SERVER_VERIFIED"
+    assert await world.versions(page.external_id) == 1
 
 
 @every_site

@@ -119,7 +119,7 @@ async def verifying(
             pages = SitePages(
                 Fetcher(door, SystemClock(), patience),
                 memory,
-                lifetimes or Lifetimes(page_s=300.0, failure_s=0.0),
+                lifetimes or Lifetimes(page_s=300.0, failure_s=0.0, refusal_s=0.0),
                 shared or Alone(),
                 texts,
                 SystemClock(),
@@ -220,7 +220,7 @@ async def test_the_identity_that_the_site_states_is_passed_on() -> None:
         ("stalled_body", {"timeout"}),
         ("rate_limited", {"rate_limited"}),
         ("server_error", {"server_error"}),
-        ("not_found", {"not_found"}),
+        ("not_found", {"not_found", "unexpected_status"}),
         ("wrong_revision", {"other_revision"}),
         ("huge", {"too_large"}),
         ("gzip_bomb", {"too_large"}),
@@ -280,7 +280,7 @@ async def test_two_hundred_readers_of_a_failing_page_are_answered_together() -> 
 
 
 async def test_a_revision_is_fetched_once_for_ever_and_other_pages_once_in_a_while() -> None:
-    async with verifying(lifetimes=Lifetimes(page_s=0.0, failure_s=0.0)) as running:
+    async with verifying(lifetimes=Lifetimes(page_s=0.0, failure_s=0.0, refusal_s=0.0)) as running:
         for _ in range(3):
             await running.fetched(wikipedia())
         assert len(running.sites.requests) == 1
@@ -290,11 +290,11 @@ async def test_a_revision_is_fetched_once_for_ever_and_other_pages_once_in_a_whi
 
 
 async def test_a_failure_is_believed_for_a_moment() -> None:
-    async with verifying(lifetimes=Lifetimes(page_s=0.0, failure_s=60.0)) as running:
-        running.sites.fail("not_found")
+    async with verifying(lifetimes=Lifetimes(page_s=0.0, failure_s=60.0, refusal_s=60.0)) as running:
+        running.sites.fail("invalid_json")
         await running.reason(wikipedia())
         running.sites.heal()
-        assert await running.reason(wikipedia()) == "not_found"
+        assert await running.reason(wikipedia()) == "bad_answer"
         assert len(running.sites.requests) == 1
 
 
@@ -315,16 +315,16 @@ async def test_made_up_pages_do_not_fetch_a_revision_again() -> None:
 
 @pytest.mark.requirement("2.9-14")
 @pytest.mark.parametrize(
-    ("html", "words"),
-    [("<b>" * 50_000 + "x", "inside one another"), ("<script>only this</script>", "no text")],
+    ("html", "reason", "words"),
+    [("<b>" * 50_000 + "x", "unreadable", "inside one another"), ("<script>only this</script>", "no_text", "no text")],
     ids=["hostile", "empty"],
 )
-async def test_a_page_that_cannot_be_read_is_a_failure_with_its_reason(html: str, words: str) -> None:
+async def test_a_page_that_cannot_be_read_is_a_failure_with_its_reason(html: str, reason: str, words: str) -> None:
     async with verifying() as running:
         running.sites.wikipedia["77"] = WikiPage(12, html)
         fact = await running.verify(wikipedia())
         assert isinstance(fact, CanonicalUnavailable), fact
-        assert fact.reason == "unreadable"
+        assert fact.reason == reason
         assert words in fact.detail
 
 
@@ -368,8 +368,7 @@ async def test_look_ups_are_counted() -> None:
     async with verifying() as running:
         await running.fetched(wikipedia())
         await running.fetched(wikipedia())
-        running.sites.fail("not_found")
-        await running.reason(lesswrong())
+        await running.reason(lesswrong("nope99"))
     text = generate_latest(running.registry).decode()
     assert 'openerrata_canonical_lookups_total{outcome="fetched",site="WIKIPEDIA"} 1.0' in text
     assert 'openerrata_canonical_lookups_total{outcome="not_found",site="LESSWRONG"} 1.0' in text

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from kit.clock import SystemClock
-from kit.web import Door, Policy, Request
+from kit.web import Door, Fetched, Policy, Request
 from services.verifier.domain import Budget, Failure, Unavailable
 from services.verifier.fetching import Fetcher, Patience
 from tests.support.sites import Answer, Fault, Sites
@@ -33,13 +33,13 @@ class Bodies:
         self._fetcher = fetcher
 
     async def fetch(self, request: Request, time: Budget | None = None) -> bytes | Unavailable:
-        return await self._fetcher.fetch(request, self._read, time or self._fetcher.budget(1))
+        return await self._fetcher.fetch(request, self._read, time or self._fetcher.budget(1), frozenset({404}))
 
     @staticmethod
-    def _read(body: bytes) -> bytes | Failure:
-        if b"maintenance" in body:
+    def _read(fetched: Fetched) -> bytes | Failure:
+        if b"maintenance" in fetched.body:
             return Failure("bad_answer", "the answer is not JSON", passing=False, broken=True)
-        return body
+        return fetched.body
 
 
 @asynccontextmanager

@@ -9,7 +9,10 @@ import pytest
 
 from contracts.v1 import VersionSeen
 from contracts.v1.parts import Observation, PostRef, Sighting
+from kit.addresses import ip_range_prefix
+from services.gateway.domain import ip_range_key
 from tests.unit.gateway.fakes import (
+    ADDRESS,
     Bench,
     data,
     error,
@@ -187,6 +190,24 @@ async def test_a_service_may_refuse_for_good() -> None:
     response = await bench.mutate(REGISTER, post_on_lesswrong())
     assert error(response)["code"] == "BAD_REQUEST"
     assert response.json()["error"]["message"] == "the page has no text"
+
+
+async def test_a_refusal_is_remembered_for_a_moment() -> None:
+    bench = Bench()
+    bench.log.refusal = "LESSWRONG does not show this page to the public"
+    for _ in range(3):
+        assert error(await bench.mutate(REGISTER, post_on_lesswrong()))["code"] == "BAD_REQUEST"
+    assert len(bench.log.directly) == 1, "an extension that tries again stores nothing more"
+    bench.log.refusal = None
+    bench.clock.pass_by(60.0)
+    assert (await bench.mutate(REGISTER, post_on_lesswrong())).status_code == 200
+
+
+async def test_an_observation_names_the_network_as_a_view_does() -> None:
+    bench = Bench()
+    assert (await bench.mutate(REGISTER, post_on_x())).status_code == 200
+    (event,) = bench.log.asked
+    assert event.observation.network_key == ip_range_key(ip_range_prefix(ADDRESS))
 
 
 @pytest.mark.parametrize("trouble", ["outage", "behind"])

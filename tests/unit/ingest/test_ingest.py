@@ -24,6 +24,7 @@ from contracts.v1.parts import Author, CanonicalPage, ImageOccurrence, Observati
 from contracts.v1.version import VersionEvent
 from kit.errors import Reject
 from platforms import platform
+from platforms.base import REFUSALS
 from platforms.identity import content_hash, occurrences_hash, version_hash
 from services.ingest.domain import pin
 from services.ingest.handlers import Ingest
@@ -337,3 +338,54 @@ async def test_an_erased_post_is_not_taken_whoever_says_that_it_is_this_post(cor
     assert isinstance(outcome.gave_up, Reject)
     assert not outcome.gave_up.letter, "a copy of the message would hold the text"
     assert version_in((await ingest(observation(post=elsewhere), None, log)).facts)
+
+
+DENIED = sorted(REFUSALS)
+
+
+@pytest.mark.parametrize("reason", DENIED)
+async def test_a_page_that_its_site_denies_is_no_version(reason: str) -> None:
+    log, texts = MemoryLog(), MemoryTexts(inline_bytes=0)
+    observed = observation()
+    texts.stored |= {observed.html.sha256: observed.html.inline or ""} if observed.html else {}
+    before = dict(texts.stored)
+    event = unavailable(observed).model_copy(update={"reason": reason})
+    outcome = await handled(Ingest(texts, log).on_canonical_unavailable(event, 1), log)
+    assert (outcome.facts, texts.stored) == ([], before)
+    assert isinstance(outcome.gave_up, Reject)
+    assert not outcome.gave_up.letter, "nobody has to decide about it"
+
+
+@pytest.mark.parametrize("reason", DENIED)
+async def test_a_text_that_the_site_confirmed_before_is_seen_again_after_a_denial(reason: str) -> None:
+    log = MemoryLog()
+    await ingest(observation(), page(), log)
+    event = unavailable(observation(observation_id=uuid4())).model_copy(update={"reason": reason})
+    version = version_in((await handled(Ingest(MemoryTexts(), log).on_canonical_unavailable(event, 1), log)).facts)
+    assert isinstance(version, VersionSeen)
+    assert version.provenance == "SERVER_VERIFIED"
+    assert version.sighting.site_confirmed is False
+
+
+async def test_a_text_that_only_readers_vouched_for_is_not_taken_after_a_denial() -> None:
+    log = MemoryLog()
+    await ingest(observation(), None, log)
+    event = unavailable(observation(observation_id=uuid4())).model_copy(update={"reason": "not_found"})
+    outcome = await handled(Ingest(MemoryTexts(), log).on_canonical_unavailable(event, 1), log)
+    assert isinstance(outcome.gave_up, Reject)
+    assert outcome.facts == []
+
+
+@pytest.mark.parametrize("reason", ["timeout", "server_error", "site_busy", "other_host", "other_publication"])
+async def test_an_outage_leaves_the_readers_text(reason: str) -> None:
+    event = unavailable(observation()).model_copy(update={"reason": reason})
+    facts = (await handled(Ingest(MemoryTexts(), MemoryLog()).on_canonical_unavailable(event, 1))).facts
+    assert version_in(facts).provenance == "CLIENT_FALLBACK"
+
+
+async def test_a_sighting_says_whose_words_its_title_and_author_are() -> None:
+    observed = observation(network_key="a" * 64)
+    for served in (page(), None):
+        sighting = version_in((await ingest(observed, served)).facts).sighting
+        assert sighting.site_confirmed is (served is not None)
+        assert sighting.network_key == "a" * 64

@@ -34,7 +34,7 @@ def test_wikipedia_is_asked_for_the_revision_seen() -> None:
         "action": ["parse"],
         "format": ["json"],
         "formatversion": ["2"],
-        "prop": ["text|revid"],
+        "prop": ["text|revid|displaytitle"],
         "oldid": ["1234"],
     }
 
@@ -127,19 +127,26 @@ def test_the_site_states_the_identity() -> None:
 ASKED = ("WIKIPEDIA", "LESSWRONG", "SUBSTACK")
 NO_ANSWERS: tuple[Any, ...] = (b"<html>", b"\xff", [], {}, None)
 BAD_ANSWERS: list[tuple[str, Any, str]] = [
-    *(
-        (name, body, "not_found" if name == "LESSWRONG" and not isinstance(body, bytes) else "bad_answer")
-        for name in ASKED
-        for body in NO_ANSWERS
-    ),
+    *((name, body, "bad_answer") for name in ASKED for body in NO_ANSWERS),
+    *(("WIKIPEDIA", {"error": {"code": code}}, "not_found") for code in ("missingtitle", "badinteger")),
+    *(("WIKIPEDIA", {"error": {"code": code}}, "bad_answer") for code in ("internal_api_error_DBQueryError", "new", 5)),
+    ("WIKIPEDIA", {"error": {"code": "permissiondenied"}}, "not_public"),
+    ("LESSWRONG", {"data": {"post": {"result": None}}}, "not_found"),
+    ("LESSWRONG", {"data": None, "errors": [{"message": "app.missing_document"}]}, "not_found"),
+    ("LESSWRONG", {"data": {"post": None}, "errors": [{"message": "app.operation_not_allowed"}]}, "not_public"),
+    ("LESSWRONG", {"data": {"post": None}, "errors": [{"message": "timeout of the database"}]}, "bad_answer"),
+    ("LESSWRONG", {"data": {"post": {"result": {"contents": None}}}}, "no_text"),
+    ("LESSWRONG", {"data": {"post": {"result": {"_id": "tea42"}}}}, "bad_answer"),
     ("WIKIPEDIA", {"error": {"code": "nosuchrevid"}}, "not_found"),
     ("WIKIPEDIA", {"error": {"code": "ratelimited"}}, "bad_answer"),
     ("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "text": {"*": "x"}}}, "bad_answer"),
     ("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "pageid": True}}, "bad_answer"),
     ("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "revid": 1235}}, "other_revision"),
-    ("LESSWRONG", {"data": {"post": {"result": None}}, "errors": [{}]}, "not_found"),
-    ("LESSWRONG", {"data": {"post": {"result": {"contents": {"html": ""}}}}}, "bad_answer"),
-    ("SUBSTACK", {**SUBSTACK_ANSWER, "body_html": None}, "bad_answer"),
+    ("LESSWRONG", {"data": {"post": {"result": None}}, "errors": [{}]}, "bad_answer"),
+    ("LESSWRONG", {"data": {"post": {"result": {"contents": {"html": ""}}}}}, "no_text"),
+    ("SUBSTACK", {**SUBSTACK_ANSWER, "body_html": None}, "no_text"),
+    ("SUBSTACK", {**SUBSTACK_ANSWER, "body_html": None, "audience": "only_paid"}, "not_public"),
+    ("SUBSTACK", {**SUBSTACK_ANSWER, "body_html": 5}, "bad_answer"),
     ("SUBSTACK", {**SUBSTACK_ANSWER, "id": "555"}, "bad_answer"),
     ("SUBSTACK", {**SUBSTACK_ANSWER, "audience": "only_paid"}, "not_public"),
 ]
@@ -176,7 +183,13 @@ def test_only_what_no_question_can_cause_speaks_against_a_site(name: str, answer
 def test_the_site_says_where_the_post_is_what_it_is_called_and_whose_it_is() -> None:
     page = parse("WIKIPEDIA", WIKIPEDIA_ANSWER)
     assert page.url == "https://en.wikipedia.org/wiki/Green_tea"
-    assert page.metadata == {"language": "en", "page_id": "77", "title": "Green_tea"}
+    assert page.metadata == {
+        "language": "en",
+        "page_id": "77",
+        "revision_id": "1234",
+        "title": "Green_tea",
+        "display_title": None,
+    }
     result = {
         **LESSWRONG_ANSWER["data"]["post"]["result"],
         "title": "Tea",
@@ -203,6 +216,7 @@ def test_the_site_says_where_the_post_is_what_it_is_called_and_whose_it_is() -> 
     assert page.url == "https://tea.example/p/green"
     assert page.metadata == {
         "substack_post_id": "555",
+        "publication_subdomain": "leaves",
         "slug": "green",
         "title": "Tea",
         "subtitle": None,
@@ -241,3 +255,95 @@ def test_a_domain_counts_only_where_substack_says_so(url: str, publication: str,
     sample = SAMPLES["SUBSTACK"]._replace(url=url)
     observed = sample.observation(publication_subdomain=publication).model_copy(update={"url": url})
     assert platform("SUBSTACK").address(observed) == kept
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<i>Green</i> tea", "Green tea"),
+        ('<span class="mw-page-title-main">H<sub>2</sub>O</span>', "H2O"),
+        ("<svg><sup>2</sup></svg>", None),
+        ("x" * 1_001, None),
+        ("<b>" * 3_000 + "x", None),
+        ("<script>only this</script>", None),
+        (["Green tea"], None),
+        (None, None),
+    ],
+)
+def test_an_article_is_called_what_wikipedia_calls_it(html: Any, text: str | None) -> None:
+    page = parse("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "displaytitle": html}})
+    assert page.metadata["display_title"] == text
+
+
+OWN: list[tuple[str, str, bool]] = [
+    ("LESSWRONG", "https://www.lesswrong.com/graphql", True),
+    ("LESSWRONG", "https://lesswrong.com/graphql", True),
+    ("LESSWRONG", "http://www.lesswrong.com/graphql", False),
+    ("LESSWRONG", "https://www.lesswrong.com:8443/graphql", False),
+    ("LESSWRONG", "https://lesswrong.com.evil.example/graphql", False),
+    ("WIKIPEDIA", "https://be-tarask.wikipedia.org/w/api.php", True),
+    ("WIKIPEDIA", "https://wikipedia.org.evil.example/w/api.php", False),
+    ("WIKIPEDIA", "https://evilwikipedia.org/w/api.php", False),
+    ("SUBSTACK", "https://leaves.substack.com/api/v1/posts/green", True),
+    ("SUBSTACK", "https://substack.com/api/v1/posts/green", True),
+    ("SUBSTACK", "https://tea.example/api/v1/posts/green", False),
+    ("SUBSTACK", "no address", False),
+    ("X", "https://x.com/", False),
+]
+
+
+@pytest.mark.parametrize(("name", "url", "own"), OWN)
+def test_a_site_answers_under_its_own_names_only(name: str, url: str, own: bool) -> None:
+    assert platform(name).is_own(url) is own
+
+
+@pytest.mark.parametrize("name", ["LESSWRONG", "WIKIPEDIA", "X"])
+def test_an_answer_from_elsewhere_cannot_be_confirmed(name: str) -> None:
+    site = platform(name)
+    assert site.confirming_request("555") is None
+    with pytest.raises(CanonicalMismatch):
+        site.parse_confirmation(SAMPLES[name].observation(), b"{}", "https://elsewhere.example/")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "start"),
+    [
+        (None, "https://substack.com/"),
+        ("http://127.0.0.1:9", "http://127.0.0.1:9/"),
+        ("https://{publication}.substack.test", "https://substack.test/"),
+    ],
+)
+def test_substack_itself_is_asked_about_a_number(endpoint: str | None, start: str) -> None:
+    request = platform("SUBSTACK").confirming_request("555", endpoint)
+    assert request is not None
+    assert request.url == f"{start}api/v1/posts/by-id/555"
+
+
+CONFIRMED: dict[str, Any] = {**SUBSTACK_ANSWER, "canonical_url": "https://www.tea.example/p/green"}
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ({"post": CONFIRMED, "publication": {"subdomain": "leaves"}}, None),
+        ({"post": CONFIRMED}, None),
+        (CONFIRMED, None),
+        ({"post": {**CONFIRMED, "canonical_url": "https://leaves.substack.com/p/green"}}, None),
+        ({"post": CONFIRMED, "publication": {"subdomain": "roots"}}, "other_publication"),
+        ({"post": {**CONFIRMED, "publication": {"subdomain": "roots"}}}, "other_publication"),
+        ({"post": {**CONFIRMED, "canonical_url": "https://roots.example/p/green"}}, "other_publication"),
+        ({"post": {**CONFIRMED, "canonical_url": "https://roots.substack.com/p/green"}}, "other_publication"),
+        ({"post": {**CONFIRMED, "audience": "only_paid"}}, "not_public"),
+        ({"post": None}, "bad_answer"),
+        ({}, "bad_answer"),
+    ],
+)
+def test_substack_itself_places_a_post_in_its_publication(document: Any, reason: str | None) -> None:
+    site, body = platform("SUBSTACK"), json.dumps(document).encode()
+    at = "https://tea.example/api/v1/posts/green"
+    if reason is None:
+        assert site.parse_confirmation(SAMPLES["SUBSTACK"].observation(), body, at).post.external_id == "555"
+        return
+    with pytest.raises(CanonicalMismatch) as refusal:
+        site.parse_confirmation(SAMPLES["SUBSTACK"].observation(), body, at)
+    assert refusal.value.reason == reason

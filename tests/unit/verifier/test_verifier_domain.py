@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1.parts import CanonicalPage, PostRef, TextRef
+from platforms.base import REFUSALS
 from services.verifier.domain import (
     Budget,
     Crowded,
@@ -44,13 +45,19 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     ],
 )
 def test_statuses(status: int, reason: str, passing: bool) -> None:
-    failure = refused(status, {}, NOW)
+    failure = refused(status, {}, NOW, frozenset({404, 410}))
     assert failure is not None
     assert (failure.reason, failure.passing) == (reason, passing)
 
 
 def test_200_is_no_failure() -> None:
     assert refused(200, {"retry-after": "5"}, NOW) is None
+
+
+def test_a_missing_address_is_a_missing_page_only_where_each_page_has_an_address() -> None:
+    failure = refused(404, {}, NOW)
+    assert failure is not None
+    assert failure.reason == "unexpected_status"
 
 
 @pytest.mark.parametrize("kind", ["connection_failed", "timeout", "bad_response", "bad_encoding", "unresolvable"])
@@ -109,7 +116,7 @@ def test_what_the_site_asks_for_is_granted_if_there_is_time() -> None:
 
 
 def test_how_long_outcomes_are_believed() -> None:
-    lifetimes = Lifetimes(page_s=300.0, failure_s=5.0)
+    lifetimes = Lifetimes(page_s=300.0, failure_s=5.0, refusal_s=120.0)
     text = TextRef(sha256="0" * 64, size_bytes=0, inline="")
     post = PostRef(platform="LESSWRONG", external_id="a")
     page = CanonicalPage(post=post, source_url="https://a.example/", html=text, fetched_at=NOW)
@@ -117,6 +124,7 @@ def test_how_long_outcomes_are_believed() -> None:
     assert lifetime_s(page, lifetimes, immutable=True) == math.inf
     assert lifetime_s(Unavailable("timeout"), lifetimes, immutable=True) == 5.0
     assert lifetime_s(Unavailable("site_busy"), lifetimes, immutable=True) == 0.0
+    assert {lifetime_s(Unavailable(reason), lifetimes, immutable=True) for reason in REFUSALS} == {120.0}
 
 
 @pytest.mark.parametrize(
