@@ -115,6 +115,7 @@ async def test_nothing_of_such_a_page_leaves_the_browser(what: str, chromium: Re
 
 @pytest.mark.requirement("2.4.1-05", "2.6-08")
 async def test_an_edited_article_keeps_only_findings_that_still_stand(chromium: Reader, world: World) -> None:
+    """2.4.1-05: a finding without a place is read in the popup, with its sentence, its reasoning and the way to more."""
     page_id = 700_000 + number()
     await investigated(world, BRAIN, WALL, GOLDFISH, page_id=page_id)
     corrected = GOLDFISH.replace("three seconds", "three months")
@@ -125,6 +126,13 @@ async def test_an_edited_article_keeps_only_findings_that_still_stand(chromium: 
     await popup.get_by_text(words("popupInterim")).wait_for()
     await popup.get_by_text(words("popupClaimChanged")).wait_for()
     await popup.get_by_text(words("popupClaimMissing")).wait_for()
+    missing = popup.get_by_role("listitem").filter(has_text=words("popupClaimMissing"))
+    await missing.get_by_text(words("popupClaimWhy")).click()
+    await missing.get_by_text(WALL, exact=True).wait_for()
+    assert len(await missing.locator(".reasoning").inner_text()) > 20
+    more = await popup.get_by_role("link", name=words("popupViewDetails")).get_attribute("href")
+    assert more is not None
+    assert more.startswith(f"{world.url}/investigations/")
     await chromium.shot(popup, "edited-popup")
     await popup.close()
     await page.bring_to_front()

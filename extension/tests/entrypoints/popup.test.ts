@@ -23,7 +23,8 @@ const done = {
   corroborationCount: null,
   checkedAt: null,
 } as const;
-const listed = { id: 'c1', summary: CLAIM.summary, outcome: undefined };
+const listed = { id: 'c1', summary: CLAIM.summary, quote: CLAIM.text, reasoning: CLAIM.reasoning, outcome: undefined };
+const NONE = { claims: [], investigationId: null };
 
 describe('the popup over a post', () => {
   it.each<[string, Known, object]>([
@@ -54,17 +55,17 @@ describe('the popup over a post', () => {
     [
       'not investigated, without a key',
       known(status({ kind: 'not_investigated', prior: null }, { viewCount: 4 })),
-      { kind: 'not_investigated', viewCount: 4, mayInvestigate: false, interim: [] },
+      { kind: 'not_investigated', viewCount: 4, mayInvestigate: false, interim: NONE },
     ],
     [
       'viewed by nobody but who reads that',
       known(status({ kind: 'not_investigated', prior: null }, { viewCount: 0 })),
-      { kind: 'not_investigated', viewCount: null, mayInvestigate: false, interim: [] },
+      { kind: 'not_investigated', viewCount: null, mayInvestigate: false, interim: NONE },
     ],
     [
       'not investigated, with a key',
       known(status({ kind: 'not_investigated', prior: PRIOR }), { settings: KEYED }),
-      { mayInvestigate: true, interim: [listed] },
+      { mayInvestigate: true, interim: { claims: [listed], investigationId: PRIOR.sourceInvestigationId } },
     ],
     [
       'not investigated, with the reader’s own key',
@@ -93,7 +94,7 @@ describe('the popup over a post', () => {
       starting: false,
       found: 2,
       confirmed: [PAYLOAD.summary],
-      interim: [],
+      interim: NONE,
       trouble: null,
     });
   });

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest';
 
-import { linkable, rendered } from '../../src/entrypoints/frame/markdown';
+import { linkable, rendered } from '../../src/interface/markdown';
 
 function html(markdown: string): string {
   const box = document.createElement('div');

@@ -5,15 +5,24 @@
  */
 import { ADAPTERS } from '../../platforms';
 import type { CachedStatus } from '../../protocol/messages';
-import type { Claim, Outcome, PostState, Problem, SkipReason } from '../../protocol/status';
+import type { Claim, Outcome, PostState, PriorResult, Problem, SkipReason } from '../../protocol/status';
 import type { Settings } from '../../settings/settings';
 import { hostOf, isBuiltIn, siteOf } from '../../settings/sites';
 
 export interface Listed {
   readonly id: string;
   readonly summary: string;
+  /** The sentence, and why it is wrong, in Markdown: read here where the page shows no place for it. */
+  readonly quote: string;
+  readonly reasoning: string;
   /** Undefined as long as nobody has looked for it on the page. */
   readonly outcome: Outcome | undefined;
+}
+
+/** What was found in an earlier version, and which investigation found it. */
+export interface Interim {
+  readonly claims: readonly Listed[];
+  readonly investigationId: string | null;
 }
 
 export type View =
@@ -34,7 +43,7 @@ export type View =
       readonly starting: boolean;
       readonly found: number;
       readonly confirmed: readonly string[];
-      readonly interim: readonly Listed[];
+      readonly interim: Interim;
       readonly trouble: Problem | null;
     }
   | {
@@ -42,7 +51,7 @@ export type View =
       /** Null also where nobody has been counted: whoever reads that views it. */
       readonly viewCount: number | null;
       readonly mayInvestigate: boolean;
-      readonly interim: readonly Listed[];
+      readonly interim: Interim;
     };
 
 export interface Known {
@@ -94,7 +103,17 @@ function ofState(
   mayInvestigate: boolean,
 ): View {
   const listed = (claims: readonly Claim[]): Listed[] =>
-    claims.map(({ id, summary }) => ({ id, summary, outcome: Object.hasOwn(outcomes, id) ? outcomes[id] : undefined }));
+    claims.map(({ id, summary, text, reasoning }) => ({
+      id,
+      summary,
+      quote: text,
+      reasoning,
+      outcome: Object.hasOwn(outcomes, id) ? outcomes[id] : undefined,
+    }));
+  const interim = (prior: PriorResult | null): Interim => ({
+    claims: listed(prior?.oldClaims ?? []),
+    investigationId: prior?.sourceInvestigationId ?? null,
+  });
   switch (state.kind) {
     case 'checking':
       return { kind: 'checking' };
@@ -116,10 +135,10 @@ function ofState(
         starting: state.wanted,
         found: state.pendingCount + state.confirmed.length,
         confirmed: state.confirmed.map(({ summary }) => summary),
-        interim: listed(state.prior?.oldClaims ?? []),
+        interim: interim(state.prior),
         trouble: state.trouble,
       };
     case 'not_investigated':
-      return { kind: 'not_investigated', viewCount: viewCount || null, mayInvestigate, interim: listed(state.prior?.oldClaims ?? []) };
+      return { kind: 'not_investigated', viewCount: viewCount || null, mayInvestigate, interim: interim(state.prior) };
   }
 }
