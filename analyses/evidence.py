@@ -26,10 +26,10 @@ def _row(number: int, evidence: Evidence) -> str:
     source = evidence.source
     said = {
         "source": number,
-        "url": source.url,
+        "url": source.cited_url or source.url,
         "status": source.status,
         "reason": source.reason,
-        "answeredFrom": source.final_url if source.final_url != source.url else None,
+        "answeredFrom": source.final_url if source.final_url != (source.cited_url or source.url) else None,
         "wordsOnPage": evidence.words,
     }
     return json.dumps({name: value for name, value in said.items() if value is not None}, ensure_ascii=False)

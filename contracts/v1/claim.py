@@ -78,7 +78,8 @@ class ClaimValidationStarted(OnceEvent):
 class ClaimApproved(ClaimEvent):
     """The candidate withstood validation.
 
-    Shapes: `payload` is what is published: of the candidate's sources only those that count. `sources` are all of the
+    Shapes: `payload` is what is published: of the candidate's sources only those that count, each under the address
+    where it was found. `sources` are all of the
     candidate's, in its order. Here and in every other verdict `prompt` is what the reviewer was given, `rules` the
     version of what decided without a model, and `unchecked_allowed` whether the operator let sources count that could
     not be looked up; older facts do not say.

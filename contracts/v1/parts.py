@@ -156,6 +156,7 @@ class Source(Value):
 class CheckedSource(Value):
     """What became of one source when a validator went to look; in the order of the claim's sources.
 
+    A source is the page that its address led to: `url` is that page's, `cited_url` the candidate's if that redirected.
     Shapes: `found`: every quoted snippet is in the page's text; `missing`: the page was had and a snippet is not in it;
     `unavailable`: the page could not be had, `reason` says why; `unchecked`: nobody looked. `page` holds the bytes as
     they were fetched from `final_url` at `fetched_at`, exactly if the page was had; `content_type` is what its site
@@ -169,6 +170,7 @@ class CheckedSource(Value):
     page: BlobRef | None = None
     fetched_at: datetime | None = None
     content_type: str | None = None
+    cited_url: str | None = None
 
 
 class ClaimPayload(Value):

@@ -182,7 +182,7 @@ class RecordedPages:
 
     async def _checked(self, source: Source, then: CheckedSource | None) -> Evidence:
         if then is not None and then.status in ("unavailable", "unchecked"):
-            return Evidence(then.model_copy(update={"url": source.url}))
+            return Evidence(then.model_copy(update={"url": source.url, "cited_url": None}))
         if then is None or then.page is None or then.final_url is None or then.fetched_at is None:
             return Evidence(CheckedSource(url=source.url, status="unchecked", reason="not_on_record"))
         data = await self._blobs.get(then.page.sha256)

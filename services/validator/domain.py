@@ -136,9 +136,12 @@ def unsupported(sources: Sequence[CheckedSource], *, unchecked_allowed: bool) ->
 
 
 def published(claim: ClaimPayload, sources: Sequence[CheckedSource], *, unchecked_allowed: bool) -> ClaimPayload:
-    """The claim with those of its sources that count: readers are not shown a quotation that is not there."""
+    """The claim with those of its sources that count: readers are not shown a quotation that is not there.
+
+    Each has the address of the page that was read, so that no redirect shows one site's name over another's words.
+    """
     kept = tuple(
-        source
+        source.model_copy(update={"url": checked.url})
         for source, checked in zip(claim.sources, sources, strict=True)
         if counts(checked, unchecked_allowed=unchecked_allowed)
     )

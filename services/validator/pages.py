@@ -24,6 +24,8 @@ from services.validator.domain import may_pass
 AT_ONCE: Final = 8
 REMEMBERED: Final = 64
 REMEMBERED_CHARACTERS: Final = 16_000_000
+LONGEST_URL: Final = 2_048
+"""Units: characters. A page is published under its address, and readers must be able to use it."""
 _CONTENT_TYPE_CHARACTERS: Final = 200
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9.+-]{1,100}/[a-z0-9.+-]{1,100}")
 _ACCEPT: Final = "text/html,application/xhtml+xml,application/pdf,text/plain,application/json;q=0.9,*/*;q=0.5"
@@ -108,6 +110,8 @@ class Pages:
         fetched = await self._fetched(url)
         if isinstance(fetched, NoPage):
             return fetched
+        if len(fetched.final_url) > LONGEST_URL:
+            return NoPage("malformed_url")
         fetched_at = self._clock.now()
         content_type = _kept_type(fetched.headers.get("content-type"))
         try:

@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, Counter
 from analyses.evidence import Evidence
 from analyses.snippets import find, too_short
 from contracts.v1.parts import CheckedSource, Source
+from kit.web import WebError, parse_url
 from services.validator.domain import MAX_PAGES
 from services.validator.pages import NoPage, Page, Pages
 
@@ -49,8 +50,10 @@ def held_against(source: Source, page: Page | NoPage | None) -> Evidence:
         return Evidence(CheckedSource(url=source.url, status="unavailable", reason=page.reason))
     words = find(source.snippet, page.text)
     lacking = "too_short" if too_short(source.snippet) else "not_on_page"
+    redirected = _is_elsewhere(source.url, page.final_url)
     checked = CheckedSource(
-        url=source.url,
+        url=page.final_url if redirected else source.url,
+        cited_url=source.url if redirected else None,
         status="missing" if words is None else "found",
         reason=lacking if words is None else None,
         final_url=page.final_url,
@@ -59,3 +62,11 @@ def held_against(source: Source, page: Page | NoPage | None) -> Evidence:
         content_type=page.content_type,
     )
     return Evidence(checked, words)
+
+
+def _is_elsewhere(cited: str, final_url: str) -> bool:
+    """Whether a page is not the one whose address was cited; its fragment names a place in the same page."""
+    try:
+        return str(parse_url(cited)) != final_url
+    except WebError:
+        return True

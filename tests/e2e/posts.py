@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from platforms import platform
-from tests.support.sites import Sites, WikiPage
+from tests.support.sites import BLOCKED, Sites, WikiPage
 
 BRAIN = "Humans use only 10 percent of their brains."
 WALL = "The Great Wall of China is visible from the Moon with the naked eye."
@@ -74,17 +74,17 @@ def on_x(*sentences: str) -> dict[str, Any]:
 
 
 def on_substack(*sentences: str) -> dict[str, Any]:
-    """A new post whose site does not answer for it."""
+    """A new post that its site keeps from programs."""
     number = next(_numbers)
     return {
         "platform": "SUBSTACK",
         "externalId": str(140_000_000 + number),
-        "url": f"https://walks.substack.com/p/walk-{number}",
+        "url": f"https://walks.substack.com/p/{BLOCKED}-{number}",
         "observedContentText": prose(*sentences),
         "metadata": {
             "substackPostId": str(140_000_000 + number),
             "publicationSubdomain": "walks",
-            "slug": f"walk-{number}",
+            "slug": f"{BLOCKED}-{number}",
             "title": "A walk",
             "authorName": f"Walker {number}",
         },
@@ -92,12 +92,12 @@ def on_substack(*sentences: str) -> dict[str, Any]:
 
 
 def on_lesswrong(*sentences: str) -> dict[str, Any]:
-    """A new post; the reader sends its HTML."""
+    """A new post that its site keeps from programs; the reader sends its HTML."""
     number = next(_numbers)
     return {
         "platform": "LESSWRONG",
-        "externalId": f"walk{number:013}",
-        "url": f"https://www.lesswrong.com/posts/walk{number:013}/a-walk",
+        "externalId": f"{BLOCKED}{number:010}",
+        "url": f"https://www.lesswrong.com/posts/{BLOCKED}{number:010}/a-walk",
         "metadata": {
             "slug": "a-walk",
             "title": "A walk",

@@ -12,7 +12,7 @@ from hashlib import sha256
 import pytest
 from prometheus_client import CollectorRegistry
 
-from analyses.evidence import Evidence
+from analyses.evidence import Evidence, listed
 from contracts.v1.parts import Source
 from kit.blobs import BlobsUnavailable
 from kit.web import Door, Policy
@@ -234,8 +234,25 @@ async def test_a_redirect_is_followed_and_told() -> None:
         at.sites.pages["/old"] = Answer(301, {"location": "/new"})
         (evidence,) = await at.check(f"{at.sites.url}/old")
         assert (evidence.source.status, evidence.source.final_url) == ("found", end)
+        assert (evidence.source.url, evidence.source.cited_url) == (end, f"{at.sites.url}/old")
+        assert f'"answeredFrom": "{end}"' in listed([evidence])
         assert evidence.source.page is not None
         assert at.store.objects[evidence.source.page.sha256] == HTML.encode()
+
+
+async def test_an_address_that_leads_nowhere_else_is_kept_as_it_was_cited() -> None:
+    async with world() as at:
+        url = at.serve("/page", HTML)
+        for cited in (url, f"{url}#history", url.replace("http:", "HTTP:")):
+            (evidence,) = await at.check(cited)
+            assert (evidence.source.url, evidence.source.cited_url) == (cited, None)
+
+
+async def test_a_page_whose_address_nobody_could_use_is_no_source() -> None:
+    async with world() as at:
+        end = at.serve("/end", HTML)
+        at.sites.pages["/old"] = Answer(301, {"location": f"{end}?{'x' * 3_000}"})
+        assert await at.outcome(f"{at.sites.url}/old") == ("unavailable", "malformed_url")
 
 
 async def test_claims_judged_at_the_same_time_share_one_fetch() -> None:

@@ -131,6 +131,22 @@ async def test_claims_are_held_against_the_pages_they_cite(
         assert len(at.sites.requests) == 1, "judged at the same time, or remembered"
 
 
+@pytest.mark.requirement("2.12-06")
+async def test_a_source_is_published_as_the_page_where_it_ended(
+    tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world(tmp_path, stack, monkeypatch, ScriptedModel()) as at:
+        at.sites.pages["/trusted"] = Answer(302, {"location": "/record"})
+        cited = at.cites(QUOTE, "/trusted")
+        (fact,) = await at.judged(cited)
+        assert isinstance(fact, ClaimApproved)
+        (source,), (checked,) = fact.payload.sources, fact.sources
+        end = f"{at.sites.url}/record"
+        assert (source.url, checked.url, checked.final_url) == (end, end, end)
+        assert checked.cited_url == f"{at.sites.url}/trusted"
+        assert (source.title, source.snippet) == (cited.payload.sources[0].title, SAID)
+
+
 @pytest.mark.parametrize(("setting", "gate"), [("refuse", "sources"), ("allow", None)])
 async def test_the_operator_decides_about_pages_that_cannot_be_had(
     tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch, setting: str, gate: str | None

@@ -32,6 +32,8 @@ Fault = Literal[
     "truncated",
     "reset",
 ]
+BLOCKED = "blocked"
+"""What posts of LessWrong and Substack are called that their site keeps from programs: it answers 403."""
 HUGE_BYTES = 16 * 1024 * 1024
 CHUNK = b"x" * 65_536
 
@@ -239,6 +241,8 @@ class Sites:
 
     def _graphql(self, request: Seen, fault: Fault | None) -> Answer:
         text = request.body.decode()
+        if f'"{BLOCKED}' in text:
+            return Answer(403)
         post = next((id_ for id_ in self.lesswrong if f'"{id_}"' in text), None)
         if post is None:
             return _json({"data": {"post": {"result": None}}})
@@ -248,6 +252,8 @@ class Sites:
 
     def _substack_post(self, request: Seen, fault: Fault | None) -> Answer:
         slug = unquote(request.path.rpartition("/")[2])
+        if slug.startswith(BLOCKED):
+            return Answer(403)
         if slug not in self.substack:
             return Answer(404, {}, b'{"errors":[]}')
         id_, html = self.substack[slug]
