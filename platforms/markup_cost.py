@@ -1,7 +1,8 @@
 """Refuses HTML that would cost its parser time or memory far beyond its size.
 
-Tree building is quadratic in three ways: many tags met under many open elements, formatting elements that are never
-closed, which are opened anew in each block, and names nobody has used before, which are looked for among all others.
+Tree building is quadratic in four ways: many tags met under many open elements, formatting elements that are never
+closed, which are opened anew in each block, names nobody has used before, which are looked for among all others, and
+options, at each of which the whole list is walked to find the one that is shown.
 And a tree is large: a short tag makes a hundred times its length. All are bounded here from the source alone, erring
 towards refusal. Without it a few hundred kilobytes can hold a process for minutes.
 """
@@ -26,6 +27,8 @@ MAX_STEPS: Final = 200_000_000
 """Open elements passed by, summed over all tags; a step takes a few nanoseconds."""
 MAX_REOPENED: Final = 3_000_000
 """Copies of unclosed formatting elements that blocks could make."""
+MAX_OPTIONS_PASSED: Final = 20_000_000
+"""Elements of selection lists passed by, summed over all options; a step takes some ten nanoseconds."""
 
 
 class UnparseableHtml(ValueError):
@@ -98,6 +101,7 @@ _RAW_TEXT = re.compile(
 )
 
 
+_OPTION = re.compile(r"<option", re.IGNORECASE)
 _CUT_TAG = re.compile(r"</?[a-zA-Z][^>]*+>?")
 """A tag up to the first `>`, which may lie in a value."""
 _BEFORE_VALUE = re.compile(rf"[^=]*?(?:\A|[{_SPACE}/])[^{_SPACE}/=<>]++=")
@@ -120,6 +124,9 @@ def refuse_costly(html: str) -> None:
         raise TooLarge(f"{size} bytes with {tags} tags, which is more than any page we read")
     if len(html) > 2 * MAX_ATTRIBUTES and not _has_few_names(html):
         _refuse_many_names(html)
+    options = len(_OPTION.findall(html))
+    if options * tags > MAX_OPTIONS_PASSED:
+        raise UnparseableHtml(f"{options} options in lists that are walked at each")
     starts = tags - html.count("</")
     # Every tag after the last start tag, all of them under every start tag, is the worst there can be.
     steps = starts * (tags - starts / 2)

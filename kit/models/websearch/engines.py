@@ -19,6 +19,8 @@ from kit.web import Door, Request
 
 _TIMEOUT_S: Final = 15.0
 _MAX_BYTES: Final = 2_000_000
+_MAX_WORDS: Final = 5_000
+"""Units: characters of a title or a summary, which a page chooses and the parser may take quadratic time for."""
 
 
 class DuckDuckGo:
@@ -130,7 +132,7 @@ def _is_web(url: object) -> bool:
 
 def _words(value: object) -> str:
     """A field's words; engines mark the matches with tags."""
-    return _plain(LexborHTMLParser(value).text() or "") if isinstance(value, str) else ""
+    return _plain(LexborHTMLParser(value[:_MAX_WORDS]).text() or "") if isinstance(value, str) else ""
 
 
 def _plain(text: str) -> str:
