@@ -21,6 +21,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
 
+from contracts.access import POSITION
 from contracts.cloudevents import cloud_headers
 from contracts.topology import Stream, stream_of
 from contracts.v1 import Envelope, Event, OnceEvent, decode, written
@@ -35,6 +36,7 @@ SEQUENCE = "Errata-Sequence"
 REJECTED = "Errata-Rejected"
 
 FIRST_ANSWER_S = 10.0
+INBOX = "_INBOX"
 DRAIN_S = 25.0
 RECEIPT_TIMEOUT_S = 5.0
 PUBLISH_WITHIN_S = 15.0
@@ -101,9 +103,18 @@ class Bus:
     Units: `drain_s` is how long whoever works on messages may take to end when the process does.
     """
 
-    def __init__(self, broker: NatsBroker, client: Client, clock: Clock, *, drain_s: float = DRAIN_S) -> None:
+    def __init__(
+        self,
+        broker: NatsBroker,
+        client: Client,
+        clock: Clock,
+        *,
+        drain_s: float = DRAIN_S,
+        inbox_prefix: str = INBOX,
+    ) -> None:
         self.broker = broker
         self.drain_s = drain_s
+        self.inbox_prefix = inbox_prefix
         self.client = client
         self.jetstream: JetStreamContext = client.jetstream(timeout=RECEIPT_TIMEOUT_S)
         self.clock = clock
@@ -243,7 +254,7 @@ def _refusal(error: dict[str, Any]) -> type[BusError]:
 
 def position_subject(stream: str) -> str:
     """The core subject on which the projector announces its position in a stream."""
-    return f"errata-position.{stream}"
+    return f"{POSITION}.{stream}"
 
 
 @asynccontextmanager
@@ -254,10 +265,12 @@ async def connect(
     clock: Clock | None = None,
     drain_s: float = DRAIN_S,
     first_answer_s: float = FIRST_ANSWER_S,
+    inbox: str = INBOX,
 ) -> AsyncIterator[Bus]:
     """Connect to the broker for as long as the context lasts; of several addresses after commas, to any that answers.
 
-    A broker that was there is waited for without an end; one that never was is more likely a wrong address.
+    A broker that was there is waited for without an end; one that never was is more likely a wrong address. `inbox` is
+    how the subjects begin under which answers come.
 
     Raises: SettingsError: no broker answers there within `first_answer_s`, or it does not let us in.
     """
@@ -273,6 +286,7 @@ async def connect(
         "logger": None,
         "pending_size": 64 * 1024 * 1024,
         "allow_reconnect": True,
+        "inbox_prefix": inbox,
     }
     bus: Bus | None = None
 
@@ -284,6 +298,8 @@ async def connect(
         nonlocal last
         if bus is None and last is None:
             log.warning("no broker yet, trying again", broker=where, error=_reason(error))
+        if "permissions violation" in str(error).lower():
+            log.error("the broker refuses this user something", broker=where, error=_reason(error))
         last = error
 
     broker = NatsBroker(servers, disconnected_cb=disconnected, error_cb=failed, **options)
@@ -297,7 +313,7 @@ async def connect(
         raise SettingsError(
             f"OPENERRATA_NATS_URL: the broker at {where} refuses the connection: {_reason(error)}"
         ) from error
-    bus = Bus(broker, client, clock or SystemClock(), drain_s=drain_s)
+    bus = Bus(broker, client, clock or SystemClock(), drain_s=drain_s, inbox_prefix=inbox)
     await bus.open()
     try:
         yield bus

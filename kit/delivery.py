@@ -103,6 +103,7 @@ class Delivery:
             durable=durable,
             ack_policy=AckPolicy.MANUAL,
             pull_sub=PullSub(batch_size=1),
+            inbox_prefix=f"{self._bus.inbox_prefix}.".encode(),
         )
 
     async def start(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,10 +35,12 @@ SERVER_NAMES: tuple[ServiceName, ...] = get_args(ServiceName)
 class Surroundings:
     """Addresses and secrets. `stack` is set if this process runs embedded servers.
 
-    Shapes: `role_urls` are the logins that were given; `key_folder` is where an embedded master key lies.
+    Shapes: `service_urls` are the embedded broker with the user of each service; `role_urls` are the logins that were
+    given; `key_folder` is where an embedded master key lies.
     """
 
     nats_url: str
+    service_urls: dict[str, str]
     nats_monitor_url: str | None
     owner_url: str | None
     role_urls: dict[Role, str]
@@ -57,6 +59,10 @@ class Surroundings:
         if self.owner_url is None:
             raise SettingsError("OPENERRATA_DATABASE_URL is not set: migrations and commands log in as the owner")
         return self.owner_url
+
+    def broker(self, services: Sequence[str]) -> str:
+        """The broker, with the user of the one service that this process runs, or the one who may do everything."""
+        return self.service_urls.get(services[0], self.nats_url) if len(services) == 1 else self.nats_url
 
     @property
     def blobs(self) -> BlobSettings:
@@ -145,6 +151,7 @@ def _complete(
     owner_url = infrastructure.database_url or found.database_url
     return Surroundings(
         nats_url=_with_user(infrastructure) if infrastructure.nats_url else found.nats_url,
+        service_urls={} if infrastructure.nats_url else found.nats_service_urls,
         nats_monitor_url=infrastructure.nats_monitor_url or found.nats_monitor_url or None,
         owner_url=_database_url(owner_url) if owner_url else None,
         role_urls=_role_urls(infrastructure),

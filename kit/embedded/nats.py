@@ -6,7 +6,9 @@ With the server's default of two minutes, events already acknowledged were lost 
 from __future__ import annotations
 
 import json
+from typing import Any
 
+from contracts.access import ACCESS
 from kit.embedded.child import Child, Program
 from kit.embedded.files import write_private
 from kit.embedded.nats_accounts import accounts, move_streams, passwords
@@ -62,12 +64,13 @@ class Nats:
         """After an early end: whether somebody else holds one of the ports."""
         return not usable(self._ports)
 
-    def endpoints(self) -> dict[str, str]:
+    def endpoints(self) -> dict[str, Any]:
         """Where clients and the monitor connect."""
         at = f"{LOOPBACK}:{self._client_port}"
         return {
-            "nats_url": f"nats://openerrata:{self._passwords.openerrata}@{at}",
-            "nats_analyst_url": f"nats://analyst:{self._passwords.analyst}@{at}",
+            "nats_url": f"nats://openerrata:{self._passwords['openerrata']}@{at}",
+            "nats_analyst_url": f"nats://analyst:{self._passwords['analyst']}@{at}",
+            "nats_service_urls": {name: f"nats://{name}:{self._passwords[name]}@{at}" for name in ACCESS},
             "nats_monitor_url": f"http://{LOOPBACK}:{self._monitor_port}",
         }
 

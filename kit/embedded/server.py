@@ -9,7 +9,7 @@ import http.client
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from kit.embedded.child import Child
 from kit.embedded.errors import EmbeddedError
@@ -43,7 +43,7 @@ class Server(Protocol):
     def ports_taken(self) -> bool:
         """After an early end: whether somebody else holds one of its ports."""
 
-    def endpoints(self) -> dict[str, str]:
+    def endpoints(self) -> dict[str, Any]:
         """Its part of the addresses."""
 
     def tidy(self) -> None:

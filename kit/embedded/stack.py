@@ -11,7 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -43,6 +43,7 @@ class Endpoints:
 
     nats_url: str = ""
     nats_analyst_url: str = ""
+    nats_service_urls: dict[str, str] = field(default_factory=dict)
     nats_monitor_url: str = ""
     database_url: str = ""
     s3_endpoint: str = ""

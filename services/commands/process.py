@@ -14,7 +14,7 @@ from typing import TypeVar
 import click
 import structlog
 
-from contracts.access import ACCESS
+from contracts.access import ACCESS, WAITS, inbox
 from kit import topology
 from kit.blobs import Blobs
 from kit.bus import connect
@@ -59,6 +59,11 @@ class Plan:
         return tuple(found)
 
     @property
+    def waits(self) -> str:
+        """Whose answers come to this process: services know the gateway's inbox, wherever it runs."""
+        return WAITS if WAITS in self.services else self.services[0]
+
+    @property
     def servers(self) -> tuple[ServiceName, ...]:
         """The servers that these services need."""
         return ("nats", "s3", "postgres") if self.roles else ("nats", "s3")
@@ -91,7 +96,10 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
         if not await is_current(url):
             raise SettingsError("the database is not migrated yet: run `openerrata projector migrate` as its owner")
     async with AsyncExitStack() as stack:
-        bus = await stack.enter_async_context(connect(found.nats_url, name=f"openerrata {' '.join(plan.services)}"))
+        connecting = connect(
+            found.broker(plan.services), name=f"openerrata {' '.join(plan.services)}", inbox=inbox(plan.waits)
+        )
+        bus = await stack.enter_async_context(connecting)
         if found.stack is not None:
             await topology.apply(bus, replicas=infrastructure.nats_replicas, ack_wait_s=infrastructure.ack_wait_s)
         await topology.require(bus, replicas=infrastructure.nats_replicas, ack_wait_s=infrastructure.ack_wait_s)

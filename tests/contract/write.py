@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from tests.contract.asyncapi import asyncapi
+from tests.contract.broker_users import broker_users
 from tests.contract.exported import exported
 from tests.contract.growth import grown
 from tests.contract.reference import reference
@@ -39,7 +40,7 @@ def main(arguments: list[str]) -> int:
     for path in SCHEMAS.glob("*.json"):
         if path not in wanted:
             path.unlink()
-    for path, text in (wanted | reference() | exported() | asyncapi()).items():
+    for path, text in (wanted | reference() | exported() | asyncapi() | broker_users()).items():
         if not path.exists() or path.read_text() != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)

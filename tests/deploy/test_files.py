@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from contracts.access import ACCESS
 from contracts.topology import ERRATA
 from services.commands.process import SERVICES
 from services.commands.topology import apply
@@ -82,7 +83,8 @@ def test_compose_runs_every_service_with_settings_that_exist() -> None:
         assert services[name]["entrypoint"] == ["openerrata", "up", name]
     for name, service in services.items():
         environment = service.get("environment", {})
-        assert {key for key in environment if key.startswith(("OPENERRATA_", "OPENAI_"))} <= variables(), name
+        if name in SERVICES:
+            assert set(environment) <= variables() | {"HOME"}, name
         assert set(service.get("depends_on", {})) <= set(services), name
         for volume in service.get("volumes", []):
             source = volume.split(":")[0]
@@ -96,8 +98,46 @@ def test_compose_waits_for_a_broker_that_is_slow_to_start() -> None:
     assert program == "openerrata"
     assert arguments[:2] == ["topology", "apply"]
     assert parsed(apply, arguments[2:]).params["wait_s"] >= 120
-    assert services["projector"]["depends_on"]["topology"] == {"condition": "service_completed_successfully"}
+    for name in SERVICES:
+        for job in ("topology", "migrate"):
+            assert services[name]["depends_on"][job] == {"condition": "service_completed_successfully"}, name
     assert all(service.get("restart") for service in services.values())
+
+
+def test_compose_gives_each_service_its_own_secrets_alone() -> None:
+    services = loaded(DEPLOY / "compose.yaml")["services"]
+    s3 = {"S3_ACCESS_KEY", "S3_SECRET_KEY"}
+    passwords = {
+        name: set(re.findall(r"\$\{([A-Z0-9_]+):", str(service["environment"])))
+        for name, service in services.items()
+        if "environment" in service
+    }
+    for name in SERVICES:
+        access = ACCESS[name]
+        wanted = {*s3, f"NATS_{name.upper()}_PASSWORD"}
+        wanted |= {f"ERRATA_{access.database.upper()}_PASSWORD"} if access.database else set()
+        wanted |= {"OPENERRATA_ENCRYPTION_KEYS"} if access.reader_keys else set()
+        wanted |= {"OPENAI_API_KEY"} if access.provider_keys else set()
+        assert passwords[name] == wanted, name
+        assert services[name]["environment"]["OPENERRATA_NATS_USER"] == name
+        assert services[name]["networks"] == (["servers", "internet"] if access.internet else ["servers"]), name
+    assert passwords["migrate"] == {"POSTGRES_PASSWORD"}
+    assert passwords["topology"] == {"NATS_SERVICES_PASSWORD"}
+
+
+def test_compose_confines_every_container() -> None:
+    compose = loaded(DEPLOY / "compose.yaml")
+    assert compose["networks"]["servers"] == {"internal": True}
+    for name, service in compose["services"].items():
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["read_only"] is True, name
+        assert service["mem_limit"], name
+        assert service["cpus"], name
+        assert service["pids_limit"], name
+        assert set(service["networks"]) <= {"servers", "internet"}, name
+        assert name in SERVICES or service["networks"] == ["servers"], "no server has a way out"
+        assert re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[a-z/]+:[\w.]+\}", service["image"]), "may be given by digest"
 
 
 def copied(service: str) -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from contracts.access import ACCESS
 from contracts.topology import ANALYST_SUBJECTS, ERRATA, STORED
 from contracts.v1 import decode
 from kit import topology
@@ -214,7 +215,8 @@ async def test_streams_from_before_there_were_accounts_are_kept(tmp_path: Path) 
 
 def test_the_file_for_servers_of_one_s_own_is_accepted_and_says_the_same() -> None:
     file = ROOT / "deploy" / "nats.conf"
-    passwords = {"NATS_SERVICES_PASSWORD": "one", "NATS_ANALYST_PASSWORD": "two"}
+    users = ("services", "analyst", *ACCESS)
+    passwords = {f"NATS_{user.upper()}_PASSWORD": f"of-{user}" for user in users}
     done = subprocess.run(
         [script("nats-server"), "-t", "-c", str(file)], env=os.environ | passwords, capture_output=True, check=False
     )
