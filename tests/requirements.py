@@ -1,6 +1,7 @@
 """Which rows of the requirements are shown by tests: `python -m tests.requirements`, with `--all` every row.
 
 Rows come from the requirements document where it is at hand, else from the ids in requirements.txt beside this file.
+Those that docs/requirements.md lists hold in another way than their text says.
 Exits with 1 if a test names a row that does not exist, so a mistyped id is not a silent gap.
 """
 
@@ -17,6 +18,7 @@ from typing import Final
 HERE: Final = Path(__file__).parent
 DOCUMENT: Final = HERE.parents[1] / "shared" / "design" / "REQUIREMENTS.md"
 IDS: Final = HERE / "requirements.txt"
+DECIDED: Final = HERE.parent / "docs" / "requirements.md"
 ROW: Final = re.compile(r"^\|\s*(\d+(?:\.\d+)+-\d+)\s*\|\s*(.*?)\s*\|", re.MULTILINE)
 ID: Final = re.compile(r"\d+(?:\.\d+)+-\d+")
 
@@ -60,20 +62,24 @@ def shown(files: Iterable[Path]) -> dict[str, list[str]]:
     return found
 
 
-def report(known: Mapping[str, str], tests: Mapping[str, list[str]], *, everything: bool) -> Iterator[str]:
-    """Rows without a test, or all rows with their tests, then a count."""
+def report(
+    known: Mapping[str, str], tests: Mapping[str, list[str]], decided: Iterable[str] = (), *, everything: bool
+) -> Iterator[str]:
+    """Rows without a test, or all rows with their tests, then a count; `decided` otherwise are marked as such."""
+    otherwise = frozenset(decided)
     for row, title in known.items():
         if everything or row not in tests:
-            yield f"{row:<9} {title}".rstrip()
+            yield f"{row:<9} {title}{' (decided otherwise)' if row in otherwise else ''}".rstrip()
         if everything:
             yield from (f"          {test}" for test in tests.get(row, ["no test"]))
-    yield f"{len(known.keys() & tests.keys())} of {len(known)} rows are shown by tests"
+    count = f"{len(known.keys() & tests.keys())} of {len(known)} rows are shown by tests"
+    yield f"{count}, {len(otherwise)} of them as decided otherwise" if otherwise else count
 
 
 def main(arguments: list[str]) -> int:
     """Print the report."""
     known, tests = rows(), shown(HERE.rglob("test_*.py"))
-    print("\n".join(report(known, tests, everything="--all" in arguments)))
+    print("\n".join(report(known, tests, rows_in(DECIDED.read_text()), everything="--all" in arguments)))
     unknown = {row: places for row, places in tests.items() if row not in known}
     for row, places in sorted(unknown.items()):
         print(f"there is no row {row}: {', '.join(places)}", file=sys.stderr)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.requirements import HERE, IDS, marks, report, rows, rows_in, shown
+from tests.requirements import DECIDED, HERE, IDS, marks, report, rows, rows_in, shown
 
 TEST = """
 import pytest
@@ -22,6 +24,15 @@ def test_every_row_named_by_a_test_exists() -> None:
 
 def test_the_list_of_ids_is_that_of_the_document() -> None:
     assert list(rows_in(IDS.read_text())) == list(rows())
+
+
+def test_a_row_that_is_decided_otherwise_exists_and_has_its_test_and_its_decision() -> None:
+    decided = rows_in(DECIDED.read_text())
+    assert decided.keys() <= rows().keys()
+    assert decided.keys() <= shown(HERE.rglob("test_*.py")).keys()
+    links = re.findall(r"\]\(([^)]+)\)", DECIDED.read_text())
+    assert links
+    assert [link for link in links if not (DECIDED.parent / link).is_file()] == []
 
 
 def test_marks_are_found_wherever_they_stand() -> None:

@@ -115,7 +115,7 @@ async def test_nothing_of_such_a_page_leaves_the_browser(what: str, chromium: Re
 
 @pytest.mark.requirement("2.4.1-05", "2.6-08")
 async def test_an_edited_article_keeps_only_findings_that_still_stand(chromium: Reader, world: World) -> None:
-    """2.4.1-05: a finding without a place is read in the popup, with its sentence, its reasoning and the way to more."""
+    """2.4.1-05: the popup shows a finding without a place, with its sentence, its reasoning and a link."""
     page_id = 700_000 + number()
     await investigated(world, BRAIN, WALL, GOLDFISH, page_id=page_id)
     corrected = GOLDFISH.replace("three seconds", "three months")

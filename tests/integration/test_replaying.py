@@ -293,7 +293,7 @@ async def test_a_run_that_went_on_from_another_attempt_is_the_same(api: Api, los
     assert not (await world.tampered("Mount Everest was", "Mount Nothing was"))[1].same
 
 
-@pytest.mark.requirement("2.12-04", "3.7-04")
+@pytest.mark.requirement("2.12-04")
 @pytest.mark.parametrize("advances", [1, 2])
 async def test_a_run_that_its_reviews_made_too_dear_leaves_what_was_said_and_fails_again(advances: int) -> None:
     """Its reviews cost what was left when the model had answered so many times."""

@@ -70,7 +70,6 @@ async def test_a_run_that_is_over_is_not_paid_for_any_longer(end: InvestigationF
     assert (await world.deliver()).facts == []
 
 
-@pytest.mark.requirement("3.7-04")
 @pytest.mark.parametrize(("reviews", "goes_on"), [(60, False), (59, True)], ids=["reached", "below"])
 async def test_reviews_count_towards_what_a_run_may_cost(reviews: int, goes_on: bool) -> None:
     """The model knows only what it cost itself; what passed is on record, and the start says where the limit was."""
@@ -98,7 +97,6 @@ async def test_reviews_count_towards_what_a_run_may_cost(reviews: int, goes_on: 
     assert kinds(told)[:-1] == ["InvestigationStarted", "ClaimProposed", "InvestigationAdvanced"]
 
 
-@pytest.mark.requirement("3.7-04")
 @pytest.mark.parametrize(("reviews", "asked"), [(60, 1), (59, 2)], ids=["reached", "below"])
 async def test_an_attempt_asks_nothing_that_the_run_can_no_longer_pay_for(reviews: int, asked: int) -> None:
     spent = Usage(total_tokens=1, cost_micro_usd=40)

@@ -30,7 +30,7 @@ def end_of(log: MemoryLog) -> Event | None:
     return state.decide()
 
 
-@pytest.mark.requirement("2.4.3-10", "3.7-04")
+@pytest.mark.requirement("2.4.3-10")
 @pytest.mark.parametrize(("limit", "enough"), [(100, False), (101, True), (None, True)])
 async def test_what_is_left_decides_over_the_next_review(limit: int | None, enough: bool) -> None:
     log = MemoryLog(requested(), started(cost_limit_micro_usd=limit))
