@@ -10,6 +10,7 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import monotonic
 
 import structlog
@@ -53,6 +54,8 @@ class Host:
     logins: Mapping[Role, str] = field(default_factory=dict)
     spans: Spans | None = None
     public_url: str = ""
+    data_folder: Path | None = None
+    """Where the servers of this process keep their data, if it brought any."""
     worker: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{monotonic():.0f}")
     _databases: dict[tuple[Role, str], Database] = field(default_factory=dict)
     _loops: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)

@@ -64,6 +64,21 @@ async def last_sequence(bus: Bus, stream: str) -> int:
         raise Outage(1.0, f"the log could not be asked: {error or 'timeout'}") from error
 
 
+async def storage_left(bus: Bus, streams: Sequence[str]) -> list[int]:
+    """Bytes that the account's limit and those of streams leave; nothing where there is no limit.
+
+    Raises: Outage: the broker could not be asked now.
+    """
+    try:
+        account = await bus.jetstream.account_info()
+        found = [(await bus.jetstream.stream_info(stream)) for stream in streams]
+    except (TimeoutError, nats.errors.Error, nats.js.errors.Error) as error:
+        raise Outage(1.0, f"the broker could not be asked: {error or 'timeout'}") from error
+    limits: list[tuple[int | None, int]] = [(account.limits.max_storage, account.storage)]
+    limits += [(stream.config.max_bytes, stream.state.bytes) for stream in found]
+    return [limit - used for limit, used in limits if limit is not None and limit > 0]
+
+
 async def first_since(bus: Bus, stream: str, moment: datetime) -> int | None:
     """The sequence of the first message stored at or after a moment; None if there is none yet.
 

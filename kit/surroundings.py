@@ -33,10 +33,10 @@ SERVER_NAMES: tuple[ServiceName, ...] = get_args(ServiceName)
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Addresses and secrets. `stack` is set if this process runs embedded servers.
+    """Addresses and secrets. `stack` is set if this process runs embedded servers, `data_dir` if it uses any.
 
     Shapes: `service_urls` are the embedded broker with the user of each service; `role_urls` are the logins that were
-    given; `key_folder` is where an embedded master key lies.
+    given; in `data_dir` lies an embedded master key.
     """
 
     nats_url: str
@@ -46,7 +46,7 @@ class Surroundings:
     role_urls: dict[Role, str]
     blob_settings: BlobSettings | None
     given_keys: SecretStr | None
-    key_folder: Path | None
+    data_dir: Path | None
     embedded: bool
     stack: EmbeddedStack | None = None
 
@@ -84,7 +84,7 @@ class Surroundings:
 
         Raises: SettingsError: they are missing or unreadable.
         """
-        return _master_keys(self.given_keys, self.key_folder)
+        return _master_keys(self.given_keys, self.data_dir)
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def _role_urls(infrastructure: Infrastructure) -> dict[Role, str]:
 
 
 def _complete(
-    infrastructure: Infrastructure, found: Endpoints, key_folder: Path | None, stack: EmbeddedStack | None
+    infrastructure: Infrastructure, found: Endpoints, data_dir: Path | None, stack: EmbeddedStack | None
 ) -> Surroundings:
     blobs: BlobSettings | None = None
     if infrastructure.s3_endpoint is None:
@@ -157,7 +157,7 @@ def _complete(
         role_urls=_role_urls(infrastructure),
         blob_settings=blobs,
         given_keys=infrastructure.encryption_keys,
-        key_folder=key_folder,
+        data_dir=data_dir,
         embedded=infrastructure.nats_url is None,
         stack=stack,
     )

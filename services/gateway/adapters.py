@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncGenerator, Sequence
+from math import inf
+from pathlib import Path
 from uuid import UUID
 
 from pydantic import SecretStr
 
-from contracts.topology import ERRATA, INGEST_OBSERVATION_RECEIVED
+from contracts.topology import ERRATA, INGEST_OBSERVATION_RECEIVED, VIEWS
 from contracts.v1 import Event, InvestigationRequested, OnceEvent
 from contracts.v1.parts import TextRef
 from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
@@ -18,7 +21,7 @@ from kit.errors import Reject, Retry
 from kit.history import latest
 from kit.models.base import KeyAccepted, Model
 from kit.ordered import OrderedLog, Recorded
-from kit.pages import Page, last_sequence, read_page
+from kit.pages import Page, last_sequence, read_page, storage_left
 from kit.positions import Positions
 from kit.vault import UserKeys
 from services.gateway.ports import Answered, KeyVerdict, RefusedForGood, Unavailable
@@ -110,6 +113,24 @@ class BusEvents:
     def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[Recorded], None]:
         """Messages after a sequence as they come."""
         return OrderedLog(self._bus, ERRATA.name, after + 1, subjects=patterns).batches()
+
+
+class ServerSpace:
+    """What broker and file system say of the room they have; PostgreSQL and S3 say nothing of theirs."""
+
+    def __init__(self, bus: Bus, folder: Path | None) -> None:
+        self._bus = bus
+        self._folder = folder
+
+    async def free_bytes(self) -> float:
+        """The least of: the account's limit, each stream's limit, the disk of embedded servers."""
+        try:
+            left = await storage_left(self._bus, (ERRATA.name, VIEWS.name))
+        except Retry as error:
+            raise Unavailable(f"broker: {error}") from error
+        if self._folder is not None:
+            left.append((await asyncio.to_thread(shutil.disk_usage, self._folder)).free)
+        return min(left, default=inf)
 
 
 class BlobTexts:

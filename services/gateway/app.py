@@ -11,7 +11,7 @@ from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.positions import Positions
 from kit.settings import load
-from services.gateway.adapters import BlobCopies, BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys
+from services.gateway.adapters import BlobCopies, BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys, ServerSpace
 from services.gateway.callers import Callers
 from services.gateway.domain import RetryRules
 from services.gateway.forgetting import Forgetting
@@ -19,12 +19,13 @@ from services.gateway.graphql.archive import Archive
 from services.gateway.graphql.execute import GraphQL
 from services.gateway.graphql.http import GraphQLEndpoint
 from services.gateway.http import BodyTimeouts
+from services.gateway.intake import Intake
 from services.gateway.investigate import Requests
 from services.gateway.keys import InstanceKeys, KeyChecks
 from services.gateway.memory import Allowance
 from services.gateway.metrics import Metrics
 from services.gateway.observe import Registration
-from services.gateway.ports import Clock, Copies, Facts, KeyProbe, KeyRegister, Reads, Texts, UserKeys, Vitals
+from services.gateway.ports import Clock, Copies, Facts, KeyProbe, KeyRegister, Reads, Space, Texts, UserKeys, Vitals
 from services.gateway.procedures import procedures, public_procedures
 from services.gateway.reads import SqlKeyRegister, SqlReads
 from services.gateway.record import PublicRecord
@@ -58,17 +59,25 @@ class World:
     key_probe: KeyProbe
     key_register: KeyRegister
     vitals: Vitals
+    space: Space
     clock: Clock
     registry: CollectorRegistry
 
 
 def assemble(settings: GatewaySettings, world: World) -> Gateway:
     """The ASGI application over a world."""
-    clock = world.clock
+    clock, metrics = world.clock, Metrics(world.registry)
     registration = Registration(
         world.reads,
         world.facts,
         world.texts,
+        Intake(
+            world.space,
+            clock,
+            metrics,
+            bytes_per_day=settings.new_bytes_per_day,
+            free_bytes=settings.free_bytes,
+        ),
         clock,
         remember=settings.remember_observations,
         remember_s=settings.remember_observations_s,
@@ -101,7 +110,6 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
         world.key_register, clock, fresh_s=settings.instance_keys_fresh_s, denied_s=settings.instance_keys_denied_s
     )
     callers = Callers(keys, trusted_proxies=settings.trusted_proxies, hmac_secret=settings.hmac_secret)
-    metrics = Metrics(world.registry)
     body_timeouts = BodyTimeouts(settings.body_timeout_s, settings.body_silence_s)
     rpc = Rpc(table, callers, clock, metrics, body_timeouts=body_timeouts)
     graphql = GraphQLEndpoint(GraphQL(world.archive), metrics, body_timeouts=body_timeouts)
@@ -154,6 +162,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             key_probe=ModelProbe(host.model),
             key_register=SqlKeyRegister(database),
             vitals=vitals,
+            space=ServerSpace(host.bus, host.data_folder),
             clock=host.clock,
             registry=host.telemetry.registry,
         ),

@@ -72,7 +72,7 @@ class _Bucket:
 
 
 class Allowance:
-    """A token bucket per key. Units: `burst` calls at once, then one every `every_s` seconds."""
+    """A token bucket per key. Units: `burst` calls, or bytes, at once, then one every `every_s` seconds."""
 
     def __init__(self, clock: Clock, *, burst: int, every_s: float, keys: int = 10_000) -> None:
         self._clock = clock
@@ -80,8 +80,8 @@ class Allowance:
         self._every_s = every_s
         self._buckets: Memory[str, _Bucket] = Memory(clock, capacity=keys)
 
-    def take(self, key: str) -> bool:
-        """Spend one call; False if there is none left."""
+    def take(self, key: str, amount: int = 1) -> bool:
+        """Spend one call, or so many bytes; False, and nothing is spent, if not so much is left."""
         now_s = self._clock.monotonic()
         bucket = self._buckets.get(key)
         if bucket is None:
@@ -89,7 +89,7 @@ class Allowance:
             self._buckets.put(key, bucket)
         bucket.tokens = min(self._burst, bucket.tokens + (now_s - bucket.at_s) / self._every_s)
         bucket.at_s = now_s
-        if bucket.tokens < 1:
+        if bucket.tokens < amount:
             return False
-        bucket.tokens -= 1
+        bucket.tokens -= amount
         return True

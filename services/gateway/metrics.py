@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
@@ -31,6 +31,13 @@ class Metrics:
             True: attested.labels("valid"),
             False: attested.labels("invalid"),
         }
+        refused = Counter(
+            "openerrata_gateway_refused_observations",
+            "New observations that were not taken: too much from one network, or no room",
+            ("why",),
+            registry=registry,
+        )
+        self._refused = {why: refused.labels(why) for why in ("quota", "space")}
         self._series: dict[tuple[str, int], Histogram] = {}
 
     def request(self, procedure: str, status: int, seconds: float) -> None:
@@ -39,6 +46,10 @@ class Metrics:
         if series is None:
             series = self._series[procedure, status] = self._seconds.labels(procedure, str(status))
         series.observe(seconds)
+
+    def refused(self, why: Literal["quota", "space"]) -> None:
+        """Count one observation that was not taken."""
+        self._refused[why].inc()
 
     def attested(self, attested: bool | None) -> None:
         """Count one signature."""

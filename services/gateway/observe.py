@@ -34,6 +34,7 @@ from platforms.markup import UnparseableHtml
 from platforms.text import normalize, utf16_length
 from platforms.urls import address
 from services.gateway.domain import ip_range_key, occurrence_fault
+from services.gateway.intake import Intake
 from services.gateway.memory import Memory
 from services.gateway.ports import Call, Clock, Facts, Reads, Refused, RefusedForGood, Texts
 
@@ -48,9 +49,18 @@ class Registration:
     """Accepts what readers see."""
 
     def __init__(
-        self, reads: Reads, facts: Facts, texts: Texts, clock: Clock, *, remember: int, remember_s: float
+        self,
+        reads: Reads,
+        facts: Facts,
+        texts: Texts,
+        intake: Intake,
+        clock: Clock,
+        *,
+        remember: int,
+        remember_s: float,
     ) -> None:
         self._reads = reads
+        self._intake = intake
         self._facts = facts
         self._texts = texts
         self._clock = clock
@@ -68,8 +78,8 @@ class Registration:
     async def register(self, seen: ObservedVersion, call: Call) -> RegisteredVersion:
         """Name the version that a reader looks at.
 
-        Raises: Refused: the observation contradicts itself, or the post was erased. Unavailable: it could not be
-        stored or confirmed in time.
+        Raises: Refused: the observation contradicts itself, the post was erased, or it may not be stored now.
+        Unavailable: it could not be stored or confirmed in time.
         """
         fingerprint = sha256(call.body).digest()
         known = self._answers.get(fingerprint)
@@ -145,6 +155,7 @@ class Registration:
         fault = occurrence_fault(images, None if text is None else utf16_length(text))
         if fault is not None:
             raise Refused("BAD_REQUEST", fault)
+        await self._intake.admit(call)
         html = None if isinstance(seen, ObservedX) else seen.metadata.html_content
         return Observation(
             observation_id=self._clock.new_id(),

@@ -236,6 +236,14 @@ class KeyRegister(Protocol):
     async def is_active(self, key_hash: str) -> bool: ...
 
 
+class Space(Protocol):
+    """Room for what is stored. Raises: Unavailable."""
+
+    async def free_bytes(self) -> float:
+        """The least of what is left anywhere this process can see; infinite if nothing says how much there is."""
+        ...
+
+
 class Vitals(Protocol):
     """What the gateway cannot work without."""
 
@@ -262,6 +270,7 @@ __all__ = [
     "Refused",
     "RefusedForGood",
     "Running",
+    "Space",
     "Standing",
     "Texts",
     "Unavailable",

@@ -23,6 +23,8 @@ class GatewaySettings(BaseSettings):
     catch_up_timeout_s: float = Field(default=10.0, gt=0)
     body_timeout_s: float = Field(default=30.0, gt=0)
     body_silence_s: float = Field(default=5.0, gt=0)
+    new_bytes_per_day: int = Field(default=256 * 1024 * 1024, ge=1024 * 1024)
+    free_bytes: int = Field(default=512 * 1024 * 1024, ge=0)
     database_connections: int = Field(default=5, ge=1, description="for the extension's procedures and keys")
     page_connections: int = Field(default=5, ge=1, description="for public pages and their search")
     graphql_connections: int = Field(default=5, ge=1, description="for GraphQL and the public.* procedures")

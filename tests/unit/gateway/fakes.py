@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from math import inf
 from typing import Any
 from uuid import UUID
 
@@ -253,6 +254,21 @@ class Signs:
         return self.names
 
 
+@dataclass
+class Room:
+    """Free space; counts how often it is asked for."""
+
+    left: float = inf
+    asked: int = 0
+    error: Exception | None = None
+
+    async def free_bytes(self) -> float:
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        return self.left
+
+
 class Bench:
     """A gateway with everything around it in reach."""
 
@@ -265,6 +281,7 @@ class Bench:
         self.probe = ScriptedProbe()
         self.key_table = KeyTable()
         self.vitals = Signs()
+        self.room = Room()
         self.registry = CollectorRegistry()
         nowhere = Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")
         self.app = assemble(
@@ -282,6 +299,7 @@ class Bench:
                 key_probe=self.probe,
                 key_register=self.key_table,
                 vitals=self.vitals,
+                space=self.room,
                 clock=self.clock,
                 registry=self.registry,
             ),
