@@ -28,7 +28,7 @@ from platforms.base import (
 )
 from platforms.markup import Fragment
 from platforms.text import article, html_to_text
-from platforms.urls import address, check_segment, web_page
+from platforms.urls import check_segment, web_page
 
 _PATH = re.compile(r"/posts/([A-Za-z0-9]+)(?:/([^/]*))?(?:/.*)?")
 _QUERY: Final = (
@@ -105,8 +105,8 @@ class LessWrong:
         raise CanonicalMismatch("bad_answer", "there is nobody to confirm an answer from elsewhere")
 
     def address(self, observation: Observation) -> str:
-        """As the reader's browser has it."""
-        return address(observation.url)
+        """By its id alone: the slug is a reader's words."""
+        return f"https://www.lesswrong.com/posts/{observation.post.external_id}"
 
     def article(self, html: str, external_id: str = "") -> Fragment:
         """Parse the HTML without what is not its text. Raises: UnparseableHtml."""

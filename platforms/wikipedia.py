@@ -29,7 +29,7 @@ from platforms.base import (
 )
 from platforms.markup import Fragment
 from platforms.text import UnparseableHtml, html_to_text, js_trim
-from platforms.urls import address, web_page
+from platforms.urls import parse_url, web_page
 from platforms.wikipedia_identity import parse_article_url, title_token
 from platforms.wikipedia_text import article, article_text
 
@@ -139,8 +139,10 @@ class Wikipedia:
         raise CanonicalMismatch("bad_answer", "there is nobody to confirm an answer from elsewhere")
 
     def address(self, observation: Observation) -> str:
-        """As the reader's browser has it."""
-        return address(observation.url)
+        """By its page id alone, on the reader's host: the title is a reader's words."""
+        page = parse_url(observation.url)
+        language, _, page_id = observation.post.external_id.partition(":")
+        return f"https://{page.host if page else f'{language}.wikipedia.org'}/?curid={page_id}"
 
     def article(self, html: str, external_id: str = "") -> Fragment:
         """Parse the HTML without what is not its text. Raises: UnparseableHtml."""

@@ -204,7 +204,7 @@ async def test_a_host_that_is_not_the_posts_is_told(seen_at: str, served_at: str
 async def test_a_page_that_confirms_nothing_says_nothing_else_either() -> None:
     served = page("<p></p>", post=POST, url="https://a.example/", metadata={"author_slug": "x"})
     sighting = version_in((await ingest(observation(), served)).facts).sighting
-    assert sighting.url == observation().url
+    assert sighting.url == f"https://www.lesswrong.com/posts/{POST.external_id}"
     assert sighting.author == Author(platform_user_id="ada", display_name="Ada")
 
 

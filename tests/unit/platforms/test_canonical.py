@@ -347,3 +347,15 @@ def test_substack_itself_places_a_post_in_its_publication(document: Any, reason:
     with pytest.raises(CanonicalMismatch) as refusal:
         site.parse_confirmation(SAMPLES["SUBSTACK"].observation(), body, at)
     assert refusal.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "kept"),
+    [
+        ("LESSWRONG", "https://www.lesswrong.com/posts/tea42/x-is-a-liar?y=1", "https://www.lesswrong.com/posts/tea42"),
+        ("WIKIPEDIA", "https://en.wikipedia.org/wiki/Green_tea?x=y", "https://en.wikipedia.org/?curid=77"),
+        ("WIKIPEDIA", "https://en.m.wikipedia.org/w/index.php?curid=77&z", "https://en.m.wikipedia.org/?curid=77"),
+    ],
+)
+def test_an_unconfirmed_address_holds_no_words_of_a_reader(name: str, url: str, kept: str) -> None:
+    assert platform(name).address(SAMPLES[name]._replace(url=url).observation()) == kept
