@@ -65,8 +65,10 @@ class Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command = importlib.import_module(f"services.commands.{cmd_name}").command
+        from services.commands.timeouts import bounded
+
         assert isinstance(command, click.Command)
-        return command
+        return bounded(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

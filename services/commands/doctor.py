@@ -74,12 +74,13 @@ async def _examine(found: Surroundings, ask_model: bool) -> int:
             with_broker = {
                 "broker": lambda: _broker(bus, found),
                 "topology": lambda: _topology(bus),
+                "copies": lambda: _copies(bus),
                 "lag": lambda: _lag(bus),
                 "projector": lambda: _projector(bus, found),
                 "dead letters": lambda: _dead(bus),
             }
         except SettingsError as error:
-            waiting = "topology, lag, projector and dead letters are looked at when it answers"
+            waiting = "topology, copies, lag, projector and dead letters are looked at when it answers"
             bad += _report("broker", Finding(False, str(error), waiting))
         for name, check in (with_broker | alone).items():
             bad += _report(name, await _attempt(check))
@@ -124,6 +125,21 @@ async def _topology(bus: Bus) -> Finding:
         listed = "; ".join(f"{item.thing}: {item.found}, wanted {item.wanted}" for item in wrong)
         return Finding(False, listed, "run `openerrata topology apply`")
     return Finding(True, f"{len(STREAMS)} streams and {len(CONSUMERS)} consumers are as declared")
+
+
+async def _copies(bus: Bus) -> Finding:
+    behind: list[str] = []
+    for stream in STREAMS:
+        cluster = (await bus.jetstream.stream_info(stream.name)).cluster
+        peers = (cluster.replicas or []) if cluster is not None else []
+        states = {
+            peer.name: "offline" if peer.offline else f"{peer.lag or 0} behind" for peer in peers if not peer.current
+        }
+        behind += [f"{stream.name} on {name}: {state}" for name, state in states.items()]
+    if behind:
+        advice = "start that node; if it is there and does not catch up within minutes, restart it"
+        return Finding(False, "; ".join(behind), advice)
+    return Finding(True, "every copy of every stream is up to date")
 
 
 async def _database(found: Surroundings) -> Finding:

@@ -13,7 +13,7 @@ from kit.surroundings import Surroundings
 from kit.tasks import LEDGER_VERIFY, went_well
 from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
 from services.projector.adapters import BusLog
-from services.projector.verify import Report, StreamReport
+from services.projector.verify import Report, Silent, StreamReport
 from services.projector.verify import verify as verify_ledger
 
 SHOWN = 10
@@ -34,7 +34,10 @@ def command() -> None:
 def verify(data_dir: Path) -> None:
     """Compute the chain again and compare it with the streams; exit status 1 if anything is missing or altered."""
     with servers(data_dir, quieter="warning") as found:
-        report = run(_verify(found))
+        try:
+            report = run(_verify(found))
+        except Silent as error:
+            raise click.ClickException(str(error)) from error
     for stream in report.streams:
         _show(stream)
     sys.exit(0 if report.ok else 1)

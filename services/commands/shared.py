@@ -19,6 +19,7 @@ from kit.settings import Infrastructure, load
 from kit.surroundings import SERVER_NAMES, Surroundings, surroundings
 from kit.telemetry import configure_logging
 from kit.trouble import explained
+from services.commands.timeouts import within_limit
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -90,4 +91,4 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
-    return uvloop.run(main)
+    return uvloop.run(within_limit(main))

@@ -5,6 +5,7 @@ This asks the database and the broker and believes neither: every hash is comput
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -19,7 +20,14 @@ from services.projector.chain import GENESIS
 from services.projector.ports import Extent, Log
 from services.projector.rebuild import links
 
+SILENCE_S: Final = 20.0
+TRIES: Final = 3
+"""A reader is put on any replica, which may lag for many minutes; another one may be put elsewhere."""
 ERASURES: Final = f"{ErasureOrdered.SUBJECT}."
+
+
+class Silent(Exception):
+    """The broker stopped giving what it holds."""
 
 
 @dataclass(slots=True)
@@ -61,7 +69,7 @@ class Report:
 
 
 async def verify(db: psycopg.AsyncConnection[tuple[Any, ...]], log: Log) -> Report:
-    """Read the whole ledger and both streams, and compare."""
+    """Read the whole ledger and both streams, and compare. Raises: Silent."""
     return Report((await _verify(db, log, ERRATA.name), await _verify(db, log, VIEWS.name)))
 
 
@@ -71,7 +79,7 @@ async def _verify(db: psycopg.AsyncConnection[tuple[Any, ...]], log: Log, stream
     previous = GENESIS
     erased: dict[int, bytes] = {}
     ordered: set[tuple[int, bytes]] = set()
-    async with aclosing(_messages(log, stream, extent)) as messages:
+    async with aclosing(messages_of(log, stream, extent)) as messages:
         message = await anext(messages, None)
         async for chunk in links(db, stream, 0):
             for item in chunk:
@@ -114,13 +122,26 @@ def _ordered(fact: Recorded) -> Iterator[tuple[int, bytes]]:
         yield from ((each.sequence, bytes.fromhex(each.hash)) for each in event.facts)
 
 
-async def _messages(log: Log, stream: str, extent: Extent) -> AsyncGenerator[Recorded, None]:
-    """What the stream held when we asked."""
+async def messages_of(log: Log, stream: str, extent: Extent) -> AsyncGenerator[Recorded, None]:
+    """What the stream held when we asked. Raises: Silent: several readers in turn were given nothing more."""
     if extent.last == 0 or extent.first > extent.last:  # never written to, or emptied by age
         return
-    async for batch in log.follow(stream, extent.first):
-        for message in batch:
-            if message.sequence <= extent.last:
-                yield message
-        if batch[-1].sequence >= extent.last:
-            return
+    next_, tries = extent.first, 0
+    while tries < TRIES:
+        batches = aiter(log.follow(stream, next_))
+        try:
+            while True:
+                async with asyncio.timeout(SILENCE_S):
+                    batch = await anext(batches)
+                for message in batch:
+                    if message.sequence <= extent.last:
+                        yield message
+                next_, tries = batch[-1].sequence + 1, 0
+                if next_ > extent.last:
+                    return
+        except TimeoutError:
+            tries += 1
+    raise Silent(
+        f"the broker holds {stream} up to {extent.last} and gave nothing after {next_ - 1} for "
+        f"{TRIES * SILENCE_S:g} s: a replica may lag, see `openerrata doctor`; then verify again"
+    )

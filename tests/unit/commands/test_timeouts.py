@@ -1,0 +1,72 @@
+"""Every command ends, and says why."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from services.__main__ import COMMANDS, main
+from services.commands.shared import plain_errors, run
+from services.commands.timeouts import DEFAULT_S, ENDLESS, UNLIMITED, bounded
+
+
+def leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    """All commands that do something, by what is typed."""
+    if isinstance(command, click.Group):
+        for name, each in command.commands.items():
+            yield from leaves(each, f"{path} {name}")
+    else:
+        yield path, command
+
+
+def test_every_command_can_be_given_a_time_limit() -> None:
+    assert isinstance(main, click.Group)
+    found: dict[str, click.Command] = {}
+    for name in COMMANDS:
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
+        found.update(leaves(command, name))
+    limits = {
+        path: [option.default for option in command.params if option.name == "timeout"]
+        for path, command in found.items()
+    }
+    assert limits == {path: [] if path in ENDLESS else [0.0 if path in UNLIMITED else DEFAULT_S] for path in found}
+    assert found.keys() >= ENDLESS | UNLIMITED
+
+
+def test_what_takes_too_long_ends_with_one_line() -> None:
+    @click.command()
+    @plain_errors
+    def waits() -> None:
+        run(asyncio.Event().wait())
+
+    began = time.monotonic()
+    ended = CliRunner().invoke(bounded(waits, "waits"), ["--timeout", "0.2"])
+    assert ended.exit_code == 1
+    assert ended.output.startswith("Error: not done within 0.2 s")
+    assert time.monotonic() - began < 10
+
+
+def test_a_time_limit_of_the_work_itself_is_not_mistaken_for_it() -> None:
+    @click.command()
+    def fails() -> None:
+        async def work() -> None:
+            raise TimeoutError("the database")
+
+        run(work())
+
+    ended = CliRunner().invoke(bounded(fails, "fails"), ["--timeout", "60"])
+    assert isinstance(ended.exception, TimeoutError)
+
+
+@pytest.mark.parametrize("limit", ["-1", "soon"])
+def test_what_is_no_time_is_refused(limit: str) -> None:
+    @click.command()
+    def nothing() -> None: ...
+
+    assert CliRunner().invoke(bounded(nothing, "nothing"), ["--timeout", limit]).exit_code == 2
