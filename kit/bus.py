@@ -25,8 +25,10 @@ from contracts.access import POSITION
 from contracts.cloudevents import cloud_headers
 from contracts.topology import Stream, stream_of
 from contracts.v1 import Envelope, Event, OnceEvent, decode, written
+from kit.cancelling import cancelled
 from kit.clock import Clock, SystemClock
 from kit.inbox import Inbox, NoReply
+from kit.link import Link
 from kit.servers import listed, shown
 from kit.settings import SettingsError
 
@@ -37,6 +39,7 @@ REJECTED = "Errata-Rejected"
 
 FIRST_ANSWER_S = 10.0
 INBOX = "_INBOX"
+CONNECT_TIMEOUT_S = 2
 DRAIN_S = 25.0
 RECEIPT_TIMEOUT_S = 5.0
 PUBLISH_WITHIN_S = 15.0
@@ -119,12 +122,15 @@ class Bus:
         self.jetstream: JetStreamContext = client.jetstream(timeout=RECEIPT_TIMEOUT_S)
         self.clock = clock
         self.inbox = Inbox(client)
+        self.link = Link(client, self.inbox)
+        self._watching: asyncio.Task[None] | None = None
         self._streams: dict[type[Event], Stream] = {}
         self._closers: list[Callable[[], Awaitable[None]]] = []
 
     async def open(self) -> None:
-        """Start listening for receipts and answers."""
+        """Start listening for receipts and answers, and watching the connection."""
         await self.inbox.open()
+        self._watching = asyncio.create_task(self.link.watch(), name="broker link")
 
     def stamp(
         self, event: Event, *, correlation: UUID, cause: UUID | None = None, reply_to: str | None = None
@@ -146,6 +152,8 @@ class Bus:
 
     async def send(self, outgoing: Outgoing) -> asyncio.Future[Msg]:
         """Put a fact on the wire and return the future of its receipt; see `receipt`."""
+        if not self.link.reachable:
+            raise BusError(f"{outgoing.subject} could not be sent: the broker does not answer")
         address, future = self.inbox.expect(RECEIPT_TIMEOUT_S)
         try:
             await self.client.publish(outgoing.subject, outgoing.data, reply=address, headers=outgoing.headers)
@@ -242,7 +250,10 @@ class Bus:
             await stop()
         with suppress(nats.errors.Error, TimeoutError):
             await self.client.flush(timeout=2)
-        with suppress(nats.errors.Error, TimeoutError):  # the broker may be gone; whatever was not confirmed comes back
+        if self._watching is not None:
+            await cancelled([self._watching])
+        self.link.close()
+        with suppress(nats.errors.Error, OSError):  # the broker may be gone; whatever was not confirmed comes back
             await self.broker.stop()
 
 
@@ -281,7 +292,7 @@ async def connect(
         "apply_types": False,
         "max_reconnect_attempts": -1,
         "reconnect_time_wait": 0.25,
-        "connect_timeout": 5,
+        "connect_timeout": CONNECT_TIMEOUT_S,
         "name": name,
         "logger": None,
         "pending_size": 64 * 1024 * 1024,
@@ -293,6 +304,7 @@ async def connect(
     async def disconnected() -> None:
         if bus is not None:
             bus.inbox.connection_lost()
+            bus.link.connection_lost()
 
     async def failed(error: Exception) -> None:
         nonlocal last

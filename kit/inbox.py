@@ -67,6 +67,11 @@ class Inbox:
             if not waiting.outlives_connection:
                 self._fail(address, waiting, "the connection was lost")
 
+    def unreachable(self) -> None:
+        """Fail everything that is waited for: the broker does not answer."""
+        for address, waiting in list(self._single.items()):
+            self._fail(address, waiting, "the broker does not answer")
+
     def _address(self) -> str:
         self._count += 1
         return f"{self._prefix}.{self._count:x}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import nats.errors
 import nats.js.errors
@@ -25,18 +26,19 @@ class Entry:
 class Bucket:
     """One key-value bucket. Every method raises BusError when the broker does not answer as it should."""
 
-    def __init__(self, store: KeyValue) -> None:
+    def __init__(self, bus: Bus, store: KeyValue) -> None:
+        self._calls = partial(_calls, bus)
         self._store = store
 
     @classmethod
     async def open(cls, bus: Bus, bucket: topology.Bucket) -> Bucket:
         """Open a declared bucket."""
-        with _bus_errors():
-            return cls(await bus.jetstream.key_value(bucket.name))
+        async with _calls(bus):
+            return cls(bus, await bus.jetstream.key_value(bucket.name))
 
     async def get(self, key: str) -> bytes | None:
         """The value, or None."""
-        with _bus_errors():
+        async with self._calls():
             try:
                 entry = await self._store.get(key)
             except nats.js.errors.KeyNotFoundError:
@@ -45,12 +47,12 @@ class Bucket:
 
     async def put(self, key: str, value: bytes) -> None:
         """Set a value, whatever was there."""
-        with _bus_errors():
+        async with self._calls():
             await self._store.put(key, value)
 
     async def create(self, key: str, value: bytes) -> bool:
         """Set a value only if there is none; False if there is one."""
-        with _bus_errors():
+        async with self._calls():
             try:
                 await self._store.create(key, value)
             except nats.js.errors.KeyWrongLastSequenceError:
@@ -59,7 +61,7 @@ class Bucket:
 
     async def entry(self, key: str) -> Entry | None:
         """The value with its revision, or None."""
-        with _bus_errors():
+        async with self._calls():
             try:
                 entry = await self._store.get(key)
             except nats.js.errors.KeyNotFoundError:
@@ -68,7 +70,7 @@ class Bucket:
 
     async def update(self, key: str, value: bytes, revision: int) -> bool:
         """Replace the value of this revision; False if there is another by now."""
-        with _bus_errors():
+        async with self._calls():
             try:
                 await self._store.update(key, value, last=revision)
             except nats.js.errors.KeyWrongLastSequenceError:
@@ -77,7 +79,7 @@ class Bucket:
 
     async def remove(self, key: str, revision: int) -> bool:
         """Remove the value of this revision; False if there is another by now."""
-        with _bus_errors():
+        async with self._calls():
             try:
                 await self._store.delete(key, last=revision)
             except nats.js.errors.APIError as error:
@@ -88,13 +90,14 @@ class Bucket:
 
     async def purge(self, key: str) -> None:
         """Remove a value without keeping its history."""
-        with _bus_errors():
+        async with self._calls():
             await self._store.purge(key)
 
 
-@contextmanager
-def _bus_errors() -> Iterator[None]:
+@asynccontextmanager
+async def _calls(bus: Bus) -> AsyncIterator[None]:
     try:
-        yield
+        async with bus.link.answering():
+            yield
     except (nats.errors.Error, TimeoutError) as error:
         raise BusError(f"key-value bucket: {error or type(error).__name__}") from error

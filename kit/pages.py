@@ -59,7 +59,8 @@ async def last_sequence(bus: Bus, stream: str) -> int:
     Raises: Outage: the log could not be asked now.
     """
     try:
-        return (await bus.jetstream.stream_info(stream)).state.last_seq
+        async with bus.link.answering():
+            return (await bus.jetstream.stream_info(stream)).state.last_seq
     except (TimeoutError, nats.errors.Error, nats.js.errors.Error) as error:
         raise Outage(1.0, f"the log could not be asked: {error or 'timeout'}") from error
 
@@ -115,7 +116,7 @@ async def direct_get(bus: Bus, stream: str, question: dict[str, object]) -> tupl
     inbox = bus.inbox.collect(take)
     try:
         await bus.client.publish(f"$JS.API.DIRECT.GET.{stream}", json.dumps(question).encode(), reply=inbox)
-        async with asyncio.timeout(TIMEOUT_S):
+        async with asyncio.timeout(TIMEOUT_S), bus.link.answering():
             pending = await done
     except (TimeoutError, nats.errors.Error) as error:
         raise Outage(1.0, f"the log could not be read: {error or 'timeout'}") from error

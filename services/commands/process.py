@@ -218,7 +218,7 @@ def _stop_limit(infrastructure: Infrastructure) -> StopLimit:
 
 async def _checks(host: Host, roles: Sequence[Role]) -> None:
     async def broker() -> str | None:
-        return None if host.bus.client.is_connected else "not connected"
+        return None if host.bus.link.reachable else "no answer"
 
     async def database() -> str | None:
         for role in roles:

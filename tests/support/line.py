@@ -1,23 +1,32 @@
-"""A telephone line between a client and its server, on loopback, that can go silent or be cut."""
+"""A TCP proxy between a client and its server that can be silent, cut, half-open or slow."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from pathlib import Path
 from typing import Literal, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
-Fault = Literal["silent", "cut"]
+Fault = Literal["silent", "cut", "half-open"]
 
 
 class Line:
-    """Forwards connections to `url`. Silent: it holds back what is said; cut: it hangs up and takes no calls."""
+    """Forwards connections to the server of `url`, at its port or its Unix socket (`?host=/folder&port=5432`).
+
+    Silent: data are held back until `heal`. Cut: connections are reset and new ones refused. Half-open: nothing is
+    forwarded in either direction and nothing is closed; connections of that time stay dead after `heal`, new ones work.
+    Units: `delay_s` is added to each chunk of data in both directions.
+    """
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
-        assert parts.hostname is not None
-        assert parts.port is not None
+        query = parse_qs(parts.query)
+        folder = query.get("host", [""])[0]
+        self._socket = Path(folder) / f".s.PGSQL.{query['port'][0]}" if folder else None
         self._parts, self._host, self._port = parts, parts.hostname, parts.port
+        self.delay_s = 0.0
+        self._dead = asyncio.Event()
         self._open = asyncio.Event()
         self._open.set()
         self._is_cut = False
@@ -27,13 +36,17 @@ class Line:
 
     @property
     def url(self) -> str:
-        """Where to call, with the credentials that the server wants."""
+        """The address of the proxy, with the credentials, path and scheme of the server's."""
         assert self._server is not None
         who, at, _ = self._parts.netloc.rpartition("@")
-        return f"{self._parts.scheme}://{who}{at}127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        port = self._server.sockets[0].getsockname()[1]
+        return f"{self._parts.scheme}://{who}{at}127.0.0.1:{port}{self._parts.path}"
 
     def fail(self, fault: Fault) -> None:
         """Misbehave until `heal`."""
+        if fault == "half-open":
+            self._dead.set()
+            return
         self._open.clear()
         self._is_cut = fault == "cut"
         if self._is_cut:
@@ -44,6 +57,7 @@ class Line:
         """Behave again; what was held back is said now."""
         self._is_cut = False
         self._open.set()
+        self._dead = asyncio.Event()  # connections made before keep the old one
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._called, "127.0.0.1", 0)
@@ -66,7 +80,9 @@ class Line:
             writer.transport.abort()
             return
         try:
-            there, other = await asyncio.open_connection(self._host, self._port)
+            if self._dead.is_set():
+                await asyncio.Event().wait()
+            there, other = await self._connect()
             self._writers |= {writer, other}
             try:
                 async with asyncio.TaskGroup() as both:
@@ -80,13 +96,23 @@ class Line:
         finally:
             writer.close()
 
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if self._socket is not None:
+            return await asyncio.open_unix_connection(self._socket)
+        return await asyncio.open_connection(self._host, self._port)
+
     async def _call(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-        """What the client says."""
+        """What the client sends."""
         await self._carry(source, target)
 
     async def _carry(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        dead = self._dead
         while data := await source.read(65_536):
             await self._open.wait()
+            if self.delay_s:
+                await asyncio.sleep(self.delay_s)
+            if dead.is_set():
+                await asyncio.Event().wait()
             target.write(data)
             await target.drain()
         with suppress(OSError):
