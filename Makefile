@@ -10,7 +10,7 @@ LOCK    := $(UV_PIP) compile --quiet --generate-hashes --no-header --python $(BI
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint bench mutants vectors requirements contracts up clean lock programs helm extension cluster
+.PHONY: help demo test quick lint bench mutants vectors requirements contracts up clean lock programs helm extension cluster fuzz
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -41,6 +41,9 @@ bench: $(VENV)/dev.stamp ## Measure against raw limits of the same run (ARGS="ga
 
 mutants: $(VENV)/dev.stamp ## Break important behaviour on purpose; a test must notice each (ARGS="projector")
 	$(BIN)/python -m tests.mutants $(ARGS)
+
+fuzz: $(VENV)/dev.stamp ## Send a million generated requests to a system of its own (ARGS="--requests 50000 --seed 7")
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 vectors: $(VENV)/dev.stamp ## Run a folder of golden vectors through our code (DIR=…)
 	$(BIN)/python -m tests.conformance $(DIR)

@@ -1,0 +1,36 @@
+"""Command line: `python -m tests.fuzz --requests 1000000 --seed 7`; exit status 1 if anything was found."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+from random import SystemRandom
+
+import click
+
+from tests.fuzz.run import run
+
+
+@click.command()
+@click.option("--requests", default=1_000_000, show_default=True, help="how many requests are sent")
+@click.option("--seed", type=int, help="repeats the requests of a run that printed it")
+def main(requests: int, seed: int | None) -> None:
+    """Send generated requests to a system of its own and judge every answer."""
+    seed = SystemRandom().randrange(1 << 31) if seed is None else seed
+    click.echo(f"seed {seed}, {requests} requests …")
+    with tempfile.TemporaryDirectory(prefix="openerrata-fuzz-") as folder:
+        found = asyncio.run(run(Path(folder), seed=seed, requests=requests))
+    counts = ", ".join(f"{status}: {count}" for status, count in sorted(found.judged.statuses.items()))
+    click.echo(f"{requests / found.seconds:.0f} requests/s; {counts}")
+    click.echo(f"{found.versions} versions accepted, {found.projected} projected, {found.refused} facts refused")
+    click.echo(f"memory {found.memory[0] >> 20} MiB after a fifth, {found.memory[1] >> 20} MiB at the end")
+    complaints = found.complaints()
+    for complaint in complaints:
+        click.echo(f"FOUND {complaint}", err=True)
+    sys.exit(1 if complaints else 0)
+
+
+if __name__ == "__main__":
+    main()
