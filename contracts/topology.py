@@ -107,8 +107,11 @@ STREAMS: Final = (ERRATA, VIEWS, DEAD, AGAIN)
 STORED: Final = "stored"
 """What the stream of facts has stored it publishes again under `stored.<subject>`, with its sequence in a header."""
 
-ANALYST_SUBJECTS: Final = (f"{PREFIX}claim.>", f"{InvestigationCompleted.SUBJECT}.>")
-"""What analysts may follow, on the broker and as server-sent events; the two do not overlap."""
+ANALYST_SUBJECTS: Final = tuple(
+    f"{event.SUBJECT}.>" for event in (ClaimApproved, ClaimRetained, InvestigationCompleted)
+)
+"""What analysts may follow, on the broker and as server-sent events; they do not overlap. A candidate that no review
+has approved is not among it, nor is its quote or the reason why it was rejected (decision 0031)."""
 
 CONCLUDED: Final = tuple(
     f"{event.SUBJECT}.*"

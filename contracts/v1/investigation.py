@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from contracts.v1.event import Event, OnceEvent
-from contracts.v1.parts import InvestigationInput, ModelName, Prompt, PublishedClaim, Sha256, TextRef, Usage
+from contracts.v1.parts import InvestigationInput, ModelName, Prompt, Provenance, PublishedClaim, Sha256, TextRef, Usage
 
 FailureClass = Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
 RequestedBy = Literal["READER", "SELECTOR"]
@@ -150,7 +150,10 @@ class InvestigationRetryScheduled(Event):
 
 
 class InvestigationCompleted(OnceEvent):
-    """The investigation is over; `claims` is everything that was found wrong, often nothing."""
+    """The investigation is over; `claims` is everything that was found wrong, often nothing.
+
+    `provenance` says who vouched for the text when it was investigated; older facts do not say.
+    """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.completed"
 
@@ -161,6 +164,7 @@ class InvestigationCompleted(OnceEvent):
     attempt: int = Field(ge=1)
     model: ModelName
     claims: tuple[PublishedClaim, ...] = ()
+    provenance: Provenance | None = None
 
     def key(self) -> str:
         return str(self.investigation_id)

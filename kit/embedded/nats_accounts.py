@@ -2,7 +2,7 @@
 
 The services' account has a user for each service, and `openerrata`, which may do everything, for processes of several
 services and for the operator's commands. Analysts have an account of their own, so an analyst has no JetStream, no
-buckets, nobody's inboxes and no subject but the two that are handed over; permissions then take away publishing. What
+buckets, nobody's inboxes and no subject but those handed over; permissions then take away publishing. What
 is handed over is what the stream has stored and published again: a fact that it refused, or knew already, is never
 heard.
 """

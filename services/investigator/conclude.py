@@ -99,6 +99,7 @@ class Open:
             attempt=self.drafted.attempt,
             model=self.drafted.model,
             claims=tuple(PublishedClaim(claim_id=claim_id, payload=payload) for claim_id, payload in payloads),
+            provenance=self.started.input.provenance,
         )
 
     def _hopeless(self, request: InvestigationRequested, started: InvestigationStarted) -> InvestigationFailed | None:

@@ -25,7 +25,7 @@ from services.gateway.stream.admission import Admission
 from services.gateway.stream.endpoint import EventsEndpoint
 from services.gateway.stream.feed import Feed
 from tests.support.event_stream import Sent, events
-from tests.support.findings import facts
+from tests.support.findings import REFUSED, SHOWN, facts
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -33,7 +33,7 @@ pytest_plugins = ["tests.support.servers"]
 async def tell(bus: Bus, number: int, *, long: int = 0) -> list[str]:
     """Store a short investigation; the ids of what is shown of it."""
     receipts = [await bus.publish(fact, correlation=uuid4()) for fact in facts(number, long=long)]
-    return [str(receipt.sequence) for receipt in receipts[1:]]
+    return [str(receipt.sequence) for receipt in receipts[-SHOWN:]]
 
 
 @asynccontextmanager
@@ -74,11 +74,11 @@ async def some(http: httpx.AsyncClient, last: str, count: int) -> list[Sent]:
 async def test_a_client_that_is_cut_sixty_times_misses_and_repeats_nothing(nats_url: str) -> None:
     async with connect(nats_url, name="test") as bus:
         await topology.apply(bus)
-        told = [sequence for number in range(20) for sequence in await tell(bus, number)]
+        told = [sequence for number in range(30) for sequence in await tell(bus, number)]
         async with serving(bus, window=16, page=5) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:
 
             async def keep_telling() -> None:
-                for number in range(20, 60):
+                for number in range(30, 90):
                     told.extend(await tell(bus, number))
 
             telling = asyncio.create_task(keep_telling())
@@ -92,6 +92,20 @@ async def test_a_client_that_is_cut_sixty_times_misses_and_repeats_nothing(nats_
             for event in got:
                 key = json.loads(event.data)["event"]["investigation_id"]
                 assert event.name == decode(f"{event.name}.{key}", event.data.encode()).event.SUBJECT
+
+
+async def test_nobody_hears_of_a_candidate_that_was_not_approved(nats_url: str) -> None:
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        told = await tell(bus, 1)
+        async with serving(bus) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:
+            got = await some(http, "0", 2)
+            assert [(event.id, event.name) for event in got] == list(
+                zip(told, ["errata.v1.claim.approved", "errata.v1.investigation.completed"], strict=True)
+            )
+            assert not [event for event in got if REFUSED in event.data]
+            for kind in ("claim.proposed", "claim.rejected", "claim.validation_failed"):
+                assert (await http.get("/events", params={"type": kind})).status_code == 400
 
 
 async def test_pages_of_several_patterns_come_in_the_order_of_the_log_whatever_their_size(nats_url: str) -> None:

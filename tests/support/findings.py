@@ -5,16 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from contracts.v1 import ClaimApproved, ClaimProposed, Event, InvestigationCompleted, InvestigationRequested
+from contracts.v1 import (
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    Event,
+    InvestigationCompleted,
+    InvestigationRequested,
+)
 from contracts.v1.parts import ModelName
 from tests.unit.gateway.fakes import payload
 
 VERSION, POST = UUID(int=7), UUID(int=8)
+REFUSED = "A sentence that a reviewer found to be right."
+SHOWN = 2
+"""So many of the facts are for everybody: the last ones."""
 
 
 def facts(number: int, *, long: int = 0) -> Sequence[Event]:
-    """A short investigation: one thing nobody is shown, and three that everybody is."""
-    investigation, claim = UUID(int=1_000 + number), UUID(int=2_000 + number)
+    """A short investigation: a request and two suspicions that nobody is shown, then two things that everybody is.
+
+    One of the suspicions is rejected, for a reason that repeats its words.
+    """
+    investigation, claim, other = UUID(int=1_000 + number), UUID(int=2_000 + number), UUID(int=3_000 + number)
     found = payload().model_copy(update={"reasoning": "because\n" + "x" * long})
     return (
         InvestigationRequested(
@@ -33,6 +46,16 @@ def facts(number: int, *, long: int = 0) -> Sequence[Event]:
             ordinal=0,
             payload=found,
         ),
+        ClaimProposed(
+            investigation_id=investigation,
+            claim_id=other,
+            version_id=VERSION,
+            analysis="FACT_CHECK",
+            attempt=1,
+            ordinal=1,
+            payload=found.model_copy(update={"text": REFUSED}),
+        ),
+        ClaimRejected(investigation_id=investigation, claim_id=other, gate="model", reason=f"“{REFUSED}” is right"),
         ClaimApproved(investigation_id=investigation, claim_id=claim, version_id=VERSION, payload=found),
         InvestigationCompleted(
             investigation_id=investigation,

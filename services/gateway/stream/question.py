@@ -20,7 +20,7 @@ SHOWN: Final[tuple[str, ...]] = tuple(
     for event in EVENTS
     if any(f"{event.SUBJECT}.".startswith(subject.removesuffix(">")) for subject in ANALYST_SUBJECTS)
 )
-"""What anybody may follow: all facts about claims, and results. The same as the broker's account for analysts."""
+"""What anybody may follow: approved claims, and results. The same as the broker's account for analysts."""
 
 HELLO: Final = b"retry: 1000\n: the id of each event is its sequence in the log\n\n"
 HEARTBEAT: Final = b": all is well\n\n"
