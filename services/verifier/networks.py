@@ -62,7 +62,7 @@ class Places:
         Known pages come first, then networks with few refusals, then those that hold few places.
         """
         if len(self._taken) >= self._size:
-            last = max(self._taken, key=lambda each: self._rank(each, self._held[each.network]))
+            last = max(reversed(self._taken), key=lambda each: self._rank(each, self._held[each.network]))
             if self._rank(place, self._held[place.network] + 1) >= self._rank(last, self._held[last.network]):
                 return False
             last.displaced = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from services.verifier.breaker import Breaker
-from services.verifier.hosts import Host, Hosts
+from services.verifier.hosts import Claim, Host, Hosts
 
 
 def host(at_once: int = 1) -> Host:
@@ -54,3 +54,67 @@ async def test_the_wait_for_a_turn_ends() -> None:
             assert (first, second) == (True, False)
         assert unknown.visitors == 1
     assert unknown.visitors == 0
+
+
+def claim(network: str, refused: int = 0, *, known_page: bool = False) -> Claim:
+    made = Claim(known_page)
+    made.join(network, refused)
+    return made
+
+
+async def rounds() -> None:
+    """Let every task go as far as it can."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def served(crowded: Host, waiting: dict[str, Claim]) -> list[str]:
+    """In which order claims get their turns that come while another has one."""
+    until_s, order = asyncio.get_running_loop().time() + 60, []
+
+    async def visit(name: str, claim: Claim) -> None:
+        async with crowded.turn(until_s, claim) as has_turn:
+            assert has_turn
+            order.append(name)
+
+    async with crowded.turn(until_s, claim("first")):
+        visits = [asyncio.create_task(visit(*each)) for each in waiting.items()]
+        await rounds()
+        assert crowded.visitors == len(waiting) + 1
+    await asyncio.gather(*visits)
+    return order
+
+
+async def test_turns_go_to_known_pages_then_to_networks_with_the_fewest_refusals_and_turns() -> None:
+    waiting = {
+        "in vain": claim("a", refused=2),
+        "once more": claim("b"),
+        "again": claim("b"),
+        "another": claim("c"),
+        "in vain, but known": claim("a", refused=2, known_page=True),
+    }
+    assert await served(host(), waiting) == ["in vain, but known", "once more", "another", "again", "in vain"]
+
+
+async def test_a_page_waits_as_the_best_of_its_readers_does() -> None:
+    shared = claim("a", refused=2)
+    shared.join("d", 0)
+    assert await served(host(), {"alone": claim("e", refused=1), "shared": shared}) == ["shared", "alone"]
+
+
+async def test_who_gives_up_waiting_leaves_the_turn_to_the_next() -> None:
+    busy, until_s = host(), asyncio.get_running_loop().time() + 60
+    async with busy.turn(until_s):
+
+        async def wait() -> None:
+            async with busy.turn(until_s):
+                raise AssertionError("it was given up")
+
+        gone = asyncio.create_task(wait())
+        await rounds()
+        assert busy.visitors == 2
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+    assert busy.visitors == 0
+    async with busy.turn(until_s) as again:
+        assert again
