@@ -28,6 +28,9 @@ TEXT = "text/plain; charset=utf-8"
 CACHE_BYTES = 32 * 1024 * 1024
 THREADS = 8
 TRY_AGAIN_S = 1.0
+CONNECT_TIMEOUT_S = 2.0
+SILENCE_S = 5.0
+"""How long the store may be silent within an answer; minio sends no more than 5 MiB in one request."""
 COMMON = "sha256"
 ANSWERS = "answers"
 _FAILURES = (MinioException, HTTPError, OSError)
@@ -76,17 +79,16 @@ class Blobs:
         self._bucket = settings.bucket
         self._endpoint = settings.endpoint
         self._patience_s = patience_s
+        self._connections = urllib3.PoolManager(
+            maxsize=THREADS, timeout=urllib3.Timeout(connect=CONNECT_TIMEOUT_S, read=SILENCE_S), retries=False
+        )
         self._client = Minio(
             settings.endpoint,
             access_key=settings.access_key,
             secret_key=settings.secret_key,
             secure=settings.secure,
             region=settings.region,
-            http_client=urllib3.PoolManager(
-                maxsize=THREADS,
-                timeout=urllib3.Timeout(connect=5, read=30),
-                retries=urllib3.Retry(3, backoff_factor=0.2),
-            ),
+            http_client=self._connections,
         )
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="blobs")
         self._cache: OrderedDict[str, bytes] = OrderedDict()
@@ -238,10 +240,16 @@ class Blobs:
     async def _run(self, call: Callable[..., T], *arguments: object) -> T:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._patience_s
+        fresh = False
         while True:
             try:
                 return await loop.run_in_executor(self._threads, call, *arguments)
             except _FAILURES as error:
+                if not isinstance(error, S3Error):
+                    self._connections.clear()  # one that failed is not the only one that is dead
+                    if not fresh:
+                        fresh = True
+                        continue
                 if loop.time() >= deadline:
                     raise BlobsUnavailable(f"blob store at {self._endpoint}: {_reason(error)}") from error
                 log.warning("blob store does not answer, trying again", error=_reason(error))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import select
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final, Literal, get_args
 
@@ -21,8 +21,10 @@ from sqlalchemy.pool import NullPool
 
 from contracts.readmodel import SEARCH_PATH
 from kit.migrations import FOLDER, HEADS, History
+from kit.sessions import Watch
 from kit.settings import SettingsError
 
+Connect = Callable[..., Awaitable[psycopg.AsyncConnection[tuple[Any, ...]]]]
 Role = Literal["reader", "projector", "operator"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
@@ -38,11 +40,12 @@ class Database:
     def __init__(self, url: str, *, role: Role, pool_size: int = 5) -> None:
         self._url = url
         self._options = f"-c role=errata_{role} -c search_path={SEARCH_PATH}"
+        self._watch = Watch()
         self._engine = create_async_engine(
             url,
             pool_size=pool_size,
             max_overflow=0,
-            connect_args={"options": self._options},
+            connect_args={"options": self._options, "async_creator_fn": self._watch.connect},
             isolation_level="AUTOCOMMIT",  # saves two trips a question
         )
         event.listen(self._engine.sync_engine, "checkout", _still_there)
@@ -62,10 +65,11 @@ class Database:
 
     async def session(self, *, options: str = "") -> psycopg.AsyncConnection[tuple[Any, ...]]:
         """A connection of the driver itself, outside the pool, for COPY and pipelines; the caller closes it."""
-        return await open_session(self._url, options=f"{self._options} {options}")
+        return await open_session(self._url, options=f"{self._options} {options}", connect=self._watch.connect)
 
     async def close(self) -> None:
         """Close all pooled connections."""
+        self._watch.close()
         await self._engine.dispose()
 
 
@@ -120,12 +124,14 @@ async def require_least_privilege(url: str, role: Role) -> None:
         )
 
 
-async def open_session(url: str, *, options: str = "") -> psycopg.AsyncConnection[tuple[Any, ...]]:
+async def open_session(
+    url: str, *, options: str = "", connect: Connect = psycopg.AsyncConnection.connect
+) -> psycopg.AsyncConnection[tuple[Any, ...]]:
     """A plain autocommit connection as whoever `url` names."""
     parsed = make_url(url)
     _, arguments = parsed.get_dialect()().create_connect_args(parsed)  # several hosts are spelled differently there
     arguments = {"connect_timeout": CONNECT_TIMEOUT_S, **arguments, "options": options, "autocommit": True}
-    return await psycopg.AsyncConnection.connect(**arguments)
+    return await connect(**arguments)
 
 
 async def migrate(url: str) -> None:

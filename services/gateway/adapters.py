@@ -26,7 +26,7 @@ from kit.positions import Positions
 from kit.vault import UserKeys
 from services.gateway.ports import Answered, KeyVerdict, RefusedForGood, Unavailable
 
-BLOB_TIMEOUT_S = 10.0
+BLOB_TIMEOUT_S = 2.5
 PROBE_TIMEOUT_S = 8.0
 
 

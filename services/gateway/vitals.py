@@ -37,7 +37,7 @@ class ServerVitals:
         return vital if {"broker", "database"} & set(vital) else (*await _failing({"projector": self._moves()}), *vital)
 
     async def _ping(self) -> None:
-        if not self._bus.link.reachable:
+        if not (self._bus.client.is_connected and self._bus.link.reachable):
             raise Unavailable("broker: no answer")
 
     async def _stored(self) -> None:

@@ -1,0 +1,84 @@
+"""An S3 server that stops, or connections to it that die without a word."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from kit.blobs import Blobs, BlobSettings, BlobsUnavailable
+from kit.embedded import EmbeddedStack
+from services.gateway.adapters import BlobTexts
+from services.gateway.ports import Unavailable
+from tests.support.line import Line
+from tests.support.system import until
+
+RECOVERED_S = 10.0
+REFUSED_S = 3.0
+LONG = "So they say. " * 2_000
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    with EmbeddedStack(tmp_path_factory.mktemp("s3"), durable=False, services=("s3",)) as running:
+        yield running
+
+
+@contextmanager
+def stopped(server: EmbeddedStack) -> Iterator[None]:
+    """The server gets no processor time."""
+    (pid,) = server.pids.values()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def opened(server: EmbeddedStack, url: str) -> Blobs:
+    at = server.endpoints
+    return Blobs(BlobSettings(url.removeprefix("http://"), at.s3_access_key, at.s3_secret_key, at.s3_bucket))
+
+
+async def stores(blobs: Blobs, text: str) -> bool:
+    try:
+        await blobs.put_text(text)
+    except BlobsUnavailable:
+        return False
+    return True
+
+
+async def test_what_needs_a_stopped_store_is_refused_soon(server: EmbeddedStack) -> None:
+    blobs = opened(server, server.endpoints.s3_endpoint)
+    try:
+        loop = asyncio.get_running_loop()
+        with stopped(server):
+            began = loop.time()
+            asked = (BlobTexts(blobs).put_text(f"{number} {LONG}") for number in range(12))
+            found = await asyncio.gather(*asked, return_exceptions=True)
+            assert all(isinstance(each, Unavailable) for each in found)
+            assert loop.time() - began < REFUSED_S
+        began = loop.time()
+        await until(lambda: stores(blobs, "again " + LONG), "the store answers", within_s=RECOVERED_S)
+        assert loop.time() - began < REFUSED_S
+    finally:
+        blobs.close()
+
+
+async def test_half_open_connections_are_replaced(server: EmbeddedStack) -> None:
+    """All of the pool, after the first that is found dead."""
+    async with Line(server.endpoints.s3_endpoint) as line:
+        blobs = opened(server, line.url)
+        try:
+            await asyncio.gather(*(blobs.put_text(f"{number} {LONG}") for number in range(8)))
+            line.fail("half-open")
+            line.heal()
+            began = asyncio.get_running_loop().time()
+            assert await stores(blobs, "again " + LONG)
+            assert asyncio.get_running_loop().time() - began < RECOVERED_S
+        finally:
+            blobs.close()

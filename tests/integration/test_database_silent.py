@@ -1,0 +1,107 @@
+"""A PostgreSQL that stops, or a connection to it that dies without a word: statements fail soon and work goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from kit.database import Database, migrate
+from kit.embedded import EmbeddedStack
+from tests.support.line import Line
+from tests.support.system import until
+
+RECOVERED_S = 10.0
+REFUSED_S = 3.0
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    folder: Path = tmp_path_factory.mktemp("postgres")
+    with EmbeddedStack(folder, durable=False, services=("postgres",)) as running:
+        asyncio.run(migrate(running.endpoints.database_url))
+        yield running
+
+
+@contextmanager
+def stopped(server: EmbeddedStack) -> Iterator[None]:
+    """The server and all its sessions get no processor time."""
+    (pid,) = server.pids.values()
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    os.kill(pid, signal.SIGSTOP)
+    pids = [pid, *map(int, children.read_text().split())]
+    for each in pids[1:]:
+        os.kill(each, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for each in reversed(pids):
+            os.kill(each, signal.SIGCONT)
+
+
+async def answers(database: Database) -> bool:
+    try:
+        async with asyncio.timeout(RECOVERED_S), database.connect() as connection:
+            await connection.exec_driver_sql("SELECT 1")
+    except (OperationalError, TimeoutError):
+        return False
+    return True
+
+
+async def refused_s(database: Database) -> float:
+    began = asyncio.get_running_loop().time()
+    assert not await answers(database)
+    return asyncio.get_running_loop().time() - began
+
+
+async def test_a_server_that_was_stopped_is_used_again_at_once(server: EmbeddedStack) -> None:
+    """Statements of the pool, more of them than it has places, and one of a session that was under way."""
+    database = Database(server.endpoints.database_url, role="reader", pool_size=2)
+    try:
+        assert await answers(database)
+        session = await database.session()
+        asked = asyncio.create_task(session.execute("SELECT pg_sleep(60)"))
+        with stopped(server):
+            assert max(await asyncio.gather(*(refused_s(database) for _ in range(6)))) < REFUSED_S
+            with pytest.raises(psycopg.OperationalError):
+                await asked
+            assert await refused_s(database) < 0.1, "while it is known to be silent nobody waits"
+        await until(lambda: answers(database), "the database answers", within_s=RECOVERED_S)
+    finally:
+        await database.close()
+
+
+async def test_half_open_connections_are_replaced(server: EmbeddedStack) -> None:
+    """The server answers others: it has ended, or never got, what we wait for."""
+    url = server.endpoints.database_url
+    async with Line(url) as line:
+        database = Database(line.url, role="reader", pool_size=1)
+        try:
+            assert await answers(database)
+            line.fail("half-open")
+            line.heal()
+            assert await refused_s(database) < REFUSED_S
+            assert await answers(database)
+        finally:
+            await database.close()
+
+
+async def test_a_long_statement_is_left_alone(server: EmbeddedStack) -> None:
+    """It, and one that waits for a lock."""
+    database = Database(server.endpoints.database_url, role="projector", pool_size=2)
+    try:
+        async with database.transaction() as holder, database.transaction() as other:
+            await holder.exec_driver_sql("SELECT pg_advisory_xact_lock(7)")
+            waiting = asyncio.create_task(other.exec_driver_sql("SELECT pg_advisory_xact_lock(7)"))
+            await holder.exec_driver_sql("SELECT pg_sleep(3)")
+            await holder.rollback()
+            await waiting
+    finally:
+        await database.close()
