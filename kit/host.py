@@ -54,6 +54,8 @@ class Host:
     logins: Mapping[Role, str] = field(default_factory=dict)
     spans: Spans | None = None
     public_url: str = ""
+    servers_given: bool = False
+    """Whether all servers are somebody else's, so that this is an instance for others to reach."""
     data_folder: Path | None = None
     """Where the servers of this process keep their data, if it brought any."""
     worker: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{monotonic():.0f}")

@@ -122,6 +122,7 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
             user_keys=UserKeys(bus, master_keys),
             spans=told,
             logins=logins,
+            servers_given=found.data_dir is None,
             data_folder=found.data_dir,
         )
         stack.push_async_callback(host.close)

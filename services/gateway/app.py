@@ -10,9 +10,10 @@ from prometheus_client import CollectorRegistry
 from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.positions import Positions
-from kit.settings import load
+from kit.settings import SettingsError, load
 from services.gateway.adapters import BlobCopies, BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys, ServerSpace
 from services.gateway.callers import Callers
+from services.gateway.cors import Cors
 from services.gateway.domain import RetryRules
 from services.gateway.forgetting import Forgetting
 from services.gateway.graphql.archive import Archive
@@ -111,7 +112,8 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
     )
     callers = Callers(keys, trusted_proxies=settings.trusted_proxies, hmac_secret=settings.hmac_secret)
     body_timeouts = BodyTimeouts(settings.body_timeout_s, settings.body_silence_s)
-    rpc = Rpc(table, callers, clock, metrics, body_timeouts=body_timeouts)
+    cors = Cors(settings.cors_origins.split(","))
+    rpc = Rpc(table, callers, clock, metrics, cors, body_timeouts=body_timeouts)
     graphql = GraphQLEndpoint(GraphQL(world.archive), metrics, body_timeouts=body_timeouts)
     described = shell(world.public_reads, Pulse(world.vitals, clock), table)
     pages = Pages(world.shelf, clock, described.openapi)
@@ -131,9 +133,13 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
 async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServer:
     """Take the port and serve until the host stops.
 
-    Raises: kit.http.CannotListen.
+    Raises: kit.http.CannotListen. SettingsError: nothing says where readers reach it.
     """
     settings = settings or load(GatewaySettings)
+    if host.servers_given and not settings.public_url:
+        raise SettingsError(
+            "OPENERRATA_GATEWAY_PUBLIC_URL is not set: feeds and links need the address where readers reach the gateway"
+        )
     database = host.database("reader", "procedures", pool_size=settings.database_connections)
     pages = host.database("reader", "pages", pool_size=settings.page_connections)
     graphql = host.database("reader", "graphql", pool_size=settings.graphql_connections)

@@ -1,4 +1,4 @@
-"""The smallest HTTP there is over ASGI: one bounded body in, one reply out, the same headers for every origin."""
+"""The smallest HTTP there is over ASGI: one bounded body in, one reply out, with the headers that every reply has."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ BODY_BYTES: Final = 524_288
 DRAIN_BYTES: Final = 16 * 1024 * 1024
 """What is read and thrown away of a body that is too large: who still sends would see a reset, not the reply."""
 
-CORS: Final[HeaderList] = (
-    (b"access-control-allow-origin", b"*"),
-    (
-        b"access-control-allow-headers",
-        b"Content-Type, x-api-key, x-openai-api-key, x-openerrata-signature, x-openerrata-extension-version",
-    ),
+ALLOWED_HEADERS: Final = (
+    b"access-control-allow-headers",
+    b"Content-Type, x-api-key, x-openai-api-key, x-openerrata-signature, x-openerrata-extension-version",
 )
+ANY_ORIGIN: Final[HeaderList] = ((b"access-control-allow-origin", b"*"), ALLOWED_HEADERS)
+NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 PREFLIGHT: Final[HeaderList] = (
     (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
     (b"access-control-max-age", b"86400"),
@@ -97,20 +96,22 @@ async def _next(receive: Receive) -> Message:
         raise ClientGone from None
 
 
-async def respond(send: Send, reply: Reply) -> None:
+async def respond(send: Send, reply: Reply, cors: HeaderList = ANY_ORIGIN) -> None:
     """Send a reply."""
-    length = (b"content-length", str(len(reply.body)).encode())
-    headers = [*reply.headers, *CORS] if reply.status == 204 else [*reply.headers, length, *CORS]
+    headers = [*reply.headers, *cors, NO_SNIFFING]
+    if reply.status != 204:
+        headers.append((b"content-length", str(len(reply.body)).encode()))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})
 
 
-def with_cors(send: Send) -> Send:
-    """The same, for responses that somebody else writes."""
+def with_common_headers(send: Send) -> Send:
+    """The same, for responses that somebody else writes; they may be read from everywhere."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", ()), *CORS]
+            headers = [header for header in message.get("headers", ()) if header[0] != NO_SNIFFING[0]]
+            message["headers"] = [*headers, *ANY_ORIGIN, NO_SNIFFING]
         await send(message)
 
     return sending

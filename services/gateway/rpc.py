@@ -20,11 +20,13 @@ from pydantic import ValidationError
 from contracts.rpc.errors import ErrorName, RpcError
 from contracts.rpc.values import read
 from services.gateway.callers import Callers, Headers, header
+from services.gateway.cors import Cors
 from services.gateway.domain import MINIMUM_EXTENSION_VERSION, gate, reads_more
 from services.gateway.http import (
     BodyTimeouts,
     BodyTooLarge,
     ClientGone,
+    HeaderList,
     Receive,
     Reply,
     Scope,
@@ -63,6 +65,7 @@ class Rpc:
         callers: Callers,
         clock: Clock,
         metrics: Metrics,
+        cors: Cors,
         *,
         body_timeouts: BodyTimeouts,
     ) -> None:
@@ -70,12 +73,19 @@ class Rpc:
         self._callers = callers
         self._clock = clock
         self._metrics = metrics
+        self._cors = cors
         self._body_timeouts = body_timeouts
+
+    def cors(self, scope: Scope) -> HeaderList:
+        """Which origins may send this request, or the one that a preflight asks for, and read its answer."""
+        procedure = self._table.get(scope["path"].removeprefix(PREFIX)) if scope["path"].startswith(PREFIX) else None
+        origin = next((value for name, value in scope["headers"] if name == b"origin"), b"")
+        return self._cors.headers(origin, changes=procedure is not None and procedure.kind == "mutation")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["method"] == "HEAD":
-            await respond(send, Reply(204))
+            await respond(send, Reply(204), self.cors(scope))
             return
         path = _printable(scope["path"].removeprefix(PREFIX))
         procedure = self._table.get(path)
@@ -84,11 +94,11 @@ class Rpc:
         try:
             reply = await self._answer(procedure, path, scope, receive, correlation)
             status = reply.status
-            await respond(send, reply)
+            await respond(send, reply, self.cors(scope))
         except ClientGone:
             log.debug("body incomplete", procedure=path)
             error = RpcError("BAD_REQUEST", "The request's body is incomplete or broken", path)
-            await respond(send, Reply(error.http, orjson.dumps(error.body()), _VOLATILE))
+            await respond(send, Reply(error.http, orjson.dumps(error.body()), _VOLATILE), self.cors(scope))
         finally:
             self._metrics.request("unknown" if procedure is None else path, status, perf_counter() - began)
 

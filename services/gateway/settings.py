@@ -16,6 +16,7 @@ class GatewaySettings(BaseSettings):
     connections: int = Field(default=8_192, ge=1)
     header_timeout_s: float = Field(default=5.0, gt=0, le=60)
     public_url: str = Field(default="", pattern=r"^(https?://[^\s/]+/?)?$")
+    cors_origins: str = Field(default="", pattern=r"^(https?://[^\s/,]+(,https?://[^\s/,]+)*)?$")
     trusted_proxies: int = Field(default=0, ge=0, le=10)
     hmac_secret: SecretStr = SecretStr("openerrata-attestation-v1")
     analysis: str = "FACT_CHECK"

@@ -19,7 +19,7 @@ from services.gateway.domain import MINIMUM_EXTENSION_VERSION, parse_id
 from services.gateway.forgetting import Forgetting
 from services.gateway.graphql.http import PATH as GRAPHQL
 from services.gateway.graphql.http import GraphQLEndpoint
-from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond, with_cors, without_body
+from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond, with_common_headers, without_body
 from services.gateway.memory import Memory
 from services.gateway.openapi import document
 from services.gateway.ports import Clock, Reads, Unavailable, Vitals
@@ -80,7 +80,7 @@ class Gateway:
         if scope["type"] != "http":
             await self.shell(scope, receive, send)
         elif scope["method"] == "OPTIONS":
-            await respond(send, Reply(204, headers=PREFLIGHT))
+            await respond(send, Reply(204, headers=PREFLIGHT), self._rpc.cors(scope))
         elif scope["path"].startswith(PREFIX):
             await self._rpc(scope, receive, send)
         elif scope["path"] == GRAPHQL:
@@ -88,9 +88,9 @@ class Gateway:
         elif scope["path"] == EVENTS:
             await self.events(scope, receive, send)
         elif scope["method"] == "HEAD":
-            await self.shell({**scope, "method": "GET"}, receive, with_cors(without_body(send)))
+            await self.shell({**scope, "method": "GET"}, receive, with_common_headers(without_body(send)))
         else:
-            await self.shell(scope, receive, with_cors(send))
+            await self.shell(scope, receive, with_common_headers(send))
 
 
 def shell(reads: Reads, pulse: Pulse, table: Mapping[str, Procedure]) -> FastAPI:

@@ -68,6 +68,7 @@ WRONG: dict[str, tuple[str, Change, str]] = {
     "no blob store": ("S3_ENDPOINT", lambda _: f"http://{CLOSED}", "no blob store answers at 127.0.0.1:9"),
     "no bucket": ("S3_BUCKET", lambda _: "nothing-in-it", "OPENERRATA_S3_BUCKET: there is no bucket 'nothing-in-it'"),
     "another key of the blob store": ("S3_SECRET_KEY", lambda _: "another", "OPENERRATA_S3_SECRET_KEY"),
+    "no address for readers": ("GATEWAY_PUBLIC_URL", lambda _: "", "OPENERRATA_GATEWAY_PUBLIC_URL is not set"),
     "no address to listen on": ("GATEWAY_HOST", lambda _: "no-such-host.invalid", "OPENERRATA_GATEWAY_HOST"),
     "an address of another machine": ("GATEWAY_HOST", lambda _: "192.0.2.1", "cannot listen on 192.0.2.1"),
     "too many copies": ("NATS_REPLICAS", lambda _: "3", "topology apply"),

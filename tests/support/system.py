@@ -313,6 +313,7 @@ class GivenServers:
             "OPENERRATA_S3_SECRET_KEY": s3.s3_secret_key,
             "OPENERRATA_S3_BUCKET": s3.s3_bucket,
             "OPENERRATA_ENCRYPTION_KEYS": self._master_key,
+            "OPENERRATA_GATEWAY_PUBLIC_URL": "https://errata.example",
         }
 
     def kill(self, name: ServiceName) -> None:

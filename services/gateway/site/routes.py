@@ -81,6 +81,12 @@ class Site:
 
     def _guarded(self, handler: Handler) -> Handler:
         async def guarded(request: Request) -> Response:
+            response = await tried(request)
+            if not self._public_url:  # links name the host of the request
+                response.headers.add_vary_header("host")
+            return response
+
+        async def tried(request: Request) -> Response:
             try:
                 return await handler(request)
             except BadQuestion as refusal:

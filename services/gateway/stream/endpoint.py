@@ -16,7 +16,7 @@ import orjson
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from services.gateway.callers import header
-from services.gateway.http import Receive, Reply, Scope, Send, respond, with_cors
+from services.gateway.http import Receive, Reply, Scope, Send, respond, with_common_headers
 from services.gateway.ports import Unavailable
 from services.gateway.stream.admission import Admission, Refused
 from services.gateway.stream.feed import Feed
@@ -102,7 +102,7 @@ class EventsEndpoint:
         self._nobody.clear()
         self._gauge.inc()
         try:
-            self._ended[await self._serve(window, question, receive, with_cors(send))].inc()
+            self._ended[await self._serve(window, question, receive, with_common_headers(send))].inc()
         finally:
             self._clients -= 1
             if not self._clients:
