@@ -161,6 +161,17 @@ async def test_a_page_that_its_site_denies_is_refused_until_the_site_shows_it(
     assert await world.versions(page.external_id) == 1
 
 
+@pytest.mark.requirement("2.9-04")
+async def test_an_article_is_called_what_its_site_calls_it(world: World, sites: Sites) -> None:
+    page = wikipedia(sites)
+    named = {**page.observation["metadata"], "displayTitle": "What a stranger calls it"}
+    version = await world.answered({**page.observation, "metadata": named})
+    title = await world.oracle.value(
+        "SELECT title FROM readmodel.version_heading WHERE post_version_id = %s", version["postVersionId"]
+    )
+    assert title == "A walk"
+
+
 @every_site
 @pytest.mark.requirement("2.9-04", "2.9-05")
 async def test_the_site_decides_whose_page_it_is(world: World, sites: Sites, make: Make) -> None:

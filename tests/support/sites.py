@@ -237,7 +237,8 @@ class Sites:
             return _json({"error": {"code": "nosuchrevid", "info": f"There is no revision with ID {revision}."}})
         stated = int(revision) + (1 if fault == "wrong_revision" else 0)
         page_id = page.page_id + (1 if fault == "other_page" else 0)
-        return _json({"parse": {"title": page.title, "pageid": page_id, "revid": stated, "text": page.html}})
+        title = {"title": page.title, "displaytitle": f"<i>{page.title}</i>"}
+        return _json({"parse": {**title, "pageid": page_id, "revid": stated, "text": page.html}})
 
     def _graphql(self, request: Seen, fault: Fault | None) -> Answer:
         text = request.body.decode()

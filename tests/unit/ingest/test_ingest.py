@@ -389,3 +389,11 @@ async def test_a_sighting_says_whose_words_its_title_and_author_are() -> None:
         sighting = version_in((await ingest(observed, served)).facts).sighting
         assert sighting.site_confirmed is (served is not None)
         assert sighting.network_key == "a" * 64
+
+
+@pytest.mark.parametrize("title", ["A mountain", None])
+async def test_no_title_of_a_readers_stands_beside_the_sites_own(title: str | None) -> None:
+    observed = seen(post=WIKIPEDIA, metadata={"display_title": "<b>Forged</b>", "title": "Forged"})
+    served = page(post=WIKIPEDIA, metadata={"title": "A_mountain", "display_title": title})
+    sighting = version_in((await ingest(observed, served)).facts).sighting
+    assert sighting.metadata == {"title": "A_mountain"} | ({"display_title": title} if title else {})
