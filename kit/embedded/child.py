@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kit.embedded.errors import EmbeddedError
+from kit.embedded.files import private
 from kit.embedded.privileges import child_hook
 
 LOG_BYTES = 8_000_000
@@ -46,7 +47,7 @@ class Child:
         with contextlib.suppress(FileNotFoundError):
             if program.log.stat().st_size > LOG_BYTES:
                 program.log.replace(program.log.with_suffix(".log.old"))
-        with program.log.open("ab") as log:
+        with open(program.log, "ab", opener=private) as log:
             self._log_from = log.tell()
             self._process = subprocess.Popen(  # noqa: S603  our own programs and paths
                 program.argv,
@@ -56,6 +57,7 @@ class Child:
                 cwd=program.cwd,
                 env={"PATH": os.defpath, "LANG": "C.UTF-8", **program.env},  # no secret of ours travels along
                 start_new_session=True,
+                umask=0o077,
                 preexec_fn=child_hook(program.stop_signal, program.uid),
                 pass_fds=program.keep_open,
             )

@@ -29,6 +29,13 @@ def write_private(path: Path, text: str) -> None:
     fresh.replace(path)
 
 
+def private(path: str, flags: int) -> int:
+    """How a log is opened: for its owner alone, also one that an earlier version left open to others."""
+    fd = os.open(path, flags, 0o600)
+    os.fchmod(fd, 0o600)
+    return fd
+
+
 def socket_dir(data_dir: Path, uid: int | None) -> Path:
     """A private folder for Unix sockets: in the data folder if the path is short and plain, else in the temporary one.
 

@@ -13,6 +13,7 @@ from kit.embedded.child import Child, Program
 from kit.embedded.files import write_private
 from kit.embedded.nats_accounts import accounts, move_streams, passwords
 from kit.embedded.ports import LOOPBACK, keep_ports, listens, usable
+from kit.embedded.privileges import hand_over
 from kit.embedded.programs import script
 from kit.embedded.server import Home, answers
 
@@ -44,6 +45,7 @@ class Nats:
         }
         # The server's configuration language contains JSON, but not its escapes: every path in it is relative.
         write_private(home.folder / "nats.json", json.dumps(config, indent=1))
+        hand_over(home.folder, home.plain_uid)
         self._child = Child(
             Program(
                 name="nats",
@@ -51,6 +53,7 @@ class Nats:
                 log=home.log,
                 cwd=home.folder,
                 env={"GOMEMLIMIT": "256MiB"},
+                uid=home.plain_uid,
                 keep_open=(home.lock_fd,),
             )
         )

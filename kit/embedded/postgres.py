@@ -24,6 +24,7 @@ DATABASE = "openerrata"
 PORT = 5432  # a part of the socket's name: nothing listens on TCP
 SMALL = {
     "listen_addresses": "",
+    "unix_socket_permissions": "0700",
     "port": PORT,
     "shared_buffers": "96MB",
     "max_connections": 64,

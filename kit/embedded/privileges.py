@@ -19,7 +19,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_KEEPCAPS = 8
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_RAISE = 2
-CAP_DAC_OVERRIDE = 1
+CAP_DAC_READ_SEARCH = 2
 CAPABILITY_VERSION_3 = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)  # loaded before any fork: the hook must not load libraries
@@ -34,7 +34,7 @@ class _CapabilityData(ctypes.Structure):
 
 
 def plain_uid(owned: Path) -> int | None:
-    """Whom a server that refuses root runs as: the owner of its data, `openerrata` or `nobody`; None unless root.
+    """Whom servers run as that are not to be root: the owner of its data, `openerrata` or `nobody`; None unless root.
 
     Raises: EmbeddedError when no such user exists.
     """
@@ -50,6 +50,15 @@ def plain_uid(owned: Path) -> int | None:
     raise EmbeddedError("PostgreSQL refuses root: create a system user openerrata, or start as an ordinary user")
 
 
+def hand_over(folder: Path, uid: int | None) -> None:
+    """Make a folder and all in it the server's own, unless it is already or servers run as we do."""
+    if uid is None:
+        return
+    for found in (folder, *folder.rglob("*")):
+        if found.lstat().st_uid != uid:
+            os.chown(found, uid, -1, follow_symlinks=False)
+
+
 def _check(result: int) -> None:
     if result != 0:
         errno = ctypes.get_errno()
@@ -57,15 +66,15 @@ def _check(result: int) -> None:
 
 
 def _become(uid: int) -> None:
-    """Leave root, but keep the right to pass folders closed to others: data and programs may lie in a home."""
+    """Leave root, but keep the right to pass folders closed to others and to read: programs may lie in a home."""
     _check(_libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
     os.setgroups([])
     os.setgid(pwd.getpwuid(uid).pw_gid)
     os.setuid(uid)
-    mask = 1 << CAP_DAC_OVERRIDE
+    mask = 1 << CAP_DAC_READ_SEARCH
     data = (_CapabilityData * 2)(_CapabilityData(mask, mask, mask), _CapabilityData(0, 0, 0))
     _check(_libc.capset(ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data))
-    _check(_libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_OVERRIDE, 0, 0))
+    _check(_libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0))
 
 
 def child_hook(stop_signal: signal.Signals, uid: int | None) -> Callable[[], None]:

@@ -1,7 +1,7 @@
 """SeaweedFS as a child, for its S3 door; `-master.telemetry=false` is no option, the default reports to the internet.
 
-Every listener is on loopback. Its inner doors (master, volume, filer, admin) know no password: the users of the machine
-are trusted. `weed server` would open fewer doors, but starts in seconds and does not stop when asked.
+Every listener is on loopback, and its inner doors (master, volume, filer, admin) are closed to all but its own parts:
+see `weed_security`. `weed server` would open fewer doors, but starts in seconds and does not stop when asked.
 """
 
 from __future__ import annotations
@@ -10,11 +10,17 @@ import json
 import secrets
 from pathlib import Path
 
+import urllib3
+from minio import Minio
+from minio.error import MinioException
+
 from kit.embedded.child import Child, Program
 from kit.embedded.files import write_private
 from kit.embedded.ports import GRPC_OFFSET, LOOPBACK, keep_ports, listens, usable
+from kit.embedded.privileges import hand_over
 from kit.embedded.programs import script
-from kit.embedded.server import Home, answers
+from kit.embedded.server import Home
+from kit.embedded.weed_security import write_security
 
 BUCKET = "openerrata"
 # Its heap is 200 MB from the start, most of it never touched (RSS 115 MB). Any limit near that collects garbage
@@ -32,11 +38,15 @@ class SeaweedFs:
         """Start the server; it is not ready yet."""
         home = self._home
         data = home.folder / "data"
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (home.folder, data):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            folder.chmod(0o700)
         self._access_key, self._secret_key = self._keys()
         self._ports = keep_ports(home.folder / "ports.json", 5)
         self.tidy()  # a killed run could not
-        master, volume, self._filer_port, self._s3_port, admin = self._ports
+        write_security(home.folder / ".seaweedfs", "../.seaweedfs")
+        hand_over(home.folder, home.plain_uid)
+        master, volume, filer, self._s3_port, admin = self._ports
         options = {
             "dir": ".",  # the working directory; a path would be split at commas
             "ip": LOOPBACK,
@@ -48,7 +58,7 @@ class SeaweedFs:
             "volume.port": volume,
             "volume.max": 0,  # as many as the disk holds
             "volume.preStopSeconds": 0,
-            "filer.port": self._filer_port,
+            "filer.port": filer,
             "filer.localSocket": home.sockets / "filer.sock",
             "s3.port": self._s3_port,
             "s3.localSocket": home.sockets / "s3.sock",
@@ -57,6 +67,7 @@ class SeaweedFs:
             "admin.port": admin,
             "admin.ui": "false",
             "webdav": "false",
+            "disableHttp": "true",  # of master and filer
         }
         self._child = Child(
             Program(
@@ -75,6 +86,7 @@ class SeaweedFs:
                     "GOMEMLIMIT": MEMORY_LIMIT,
                     "HOME": str(home.folder),
                 },
+                uid=home.plain_uid,
                 keep_open=(home.lock_fd,),
             )
         )
@@ -90,7 +102,19 @@ class SeaweedFs:
     def ready(self) -> bool:
         """Whether our own process listens everywhere and the bucket, the last thing it makes, is there."""
         ports = (*self._ports, *(port + GRPC_OFFSET for port in self._ports))
-        return listens(self._child.pid, ports) and answers(self._filer_port, f"/buckets/{BUCKET}/")
+        return listens(self._child.pid, ports) and self._has_bucket()
+
+    def _has_bucket(self) -> bool:
+        http = urllib3.PoolManager(timeout=1, retries=False)
+        client = Minio(
+            f"{LOOPBACK}:{self._s3_port}", self._access_key, self._secret_key, secure=False, http_client=http
+        )
+        try:
+            return client.bucket_exists(BUCKET)
+        except (MinioException, urllib3.exceptions.HTTPError):
+            return False
+        finally:
+            http.clear()
 
     def ports_taken(self) -> bool:
         """After an early end: whether somebody else holds one of the ports."""

@@ -94,6 +94,7 @@ class EmbeddedStack:
             raise EmbeddedError("the servers are running already")
         try:
             self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.data_dir.chmod(0o700)
             self._lock = DataDirLock(self.data_dir)
             self._record.unlink(missing_ok=True)
             self._start_servers(self._lock)
@@ -111,6 +112,7 @@ class EmbeddedStack:
     def _start_servers(self, lock: DataDirLock) -> None:
         logs = self.data_dir / "logs"
         logs.mkdir(mode=0o700, exist_ok=True)
+        logs.chmod(0o700)
         uid = plain_uid(self.data_dir / "postgres")
         self._sockets = socket_dir(self.data_dir, uid)
         for service, (name, kind) in SERVERS.items():

@@ -15,6 +15,7 @@ import click
 
 from kit.database import Database
 from kit.embedded import EmbeddedError
+from kit.embedded.files import private
 from kit.http import CannotListen, bind
 from kit.settings import Infrastructure, load
 from kit.surroundings import Surroundings, surroundings
@@ -55,7 +56,7 @@ def command(once: bool, port: int | None, data_dir: Path) -> None:
     click.secho("  offline demo catalogue instead of a model, sample article, no internet", dim=True)
     _say("starting", "NATS, PostgreSQL and S3 on loopback …")
     with (
-        (data_dir / "logs" / "services.log").open("a", buffering=1) as log_file,
+        open(data_dir / "logs" / "services.log", "a", buffering=1, opener=private) as log_file,
         stand_in() as wikipedia,
         surroundings(infrastructure, data_dir) as found,
     ):

@@ -18,6 +18,7 @@ TIME_AND_CHANCE_ALLOWED: Final = {
     "kit/vault.py": {"os.urandom": "nonces and master keys must not be foreseeable, even by a replay"},
     "kit/embedded/ports.py": {"random.randint": "spreads ports of servers started at the same moment"},
     "kit/embedded/nats_accounts.py": {"secrets.token_urlsafe": "makes the embedded broker's passwords, once"},
+    "kit/embedded/weed_security.py": {"secrets.token_hex": "makes the keys of one start of the embedded blob store"},
     "kit/embedded/seaweedfs.py": {
         "secrets.token_hex": "credentials of an embedded server",
         "secrets.token_urlsafe": "credentials of an embedded server",

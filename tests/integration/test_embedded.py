@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import http.client as http_client
 import io
 import json
 import os
 import signal
 import socket
+import ssl
 import stat
 import threading
 import urllib.request
@@ -21,6 +23,11 @@ from minio import Minio
 from sqlalchemy import create_engine, text
 
 from kit.embedded import DataDirInUse, EmbeddedError, EmbeddedStack, Endpoints, running_endpoints
+from kit.embedded.ports import GRPC_OFFSET
+from kit.embedded.privileges import CAP_DAC_READ_SEARCH
+
+HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
+"""How a client of gRPC begins."""
 
 
 async def write_everywhere(at: Endpoints) -> None:
@@ -106,12 +113,99 @@ def test_no_server_sees_our_environment(running: EmbeddedStack) -> None:
         assert set(psutil.Process(pid).environ()) <= ours
 
 
-def test_what_is_written_down_is_private(running: EmbeddedStack) -> None:
+def test_everything_in_the_data_folder_is_private(running: EmbeddedStack) -> None:
     data = running.data_dir
-    for file in (data / "endpoints.json", data / "seaweedfs" / "keys.json"):
+    open_to_others = [path for path in (data, *data.rglob("*")) if stat.S_IMODE(path.lstat().st_mode) & 0o077]
+    assert open_to_others == []
+    for file in (data / "endpoints.json", data / "logs" / "nats.log", data / "logs" / "seaweedfs.log"):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    for folder in (data, data / "run", data / "postgres"):
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_data_folder_that_was_open_to_others_is_closed(tmp_path: Path) -> None:
+    logs = tmp_path / "data" / "logs"
+    logs.mkdir(parents=True, mode=0o755)
+    (logs / "nats.log").write_text("of an earlier version\n")
+    with EmbeddedStack(tmp_path / "data", durable=False, services=("nats",)):
+        for path in (logs.parent, logs, logs / "nats.log"):
+            assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="servers run as whoever started them")
+def test_no_server_runs_as_root(running: EmbeddedStack) -> None:
+    for name, pid in running.pids.items():
+        status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+        assert "0" not in status["Uid"].split(), name
+        assert int(status["CapEff"], 16) == 1 << CAP_DAC_READ_SEARCH, "it reads where it is led, and writes its own"
+
+
+def doors(server: EmbeddedStack) -> tuple[list[int], list[int]]:
+    """The ports of SeaweedFS's master, volume, filer and admin, and those of their gRPC."""
+    master, volume, filer, s3_port, admin = json.loads((server.data_dir / "seaweedfs" / "ports.json").read_text())
+    return [master, volume, filer, admin], [port + GRPC_OFFSET for port in (master, volume, filer, s3_port, admin)]
+
+
+STATUS = ("/", "/ui/index.html")
+"""The master's page about itself, which leads nowhere."""
+INNER = (
+    ("GET", "/"),
+    ("GET", "/dir/assign"),
+    ("GET", "/dir/lookup?volumeId=1"),
+    ("GET", "/dir/status"),
+    ("GET", "/vol/status"),
+    ("GET", "/vol/grow?count=1"),
+    ("GET", "/col/delete?collection=openerrata"),
+    ("GET", "/buckets/openerrata/"),
+    ("GET", "/buckets/openerrata/kept"),
+    ("PUT", "/buckets/openerrata/kept"),
+    ("DELETE", "/buckets/openerrata/kept"),
+    ("POST", "/submit"),
+    ("GET", "/1,0123456789"),
+    ("PUT", "/1,0123456789"),
+    ("DELETE", "/1,0123456789"),
+    ("GET", "/ui/index.html"),
+)
+
+
+def test_the_blob_stores_inner_doors_are_closed(running: EmbeddedStack) -> None:
+    s3(running.endpoints).put_object(running.endpoints.s3_bucket, "kept", io.BytesIO(b"bytes"), 5)
+    http, grpc = doors(running)
+    for port in http:
+        for method, path in INNER:
+            connection = http_client.HTTPConnection("127.0.0.1", port, timeout=5)
+            connection.request(method, path, body=b"x" if method != "GET" else None)
+            status = connection.getresponse().status
+            connection.close()
+            told = (200,) if port == http[0] and path in STATUS else ()
+            assert status in (400, 401, 403, 404, 405, *told), f"{method} {port} {path}: {status}"
+    stranger = ssl.create_default_context()
+    stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+    stranger.set_alpn_protocols(["h2"])
+    for port in grpc:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as plain:
+            plain.sendall(HTTP2)
+            assert b"\x04" not in plain.recv(1_024)[3:4], "settings would mean that it speaks"
+        with (
+            pytest.raises((ssl.SSLError, ConnectionError)),
+            socket.create_connection(("127.0.0.1", port), timeout=5) as plain,
+            stranger.wrap_socket(plain) as wrapped,
+        ):
+            wrapped.sendall(HTTP2)
+            while wrapped.recv(1_024):
+                pass
+            raise ConnectionError("closed without a word")
+    with s3(running.endpoints).get_object(running.endpoints.s3_bucket, "kept") as answer:
+        assert answer.read() == b"bytes"
+
+
+def test_the_blob_store_reads_what_was_stored_under_earlier_keys(tmp_path: Path) -> None:
+    stack = EmbeddedStack(tmp_path / "data", services=("s3",))
+    with stack:
+        before = (stack.data_dir / "seaweedfs" / ".seaweedfs" / "security.toml").read_text()
+        s3(stack.endpoints).put_object(stack.endpoints.s3_bucket, "kept", io.BytesIO(b"bytes"), 5)
+    with stack:
+        assert (stack.data_dir / "seaweedfs" / ".seaweedfs" / "security.toml").read_text() != before
+        with s3(stack.endpoints).get_object(stack.endpoints.s3_bucket, "kept") as answer:
+            assert answer.read() == b"bytes"
 
 
 def test_where_the_servers_are_is_written_down_while_they_run(tmp_path: Path) -> None:
