@@ -6,7 +6,7 @@ are what operators see in every tool, so they follow one grammar: `<service>-<ag
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from contracts.v1 import (
@@ -42,7 +42,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Consumer:
-    """One durable consumer of one fact.
+    """One durable consumer of one fact. `share` names the part of the facts that it handles; the rest it acknowledges.
 
     Units: `ack_wait_s` is how long a silent worker keeps a message; `attempts` own failures before the dead letter;
     `slots` messages handled at once in one process; `max_ack_pending` is the limit of the whole fleet.
@@ -56,12 +56,13 @@ class Consumer:
     attempts: int = 8
     max_ack_pending: int = 1_024
     answers: bool = False
+    share: str = ""
 
     @property
     def name(self) -> str:
-        """`<service>-<aggregate>-<event>`."""
+        """`<service>-<aggregate>-<event>`, and `-<share>` where there is one."""
         aggregate, event = self.event.SUBJECT.removeprefix(PREFIX).split(".")
-        return f"{self.service}-{aggregate}-{event}"
+        return "-".join(filter(None, (self.service, aggregate, event, self.share)))
 
     @property
     def filter(self) -> str:
@@ -143,6 +144,10 @@ INGEST_OBSERVATION_RECEIVED: Final = Consumer("ingest", ObservationReceived, slo
 INGEST_CANONICAL_FETCHED: Final = Consumer("ingest", CanonicalFetched, slots=8, answers=True)
 INGEST_CANONICAL_UNAVAILABLE: Final = Consumer("ingest", CanonicalUnavailable, slots=8, answers=True)
 INVESTIGATOR_INVESTIGATION_REQUESTED: Final = Consumer("investigator", InvestigationRequested, slots=8, attempts=12)
+INVESTIGATOR_READERS_INVESTIGATION_REQUESTED: Final = replace(
+    INVESTIGATOR_INVESTIGATION_REQUESTED, slots=6, share="readers"
+)
+"""Runs on readers' own keys: however many there are, a run that the instance pays for has slots, and the reverse."""
 VALIDATOR_CLAIM_PROPOSED: Final = Consumer("validator", ClaimProposed, slots=4)
 CONSUMERS: Final = (
     VERIFIER_OBSERVATION_RECEIVED,
@@ -150,6 +155,7 @@ CONSUMERS: Final = (
     INGEST_CANONICAL_FETCHED,
     INGEST_CANONICAL_UNAVAILABLE,
     INVESTIGATOR_INVESTIGATION_REQUESTED,
+    INVESTIGATOR_READERS_INVESTIGATION_REQUESTED,
     VALIDATOR_CLAIM_PROPOSED,
 )
 

@@ -40,6 +40,7 @@ from services.gateway.status import Statuses, Viewing
 from services.gateway.stream.admission import Admission
 from services.gateway.stream.endpoint import EventsEndpoint
 from services.gateway.stream.feed import EventLog, Feed
+from services.gateway.underway import OwnKeyRuns
 from services.gateway.vitals import ServerVitals
 from services.gateway.web import Gateway, Pulse, shell
 
@@ -83,6 +84,7 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
         remember=settings.remember_observations,
         remember_s=settings.remember_observations_s,
     )
+    key_checks = KeyChecks(world.key_probe, clock, burst=settings.key_checks_burst, every_s=settings.key_checks_every_s)
     viewing = Viewing(
         world.reads,
         world.facts,
@@ -100,10 +102,12 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
                 world.facts,
                 world.user_keys,
                 clock,
+                key_checks,
+                OwnKeyRuns(world.reads, clock, most=settings.own_key_runs),
                 analysis=settings.analysis,
                 retries=RetryRules(timedelta(seconds=settings.retry_cooldown_s), settings.retries_per_day),
             ),
-            KeyChecks(world.key_probe, clock, burst=settings.key_checks_burst, every_s=settings.key_checks_every_s),
+            key_checks,
         ),
         **public_procedures(PublicRecord(world.archive)),
     }

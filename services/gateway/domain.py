@@ -124,7 +124,7 @@ class Failure:
 
     Shapes: `requested_sequence` is where its last request stands in the log, if known. `retries` are those of the last
     24 hours, without runs for which a reader's key could not be used; `own_retries` are those that the instance paid
-    for. `of_a_reader`: a reader's key was to pay for the last run.
+    for. `of_a_reader`: a reader's key was to pay for the last run; `of_the_key`: that key was why it failed.
     """
 
     failed_at: datetime | None
@@ -133,6 +133,7 @@ class Failure:
     retries: int = 0
     own_retries: int = 0
     of_a_reader: bool = False
+    of_the_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +158,13 @@ FIRST_ROUND: Final = Round(1, 0)
 def next_round(failure: Failure, now: datetime, rules: RetryRules, *, own_key: bool) -> Round | None:
     """The round that may follow a failed one; None if it is too early or enough, or every view would cost a run.
 
-    `own_key`: the reader would pay. What failed on a reader's account, for whatever reason, holds up only those who
-    come with a key of their own, or anybody could keep a post from being checked.
+    `own_key`: the reader would pay. What failed on a reader's account holds up only those who come with a key of their
+    own, or anybody could keep a post from being checked; what failed because of that key holds up nobody.
     """
     if failure.failed_at is None or failure.requested_sequence is None:
         return None
-    held_up = now - failure.failed_at < rules.cool_down and (own_key or not failure.of_a_reader)
+    is_recent = now - failure.failed_at < rules.cool_down
+    held_up = is_recent and not failure.of_the_key and (own_key or not failure.of_a_reader)
     if held_up or (failure.retries if own_key else failure.own_retries) >= rules.per_day:
         return None
     return Round(failure.round + 1, failure.requested_sequence)

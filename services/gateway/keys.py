@@ -12,11 +12,14 @@ from typing import Final
 from contracts.rpc.status import KeyMissingOrValid, KeyRefusedOut, SettingsAnswer
 from kit.addresses import ip_range_prefix
 from kit.flight import SingleFlight
-from services.gateway.domain import well_formed_user_key
+from services.gateway.domain import key_hash, well_formed_user_key
 from services.gateway.memory import Allowance, Memory
-from services.gateway.ports import Call, Clock, KeyProbe, KeyRegister
+from services.gateway.ports import Call, Caller, Clock, KeyProbe, KeyRegister, KeyVerdict, Refused
 
 DENIALS: Final = 10_000
+VALID_KEYS: Final = 10_000
+VALID_S: Final = 600.0
+TOO_MANY_KEYS: Final = "Too many keys were tried from this network. Please wait a minute."
 
 
 class InstanceKeys:
@@ -52,11 +55,37 @@ class InstanceKeys:
 
 
 class KeyChecks:
-    """`post.validateSettings`: tells readers whether their keys work, without becoming a tester of stolen ones."""
+    """Tries readers' keys on the provider, for `post.validateSettings` and before a run, so many of each network.
+
+    A key that worked is not tried again before each run.
+    """
 
     def __init__(self, probe: KeyProbe, clock: Clock, *, burst: int, every_s: float) -> None:
         self._probe = probe
         self._allowance = Allowance(clock, burst=burst, every_s=every_s)
+        self._valid: Memory[str, bool] = Memory(clock, capacity=VALID_KEYS, ttl_s=VALID_S)
+
+    async def require(self, caller: Caller) -> None:
+        """Let a well-formed key pay for a run. A provider that cannot be asked now is no reason to refuse it.
+
+        Raises: Refused: the provider does not accept the key, or its network tried too many.
+        """
+        if self._valid.get(key_hash(caller.user_key)):
+            return
+        verdict = await self._try(caller)
+        if verdict is None:
+            raise Refused("TOO_MANY_REQUESTS", TOO_MANY_KEYS)
+        if verdict.status not in ("valid", "error"):
+            raise Refused("UNAUTHORIZED", verdict.message or "The provider does not accept this key.")
+
+    async def _try(self, caller: Caller) -> KeyVerdict | None:
+        """None: its network has tried too many."""
+        if not self._allowance.take(ip_range_prefix(caller.address)):
+            return None
+        verdict = await self._probe.probe(caller.user_key)
+        if verdict.status == "valid":
+            self._valid.put(key_hash(caller.user_key), True)
+        return verdict
 
     async def validate(self, question: None, call: Call) -> SettingsAnswer:
         """Judge both keys; only a well-formed one is tried on the provider."""
@@ -70,13 +99,13 @@ class KeyChecks:
                 openai_api_key_status="format_invalid",
                 openai_api_key_message="An OpenAI API key starts with sk- and is longer than this.",
             )
-        if not self._allowance.take(ip_range_prefix(caller.address)):
+        verdict = await self._try(caller)
+        if verdict is None:
             return KeyRefusedOut(
                 instance_api_key_accepted=accepted,
                 openai_api_key_status="error",
-                openai_api_key_message="Too many keys were tried from this network. Please wait a minute.",
+                openai_api_key_message=TOO_MANY_KEYS,
             )
-        verdict = await self._probe.probe(caller.user_key)
         if verdict.status == "valid":
             return KeyMissingOrValid(instance_api_key_accepted=accepted, openai_api_key_status="valid")
         return KeyRefusedOut(

@@ -51,8 +51,8 @@ _VIEW: Final = text("""
 _INVESTIGATION: Final = text("""
     SELECT i.id, i.status, i.checked_at, i.failed_at, i.round, i.requested_sequence, i.key_source, i.retry_after,
            n.provenance, v.server_verified_at, d.claims,
-           e.investigation_id AS prior_id, e.claims AS prior_claims, c.candidates, r.of_a_reader, r.retries,
-           r.own_retries
+           e.investigation_id AS prior_id, e.claims AS prior_claims, c.candidates, r.of_a_reader, r.of_the_key,
+           r.retries, r.own_retries
     FROM investigation i
     JOIN post_version v ON v.id = i.post_version_id
     LEFT JOIN investigation_input n ON n.investigation_id = i.id
@@ -68,6 +68,7 @@ _INVESTIGATION: Final = text("""
     ) c ON true
     LEFT JOIN LATERAL (
         SELECT bool_or(q.of_a_reader) FILTER (WHERE q.round = i.round) AS of_a_reader,
+            bool_or(NOT q.counted) FILTER (WHERE q.round = i.round) AS of_the_key,
             count(*) FILTER (WHERE q.counted AND q.recent AND q.round > q.first_counted) AS retries,
             count(*) FILTER (WHERE NOT q.of_a_reader AND q.recent AND q.round > q.first_own) AS own_retries
         FROM (
@@ -252,6 +253,7 @@ def _state(row: Row) -> InvestigationState:
             retries=row["retries"],
             own_retries=row["own_retries"],
             of_a_reader=bool(row["of_a_reader"]),
+            of_the_key=bool(row["of_the_key"]),
         )
         return Broken(row["id"], provenance, failure)
     by_state: dict[str, list[ClaimPayload]] = {"PENDING": [], "APPROVED": []}

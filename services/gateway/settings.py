@@ -38,6 +38,7 @@ class GatewaySettings(BaseSettings):
     retries_per_day: int = Field(default=3, ge=0, description="per version, within 24 hours")
     key_checks_burst: int = Field(default=5, ge=1)
     key_checks_every_s: float = Field(default=10.0, gt=0)
+    own_key_runs: int = Field(default=4, ge=1, description="under way at once on readers' keys, per network")
     events_clients: int = Field(default=200, ge=0)
     events_clients_per_network: int = Field(default=20, ge=1)
     events_connects_burst: int = Field(default=40, ge=1)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from contracts.topology import INVESTIGATOR_INVESTIGATION_REQUESTED
+from contracts.topology import (
+    INVESTIGATOR_INVESTIGATION_REQUESTED,
+    INVESTIGATOR_READERS_INVESTIGATION_REQUESTED,
+    Consumer,
+)
+from contracts.v1.investigation import KeySource
 from kit.host import Host
 from kit.settings import load
 from kit.web import Door, Policy
@@ -14,6 +19,7 @@ from services.investigator.pictures import Pictures
 from services.investigator.reads import SqlReads
 from services.investigator.research import Lookups
 from services.investigator.settings import InvestigatorSettings
+from services.investigator.shares import paid_by
 from services.investigator.waiting import Waiting
 
 
@@ -48,12 +54,18 @@ async def build(host: Host) -> None:
         priors=reads,
         research=lookups,
         limits=settings.limits,
+        run_s=settings.run_s,
     )
-    host.delivery.subscribe(
-        INVESTIGATOR_INVESTIGATION_REQUESTED,
-        investigator.on_investigation_requested,
-        slots=settings.slots,
-        given_up=investigator.on_given_up,
+    shares: tuple[tuple[Consumer, KeySource, int], ...] = (
+        (INVESTIGATOR_INVESTIGATION_REQUESTED, "INSTANCE", settings.slots),
+        (INVESTIGATOR_READERS_INVESTIGATION_REQUESTED, "USER", settings.reader_slots),
     )
+    for consumer, payer, slots in shares:
+        host.delivery.subscribe(
+            consumer,
+            paid_by(payer, investigator.on_investigation_requested),
+            slots=slots,
+            given_up=investigator.on_given_up,
+        )
     waiting = Waiting(host.telemetry.registry, host.clock.now)
     host.keep_running("investigator-conclude", Concluder(host.bus, host.user_keys, waiting).run)

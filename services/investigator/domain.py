@@ -125,9 +125,10 @@ Step = Run | GiveUp | Nothing | Elsewhere | Wait | NotYet
 def first(request: InvestigationRequested) -> Run | None:
     """What to do without having read the history: start, if this is the first that anybody hears of the request.
 
-    Should the history say otherwise, the stream refuses the start, since it must be the first of its subject.
+    Should the history say otherwise, the stream refuses the start, since it must be the first of its subject. What
+    readers pay for is not begun so: their consumer is younger than the log, and met all of its requests anew.
     """
-    return Run(1, 1, 0, 0, 0, None, {}) if request.round == 1 else None
+    return Run(1, 1, 0, 0, 0, None, {}) if request.round == 1 and request.key_source == "INSTANCE" else None
 
 
 def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: int, now: datetime) -> Step:

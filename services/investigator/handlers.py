@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
@@ -45,6 +45,7 @@ from services.investigator.ports import (
     Log,
     Model,
     ModelError,
+    Outcome,
     Priors,
     Research,
     Retention,
@@ -53,6 +54,7 @@ from services.investigator.ports import (
 from services.investigator.record import Record
 
 LOG_LAG_S = 0.2
+RUN_S = 3_600.0
 
 
 class Investigator:
@@ -70,6 +72,7 @@ class Investigator:
         priors: Priors,
         research: Research,
         limits: Limits,
+        run_s: float = RUN_S,
     ) -> None:
         self._log = log
         self._blobs = blobs
@@ -80,6 +83,7 @@ class Investigator:
         self._priors = priors
         self._research = research
         self._limits = limits
+        self._run_s = run_s
 
     async def on_investigation_requested(self, event: InvestigationRequested, attempt: int) -> AsyncIterator[Event]:
         """Do what the history says is left to do."""
@@ -96,6 +100,7 @@ class Investigator:
         if not isinstance(step, Run):
             return
         kind = analysis(event.analysis)
+        deadline_s = asyncio.get_running_loop().time() + self._run_s
         taken = step.input or await self._look(event)
         yield InvestigationStarted(
             follows=step.follows_start,
@@ -116,7 +121,7 @@ class Investigator:
         )
         record = Record(self._blobs, event, step)
         try:
-            async for fact in self._investigate(event, step, kind, taken, record):
+            async for fact in self._investigate(event, step, kind, taken, record, deadline_s):
                 yield fact
         except ModelError as error:
             of_the_key = _is_of_the_key(event, error)
@@ -157,7 +162,13 @@ class Investigator:
         return await with_earlier(taken, prior, self._blobs)
 
     async def _investigate(
-        self, event: InvestigationRequested, run: Run, kind: Analysis, taken: InvestigationInput, record: Record
+        self,
+        event: InvestigationRequested,
+        run: Run,
+        kind: Analysis,
+        taken: InvestigationInput,
+        record: Record,
+        deadline_s: float,
     ) -> AsyncIterator[Event]:
         brief = await self._brief(event, kind, taken)
         done, told = await record.before()
@@ -167,7 +178,8 @@ class Investigator:
         old = {claim.claim_id: claim.payload for claim in taken.old_claims}
         named: dict[UUID, None] = {}
         retained: list[UUID] = []
-        async with aclosing(self._model.investigate(brief, key=await self._key(event))) as outcomes:
+        answers = self._model.investigate(brief, key=await self._key(event))
+        async with aclosing(self._within(answers, record, deadline_s)) as outcomes:
             async for item in outcomes:
                 match item:
                     case Submission():
@@ -218,6 +230,26 @@ class Investigator:
                             usage=item.usage,
                             transcript=await record.kept(item.transcript),
                         )
+
+    async def _within(
+        self, answers: AsyncGenerator[Outcome | Finished, None], record: Record, deadline_s: float
+    ) -> AsyncGenerator[Outcome | Finished, None]:
+        """What the model says before the deadline. Raises: ModelError: also when the deadline passes."""
+        async with aclosing(answers):
+            while True:
+                try:
+                    async with asyncio.timeout_at(deadline_s) as limit:
+                        outcome = await anext(answers, None)
+                except TimeoutError:
+                    if not limit.expired():
+                        raise
+                    reason = f"The run took longer than {self._run_s:g} seconds."
+                    error = ModelError("NON_RETRYABLE", reason, name="RunTimeout", usage=record.usage)
+                    error.transcript = await record.ended(error)
+                    raise error from None
+                if outcome is None:
+                    return
+                yield outcome
 
     async def _brief(
         self, event: InvestigationRequested, kind: Analysis, taken: InvestigationInput

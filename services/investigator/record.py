@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from contracts.transcript import Stretch, Transcript, joined, untold
 from contracts.v1 import InvestigationAdvanced, InvestigationRequested
-from contracts.v1.parts import TextRef
+from contracts.v1.parts import TextRef, Usage
 from kit.models.recording import failure, written
 from services.investigator.domain import Run, step_name
 from services.investigator.ports import Advance, Blobs, ModelError, Told
@@ -25,6 +25,8 @@ class Record:
         self._run = run
         self._stretches = list(run.done)
         self._taken_over = len(run.done)
+        self.usage: Usage | None = None
+        """What this attempt is known to have spent."""
 
     async def before(self) -> tuple[Transcript | None, Told | None]:
         """What was exchanged before this attempt, and how much of it was told; None: all.
@@ -49,6 +51,7 @@ class Record:
     async def advanced(self, step: Advance) -> InvestigationAdvanced:
         """Keep a stretch; the fact that tells of it."""
         stretch = await self.kept(step.stretch)
+        self.usage = step.usage
         before = self._stretches[-1].sha256 if self._stretches and not step.begins else None
         if step.begins:
             self._stretches, self._taken_over = [], 0

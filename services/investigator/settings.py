@@ -17,7 +17,9 @@ class InvestigatorSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_INVESTIGATOR_", frozen=True, extra="ignore")
 
-    slots: int = Field(default=8, ge=1, description="investigations at once in this process")
+    slots: int = Field(default=8, ge=1, description="investigations at once in this process, on the instance's keys")
+    reader_slots: int = Field(default=6, ge=1, description="as many more at once, on readers' own keys")
+    run_s: float = Field(default=3_600.0, gt=0, description="longest one attempt holds its slot; then the run ends")
     max_rounds: int = Field(default=150, ge=1, description="answers of the model in one run")
     max_tokens: int | None = Field(default=None, ge=1, description="tokens of one run, in and out together")
     max_cost_usd: float | None = Field(default=None, gt=0, description="money one run may cost")

@@ -9,11 +9,16 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Column, Select, func, select, text
+from sqlalchemy import Column, Select, case, func, select, text
 from sqlalchemy.sql.elements import Label
 
 from contracts.readmodel import candidate, content_blob, investigation, investigation_lease, post, post_version
-from contracts.topology import INVESTIGATOR_INVESTIGATION_REQUESTED, VALIDATOR_CLAIM_PROPOSED
+from contracts.topology import (
+    INVESTIGATOR_INVESTIGATION_REQUESTED,
+    INVESTIGATOR_READERS_INVESTIGATION_REQUESTED,
+    VALIDATOR_CLAIM_PROPOSED,
+    Consumer,
+)
 from contracts.v1 import InvestigationFailed, InvestigationRequested
 from kit.bus import AlreadyThere, Bus
 from kit.database import Database
@@ -160,7 +165,7 @@ class SqlReads:
         )
         return [Candidate(**row) for row in await self._rows(query)]
 
-    async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
+    async def suspects(self, analysis: str, before: datetime, settled: Settled, limit: int) -> Sequence[Suspect]:
         """Open investigations that should have moved on before then, of any version, longest asked for first."""
         query = (
             _described(
@@ -171,7 +176,8 @@ class SqlReads:
                 investigation.c.analysis == analysis,
                 _OPEN,
                 _OVERDUE.bindparams(before=before),
-                investigation.c.requested_sequence <= settled,
+                investigation.c.requested_sequence
+                <= case((investigation.c.key_source == "USER", settled.readers), else_=settled.investigator),
             )
             .order_by(investigation.c.queued_at)
             .limit(limit)
@@ -218,11 +224,12 @@ class BusLog:
 
     async def settled(self) -> Settled:
         """How far investigator and validator are."""
-        return Settled(
-            *await asyncio.gather(
-                settled(self._bus, INVESTIGATOR_INVESTIGATION_REQUESTED), settled(self._bus, VALIDATOR_CLAIM_PROPOSED)
-            )
+        consumers: tuple[Consumer, ...] = (
+            INVESTIGATOR_INVESTIGATION_REQUESTED,
+            VALIDATOR_CLAIM_PROPOSED,
+            INVESTIGATOR_READERS_INVESTIGATION_REQUESTED,
         )
+        return Settled(*await asyncio.gather(*(settled(self._bus, consumer) for consumer in consumers)))
 
     async def history(self, investigation_id: UUID) -> Sequence[Entry]:
         """One investigation's own facts in order."""

@@ -163,10 +163,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Up to which sequences workers have settled every message: nothing below is in hand, or waits to be."""
+    """Up to which sequences workers have settled every message: nothing below is in hand, or waits to be.
+
+    `investigator` holds for runs that the instance pays for, `readers` for those on readers' keys.
+    """
 
     investigator: int
     validator: int
+    readers: int
 
 
 def rescue(history: Sequence[Entry], settled: Settled) -> InvestigationRequested | InvestigationFailed | None:
@@ -177,10 +181,12 @@ def rescue(history: Sequence[Entry], settled: Settled) -> InvestigationRequested
     Shapes: `history` is in the order of the log and was read after `settled`.
     """
     requests = [entry for entry in history if isinstance(entry.event, InvestigationRequested)]
-    if not requests or requests[-1].sequence > settled.investigator:
+    if not requests:
         return None
     asked, event = requests[-1].sequence, requests[-1].event
     assert isinstance(event, InvestigationRequested)
+    if asked > (settled.readers if event.key_source == "USER" else settled.investigator):
+        return None
     if any(_ends(entry.event, event.round) for entry in history):
         return None
     since = [entry for entry in history if entry.sequence > asked]

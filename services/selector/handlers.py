@@ -120,7 +120,7 @@ class Selector:
     async def _lost(self) -> Sequence[Pick | Hopeless]:
         settled = await self._log.settled()
         before = self._clock.now() - self._patience
-        suspects = await self._reads.suspects(self._analysis, before, settled.investigator, self._batch)
+        suspects = await self._reads.suspects(self._analysis, before, settled, self._batch)
         found = [await self._rescued(suspect, settled) for suspect in suspects]
         return [each for each in found if each is not None]
 

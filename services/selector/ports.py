@@ -26,10 +26,10 @@ class Reads(Protocol):
         """The next posts, most wanted first; those under way or over are not among them."""
         ...
 
-    async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
+    async def suspects(self, analysis: str, before: datetime, settled: Settled, limit: int) -> Sequence[Suspect]:
         """Open investigations that should have moved on before then, of any version, longest asked for first.
 
-        Units: only those requested at or before the sequence `settled` in the log.
+        Only those whose request the investigator has settled.
         """
         ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -18,9 +19,11 @@ from contracts.v1 import (
     ObservationReceived,
     message,
 )
+from contracts.v1.investigation import KeySource
 from kit.delivery import Handler
 from services.ingest.handlers import Ingest
 from services.investigator.conclude import Open
+from services.investigator.shares import paid_by
 from services.verifier.domain import Unavailable
 from services.verifier.handlers import Verifier
 from tests.contract.schemas import examples, name_of
@@ -54,12 +57,12 @@ def ingest_unavailable(event: Event) -> Handler:
     return Ingest(MemoryTexts(), MemoryLog()).on_canonical_unavailable
 
 
-def investigator(event: Event) -> Handler:
+def investigator(payer: KeySource, event: Event) -> Handler:
     assert isinstance(event, InvestigationRequested)
     log = MemoryLog(versions={event.version_id: snapshot(ARTICLE)})
     log.publish(event.model_copy(update={"follows": 0}))
     keys = MemoryKeys(**{event.key(): "sk-of-a-reader"})
-    return investigator_over(log, MemoryTexts(), ScriptedModel(), keys).on_investigation_requested
+    return paid_by(payer, investigator_over(log, MemoryTexts(), ScriptedModel(), keys).on_investigation_requested)
 
 
 def validator(event: Event) -> Handler:
@@ -80,7 +83,8 @@ HANDLERS: Final[dict[str, Callable[[Any], Handler]]] = {
     "ingest-observation-received": ingest_observed,
     "ingest-canonical-fetched": ingest_fetched,
     "ingest-canonical-unavailable": ingest_unavailable,
-    "investigator-investigation-requested": investigator,
+    "investigator-investigation-requested": partial(investigator, "INSTANCE"),
+    "investigator-investigation-requested-readers": partial(investigator, "USER"),
     "validator-claim-proposed": validator,
 }
 FED = [
@@ -94,7 +98,12 @@ EVERY_EXAMPLE = [
     for name, example in examples(event).items()
 ]
 WITHOUT_TEXT = {"ingest-canonical-unavailable-minimal", "ingest-observation-received-minimal"}
-LEFT_TO_ANOTHER = {"verifier-observation-received-minimal", "ingest-observation-received-full"}
+LEFT_TO_ANOTHER = {
+    "verifier-observation-received-minimal",
+    "ingest-observation-received-full",
+    "investigator-investigation-requested-full",
+    "investigator-investigation-requested-readers-minimal",
+}
 
 
 def as_told(facts: Sequence[Event]) -> list[Event]:

@@ -67,7 +67,8 @@ def test_consumer_names_follow_the_grammar_and_are_unique() -> None:
     names = [consumer.name for consumer in CONSUMERS]
     assert len(set(names)) == len(names)
     for consumer in CONSUMERS:
-        assert consumer.name == f"{consumer.service}-{name_of(consumer.event).replace('.', '-')}"
+        share = f"-{consumer.share}" if consumer.share else ""
+        assert consumer.name == f"{consumer.service}-{name_of(consumer.event).replace('.', '-')}{share}"
         assert consumer.filter == f"{PREFIX}{name_of(consumer.event)}.*"
 
 

@@ -195,7 +195,7 @@ async def test_a_reader_pays_with_the_first_key_and_nothing_else(world: World) -
         await no_trace(world, USER_KEY, OTHER_USER_KEY)
         world.provider.holds.set()
         assert [claim["text"] for claim in (await reader.result(run))["claims"]] == [BRAIN]
-    assert world.provider.keys()[asked_before:] == [USER_KEY] * 4
+    assert world.provider.keys()[asked_before:] == [USER_KEY] * 5, "the key is tried once before its run"
     await world.oracle.settled()
 
     async def forgotten() -> bool:
@@ -206,17 +206,20 @@ async def test_a_reader_pays_with_the_first_key_and_nothing_else(world: World) -
 
 
 @pytest.mark.requirement("3.7-03", "3.3-07", "2.6-14")
-async def test_a_key_that_the_provider_refuses_fails_the_run_at_once(world: World) -> None:
+async def test_a_key_that_the_provider_refuses_starts_nothing_and_holds_up_nobody(world: World) -> None:
     refused_key = "sk-test-refused-0123456789abcdef"
     world.provider.refuses.add(refused_key)
     asked_before = len(world.provider.requests)
     async with world.reader(openai_key=refused_key) as reader:
         assert (await reader.settings())["openaiApiKeyStatus"] == "invalid"
         version = (await reader.register(on_x(BRAIN)))["postVersionId"]
-        run = (await reader.investigate(version))["investigationId"]
-        assert (await reader.result(run))["investigationState"] == "FAILED"
-        assert (await reader.investigate(version))["status"] == "FAILED"
-    assert world.provider.keys()[asked_before:] == [refused_key] * 2, "one probe, one attempt"
+        with pytest.raises(RpcFailed) as refused:
+            await reader.investigate(version)
+        assert refused.value.status == 401
+    assert world.provider.keys()[asked_before:] == [refused_key] * 2, "one for the settings, one for the run"
+    async with world.reader(openai_key=USER_KEY) as honest:
+        run = (await honest.investigate(version))["investigationId"]
+        assert (await honest.result(run))["investigationState"] == "INVESTIGATED"
     async with world.reader(openai_key="sk-short") as reader, world.reader(openai_key=USER_KEY) as valid:
         assert (await reader.settings())["openaiApiKeyStatus"] == "format_invalid"
         with pytest.raises(RpcFailed) as unauthorized:

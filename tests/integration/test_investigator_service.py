@@ -32,7 +32,7 @@ from kit.history import history
 from kit.host import Host
 from kit.models.openai_responses import OpenAIResponses
 from kit.telemetry import Telemetry
-from kit.vault import UserKeys
+from kit.vault import MasterKey, UserKeys
 from services.investigator.app import build
 from tests.integration.readmodel_tables import fill, prepare, store_at
 from tests.support.factories import requested, text_ref
@@ -91,7 +91,7 @@ async def service(tmp_path: Path, stack: Servers, provider: OpenAIServer, databa
                 telemetry=telemetry,
                 database_url=database_url,
                 model=model,
-                user_keys=UserKeys(bus, ()),
+                user_keys=UserKeys(bus, (MasterKey.generate(),)),
             )
             await build(host)
             stop = asyncio.Event()

@@ -29,7 +29,7 @@ pytest_plugins = ["tests.support.servers"]
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 FAR_ON = datetime(2027, 1, 1, tzinfo=UTC)
-EVERYTHING = 10**9
+EVERYTHING = Settled(10**9, 10**9, 10**9)
 
 # Specification 3.6, with the names of our tables; what failed on readers' accounts alone counts as not investigated.
 AS_SPECIFIED = """
@@ -266,7 +266,7 @@ class Overdue:
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         return ()
 
-    async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
+    async def suspects(self, analysis: str, before: datetime, settled: Settled, limit: int) -> Sequence[Suspect]:
         candidate = Candidate(self.page.post_id, self.page.version_id, 1, uid("c"))
         return [Suspect(self.page.investigation_id, candidate)]
 
@@ -295,7 +295,7 @@ async def test_a_request_whose_message_is_gone_is_made_again_and_one_in_hand_is_
         (message,) = await pull.fetch(1, timeout=5)
         assert await selector.select() == 0, "somebody has it in hand"
         await message.ack_sync()
-        assert await log.settled() == Settled(1, 0)
+        assert await log.settled() == Settled(1, 0, 0)
         assert await selector.select() == 1
         history = await log.history(page.investigation_id)
         again = history[-1].event

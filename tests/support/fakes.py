@@ -56,7 +56,7 @@ from kit.models.base import (
 from kit.vault import KeyUnusable
 from services.ingest.domain import Known, known_from
 from services.investigator.domain import Entry, Prior
-from services.investigator.handlers import Investigator
+from services.investigator.handlers import RUN_S, Investigator
 from services.investigator.ports import Blobs, Log
 from services.validator.domain import Begun, Standing, settles, standing
 from services.verifier.domain import Unavailable
@@ -299,6 +299,8 @@ def investigator_over(
     priors: FixedPriors | None = None,
     limits: Limits | None = None,
     clock: Clock | None = None,
+    *,
+    run_s: float = RUN_S,
 ) -> Investigator:
     """An investigator that finds what it needs in memory."""
     return Investigator(
@@ -311,6 +313,7 @@ def investigator_over(
         priors=priors or FixedPriors(),
         research=NoResearch(),
         limits=limits or Limits(),
+        run_s=run_s,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import httpx
@@ -97,6 +97,10 @@ def _names(headers: dict[str, str]) -> dict[str, str]:
     return {name.replace("_", "-"): value for name, value in headers.items()}
 
 
+UNLIMITED: Final = {"port": 0, "instance_keys_denied_s": 0, "key_checks_burst": 1_000, "own_key_runs": 1_000}
+"""Every test is one network."""
+
+
 @asynccontextmanager
 async def serving(
     nats_url: str, database_url: str, behind: Callable[[Host], Awaitable[None]] = believing, **settings: Any
@@ -117,7 +121,7 @@ async def serving(
         )
         await behind(host)
         await projector.build(host, ProjectorSettings())
-        server = await gateway.build(host, GatewaySettings(port=0, instance_keys_denied_s=0, **settings))
+        server = await gateway.build(host, GatewaySettings(**{**UNLIMITED, **settings}))
         stop = asyncio.Event()
         running = asyncio.create_task(host.run(stop))
         address, port = server.address

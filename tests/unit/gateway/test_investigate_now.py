@@ -13,7 +13,9 @@ from contracts.v1 import InvestigationRequested
 from contracts.v1.ids import investigation_id
 from contracts.v1.investigation import KeySource
 from services.gateway.domain import Failure
-from services.gateway.ports import Broken, Complete, InvestigationState, Running, Standing
+from services.gateway.ports import Broken, Complete, InvestigationState, KeyVerdict, Refused, Running, Standing
+from services.gateway.underway import OwnKeyRuns
+from tests.support.fakes import StillClock
 from tests.unit.gateway.fakes import NOW, POST, USER_KEY, VERSION, Bench, claim, data, error
 
 INVESTIGATE = "post.investigateNow"
@@ -247,3 +249,87 @@ async def test_an_answer_is_given_only_once_the_next_poll_finds_the_run() -> Non
     bench.log.behind = True
     response = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, x_api_key="instance-key")
     assert response.status_code == 503
+
+
+@pytest.mark.parametrize("status", ["invalid", "authenticated_restricted", "format_invalid"])
+async def test_a_key_that_the_provider_refuses_starts_nothing(status: str) -> None:
+    bench = bench_with()
+    bench.probe.verdict = KeyVerdict(status)  # type: ignore[arg-type]
+    response = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, x_openai_api_key=USER_KEY)
+    assert error(response)["code"] == "UNAUTHORIZED"
+    assert (bench.log.told, bench.user_keys.kept) == ([], {})
+    await ask(bench, x_api_key="instance-key")
+    assert requested(bench).key_source == "INSTANCE", "the version is free for everybody else"
+
+
+async def test_a_provider_that_cannot_be_asked_refuses_no_key() -> None:
+    bench = bench_with()
+    bench.probe.verdict = KeyVerdict("error")
+    assert (await ask(bench, x_openai_api_key=USER_KEY))["status"] == "PENDING"
+
+
+async def test_a_network_tries_so_many_keys_and_no_more() -> None:
+    bench = bench_with(key_checks_burst=5, trusted_proxies=1)
+    bench.probe.verdict = KeyVerdict("invalid")
+    codes = [
+        error(
+            await bench.mutate(
+                INVESTIGATE,
+                {"postVersionId": str(VERSION)},
+                x_openai_api_key=f"sk-{number:030}",
+                x_forwarded_for=f"192.0.2.{number}",
+            )
+        )["code"]
+        for number in range(60)
+    ]
+    assert codes == ["UNAUTHORIZED"] * 5 + ["TOO_MANY_REQUESTS"] * 55
+    assert len(bench.probe.probed) == 5
+    assert (bench.log.told, bench.user_keys.kept) == ([], {})
+
+
+async def test_a_key_that_worked_is_not_tried_before_each_run() -> None:
+    bench = bench_with(key_checks_burst=1, own_key_runs=9)
+    for _ in range(3):
+        await ask(bench, x_openai_api_key=USER_KEY)
+    assert bench.probe.probed == [USER_KEY]
+    bench.clock.pass_by(601)
+    await ask(bench, x_openai_api_key=USER_KEY)
+    assert bench.probe.probed == [USER_KEY] * 2
+
+
+async def test_a_network_has_so_many_runs_on_readers_keys_under_way() -> None:
+    bench = bench_with(own_key_runs=2, trusted_proxies=1)
+
+    async def code(number: int, address: str = "192.0.2.1", **headers: str) -> int:
+        version, run = UUID(int=number), investigation_id(UUID(int=number), "FACT_CHECK")
+        bench.reads.standings[version] = NEW
+        given = headers or {"x_openai_api_key": USER_KEY}
+        response = await bench.mutate(INVESTIGATE, {"postVersionId": str(version)}, x_forwarded_for=address, **given)
+        if response.status_code == 200:
+            bench.reads.investigations[run] = Running(run, "PROCESSING", "CLIENT_FALLBACK")
+        return response.status_code
+
+    assert [await code(number, f"192.0.2.{number}") for number in range(1, 5)] == [200, 200, 429, 429]
+    assert await code(5, "198.51.100.1") == 200, "the limit is one network's"
+    assert await code(6, x_api_key="instance-key") == 200, "and that of readers' keys"
+    ended = investigation_id(UUID(int=1), "FACT_CHECK")
+    bench.reads.investigations[ended] = Complete(ended, "CLIENT_FALLBACK", (), NOW)
+    assert [await code(number) for number in (7, 8)] == [200, 429]
+
+
+async def test_a_run_that_is_being_requested_holds_its_place() -> None:
+    """The read model does not know it yet."""
+    runs = OwnKeyRuns(Bench().reads, StillClock(), most=1)
+    async with runs.place("a", UUID(int=1)):
+        with pytest.raises(Refused):
+            async with runs.place("a", UUID(int=2)):
+                pass
+    async with runs.place("a", UUID(int=2)):
+        pass
+
+
+@pytest.mark.parametrize("headers", [{"x_openai_api_key": OTHER_KEY}, {"x_api_key": "instance-key"}])
+async def test_a_key_that_failed_a_run_holds_up_nobody(headers: dict[str, str]) -> None:
+    failure = Failure(NOW, 1, 7, of_a_reader=True, of_the_key=True)
+    bench = bench_with(known=Broken(RUN, "SERVER_VERIFIED", failure))
+    assert (await ask(bench, **headers))["status"] == "PENDING"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 
 import pytest
+from pydantic import SecretStr
 
 from contracts.v1 import (
     InvestigationFailed,
@@ -13,19 +16,25 @@ from contracts.v1 import (
 from contracts.v1.investigation import KeySource
 from contracts.v1.parts import Usage
 from kit.errors import Retry
-from kit.models.base import KEY_UNUSABLE, Failure, ModelError
+from kit.models.base import KEY_UNUSABLE, Advance, Failure, Finished, InvestigationBrief, ModelError, Outcome
 from services.investigator.domain import RETRY_MAX_S
 from tests.support.attempts import World, kinds, submit
 from tests.support.factories import (
     INVESTIGATION_ID,
     NOW,
     QUOTE,
+    VERSION_ID,
     requested,
+    snapshot,
 )
 from tests.support.fakes import (
     MemoryKeys,
+    MemoryLog,
+    MemoryTexts,
+    ScriptedModel,
     final,
     handled,
+    investigator_over,
     partial,
     transient,
     without_credit,
@@ -128,3 +137,25 @@ async def test_a_key_that_is_gone_is_the_readers_fault() -> None:
     end = (await World(request=requested(key_source="USER")).deliver()).facts[-1]
     assert isinstance(end, InvestigationFailed)
     assert (end.fault, end.error_name) == ("USER_KEY", KEY_UNUSABLE)
+
+
+class Stalled(ScriptedModel):
+    """Answers once, and then never."""
+
+    async def investigate(
+        self, brief: InvestigationBrief, key: SecretStr | None = None
+    ) -> AsyncGenerator[Outcome | Finished, None]:
+        yield Advance(b"stretch 1", True, 1, Usage(total_tokens=7))
+        await asyncio.Event().wait()
+
+
+async def test_an_attempt_that_reaches_its_deadline_ends_the_run_and_keeps_what_was_paid_for() -> None:
+    log, model = MemoryLog(requested(), versions={VERSION_ID: snapshot()}), Stalled()
+    works = investigator_over(log, MemoryTexts(), model, run_s=0.05)
+    async with asyncio.timeout(2):
+        outcome = await handled(works.on_investigation_requested(requested(), 1), log)
+    end = outcome.facts[-1]
+    assert isinstance(end, InvestigationFailed)
+    assert (end.failure, end.error_name, end.fault) == ("NON_RETRYABLE", "RunTimeout", "RUN")
+    assert end.usage == Usage(total_tokens=7)
+    assert outcome.gave_up is None, "no further attempt"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from tests.unit.projector.histories import Page
 
 PAGE = Page("a")
 REQUESTED, STARTED, RETRY = PAGE.requested(), PAGE.started(), PAGE.retry()
-EVERYTHING = Settled(1_000, 1_000)
+EVERYTHING = Settled(1_000, 1_000, 1_000)
 
 
 def told(*events: Event) -> list[Entry]:
@@ -31,12 +32,12 @@ def again(round_: int, follows: int) -> InvestigationRequested:
     ("events", "settled"),
     [
         ((REQUESTED,), EVERYTHING),
-        ((REQUESTED,), Settled(10, 0)),
+        ((REQUESTED,), Settled(10, 0, 0)),
         ((REQUESTED, STARTED), EVERYTHING),
         ((REQUESTED, STARTED, RETRY), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.proposed(0)), EVERYTHING),
-        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1)), Settled(10, 30)),
-        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.approved(0)), Settled(10, 0)),
+        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1)), Settled(10, 30, 0)),
+        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.approved(0)), Settled(10, 0, 0)),
     ],
 )
 def test_a_lost_run_is_asked_for_again(events: Sequence[Event], settled: Settled) -> None:
@@ -48,14 +49,14 @@ def test_a_lost_run_is_asked_for_again(events: Sequence[Event], settled: Settled
     ("events", "settled"),
     [
         ((), EVERYTHING),
-        ((REQUESTED,), Settled(9, 1_000)),
-        ((REQUESTED, STARTED, RETRY), Settled(9, 1_000)),
-        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1)), Settled(10, 29)),
+        ((REQUESTED,), Settled(9, 1_000, 0)),
+        ((REQUESTED, STARTED, RETRY), Settled(9, 1_000, 0)),
+        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1)), Settled(10, 29, 0)),
         ((REQUESTED, STARTED, PAGE.drafted(0)), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1), PAGE.approved(0)), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.completed()), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.failed()), EVERYTHING),
-        ((REQUESTED, PAGE.failed(), PAGE.requested(2)), Settled(29, 1_000)),
+        ((REQUESTED, PAGE.failed(), PAGE.requested(2)), Settled(29, 1_000, 0)),
     ],
 )
 def test_whatever_is_over_or_in_hand_is_left_alone(events: Sequence[Event], settled: Settled) -> None:
@@ -65,6 +66,13 @@ def test_whatever_is_over_or_in_hand_is_left_alone(events: Sequence[Event], sett
 def test_a_later_round_is_judged_by_its_own_facts() -> None:
     events = (REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1), PAGE.approved(0), PAGE.failed(), PAGE.requested(2))
     assert rescue(told(*events), EVERYTHING) == again(3, 70)
+
+
+@pytest.mark.parametrize(("payer", "settled"), [("INSTANCE", Settled(9, 99, 99)), ("USER", Settled(99, 99, 9))])
+def test_what_the_payers_own_consumer_has_in_hand_is_not_lost(payer: str, settled: Settled) -> None:
+    history = told(REQUESTED.model_copy(update={"key_source": payer}), STARTED)
+    assert rescue(history, settled) is None
+    assert rescue(history, replace(settled, investigator=10, readers=10)) is not None
 
 
 def test_what_was_asked_for_on_a_readers_key_stays_on_it() -> None:
@@ -117,7 +125,7 @@ RUN: Sequence[Event] = (
 @given(st.integers(0, len(RUN)), st.integers(0, 80), st.integers(0, 80))
 def test_nothing_in_hand_is_ever_started_again(length: int, investigator: int, validator: int) -> None:
     history = told(*RUN[:length])
-    asked = rescue(history, Settled(investigator, validator))
+    asked = rescue(history, Settled(investigator, validator, 0))
     if asked is not None:
         assert investigator >= 10
         proposals, verdicts = history[2:4], history[5:]

@@ -38,7 +38,7 @@ class Reads:
     latest: Why | None = None
     asked_since: list[datetime] = field(default_factory=list)
     asked_limit: list[int] = field(default_factory=list)
-    asked_before: list[tuple[datetime, int]] = field(default_factory=list)
+    asked_before: list[tuple[datetime, Settled]] = field(default_factory=list)
 
     async def spent(self, since: datetime, analysis: str) -> Spent:
         self.asked_since.append(since)
@@ -51,7 +51,7 @@ class Reads:
         self.asked_limit.append(limit)
         return self.waiting[:limit]
 
-    async def suspects(self, analysis: str, before: datetime, settled: int, limit: int) -> Sequence[Suspect]:
+    async def suspects(self, analysis: str, before: datetime, settled: Settled, limit: int) -> Sequence[Suspect]:
         self.asked_before.append((before, settled))
         return [Suspect(run(number), candidate(number)) for number in self.overdue][:limit]
 
@@ -67,7 +67,7 @@ class Log:
     before_publishing: list[Leadership] = field(default_factory=list)
 
     async def settled(self) -> Settled:
-        return Settled(len(self.log.entries), len(self.log.entries))
+        return Settled(*(len(self.log.entries),) * 3)
 
     async def history(self, investigation_id: UUID) -> Sequence[Entry]:
         if investigation_id in self.broken:
@@ -191,7 +191,7 @@ async def test_lost_ones_are_asked_for_again_and_starve_nobody() -> None:
     before = len(log.log.entries)
     assert await selector(reads, log).select() == 4
     assert taken(log)[before:] == versions(20, 1, 21, 2)
-    assert reads.asked_before == [(LATE - timedelta(seconds=60), before)]
+    assert reads.asked_before == [(LATE - timedelta(seconds=60), Settled(before, before, before))]
     again = [event for event in log.log.events[before:] if isinstance(event, InvestigationRequested)]
     assert [(event.round, event.follows) for event in again[::2]] == [(2, 1), (2, 2)]
 
