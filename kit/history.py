@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 
 import nats.errors
+import nats.js.errors
 from nats.aio.msg import Msg
 
 from contracts.topology import ERRATA
@@ -56,6 +57,25 @@ async def latest(bus: Bus, *subjects: str) -> list[Past]:
     asked = [(subject, await _ask(bus, subject)) for subject in subjects]
     found = [await _answer(subject, answer) for subject, answer in asked]
     return sorted((past for past in found if past is not None), key=lambda past: past.sequence)
+
+
+async def standing(bus: Bus, *subjects: str) -> list[Past]:
+    """The same from the stream's leader, which lags behind nothing: for whoever acts on what is not there.
+
+    Raises: see `latest`.
+    """
+    found: list[Past] = []
+    for subject in subjects:
+        try:
+            message = await bus.jetstream.get_last_msg(ERRATA.name, subject)
+            found.append(Past(message.seq or 0, decode(message.subject or subject, message.data or b"")))
+        except nats.js.errors.NotFoundError:
+            continue
+        except (nats.errors.Error, TimeoutError) as error:
+            raise Outage(1.0, f"the log could not be read: {error or 'timeout'}") from error
+        except Undecodable as error:
+            raise Reject(f"the newest fact on {subject} cannot be read: {error}") from error
+    return sorted(found, key=lambda past: past.sequence)
 
 
 async def _ask(bus: Bus, subject: str) -> asyncio.Future[Msg]:

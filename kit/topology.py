@@ -41,6 +41,8 @@ from kit.servers import listed
 
 DUPLICATE_WINDOW_S = 120
 STREAM_EXISTS = 10058
+STREAM_FIELDS = ("subjects", "max_age", "num_replicas", "duplicate_window", "allow_direct", "republish", "compression")
+"""What a declared stream is compared by."""
 
 
 class UnsafeBroker(Exception):
@@ -71,7 +73,10 @@ class Difference:
 
 
 def stream_config(stream: Stream, replicas: int) -> StreamConfig:
-    """How a stream is declared: on disk, never silently shortened, readable by subject.
+    """How a stream is declared: on disk, uncompressed, never silently shortened, readable by subject.
+
+    Compressed, replicas of NATS 2.15.1 could not read what they had stored any more once they had been killed and
+    started again (`s2: unsupported input`), and two of three together lost the stream.
 
     Single messages may be deleted, because a post must be forgotten when the law says so; whatever else is missing from
     a stream of facts is found by `openerrata ledger verify`.
@@ -86,7 +91,7 @@ def stream_config(stream: Stream, replicas: int) -> StreamConfig:
         num_replicas=replicas,
         duplicate_window=DUPLICATE_WINDOW_S,
         allow_direct=True,
-        compression=StoreCompression.S2,
+        compression=StoreCompression.NONE,
         republish=RePublish(src=f"{PREFIX}>", dest=f"{STORED}.{PREFIX}>") if stream is ERRATA else None,
     )
 
@@ -135,7 +140,7 @@ async def differences(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None =
         except nats.js.errors.NotFoundError:
             yield Difference(f"stream {stream.name}", ", ".join(stream.subjects), "missing")
             continue
-        for field in ("subjects", "max_age", "num_replicas", "duplicate_window", "allow_direct", "republish"):
+        for field in STREAM_FIELDS:
             want, have = getattr(wanted, field) or 0, getattr(found, field) or 0
             if want != have:
                 yield Difference(f"stream {stream.name}", f"{field}={want}", f"{field}={have}")

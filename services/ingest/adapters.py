@@ -15,7 +15,7 @@ from contracts.v1 import (
 )
 from contracts.v1.version import VersionEvent
 from kit.bus import Bus
-from kit.history import latest
+from kit.history import latest, standing
 from services.ingest.domain import Known, known_from
 
 REMEMBERED = 50_000
@@ -53,5 +53,5 @@ class LogVersions:
         return known
 
     async def erased(self, post_id: UUID) -> bool:
-        """Asked of the log every time: it must be true at once, on every replica."""
-        return bool(await latest(self._bus, f"{ErasureOrdered.SUBJECT}.{post_id}"))
+        """Asked of the log's leader every time: it must be true at once, on every replica."""
+        return bool(await standing(self._bus, f"{ErasureOrdered.SUBJECT}.{post_id}"))

@@ -25,7 +25,7 @@ from contracts.v1.parts import InvestigationInput
 from contracts.v1.version import VersionEvent
 from kit.bus import AlreadyThere, Bus, BusError
 from kit.errors import Reject, Retry
-from kit.history import history, latest
+from kit.history import history, latest, standing
 from kit.kv import Bucket
 from kit.ordered import OrderedLog, Recorded
 from kit.vault import UserKeys
@@ -58,7 +58,8 @@ class EventLog:
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
         """The version's text, Markdown and pictures, with the best provenance and newest description the log has."""
         subjects = [f"{event.SUBJECT}.{version_id}" for event in (VersionRegistered, VersionVerified, VersionSeen)]
-        facts = [past.envelope.event for past in await latest(self._bus, *subjects)]
+        found = await latest(self._bus, *subjects) or await standing(self._bus, *subjects)  # a replica may lag
+        facts = [past.envelope.event for past in found]
         seen = look([fact for fact in facts if isinstance(fact, VersionEvent)])
         if seen is None:
             return None

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from nats.js.api import PersistMode
+from nats.js.api import PersistMode, StoreCompression
 
-from contracts.topology import DEAD, ERRATA, Consumer
+from contracts.topology import DEAD, ERRATA, VIEWS, Consumer
 from contracts.v1 import (
     CanonicalFetched,
 )
@@ -34,6 +34,7 @@ async def test_what_differs_is_named_and_mended(bus: Bus) -> None:
     await js.delete_consumer(ERRATA.name, WORK.name)
     await js.add_consumer("ERRATA", topology.consumer_config(Consumer("ingest", CanonicalFetched, ack_wait_s=7.0)))
     await js.update_stream(replace(topology.stream_config(DEAD, 1), max_age=600))
+    await js.update_stream(replace(topology.stream_config(VIEWS, 1), compression=StoreCompression.S2))
     await js.delete_stream("KV_marks")
     with pytest.raises(topology.TopologyMissing, match="topology apply"):
         await topology.require(bus)
@@ -42,6 +43,7 @@ async def test_what_differs_is_named_and_mended(bus: Bus) -> None:
         f"consumer {WORK.name}",
         "consumer ingest-canonical-fetched",
         f"stream {DEAD.name}",
+        f"stream {VIEWS.name}",
         "bucket marks",
     }
     assert await topology.apply(bus) == []
