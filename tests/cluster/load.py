@@ -117,6 +117,10 @@ class Load:
         await until(more, f"{runs} more runs are accepted", within_s=within_s)
         return self.moments[before] - began
 
+    async def refuses(self, requests: int) -> bool:
+        """Whether so many requests were refused by now."""
+        return self.refused >= requests
+
 
 @asynccontextmanager
 async def load(system: System, writers: int) -> AsyncIterator[Load]:
@@ -144,6 +148,9 @@ async def load(system: System, writers: int) -> AsyncIterator[Load]:
 
 async def holds(found: Load, provider: Provider, oracle: Oracle, *, refused: float = 0.05) -> None:
     """Assert that what was acknowledged is done, once, for one price, and that nothing else was given up or forged."""
+    async with Extension(found.system.url, api_key=KEY) as reader:
+        for run in found.acknowledged:
+            await reader.result(run, within_s=WITHIN_S)
     await oracle.settled(within_s=WITHIN_S)
     for run, number in found.acknowledged.items():
         assert await oracle.once_each(run) == [sentence(number)]

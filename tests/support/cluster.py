@@ -5,8 +5,10 @@ Everything made here carries the process id of who made it. What a killed run le
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -91,6 +93,17 @@ class Network:
         """Plug it in again."""
         _run("ip", "link", "set", f"{self.name}v{host}", "up")
 
+    @contextmanager
+    def without(self, *hosts: int) -> Iterator[None]:
+        """Have these hosts cut off for a while, from us and from each other."""
+        for host in hosts:
+            self.cut(host)
+        try:
+            yield
+        finally:
+            for host in hosts:
+                self.heal(host)
+
     def __enter__(self) -> Self:
         sweep()
         try:
@@ -132,6 +145,65 @@ def small_disk(network: Network, host: int, megabytes: int) -> Iterator[Path]:
     finally:
         _run("umount", "-l", str(at), check=False)
         at.rmdir()
+
+
+class Wire:
+    """A line to one node, through which another one calls it. Units: `delay_s` for each piece of what is said; a share
+    `loss` of the pieces is lost and comes `AGAIN_S` later, with all that is behind it, as TCP does it.
+    """
+
+    AGAIN_S: Final = 0.3
+
+    def __init__(self, network: Network, host: int) -> None:
+        self._network, self._host = network, host
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._chance = random.Random(host)
+        self.delay_s = 0.0
+        self.loss = 0.0
+
+    @property
+    def url(self) -> str:
+        """What the other node calls."""
+        assert self._server is not None
+        return f"nats://{self._network.ours}:{self._server.sockets[0].getsockname()[1]}"
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._called, self._network.ours, 0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _called(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            there, other = await asyncio.open_connection(self._network.address(self._host), ROUTE)
+            try:
+                async with asyncio.TaskGroup() as both:
+                    both.create_task(self._carry(reader, other))
+                    both.create_task(self._carry(there, writer))
+            finally:
+                other.transport.abort()
+        except (OSError, ExceptionGroup, asyncio.CancelledError):
+            pass
+        finally:
+            writer.transport.abort()
+
+    async def _carry(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while data := await source.read(65_536):
+            if self.delay_s:
+                await asyncio.sleep(self.delay_s + (self.AGAIN_S if self._chance.random() < self.loss else 0))
+            target.write(data)
+            await target.drain()
+        raise ConnectionResetError
 
 
 class Disk:
