@@ -1,4 +1,8 @@
-"""What the selector may take: a row for each post and analysis, derived from other rows instead of from facts."""
+"""What the selector may take: a row for each post and analysis, derived from other rows instead of from facts.
+
+Of a post's versions it is the one last seen, of those that its site confirmed if there are any: what a reader claims to
+have seen never replaces what the site has said.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ _DERIVE: Final = """
     CROSS JOIN unnest(%(analyses)s::text[]) kind
     CROSS JOIN LATERAL (SELECT id, unique_view_score FROM post WHERE id = touched.id OFFSET 0) p
     CROSS JOIN LATERAL (SELECT id, content_hash, first_seen_at FROM post_version WHERE post_id = p.id
-        ORDER BY last_seen_at DESC, id DESC LIMIT 1) v
+        ORDER BY server_verified_at IS NULL, last_seen_at DESC, id DESC LIMIT 1) v
     CROSS JOIN LATERAL (SELECT word_count FROM content_blob WHERE content_hash = v.content_hash OFFSET 0) b
     LEFT JOIN LATERAL (SELECT id, status, failed_at FROM investigation
         WHERE post_version_id = v.id AND analysis = kind OFFSET 0) i ON true

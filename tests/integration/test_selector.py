@@ -35,7 +35,7 @@ EVERYTHING = Settled(10**9, 10**9, 10**9)
 AS_SPECIFIED = """
     WITH latest AS (
         SELECT DISTINCT ON (post_id) id, post_id, content_hash FROM post_version
-        ORDER BY post_id, last_seen_at DESC, id DESC
+        ORDER BY post_id, server_verified_at IS NULL, last_seen_at DESC, id DESC
     )
     SELECT latest.id, i.id, p.unique_view_score
     FROM latest JOIN post p ON p.id = latest.post_id JOIN content_blob b USING (content_hash)
@@ -136,6 +136,22 @@ async def test_both_lists_are_read_in_the_order_of_their_index(database_url: str
         assert f"using {index} on {table}" in plan
         assert "Sort" not in plan
         assert "Seq Scan" not in plan
+
+
+async def test_a_version_that_only_a_reader_saw_does_not_replace_a_confirmed_one(database_url: str) -> None:
+    confirmed, claimed, edited, edit = (
+        Page("a", "It was."),
+        Page("a", "Said."),
+        Page("b", "It was."),
+        Page("b", "It is."),
+    )
+    trusted, heard = {"provenance": "SERVER_VERIFIED"}, {"provenance": "CLIENT_FALLBACK"}
+    events: list[Event] = [page.registered().model_copy(update=trusted) for page in (confirmed, edited, edit)]
+    events.append(claimed.registered().model_copy(update=heard))
+    await told(database_url, events)
+    async with reading(database_url) as reads:
+        found = {each.post_id: each.version_id for each in await reads.candidates(FACT_CHECK, 10)}
+    assert found == {confirmed.post_id: confirmed.version_id, edit.post_id: edit.version_id}
 
 
 @pytest.mark.requirement("3.6-05", "3.7-07")
