@@ -122,6 +122,7 @@ async def test_the_only_post_leaves_nothing_behind_on_two_gateways(tmp_path: Pat
                     headers={"x-openerrata-extension-version": "1.0.0"},
                 )
                 assert "INVESTIGATED" in remembered.text
+                await looking.settled()  # a view with a key has corroborated the text
                 pages = await shown(each.http, investigation, post)
                 assert all(words in "".join(pages.values()) for words in TELLING)
                 assert "Bats are blind" in pages["/corrections"]
