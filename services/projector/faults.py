@@ -35,5 +35,5 @@ def of_a_fact(error: Exception) -> bool:
 def reason(error: Exception) -> str:
     """One line for the record, the same whenever the fact is applied again."""
     said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-    line = f"{type(error).__name__}: {said or error}".replace("\0", "\ufffd")
+    line = f"{type(error).__name__}: {said or error}"
     return line.encode(errors="replace").decode()[:MAX_REASON]

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from contracts.v1 import Event
+from contracts.v1 import ErasureOrdered, Event
+from contracts.v1.erasure import ErasedFact
 from contracts.v1.parts import Author, TextRef
 from kit.blobs import BlobsUnavailable
 from services.projector import metas
@@ -17,7 +18,7 @@ from services.projector.rebuild import rebuild
 from services.projector.shadow import shadow
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at, total
 from tests.support.servers import Prepare
-from tests.unit.projector.histories import Page, Tape, digest
+from tests.unit.projector.histories import Page, Tape, digest, uid
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -221,3 +222,36 @@ async def test_no_length_of_words_keeps_a_result_out(database_url: str, part: st
     assert len(found["author"][0]["display_name"]) <= 300
     assert found["investigation"][0]["status"] == "COMPLETE"
     assert len(found["search_document"]) == 1
+
+
+@pytest.mark.usefixtures("breaking")
+async def test_an_erasure_takes_what_was_refused_of_its_post(database_url: str) -> None:
+    page = Page("a")
+    tape = log_of(titled(page.registered()), page.seen("again"))
+    tape.add(
+        ErasureOrdered(
+            erasure_id=uid("e"),
+            post_id=page.post_id,
+            reason="asked",
+            facts=tuple(ErasedFact(sequence=each, hash="0" * 64) for each in (1, 2)),
+        )
+    )
+    store = store_at(database_url)
+    outcomes = total(await fill(store, tape.records[:2]))
+    assert outcomes == {"refused": 1, "parked": 1}
+    await fill(store, tape.records[2:])
+    await store.close()
+    found = await everything(database_url)
+    assert found["refused_fact"] == found["parked"] == []
+
+
+async def test_a_fact_that_cannot_be_prepared_is_refused_alone(database_url: str) -> None:
+    """Also in a rebuild, which prepares its batches apart from applying them."""
+    good, bad = Page("a"), Page("b", "long")
+    texts = Away(ValueError("no such name"))
+    tape = log_of(good.registered(), bad.registered(content=TextRef(sha256=digest("long"), size_bytes=4)))
+    store = store_at(database_url, texts=texts)
+    assert total(await fill(store, tape.records)) == {"applied": 1, "refused": 1}
+    await store.close()
+    assert await refused(database_url) == [(2, "refused", "ValueError: no such name")]
+    assert await shadow(database_url, texts, analyses=ANALYSES) == []

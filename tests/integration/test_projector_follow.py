@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import click
 import psycopg
@@ -15,17 +16,27 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from contracts.topology import STREAMS
 from contracts.v1 import Envelope, Event
-from kit.blobs import BlobSettings
+from kit import standstill
+from kit.blobs import Blobs, BlobSettings
 from kit.bus import Bus, connect
+from kit.clock import SystemClock
+from kit.database import Database
+from kit.delivery import Delivery
+from kit.host import Host
 from kit.surroundings import Surroundings
+from kit.telemetry import Telemetry
 from services.commands import doctor as doctor_command
 from services.commands import projector as projector_command
+from services.gateway.reads import SqlReads
+from services.gateway.vitals import ServerVitals
+from services.projector import app as projector_app
 from services.projector import reading
 from services.projector.adapters import BusLog
 from services.projector.chain import LedgerBroken
 from services.projector.follow import Follower, Metrics
 from services.projector.ports import Extent
 from services.projector.rebuild import rebuild
+from services.projector.settings import ProjectorSettings
 from services.projector.skipping import Skip
 from services.projector.store import Store
 from services.projector.verify import verify
@@ -53,7 +64,7 @@ def broker(tmp_path: Path) -> Iterator[str]:
 async def bus(broker: str) -> AsyncIterator[Bus]:
     async with connect(broker, name="test") as connected:
         for stream in STREAMS:
-            await connected.jetstream.add_stream(name=stream.name, subjects=list(stream.subjects))
+            await connected.jetstream.add_stream(name=stream.name, subjects=list(stream.subjects), allow_direct=True)
         yield connected
 
 
@@ -263,3 +274,57 @@ async def test_a_message_that_ends_the_projector_each_time_is_left_out_for_good(
     assert await everything(database_url) == before
     async with await owner(database_url) as db:
         assert (await verify(db, BusLog(bus))).ok
+
+
+async def test_readiness_says_when_the_projector_stands_still(
+    bus: Bus, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the projector and on the gateway, at the first request."""
+    monkeypatch.setattr(standstill, "SAMPLE_S", 0.02)
+    monkeypatch.setattr(standstill, "STANDSTILL_S", 0.2)
+    broken = True
+    follow = Follower.run
+
+    async def run(self: Follower) -> None:
+        if broken:
+            raise MemoryError
+        await follow(self)
+
+    monkeypatch.setattr(Follower, "run", run)
+    telemetry = Telemetry()
+    host = Host(
+        bus=bus,
+        delivery=Delivery(bus, telemetry),
+        blobs=Blobs(BlobSettings("s3:1", "k", "k", "b")),
+        clock=SystemClock(),
+        telemetry=telemetry,
+        database_url=database_url,
+        model=cast(Any, None),
+        user_keys=cast(Any, None),
+    )
+    await projector_app.build(host, ProjectorSettings())
+    reads = SqlReads(Database(database_url, role="reader"), analysis="FACT_CHECK")
+    vitals = ServerVitals(bus, reads, host.blobs)
+    await publish(bus, Page("a").registered())
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(host.run(stop))
+        watching = group.create_task(vitals.standstill.watch())
+
+        async def seen() -> bool:
+            gauge = 'openerrata_projector_standing_still{stream="ERRATA"} 1.0'
+            return gauge in telemetry.exposition().decode() and vitals.standstill.stands
+
+        await until(seen)
+        assert "projector-standstill ERRATA" in await host.problems()
+        assert "projector" in await vitals.broken()
+        broken = False
+
+        async def over() -> bool:
+            return not await host.problems() and not vitals.standstill.stands
+
+        await until(over)
+        assert "projector" not in await vitals.broken()
+        watching.cancel()
+        stop.set()
+    await host.close()
