@@ -11,6 +11,8 @@ from contracts.topology import (
     CONCLUDE_MARK,
     CONSUMERS,
     ERRATA,
+    FAILURES,
+    HEALTH,
     INGEST_OBSERVATION_RECEIVED,
     LEADERS,
     MARKS,
@@ -172,10 +174,12 @@ def _published(service: str, access: Access) -> Iterator[str]:
         yield f"$JS.FC.{stream.name}.>"
     for consumer in access.asks:
         yield f"{consumer.direct}.*"
-    for bucket in (*access.buckets, *access.reads):
+    consumes = any(consumer.service == service for consumer in CONSUMERS)
+    counts = (FAILURES,) if consumes else ()
+    for bucket in (*access.buckets, *counts, *access.reads):
         yield f"$JS.API.STREAM.MSG.GET.KV_{bucket.name}"
         yield f"$JS.API.DIRECT.GET.KV_{bucket.name}.>"
-    for bucket in access.buckets:
+    for bucket in (*access.buckets, *counts, HEALTH):
         yield f"$KV.{bucket.name}.>"
     for bucket, key in access.entries:
         yield f"$KV.{bucket.name}.{key}"

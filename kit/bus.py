@@ -27,6 +27,7 @@ from contracts.topology import Stream, stream_of
 from contracts.v1 import Envelope, Event, OnceEvent, decode, written
 from kit.cancelling import cancelled
 from kit.clock import Clock, SystemClock
+from kit.health import WriteCheck
 from kit.inbox import Inbox, NoReply
 from kit.link import Link
 from kit.servers import listed, shown
@@ -123,6 +124,7 @@ class Bus:
         self.clock = clock
         self.inbox = Inbox(client)
         self.link = Link(client, self.inbox)
+        self.writes = WriteCheck(client, self.inbox, self.link)
         self._watching: asyncio.Task[None] | None = None
         self._streams: dict[type[Event], Stream] = {}
         self._closers: list[Callable[[], Awaitable[None]]] = []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from contextlib import suppress
+from pathlib import Path
 
 import nats.errors
 import nats.js.errors
@@ -40,15 +42,19 @@ def operations(host: Host) -> Starlette:
 
 
 class Lag:
-    """Keeps the gauges of streams and consumers current."""
+    """Keeps the gauges of streams, consumers and, with embedded servers in `data_dir`, of its disk current."""
 
-    def __init__(self, bus: Bus, telemetry: Telemetry) -> None:
+    def __init__(self, bus: Bus, telemetry: Telemetry, data_dir: Path | None = None) -> None:
         self._bus = bus
+        self._data_dir = data_dir
         self._telemetry = telemetry
 
     async def run(self) -> None:
         """Ask the broker every so often."""
         while True:
+            self._telemetry.stores.set(await self._bus.writes.problem() is None)
+            if self._data_dir is not None:
+                self._telemetry.free.set(shutil.disk_usage(self._data_dir).free)
             with suppress(nats.errors.Error, nats.js.errors.Error, BusError, TimeoutError):
                 self._set(await look(self._bus))
                 for task, at in (await last_success(self._bus)).items():

@@ -64,6 +64,12 @@ class Telemetry:
             ("task",),
             registry=self.registry,
         )
+        self.stores = Gauge(
+            "openerrata_broker_stores", "1 while the broker stores what it is sent", registry=self.registry
+        )
+        self.free = Gauge(
+            "openerrata_disk_free_bytes", "Free space on the disk of the embedded servers", registry=self.registry
+        )
         self.last = Gauge("openerrata_stream_last", "Last sequence of a stream", ("stream",), registry=self.registry)
 
     def handled(self, consumer: str, outcome: str, seconds: float) -> None:

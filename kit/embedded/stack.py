@@ -24,7 +24,7 @@ from kit.embedded.nats import Nats
 from kit.embedded.postgres import Postgres
 from kit.embedded.privileges import plain_uid
 from kit.embedded.seaweedfs import SeaweedFs
-from kit.embedded.server import Home, Server, wait_until_ready
+from kit.embedded.server import POLL_S, Home, Server, wait_until_ready
 
 ServiceName = Literal["nats", "postgres", "s3"]
 # PostgreSQL last: creating its cluster keeps us busy while the others warm up.
@@ -65,6 +65,7 @@ class EmbeddedStack:
         self._lock: DataDirLock | None = None
         self._sockets: Path | None = None
         self._endpoints: Endpoints | None = None
+        self._restarting = asyncio.Lock()
 
     @property
     def endpoints(self) -> Endpoints:
@@ -123,6 +124,34 @@ class EmbeddedStack:
 
     async def watch(self) -> EmbeddedError:
         """Wait until a server ends by itself and return why, for the caller to raise."""
+        while True:
+            child = await self._first_end()
+            async with self._restarting:
+                if child in self._running:  # otherwise it was ended to be restarted
+                    return child.failure()
+
+    async def restart(self, name: ServiceName) -> None:
+        """End one server and start it again over its data, at its old address; called from the main thread.
+
+        Raises: EmbeddedError: it does not come back.
+        """
+        async with self._restarting:
+            child, server = next(
+                (each, its) for each, its in self._running.items() if isinstance(its, SERVERS[name][1])
+            )
+            del self._running[child]
+            child.ask_to_stop()
+            await asyncio.to_thread(child.wait_stopped, STOP_TIMEOUT_S)
+            again = server.start()
+            self._running[again] = server
+            deadline = time.monotonic() + START_TIMEOUT_S
+            while not await asyncio.to_thread(server.ready):
+                if not again.alive or time.monotonic() > deadline:
+                    raise again.failure()
+                await asyncio.sleep(POLL_S)
+
+    async def _first_end(self) -> Child:
+        """Wait until a server ends."""
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[Child] = loop.create_future()
         watched: list[int] = []
@@ -134,10 +163,10 @@ class EmbeddedStack:
         try:
             for child in self._running:
                 if not child.alive:
-                    return child.failure()
+                    return child
                 watched.append(os.pidfd_open(child.pid))
                 loop.add_reader(watched[-1], note, child)
-            return (await ended).failure()
+            return await ended
         finally:
             for fd in watched:
                 loop.remove_reader(fd)

@@ -113,6 +113,9 @@ async def _broker(bus: Bus, found: Surroundings) -> Finding:
         await topology.require_durable(bus, found.nats_monitor_url)
     except topology.UnsafeBroker as error:
         return Finding(False, "it may forget what it acknowledged", str(error))
+    problem = await bus.writes.problem()
+    if problem:
+        return Finding(False, "it stores nothing", problem)
     return Finding(True, f"NATS {bus.client.connected_server_version} writes before it acknowledges")
 
 

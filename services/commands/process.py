@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import click
@@ -17,7 +19,7 @@ import structlog
 from contracts.access import ACCESS, WAITS, inbox
 from kit import topology
 from kit.blobs import Blobs
-from kit.bus import connect
+from kit.bus import Bus, connect
 from kit.circuit import StopLimit
 from kit.clock import SystemClock
 from kit.database import Role, is_current, migrate, require_least_privilege
@@ -39,6 +41,11 @@ SERVICES = ("verifier", "ingest", "selector", "investigator", "validator", "proj
 
 BLOB_PATIENCE_S = 600.0
 """Workers wait out an outage of the blob store, because a run that paid for its result must not lose it."""
+
+REOPEN_EVERY_S = 2.0
+REOPEN_AFTER = 3
+"""So many failed writes in a row."""
+REOPEN_FREE_BYTES = 32 * 1024 * 1024
 
 log = structlog.get_logger(__name__)
 
@@ -128,7 +135,9 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
         stack.push_async_callback(host.close)
         await host.blobs.require()
         await _checks(host, plan.roles)
-        host.keep_running("lag", Lag(bus, telemetry).run)
+        host.keep_running("lag", Lag(bus, telemetry, found.stack.data_dir if found.stack else None).run)
+        if found.stack is not None and "nats" in found.stack.pids:
+            host.keep_running("broker disk", partial(reopen, found.stack, bus))
         for name in plan.services:
             await importlib.import_module(f"services.{name}.app").build(host)
             telemetry.service.labels(name).set(1)
@@ -190,6 +199,19 @@ async def watch(stack: EmbeddedStack | None, stop: asyncio.Event) -> None:
     raise error
 
 
+async def reopen(stack: EmbeddedStack, bus: Bus) -> None:
+    """Restart the embedded broker when it stores nothing although its disk has space: a full disk leaves it so."""
+    failed = 0
+    while True:
+        await asyncio.sleep(REOPEN_EVERY_S)
+        problem = await bus.writes.problem()
+        failed = failed + 1 if problem and bus.link.reachable else 0
+        if failed >= REOPEN_AFTER and shutil.disk_usage(stack.data_dir).free >= REOPEN_FREE_BYTES:
+            log.warning("restarting the embedded broker", reason=problem)
+            await stack.restart("nats")
+            failed = 0
+
+
 def listen_for_signals(stop: asyncio.Event) -> None:
     """Let SIGTERM and Ctrl-C set `stop` once, and end the process the second time."""
 
@@ -219,7 +241,7 @@ def _stop_limit(infrastructure: Infrastructure) -> StopLimit:
 
 async def _checks(host: Host, roles: Sequence[Role]) -> None:
     async def broker() -> str | None:
-        return None if host.bus.link.reachable else "no answer"
+        return await host.bus.writes.problem()
 
     async def database() -> str | None:
         for role in roles:

@@ -37,8 +37,9 @@ class ServerVitals:
         return vital if {"broker", "database"} & set(vital) else (*await _failing({"projector": self._moves()}), *vital)
 
     async def _ping(self) -> None:
-        if not (self._bus.client.is_connected and self._bus.link.reachable):
-            raise Unavailable("broker: no answer")
+        problem = await self._bus.writes.problem()
+        if problem:
+            raise Unavailable(f"broker: {problem}")
 
     async def _stored(self) -> None:
         if not await self._blobs.ready():

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -15,6 +12,7 @@ from kit.embedded import EmbeddedStack
 from services.gateway.adapters import BlobTexts
 from services.gateway.ports import Unavailable
 from tests.support.line import Line
+from tests.support.suspended import suspended
 from tests.support.system import until
 
 RECOVERED_S = 10.0
@@ -26,17 +24,6 @@ LONG = "So they say. " * 2_000
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     with EmbeddedStack(tmp_path_factory.mktemp("s3"), durable=False, services=("s3",)) as running:
         yield running
-
-
-@contextmanager
-def stopped(server: EmbeddedStack) -> Iterator[None]:
-    """The server gets no processor time."""
-    (pid,) = server.pids.values()
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def opened(server: EmbeddedStack, url: str) -> Blobs:
@@ -56,7 +43,7 @@ async def test_what_needs_a_stopped_store_is_refused_soon(server: EmbeddedStack)
     blobs = opened(server, server.endpoints.s3_endpoint)
     try:
         loop = asyncio.get_running_loop()
-        with stopped(server):
+        with suspended(server):
             began = loop.time()
             asked = (BlobTexts(blobs).put_text(f"{number} {LONG}") for number in range(12))
             found = await asyncio.gather(*asked, return_exceptions=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from uuid import uuid4
 
 import pytest
@@ -18,22 +16,12 @@ from kit.kv import Bucket
 from kit.ordered import OrderedLog
 from tests.support.delivering import Calls, observed, until, worker
 from tests.support.line import Line
+from tests.support.suspended import suspended
 
 pytest_plugins = ["tests.support.delivering"]
 
 RECOVERED_S = 10.0
 REFUSED_S = 3.0
-
-
-@contextmanager
-def stopped(server: EmbeddedStack) -> Iterator[None]:
-    """The broker gets no processor time, so its sockets stay open and nothing answers."""
-    (pid,) = server.pids.values()
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 async def publishes(bus: Bus) -> bool:
@@ -79,7 +67,7 @@ async def test_a_broker_that_was_stopped_is_used_again_at_once(
         await bus.publish(observed(), correlation=uuid4())
         await until(lambda: len(calls.made) == 1 and len(read) == 2)
         loop = asyncio.get_running_loop()
-        with stopped(server):
+        with suspended(server):
             until_s = loop.time() + stopped_s
             assert await refused(bus) < REFUSED_S
             while (left_s := until_s - loop.time()) > 0:
@@ -150,7 +138,7 @@ async def test_a_client_that_stopped_reconnecting_is_started_again(bus: Bus, ser
 async def test_a_short_silence_is_waited_out(bus: Bus, server: EmbeddedStack) -> None:
     """No connection is lost, and what was sent is stored once."""
     reconnects = bus.client.stats["reconnects"]
-    with stopped(server):
+    with suspended(server):
         sending = asyncio.create_task(bus.publish(observed(), correlation=uuid4()))
         await asyncio.sleep(1.0)
         assert not sending.done()
@@ -161,6 +149,6 @@ async def test_a_short_silence_is_waited_out(bus: Bus, server: EmbeddedStack) ->
 async def test_shared_state_is_not_waited_for(bus: Bus, server: EmbeddedStack) -> None:
     bucket = await Bucket.open(bus, MARKS)
     began = asyncio.get_running_loop().time()
-    with stopped(server), pytest.raises(BusError):
+    with suspended(server), pytest.raises(BusError):
         await bucket.get("conclude")
     assert asyncio.get_running_loop().time() - began < REFUSED_S

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -16,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 from kit.database import Database, migrate
 from kit.embedded import EmbeddedStack
 from tests.support.line import Line
+from tests.support.suspended import suspended
 from tests.support.system import until
 
 RECOVERED_S = 10.0
@@ -28,22 +26,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     with EmbeddedStack(folder, durable=False, services=("postgres",)) as running:
         asyncio.run(migrate(running.endpoints.database_url))
         yield running
-
-
-@contextmanager
-def stopped(server: EmbeddedStack) -> Iterator[None]:
-    """The server and all its sessions get no processor time."""
-    (pid,) = server.pids.values()
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    os.kill(pid, signal.SIGSTOP)
-    pids = [pid, *map(int, children.read_text().split())]
-    for each in pids[1:]:
-        os.kill(each, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for each in reversed(pids):
-            os.kill(each, signal.SIGCONT)
 
 
 async def answers(database: Database) -> bool:
@@ -68,7 +50,7 @@ async def test_a_server_that_was_stopped_is_used_again_at_once(server: EmbeddedS
         assert await answers(database)
         session = await database.session()
         asked = asyncio.create_task(session.execute("SELECT pg_sleep(60)"))
-        with stopped(server):
+        with suspended(server):
             assert max(await asyncio.gather(*(refused_s(database) for _ in range(6)))) < REFUSED_S
             with pytest.raises(psycopg.OperationalError):
                 await asked
