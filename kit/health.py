@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 from time import monotonic
 from typing import Final
-from uuid import uuid4
 
 import nats.errors
 import orjson
@@ -33,7 +32,7 @@ class WriteCheck:
         self._client = client
         self._inbox = inbox
         self._link = link
-        self._key = f"$KV.{HEALTH.name}.{uuid4().hex}"
+        self._key = f"$KV.{HEALTH.name}.{client.new_inbox().rpartition('.')[2]}"
         self._asking = asyncio.Lock()
         self._known: tuple[float, Problem] | None = None
 
