@@ -48,6 +48,7 @@ PUBLISH_WITHIN_S = 15.0
 PUBLISH_AGAIN_S = 0.25
 WRONG_LAST_SEQUENCE = 10071
 NO_SUITABLE_PEERS = 10005
+CONFLICT = 409
 
 log = structlog.get_logger(__name__)
 
@@ -206,7 +207,8 @@ class Bus:
             except (AlreadyThere, Refused):
                 raise
             except BusError:
-                if loop.time() + PUBLISH_AGAIN_S >= until:
+                alone = len(self.client.server_pool) == 1  # else the next node answers within seconds
+                if (alone and not self.link.reachable) or loop.time() + PUBLISH_AGAIN_S >= until:
                     raise
             sent = None
             await asyncio.sleep(PUBLISH_AGAIN_S)
@@ -260,8 +262,10 @@ class Bus:
 
 
 def _refusal(error: dict[str, Any]) -> type[BusError]:
-    """What a stream's answer means: servers in trouble answer 5xx, or that too few of them are there."""
-    passes = error.get("code", 503) >= 500 or error.get("err_code") == NO_SUITABLE_PEERS
+    """What a stream's answer means: servers in trouble answer 5xx, that too few of them are there, or that the same
+    message is on its way already.
+    """
+    passes = error.get("code", 503) >= CONFLICT or error.get("err_code") == NO_SUITABLE_PEERS
     return BusError if passes else Refused
 
 

@@ -12,8 +12,8 @@ import nats
 import pytest
 from nats.aio.client import Client
 
-from contracts.access import ACCESS, POSITION, WAITS, inbox
-from contracts.topology import BUCKETS, CONSUMERS, DEAD, ERRATA, STREAMS, Consumer, stream_of
+from contracts.access import ACCESS, POSITION, WAITS, inbox, may_publish
+from contracts.topology import BUCKETS, CONSUMERS, DEAD, ERRATA, FAILURES, STREAMS, Consumer, stream_of
 from contracts.v1 import EVENTS, ErasureOrdered
 from kit import circuit, topology
 from kit.bus import Outgoing, connect
@@ -46,6 +46,11 @@ def test_a_user_may_publish_what_its_service_publishes() -> None:
         allowed = {service for service, access in ACCESS.items() if event in access.publishes}
         assert allowed == set(publishers) - LONE, event.SUBJECT
     assert set(ACCESS) == set(SERVICES)
+
+
+def test_a_service_that_takes_messages_may_count_their_failures() -> None:
+    for service in {consumer.service for consumer in CONSUMERS}:
+        assert f"$KV.{FAILURES.name}.>" in may_publish(service), service
 
 
 def test_the_users_of_a_broker_of_one_s_own_are_the_same() -> None:
