@@ -147,12 +147,18 @@ async def test_no_key_is_found_anywhere(world: World) -> None:
         run = (await good.investigate(version["postVersionId"]))["investigationId"]
         result = await good.result(run, within_s=60)
         assert result["investigationState"] == "INVESTIGATED", await why(world, run)
-        assert str(await refused.settings()).count("invalid")
         bad = (await refused.register(on_x(BRAIN)))["postVersionId"]
+        with pytest.raises(RpcFailed) as error:
+            await refused.investigate(bad)
+        said.append(f"{error.value} {error.value.data}")
+        world.provider.refuses.discard(REFUSED)
+        assert str(await refused.settings()).count("'valid'")
+        world.provider.refuses.add(REFUSED)  # revoked after it was tried
         failing = (await refused.investigate(bad))["investigationId"]
         failed = await refused.result(failing)
         assert failed["investigationState"] == "FAILED"
         said += [str(result), str(failed), str(await refused.settings())]
+        assert "'invalid'" in said[-1]
         for key, body in ((f"{GOOD}!", version["postVersionId"]), (GOOD, "no-such-version")):
             good.openai_key = key
             with pytest.raises(RpcFailed) as error:
