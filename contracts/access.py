@@ -188,6 +188,7 @@ def _published(service: str, access: Access) -> Iterator[str]:
     if access.announces:
         yield f"{POSITION}.*"
     # Everybody may look: at what there is, how far each consumer is, and at facts that are stored.
+    yield "$JS.API.INFO"
     yield "$JS.API.STREAM.INFO.*"
     yield "$JS.API.CONSUMER.INFO.*.*"
     yield f"$JS.API.STREAM.MSG.GET.{ERRATA.name}"

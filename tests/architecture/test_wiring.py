@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from analyses import ANALYSES
+from contracts import topology
 from contracts.topology import CONSUMERS
 from platforms import PLATFORMS, platform
 from services.commands.process import SERVICES
@@ -64,15 +65,16 @@ def test_import_rules_name_every_service() -> None:
 def test_every_consumer_belongs_to_a_service_and_is_subscribed_there() -> None:
     for consumer in CONSUMERS:
         assert consumer.service in SERVICES
-        assert re.fullmatch(r"[a-z]+-[a-z]+-[a-z_]+", consumer.name)
-        constant = re.sub(r"[-.]", "_", consumer.name).upper()
+        assert re.fullmatch(r"[a-z]+-[a-z]+-[a-z_]+(-[a-z]+)?", consumer.name)
+        constant = next(name for name, value in vars(topology).items() if value is consumer)
         app = (ROOT / "services" / consumer.service / "app.py").read_text()
         assert f"{constant}," in app, f"{consumer.name} is not subscribed by services/{consumer.service}/app.py"
 
 
 def test_a_handler_is_named_for_its_event() -> None:
     for consumer in CONSUMERS:
-        handler = f"on_{consumer.name.removeprefix(f'{consumer.service}-').replace('-', '_')}"
+        name = consumer.name.removeprefix(f"{consumer.service}-").removesuffix(f"-{consumer.share}")
+        handler = f"on_{name.replace('-', '_')}"
         text = (ROOT / "services" / consumer.service / "handlers.py").read_text()
         assert f"async def {handler}(" in text
 
