@@ -144,6 +144,12 @@ def inbox(service: str) -> str:
     return f"_INBOX.{service}"
 
 
+def keeps(service: str) -> tuple[Bucket, ...]:
+    """The buckets that a service reads and writes: its own, and where it counts failures if it takes messages."""
+    takes = any(consumer.service == service for consumer in CONSUMERS)
+    return (*ACCESS[service].buckets, *((FAILURES,) if takes else ()))
+
+
 def may_publish(service: str) -> tuple[str, ...]:
     """The subjects that a service's user of the broker may publish to. Source: NATS ADR-1, ADR-8, ADR-31."""
     return tuple(_published(service, ACCESS[service]))
@@ -174,12 +180,10 @@ def _published(service: str, access: Access) -> Iterator[str]:
         yield f"$JS.FC.{stream.name}.>"
     for consumer in access.asks:
         yield f"{consumer.direct}.*"
-    consumes = any(consumer.service == service for consumer in CONSUMERS)
-    counts = (FAILURES,) if consumes else ()
-    for bucket in (*access.buckets, *counts, *access.reads):
+    for bucket in (*keeps(service), *access.reads):
         yield f"$JS.API.STREAM.MSG.GET.KV_{bucket.name}"
         yield f"$JS.API.DIRECT.GET.KV_{bucket.name}.>"
-    for bucket in (*access.buckets, *counts, HEALTH):
+    for bucket in (*keeps(service), HEALTH):
         yield f"$KV.{bucket.name}.>"
     for bucket, key in access.entries:
         yield f"$KV.{bucket.name}.{key}"

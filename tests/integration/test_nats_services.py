@@ -12,8 +12,8 @@ import nats
 import pytest
 from nats.aio.client import Client
 
-from contracts.access import ACCESS, POSITION, WAITS, inbox, may_publish
-from contracts.topology import BUCKETS, CONSUMERS, DEAD, ERRATA, FAILURES, STREAMS, Consumer, stream_of
+from contracts.access import ACCESS, POSITION, WAITS, inbox, keeps, may_publish
+from contracts.topology import BUCKETS, CONSUMERS, DEAD, ERRATA, FAILURES, HEALTH, STREAMS, Consumer, stream_of
 from contracts.v1 import EVENTS, ErasureOrdered
 from kit import circuit, topology
 from kit.bus import Outgoing, connect
@@ -154,8 +154,9 @@ def forbidden(service: str) -> list[str]:
         if stream is not ERRATA:
             subjects.append(f"$JS.API.STREAM.MSG.GET.{stream.name}")
     for bucket in BUCKETS:
-        if bucket not in access.buckets:
-            subjects.append(f"$KV.{bucket.name}.mine")
+        if bucket not in keeps(service):
+            if bucket is not HEALTH:  # everybody writes there, and nobody reads
+                subjects.append(f"$KV.{bucket.name}.mine")
             if bucket not in access.reads:
                 subjects.append(f"$JS.API.DIRECT.GET.KV_{bucket.name}.$KV.{bucket.name}.mine")
                 subjects.append(f"$JS.API.STREAM.MSG.GET.KV_{bucket.name}")
