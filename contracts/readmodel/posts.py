@@ -82,17 +82,22 @@ candidate: Final = Table(
     Column("word_ok", Boolean, nullable=False),
     text("status", null=True),
     at("eligible_at", null=True),
+    text("platform"),
+    Column("confirmed", Boolean, nullable=False),
     PrimaryKeyConstraint("post_id", "analysis"),
     Index(
         "candidate_next_idx",
         "analysis",
+        "platform",
+        sql("confirmed DESC"),
         sql("score DESC"),
         "post_id",
         postgresql_include=["post_version_id"],
         postgresql_where=sql("word_ok AND eligible_at IS NOT NULL AND (status IS NULL OR status = 'FAILED')"),
     ),
-    comment="The newest version of each post. `status` NULL: not investigated; `eligible_at`: since when the selector "
-    "may take it, NULL: under way or over. FAILED may be taken only if nothing failed but runs that readers paid for",
+    comment="One version of each post: the one last seen, of those that its site confirmed if there are any. `status` "
+    "NULL: not investigated; `eligible_at`: since when the selector may take it, NULL: under way, over, or vouched for "
+    "by too few. FAILED may be taken only if nothing failed but runs that readers paid for",
     postgresql_with={"fillfactor": 80},
 )
 

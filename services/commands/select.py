@@ -29,6 +29,7 @@ REASONS: Final = {
     "under way": "under way",
     "investigated": "investigated in their newest version",
     "failed": "failed; only a reader's request repeats that",
+    "unconfirmed": "neither their site nor enough readers vouch for the text",
     "too long": "longer than 10,000 words",
 }
 

@@ -445,7 +445,8 @@ class Store:
         counted = count(views, credited=credited, spent=spent, known_ranges=known_ranges, rules=self._view_rules)
         rows = {name.name: getattr(counted, name.name) for name in fields(counted)}
         rows["listable"] = [Listable(row.id) for row in counted.corroborated]
-        return _Work(writes.VIEWS, rows, [post.id for post in counted.posts if post.unique_view_score])
+        scored = {post.id for post in counted.posts if post.unique_view_score}
+        return _Work(writes.VIEWS, rows, tuple(scored | {posts[row.id] for row in counted.corroborated}))
 
 
 async def _undo(db: Connection) -> None:

@@ -24,6 +24,7 @@ from kit.bus import AlreadyThere, Bus
 from kit.database import Database
 from kit.history import history
 from kit.topology import settled
+from platforms import PLATFORMS
 from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect, Why
 
 TYPICAL_OF: Final = timedelta(days=2)
@@ -80,6 +81,14 @@ _TYPICAL: Final = text("""
     ) runs
 """)
 
+_BY_PLATFORM: Final = text("""
+    SELECT p.platform, count(*) AS runs
+    FROM investigation_round r JOIN investigation i ON i.id = r.investigation_id
+    JOIN post_version v ON v.id = i.post_version_id JOIN post p ON p.id = v.post_id
+    WHERE r.requested_at >= :since AND r.requested_by = 'SELECTOR' AND i.analysis = :analysis
+    GROUP BY p.platform
+""")
+
 # Another round follows a failure or, where none was told, a loss.
 _LAST: Final = text("""
     SELECT CASE WHEN r.round > 1 AND before.fault IS NULL THEN 'lost' ELSE 'most viewed' END AS why
@@ -95,6 +104,7 @@ _SURVEY: Final = text("""
         WHEN NOT word_ok THEN 'too long'
         WHEN status = 'COMPLETE' THEN 'investigated'
         WHEN status IN ('PENDING', 'PROCESSING') THEN 'under way'
+        WHEN status IS NULL AND eligible_at IS NULL THEN 'unconfirmed'
         WHEN eligible_at IS NULL THEN 'failed'
         ELSE 'waiting' END AS reason
     FROM candidate WHERE analysis = :analysis) c GROUP BY reason ORDER BY posts DESC, reason
@@ -128,6 +138,7 @@ class SqlReads:
     async def spent(self, since: datetime, analysis: str) -> Spent:
         """What the selector has requested and spent since then."""
         mine = [each for each in await self.spending(since, analysis) if each.requested_by == "SELECTOR"]
+        by_platform = await self._rows(_BY_PLATFORM, since=since, analysis=analysis)
         (typical,) = await self._rows(_TYPICAL, since=since - TYPICAL_OF, analysis=analysis)
         return Spent(
             runs=sum(each.runs for each in mine),
@@ -135,6 +146,7 @@ class SqlReads:
             micro_usd=sum(each.micro_usd for each in mine),
             unpriced=sum(each.unpriced for each in mine),
             typical_micro_usd=typical["avg"],
+            by_platform={row["platform"]: row["runs"] for row in by_platform},
         )
 
     async def last(self, since: datetime, analysis: str) -> Why | None:
@@ -143,12 +155,17 @@ class SqlReads:
         return found[0]["why"] if found else None
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
-        """The next posts, most wanted first; those under way or over are not among them."""
+        """The next posts of each platform, so many at most, confirmed ones and then most viewed first."""
+        found = await asyncio.gather(*(self._of_platform(site.name, analysis, limit) for site in PLATFORMS))
+        return [candidate for wanted in found for candidate in wanted]
+
+    async def _of_platform(self, platform: str, analysis: str, limit: int) -> Sequence[Candidate]:
         again = candidate.c.status.is_not(None)
         query = (
             _described(
                 candidate.c.post_version_id,
                 candidate.c.score,
+                candidate.c.confirmed,
                 func.coalesce(investigation.c.round + 1, 1).label("round"),
                 func.coalesce(investigation.c.requested_sequence, 0).label("follows"),
             )
@@ -159,8 +176,8 @@ class SqlReads:
                 & (investigation.c.analysis == candidate.c.analysis),
                 isouter=True,
             )
-            .where(candidate.c.analysis == analysis, _NEXT)
-            .order_by(candidate.c.score.desc(), candidate.c.post_id)
+            .where(candidate.c.analysis == analysis, candidate.c.platform == platform, _NEXT)
+            .order_by(candidate.c.confirmed.desc(), candidate.c.score.desc(), candidate.c.post_id)
             .limit(limit)
         )
         return [Candidate(**row) for row in await self._rows(query)]
@@ -196,7 +213,7 @@ class SqlReads:
             return [dict(row) for row in (await connection.execute(query, values)).mappings()]
 
 
-def _described(version: Column[Any], score: Column[Any], *more: Label[Any]) -> Select[Any]:
+def _described(version: Column[Any], score: Column[Any], *more: Column[Any] | Label[Any]) -> Select[Any]:
     """Posts by one version each, which a table names, with what is shown of them."""
     return (
         select(

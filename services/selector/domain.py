@@ -6,8 +6,9 @@ what runs usually cost, and unknown prices stop the selection, because a limit t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice, zip_longest
 from typing import Final, Literal
@@ -36,7 +37,7 @@ Why = Literal["most viewed", "lost"]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The newest version of a post that the instance has not tried, with its capped view score.
+    """One version of a post that the instance has not tried, with its capped view score.
 
     `round` and `follows` are 1 and 0, except after nothing but failures of runs that readers paid for.
     """
@@ -50,6 +51,7 @@ class Candidate:
     words: int = 0
     round: int = 1
     follows: int = 0
+    confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,29 @@ def turns(lost: Sequence[Pick], new: Sequence[Pick], runs: int, last: Why | None
     return tuple(islice((pick for pick in alternating if pick is not None), runs))
 
 
+def shared(wanted: Sequence[Candidate], taken: Mapping[str, int], runs: int) -> tuple[Candidate, ...]:
+    """So many of the candidates, each time from the platform with the fewest runs of the day, else the most wanted.
+
+    So no platform spends the day's budget while another has posts to look at, and a platform without any leaves its
+    share to the others.
+    Shapes: `wanted` is in the order of its platform each, and so is the result; `taken` are the day's runs by platform.
+    """
+    waiting: dict[str, deque[Candidate]] = {}
+    for candidate in wanted:
+        waiting.setdefault(candidate.platform, deque()).append(candidate)
+    counts = Counter(taken)
+    chosen: list[Candidate] = []
+    while waiting and len(chosen) < runs:
+        platform = min(
+            waiting, key=lambda name: (counts[name], not waiting[name][0].confirmed, -waiting[name][0].score)
+        )
+        chosen.append(waiting[platform].popleft())
+        counts[platform] += 1
+        if not waiting[platform]:
+            del waiting[platform]
+    return tuple(chosen)
+
+
 @dataclass(frozen=True, slots=True)
 class Hopeless:
     """A run that is given up, and the fact that ends it."""
@@ -98,13 +123,15 @@ class Budget:
 @dataclass(frozen=True, slots=True)
 class Spent:
     """What it has spent today. `typical_micro_usd` is a run's usual cost, None if none is known; `unpriced` steps have
-    used a model whose price nobody knows; `under_way` runs of the last two days have not ended."""
+    used a model whose price nobody knows; `under_way` runs of the last two days have not ended. `by_platform` counts
+    today's runs."""
 
     runs: int = 0
     under_way: int = 0
     micro_usd: int = 0
     unpriced: int = 0
     typical_micro_usd: int | None = None
+    by_platform: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from services.selector.domain import (
     midnight,
     request,
     rescue,
+    shared,
     turns,
 )
 from services.selector.ports import Leadership, Log, Reads
@@ -78,7 +79,8 @@ class Selector:
             return Selection(spent, allowed, (), hopeless)
         lost = [each for each in found if isinstance(each, Pick)]
         wanted = await self._reads.candidates(self._analysis, allowed.runs)
-        new = [Pick(candidate, request(candidate, self._analysis), "most viewed") for candidate in wanted]
+        chosen = shared(wanted, spent.by_platform, allowed.runs)
+        new = [Pick(candidate, request(candidate, self._analysis), "most viewed") for candidate in chosen]
         last = await self._reads.last(self._clock.now() - REMEMBERED, self._analysis)
         return Selection(spent, allowed, turns(lost, new, allowed.runs, last), hopeless)
 

@@ -23,7 +23,10 @@ class Reads(Protocol):
         ...
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
-        """The next posts, most wanted first; those under way or over are not among them."""
+        """The next posts of each platform, so many at most, confirmed ones and then most viewed first.
+
+        Those under way or over, and those that too few vouch for, are not among them.
+        """
         ...
 
     async def suspects(self, analysis: str, before: datetime, settled: Settled, limit: int) -> Sequence[Suspect]:

@@ -17,6 +17,7 @@ from contracts.v1.parts import Usage
 from kit import topology
 from kit.bus import connect
 from kit.database import Database
+from platforms import PLATFORMS
 from services.selector.adapters import BusLog, Spending, SqlReads
 from services.selector.domain import Budget, Candidate, Settled, Spent, Suspect, Why
 from services.selector.handlers import Selector
@@ -32,19 +33,21 @@ FAR_ON = datetime(2027, 1, 1, tzinfo=UTC)
 EVERYTHING = Settled(10**9, 10**9, 10**9)
 
 # Specification 3.6, with the names of our tables; what failed on readers' accounts alone counts as not investigated.
+ORDER = [site.name for site in PLATFORMS]
 AS_SPECIFIED = """
     WITH latest AS (
-        SELECT DISTINCT ON (post_id) id, post_id, content_hash FROM post_version
+        SELECT DISTINCT ON (post_id) id, post_id, content_hash, server_verified_at, corroborated_at FROM post_version
         ORDER BY post_id, server_verified_at IS NULL, last_seen_at DESC, id DESC
     )
     SELECT latest.id, i.id, p.unique_view_score
     FROM latest JOIN post p ON p.id = latest.post_id JOIN content_blob b USING (content_hash)
     LEFT JOIN investigation i ON i.post_version_id = latest.id
     WHERE b.word_count <= 10000
+        AND num_nonnulls(latest.server_verified_at, latest.corroborated_at) > 0
         AND (i.id IS NULL OR i.status IN ('PENDING', 'PROCESSING') OR (i.status = 'FAILED' AND NOT EXISTS (
             SELECT FROM investigation_round r
             WHERE r.investigation_id = i.id AND r.fault <> 'USER_KEY' AND r.key_source <> 'USER')))
-    ORDER BY p.unique_view_score DESC, p.id
+    ORDER BY array_position(%s, p.platform), latest.server_verified_at IS NULL, p.unique_view_score DESC, p.id
 """
 OPEN = "SELECT post_version_id FROM investigation WHERE status IN ('PENDING', 'PROCESSING')"
 
@@ -93,7 +96,7 @@ async def test_the_list_is_what_the_specifications_query_finds(database_url: str
     await fill(store, views.records)
     await store.close()
     async with await owner(database_url) as db:
-        wanted = await (await db.execute(AS_SPECIFIED)).fetchall()
+        wanted = await (await db.execute(AS_SPECIFIED, (ORDER,))).fetchall()
         open_versions = {version for (version,) in await (await db.execute(OPEN)).fetchall()}
     async with reading(database_url) as reads:
         fresh = await reads.candidates(FACT_CHECK, 1_000)
@@ -104,9 +107,54 @@ async def test_the_list_is_what_the_specifications_query_finds(database_url: str
     assert waiting.version_id in dict(under_way)
     assert broken.version_id in dict(listed)
     assert [row for row in [(version, score) for version, _, score in wanted] if row not in under_way] == listed
-    assert listed[-1][1] == 0, "nobody viewed it, so it comes last"
     assert {(version, score) for version, _, score in wanted if (version, score) not in listed} <= set(under_way)
     assert {version for version, _ in under_way} == open_versions
+
+
+@pytest.mark.requirement("2.10-01")
+async def test_made_up_posts_take_no_place_from_honest_ones(database_url: str) -> None:
+    """120 posts that one address range made up are no candidates; once three ranges saw one, it comes behind others."""
+    made_up = [
+        Page(f"m{number}", f"Lie {number}.", platform="X", provenance="CLIENT_FALLBACK") for number in range(120)
+    ]
+    honest = [Page(f"en:{number}", f"Text {number}.") for number in range(20)]
+    seen = [page.viewed("stranger", network="one") for page in made_up]
+    seen += [page.viewed(f"reader-{page.post.external_id}", network="home") for page in honest[:5]]
+    await told(database_url, [page.registered() for page in (*made_up, *honest)], seen)
+    async with reading(database_url) as reads:
+        wanted = await reads.candidates(FACT_CHECK, 20)
+        survey = await reads.survey(FACT_CHECK)
+    assert {each.version_id for each in wanted} == {page.version_id for page in honest}
+    assert survey == {"unconfirmed": 120, "waiting": 20}
+    store, views = store_at(database_url), Tape("VIEWS")
+    views.add(*seen, *(made_up[7].viewed(f"v{number}", network=f"range-{number}") for number in range(3)))
+    await fill(store, views.records)
+    await store.close()
+    async with reading(database_url) as reads:
+        found = [each for each in await reads.candidates(FACT_CHECK, 20) if each.platform == "X"]
+    assert [(each.version_id, each.confirmed) for each in found] == [(made_up[7].version_id, False)]
+
+
+async def test_a_post_is_wanted_as_soon_as_it_is_corroborated(database_url: str) -> None:
+    """Also by a view that earns no credit, because its viewer was credited that day for an earlier version."""
+    old, new = (Page("t1", text, platform="X", provenance="CLIENT_FALLBACK") for text in ("As it was.", "As it is."))
+    await told(database_url, [old.registered(), new.registered()], [old.viewed("a"), new.viewed("a", reporter="key")])
+    async with reading(database_url) as reads:
+        assert [each.version_id for each in await reads.candidates(FACT_CHECK, 9)] == [new.version_id]
+
+
+@pytest.mark.requirement("2.10-01")
+async def test_confirmed_posts_come_before_corroborated_ones(database_url: str) -> None:
+    confirmed = Page("en:1", "Text one.")
+    corroborated = Page("en:2", "Text two.", provenance="CLIENT_FALLBACK")
+    views = [corroborated.viewed(f"v{number}", network=f"n{number}") for number in range(5)]
+    await told(database_url, [confirmed.registered(), corroborated.registered()], views)
+    async with reading(database_url) as reads:
+        found = await reads.candidates(FACT_CHECK, 9)
+    assert [(each.version_id, each.score) for each in found] == [
+        (confirmed.version_id, 0),
+        (corroborated.version_id, 5),
+    ]
 
 
 async def test_both_lists_are_read_in_the_order_of_their_index(database_url: str) -> None:
@@ -132,7 +180,8 @@ async def test_both_lists_are_read_in_the_order_of_their_index(database_url: str
     await Explained(database).candidates(FACT_CHECK, 20)
     await Explained(database).suspects(FACT_CHECK, FAR_ON, EVERYTHING, 20)
     await database.close()
-    for plan, (table, index) in zip(plans, indexes.items(), strict=True):
+    expected = ["candidate"] * len(ORDER) + ["investigation"]
+    for plan, (table, index) in zip(plans, [(table, indexes[table]) for table in expected], strict=True):
         assert f"using {index} on {table}" in plan
         assert "Sort" not in plan
         assert "Seq Scan" not in plan
@@ -201,7 +250,7 @@ async def test_what_a_day_has_cost_and_whom(database_url: str, size: int) -> Non
             Spending("READER", "INSTANCE", 1, 0, 9, 9, 0),
             Spending("READER", "USER", 1, 1, 70, 0, 1),
         ]
-        assert await reads.spent(START, FACT_CHECK) == Spent(1, 1, 33_000, 0, 33_000)
+        assert await reads.spent(START, FACT_CHECK) == Spent(1, 1, 33_000, 0, 33_000, {"WIKIPEDIA": 1})
         assert (await reads.spent(START + timedelta(hours=12), FACT_CHECK)).under_way == 1, "the next day pays for it"
         assert await reads.spent(FAR_ON, FACT_CHECK) == Spent()
     async with await owner(database_url) as db:
