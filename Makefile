@@ -60,10 +60,12 @@ lock: | $(BIN)/uv ## Pin every dependency with its hashes
 	$(LOCK) --extra install --extra export --extra tracing --extra dev --constraint requirements/run.txt \
 	    --output-file requirements/dev.txt pyproject.toml
 
-# What the tests start besides our own code. Debian has them; elsewhere CHROMIUM, FIREFOX and PROMTOOL name them.
+# What the tests start besides our own code. Debian has them; elsewhere CHROMIUM, FIREFOX and PROMTOOL name them. The last
+# three make hosts, disks and clocks for three brokers, which needs root; without it those tests are skipped.
 programs:
-	@missing=""; \
-	for pair in "chromium:$${CHROMIUM:-chromium}" "firefox-esr:$${FIREFOX:-firefox-esr}" "prometheus:$${PROMTOOL:-promtool}"; do \
+	@missing=""; root=""; \
+	if [ "$$(id -u)" = 0 ]; then root="iproute2:ip e2fsprogs:mkfs.ext4 build-essential:gcc"; fi; \
+	for pair in "chromium:$${CHROMIUM:-chromium}" "firefox-esr:$${FIREFOX:-firefox-esr}" "prometheus:$${PROMTOOL:-promtool}" $$root; do \
 	    command -v "$${pair#*:}" >/dev/null || missing="$$missing $${pair%%:*}"; \
 	done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
