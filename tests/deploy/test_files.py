@@ -118,6 +118,7 @@ def test_compose_gives_each_service_its_own_secrets_alone() -> None:
         wanted |= {f"ERRATA_{access.database.upper()}_PASSWORD"} if access.database else set()
         wanted |= {"OPENERRATA_ENCRYPTION_KEYS"} if access.reader_keys else set()
         wanted |= {"OPENAI_API_KEY"} if access.provider_keys else set()
+        wanted |= {"OPENERRATA_GATEWAY_PUBLIC_URL"} if name == "gateway" else set()
         assert passwords[name] == wanted, name
         assert services[name]["environment"]["OPENERRATA_NATS_USER"] == name
         assert services[name]["networks"] == (["servers", "internet"] if access.internet else ["servers"]), name
