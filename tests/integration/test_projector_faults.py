@@ -192,7 +192,7 @@ def words(characters: int) -> str:
 @pytest.mark.parametrize("part", ["title", "url", "author", "finding"])
 async def test_no_length_of_words_keeps_a_result_out(database_url: str, part: str) -> None:
     long = words(480_000)
-    page = Page("a", platform="SUBSTACK", provenance="CLIENT_FALLBACK")
+    page = Page("a", platform="SUBSTACK")
     registered: Any = page.registered()
     sighting = registered.sighting
     if part == "title":

@@ -14,7 +14,7 @@ import pytest
 from nats.aio.msg import Msg
 from prometheus_client import CollectorRegistry, Gauge
 
-from contracts.topology import STREAMS
+from contracts.topology import HEALTH, STREAMS
 from contracts.v1 import Envelope, Event
 from kit import standstill
 from kit.blobs import Blobs, BlobSettings
@@ -65,6 +65,7 @@ async def bus(broker: str) -> AsyncIterator[Bus]:
     async with connect(broker, name="test") as connected:
         for stream in STREAMS:
             await connected.jetstream.add_stream(name=stream.name, subjects=list(stream.subjects), allow_direct=True)
+        await connected.jetstream.create_key_value(bucket=HEALTH.name)
         yield connected
 
 
@@ -244,7 +245,9 @@ async def test_a_message_that_ends_the_projector_each_time_is_left_out_for_good(
         await Follower("ERRATA", store_at(database_url), BusLog(bus), counted()).run()
     assert await look.position("ERRATA") == 0
 
-    found = Surroundings(broker, None, database_url, BlobSettings("s3:1", "k", "k", "b"), (), embedded=False)
+    found = Surroundings(
+        broker, {}, None, database_url, {}, BlobSettings("s3:1", "k", "k", "b"), None, None, embedded=False
+    )
     doctor = await doctor_command._projector(bus, found)
     assert not doctor.good
     assert "stands still before ERRATA 1 " in doctor.text
