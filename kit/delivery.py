@@ -39,6 +39,7 @@ from kit.tracing import Spans
 
 BUG_RETRY_BASE_S = 1.0
 BUG_RETRY_MAX_S = 60.0
+BEAT_AGAIN_S = 0.5
 OUTAGE_RETRY_BASE_S = 1.0
 OUTAGE_RETRY_MAX_S = 30.0
 OUTAGES = 1_000
@@ -319,12 +320,17 @@ class _Lease:
         self._task = self._loop.create_task(self._beat())
 
     async def _beat(self) -> None:
+        """Beat three times a deadline; one that is lost with its connection is followed by another at once."""
+        every_s = self._ack_wait_s / 3
         while True:
+            sent_at = self._loop.time()
             address, answer = self._bus.inbox.expect(self._ack_wait_s)
-            answer.add_done_callback(partial(self._confirmed, self._loop.time()))
+            answer.add_done_callback(partial(self._confirmed, sent_at))
             with suppress(nats.errors.Error):
                 await self._bus.client.publish(self._message.reply, b"+WPI", reply=address)
-            await asyncio.sleep(self._ack_wait_s / 3)
+            await asyncio.wait({answer}, timeout=every_s)
+            lost = answer.done() and (answer.cancelled() or answer.exception() is not None)
+            await asyncio.sleep(BEAT_AGAIN_S if lost else max(0.0, sent_at + every_s - self._loop.time()))
 
     def _confirmed(self, sent_at: float, answer: asyncio.Future[Msg]) -> None:
         if answer.cancelled() or answer.exception() is not None:

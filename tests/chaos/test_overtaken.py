@@ -16,7 +16,7 @@ from nats.js.client import JetStreamContext
 from contracts.topology import ERRATA, INVESTIGATOR_INVESTIGATION_REQUESTED
 from contracts.v1 import Event, InvestigationDrafted, InvestigationRetryScheduled, InvestigationStarted
 from contracts.v1.parts import Usage
-from kit import topology
+from kit import link, topology
 from kit.bus import Bus, connect
 from kit.delivery import Delivery
 from kit.history import history
@@ -35,6 +35,13 @@ CONSUMER: Final = replace(INVESTIGATOR_INVESTIGATION_REQUESTED, slots=1, ack_wai
 WITHIN_S: Final = 60.0
 
 E = TypeVar("E", bound=Event)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker held back on its line would connect anew; here its old connection brings what was overtaken."""
+    monkeypatch.setattr(link, "SILENT_AFTER_S", 3_600.0)
+    monkeypatch.setattr(link, "RECONNECT_AFTER_S", 3_600.0)
 
 
 @dataclass

@@ -163,8 +163,11 @@ async def test_what_is_accepted_is_projected_shown_found_and_rebuilt(database_ur
                     ),
                 )
                 tape.add(page.proposed(0), page.drafted(1), page.approved(0), page.completed((0,)))
+    views = Tape("VIEWS")
+    views.add(*(page.viewed("member", reporter="key") for page in pages))  # else no list and no search would show them
     store = store_at(database_url)
     outcomes = total(await fill(store, tape.records))
+    await fill(store, views.records)
     await store.close()
     assert outcomes == {"applied": len(tape.records)}
     found = await everything(database_url)

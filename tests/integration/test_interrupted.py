@@ -30,6 +30,7 @@ ARGUMENTS = {
     "NAME": "somebody",
     "NAME_OR_KEY": "somebody",
     "NUMBER": "1",
+    "SEQUENCE": "1",
     "CONSUMER": "validator-claim-proposed",
     "URL_OR_ID": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
 }

@@ -38,7 +38,7 @@ VIEW = "post.recordViewAndGetStatus"
 REGISTER = "post.registerObservedVersion"
 SHOWN = VersionView(POST, Complete(INVESTIGATION, "SERVER_VERIFIED", (claim(1),), NOW), None)
 APPROVED = f"errata.v1.claim.approved.{INVESTIGATION}"
-KEPT = {"_denied", "_seen", "_buckets", "_free"}
+KEPT = {"_denied", "_seen", "_buckets", "_free", "_networks", "_valid"}
 """Memories of keys, of the servers' health and room, and of who asks how often: nothing of them is of a post."""
 
 
