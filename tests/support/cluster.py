@@ -345,6 +345,8 @@ class Cluster:
                 return (await self.asked(node, "/healthz") or {}).get("status") == "ok"
 
             await until(well, f"node {node} is healthy", within_s=within_s)
+        if not nodes:
+            await self.led(within_s=within_s)
 
     async def led(self, *, within_s: float = 60.0) -> None:
         """Wait until a leader of the whole cluster is known."""
