@@ -1,4 +1,4 @@
-"""What each service may reach, as data: whoever gives a process its logins and secrets gives it these and no more."""
+"""What each service may reach, as data: its logins, secrets and broker permissions are derived from this."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ ACCESS: Final[dict[str, Access]] = {
 
 
 def inbox(service: str) -> str:
-    """Under which subjects a service waits for answers; nobody else can hear them."""
+    """The prefix of a service's reply subjects; no other user may subscribe to them."""
     return f"_INBOX.{service}"
 
 

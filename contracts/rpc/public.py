@@ -12,7 +12,7 @@ from contracts.v1.parts import Provenance
 
 class Origin(Wire):
     """Where the text came from: `server_verified_at` is null as long as only readers vouch for it, `corroborated_at`
-    until enough of them do. With neither, a result stands in no list, feed or figure.
+    until enough of them do. Without either, a result is left out of lists, feeds and figures.
     """
 
     provenance: Provenance
