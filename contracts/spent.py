@@ -1,4 +1,4 @@
-"""What one run has cost, read from its facts: every attempt of a round and every review of its claims.
+"""What one run has cost and bought, read from its facts: every attempt of a round and every review of its claims.
 
 The investigator and the validator stop at the same limit, so they must count alike.
 """
@@ -6,6 +6,7 @@ The investigator and the validator stop at the same limit, so they must count al
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from contracts.v1 import (
     ClaimApproved,
@@ -19,7 +20,17 @@ from contracts.v1 import (
     InvestigationRequested,
     InvestigationRetryScheduled,
 )
-from contracts.v1.parts import Usage
+from contracts.v1.parts import TextRef, Usage
+
+_TRANSCRIBED: Final = (
+    ClaimApproved,
+    ClaimRejected,
+    ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
+    InvestigationDrafted,
+    InvestigationRetryScheduled,
+    InvestigationFailed,
+)
 
 
 def micro_usd(history: Iterable[Event], round_: int) -> int:
@@ -51,6 +62,16 @@ def micro_usd(history: Iterable[Event], round_: int) -> int:
             case _:
                 pass
     return sum(steps.values())
+
+
+def transcript(event: Event) -> TextRef | None:
+    """The exchange with a model that the fact names as its record."""
+    return event.transcript if isinstance(event, _TRANSCRIBED) else None
+
+
+def bought(event: Event) -> TextRef | None:
+    """The model's answers that the fact names, so that nobody pays for them again."""
+    return event.stretch if isinstance(event, InvestigationAdvanced) else transcript(event)
 
 
 def usd(micro: int) -> str:

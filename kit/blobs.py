@@ -158,11 +158,16 @@ class Blobs:
         Shapes: `answers` is the step it is the answer to.
         """
         data = text.encode()
-        if len(data) <= INLINE_BYTES:
-            return TextRef(sha256=hashlib.sha256(data).hexdigest(), size_bytes=len(data), inline=text)
         under = None if answers is None else f"{ANSWERS}/{answers}"
+        if len(data) <= INLINE_BYTES:
+            return TextRef(sha256=hashlib.sha256(data).hexdigest(), size_bytes=len(data), inline=text, under=under)
         blob = await self.put(data, TEXT, under=under or COMMON)
         return TextRef(sha256=blob.sha256, size_bytes=blob.size_bytes, under=under)
+
+    async def keep(self, ref: TextRef) -> None:
+        """Store an answer that would have travelled inside an event, for whoever has to do its step again."""
+        if ref.inline is not None and ref.under is not None:
+            await self.put(ref.inline.encode(), TEXT, under=ref.under)
 
     async def answers(self, step: str) -> list[TextRef]:
         """The texts that were stored as answers to a step, or to those under it, in the order of their names."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from functools import partial
 from types import TracebackType
@@ -25,9 +25,12 @@ from faststream.nats import JStream, PullSub
 from faststream.nats.subscriber.usecases import LogicSubscriber
 from nats.aio.msg import Msg
 
+from contracts.spent import bought
 from contracts.topology import AGAIN, DEAD, Consumer, stream_of
 from contracts.v1 import Envelope, Event, OnceEvent, Undecodable, decode
-from kit.bus import REPLY_TO, AlreadyThere, Bus, BusError, Outgoing
+from contracts.v1.parts import TextRef
+from kit.blobs import BlobsUnavailable
+from kit.bus import REPLY_TO, AlreadyThere, Bus, BusError, Outgoing, Receipt, Refused
 from kit.circuit import Circuit, StopLimit, stop
 from kit.dead import DeadLetter, Origin, origin_of
 from kit.errors import Reject, Retry, Superseded
@@ -57,12 +60,15 @@ Where another worker's fact stands in the way of one of these, it is asked once 
 GivenUp = Callable[[Any, str], AsyncIterator[Event]]
 """Takes a fact that can never be handled and the reason; yields what the rest of the system must know about it."""
 
+Keep = Callable[[TextRef], Awaitable[None]]
+"""Puts what a model was paid for where the next worker finds it. Raises: BlobsUnavailable."""
+
 
 class Delivery:
     """Feeds messages to handlers and their facts to the log.
 
     `ack_wait_s` replaces the consumers' own; it must be what the topology was applied with. `limit` is when a consumer
-    that gives up too much pauses.
+    that gives up too much pauses. `keep` is for answers of a model whose fact no stream takes.
     """
 
     def __init__(
@@ -73,12 +79,14 @@ class Delivery:
         ack_wait_s: float | None = None,
         limit: StopLimit | None = None,
         spans: Spans | None = None,
+        keep: Keep | None = None,
     ) -> None:
         self._bus = bus
         self._telemetry = telemetry
         self._ack_wait_s = ack_wait_s
         self._limit = limit or StopLimit()
         self._spans = spans
+        self._keep = keep
         self._circuits: dict[str, Circuit] = {}
         self._slots: list[Slot] = []
 
@@ -211,9 +219,10 @@ class Delivery:
     ) -> tuple[Outgoing, int] | None:
         """Run the handler, store what it yields, and return the last fact with its sequence.
 
-        Whatever a handler yielded before it gave up has happened and is stored.
+        Whatever a handler yielded before it gave up has happened and is stored. It goes on beside the storing, but for
+        facts that must be first and those that cost money: no answer is bought before the last one is safe.
         """
-        under_way: list[tuple[Outgoing, asyncio.Future[Msg]]] = []
+        under_way: list[tuple[Outgoing, asyncio.Future[Msg] | None]] = []
         last: tuple[Outgoing, int] | None = None
         try:
             async with aclosing(handler(envelope.event, attempt)) as events:  # type: ignore[type-var]  # async generators have aclose
@@ -221,16 +230,41 @@ class Delivery:
                     outgoing = self._bus.stamp(
                         event, correlation=envelope.correlation, cause=envelope.id, reply_to=reply_to
                     )
-                    future = await self._bus.send(outgoing)
                     self._telemetry.published(event.SUBJECT)
-                    if isinstance(event, OnceEvent):
-                        last = outgoing, (await self._bus.confirmed(outgoing, future)).sequence
+                    answer = bought(event)
+                    if answer is not None:
+                        last = outgoing, (await self._paid(outgoing, answer)).sequence
+                    elif isinstance(event, OnceEvent):
+                        last = outgoing, (await self._bus.confirmed(outgoing)).sequence
                     else:
-                        under_way.append((outgoing, future))
+                        under_way.append((outgoing, await self._begun(outgoing)))
         finally:
             for outgoing, future in under_way:
                 last = outgoing, (await self._bus.confirmed(outgoing, future)).sequence
         return last
+
+    async def _begun(self, outgoing: Outgoing) -> asyncio.Future[Msg] | None:
+        """Send a fact; None if the broker does not hear us now: what the handler has in hand may have cost money."""
+        try:
+            return await self._bus.send(outgoing)
+        except Refused:
+            raise
+        except BusError:
+            return None
+
+    async def _paid(self, outgoing: Outgoing, answer: TextRef) -> Receipt:
+        """Store a fact that names a model's answer; the answer is kept where the fact cannot be."""
+        try:
+            return await self._bus.confirmed(outgoing)
+        except AlreadyThere:
+            raise
+        except (Exception, asyncio.CancelledError):
+            if self._keep is not None:
+                try:
+                    await self._keep(answer)
+                except BlobsUnavailable as error:
+                    log.error("an answer that was paid for is kept nowhere", fact=outgoing.subject, error=str(error))
+            raise
 
     async def _bury(
         self,

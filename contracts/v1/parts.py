@@ -47,7 +47,8 @@ class TextRef(Value):
     """A text by hash; `inline` holds it when it is small, otherwise it is a UTF-8 blob under the same hash.
 
     Shapes: `under` is the place of that blob if it is not the common one: that of the step it is the answer to, where
-    whoever does not know its hash finds it. Units: `sha256` and `size_bytes` are of the UTF-8 bytes.
+    whoever does not know its hash finds it. A small answer lies there only if its event could not be stored.
+    Units: `sha256` and `size_bytes` are of the UTF-8 bytes.
     """
 
     sha256: Sha256

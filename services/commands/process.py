@@ -116,12 +116,18 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
         told = spans(f"openerrata {' '.join(plan.services)}")
         if told is not None:
             stack.push_async_callback(asyncio.to_thread, told.close)
+        blobs = Blobs(found.blobs, patience_s=BLOB_PATIENCE_S)
         host = Host(
             bus=bus,
             delivery=Delivery(
-                bus, telemetry, ack_wait_s=infrastructure.ack_wait_s, limit=_stop_limit(infrastructure), spans=told
+                bus,
+                telemetry,
+                ack_wait_s=infrastructure.ack_wait_s,
+                limit=_stop_limit(infrastructure),
+                spans=told,
+                keep=blobs.keep,
             ),
-            blobs=Blobs(found.blobs, patience_s=BLOB_PATIENCE_S),
+            blobs=blobs,
             clock=SystemClock(),
             telemetry=telemetry,
             database_url=found.owner_url or "",

@@ -58,15 +58,6 @@ class Need:
 
 
 NOTHING: Final[tuple[Need, ...]] = ()
-_SPEAKING: Final = (
-    ClaimApproved,
-    ClaimRejected,
-    ClaimValidationFailed,
-    ClaimValidationRetryScheduled,
-    InvestigationDrafted,
-    InvestigationRetryScheduled,
-    InvestigationFailed,
-)
 
 
 def needs(event: Event) -> tuple[Need, ...]:
@@ -107,11 +98,6 @@ def has_texts(event: Event) -> bool:
 def has_distant_texts(event: Event) -> bool:
     """Whether some text the fact brings lies elsewhere."""
     return any(ref.inline is None for refs in (contents, pages) for ref in refs(event))
-
-
-def transcript(event: Event) -> TextRef | None:
-    """The exchange with a model that the fact names as its record."""
-    return event.transcript if isinstance(event, _SPEAKING) else None
 
 
 def pages(event: Event) -> Iterator[TextRef]:

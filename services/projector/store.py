@@ -16,6 +16,7 @@ from uuid import UUID
 import psycopg
 import structlog
 
+from contracts.spent import transcript
 from contracts.topology import VIEWS
 from contracts.v1 import ErasureOrdered, InvestigationCompleted, InvestigationFailed, PostViewed
 from contracts.v1.version import VersionEvent
@@ -23,7 +24,7 @@ from services.projector import audits, candidates, erase, ledger, lookups, readi
 from services.projector.arrange import arrange
 from services.projector.chain import Hole
 from services.projector.changes import Parked
-from services.projector.facts import Fact, Need, makes, transcript
+from services.projector.facts import Fact, Need, makes
 from services.projector.faults import of_a_fact, reason
 from services.projector.lifecycle import fold, without_end
 from services.projector.lookups import Connection, Standing

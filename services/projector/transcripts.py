@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from contracts.spent import transcript
 from contracts.v1.parts import TextRef
 from services.projector.audits import MISSING, TOO_LARGE, UNREADABLE, Exchange, exchange
-from services.projector.facts import Fact, transcript
+from services.projector.facts import Fact
 from services.projector.ports import Texts
 from services.projector.reading import Batch
 

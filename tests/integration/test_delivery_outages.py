@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from uuid import uuid4
@@ -11,10 +13,11 @@ import pytest
 from nats.aio.msg import Msg
 
 from contracts.topology import ERRATA, FAILURES
-from contracts.v1 import CanonicalUnavailable, Event, ObservationReceived
+from contracts.v1 import CanonicalUnavailable, Event, InvestigationAdvanced, ObservationReceived
+from contracts.v1.parts import TextRef
 from kit import delivery, topology
 from kit.blobs import BlobsUnavailable
-from kit.bus import Bus, Outgoing, Refused
+from kit.bus import Bus, BusError, Outgoing, Refused
 from kit.embedded import EmbeddedStack
 from kit.errors import Outage
 from kit.kv import Bucket
@@ -22,6 +25,7 @@ from tests.support.delivering import (
     WITHIN_S,
     WORK,
     Calls,
+    advanced,
     last_sequence,
     letter,
     observed,
@@ -176,6 +180,79 @@ async def test_a_handler_is_not_asked_again_for_what_is_stored_a_moment_later(
         await bus.jetstream.update_stream(replace(full, max_msgs=-1))
         await until(lambda: settled(bus))
     assert len(calls.made) == 1
+    assert await stored(bus, CanonicalUnavailable) == 1
+
+
+ANSWER = TextRef(sha256="0" * 64, size_bytes=3, inline="No.", under="answers/run/1/first")
+
+
+async def test_an_answer_that_no_stream_takes_is_kept_and_no_other_is_bought(bus: Bus, server: EmbeddedStack) -> None:
+    await bus.publish(observed(), correlation=uuid4())
+    full = topology.stream_config(ERRATA, 1)
+    await bus.jetstream.update_stream(replace(full, max_msgs=await last_sequence(bus)))
+    kept: list[TextRef] = []
+    bought: list[int] = []
+
+    async def keep(ref: TextRef) -> None:
+        kept.append(ref)
+        await bus.jetstream.update_stream(replace(full, max_msgs=-1))
+
+    async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+        if not kept:
+            bought.append(attempt)
+            yield seen(event)
+            yield advanced(ANSWER)
+            bought.append(attempt)
+
+    async with worker(server.endpoints.nats_url, handle, keep=keep):
+        await until(lambda: settled(bus))
+    assert kept == [ANSWER]
+    assert bought == [1]
+
+
+async def test_an_answer_is_kept_by_a_worker_that_the_broker_has_given_up(bus: Bus, server: EmbeddedStack) -> None:
+    await bus.publish(observed(), correlation=uuid4())
+    kept: list[TextRef] = []
+
+    async def keep(ref: TextRef) -> None:
+        kept.append(ref)
+
+    async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+        if attempt == 1:
+            os.kill(server.pids["nats"], signal.SIGSTOP)
+            asyncio.get_running_loop().call_later(3, os.kill, server.pids["nats"], signal.SIGCONT)
+            yield advanced(ANSWER)
+
+    async with worker(server.endpoints.nats_url, handle, replace(WORK, ack_wait_s=0.6), keep=keep):
+        await until(lambda: settled(bus))
+    assert kept == [ANSWER]
+
+
+async def test_a_handler_comes_to_its_answer_though_the_broker_does_not_hear_it(
+    bus: Bus, server: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes before the answer cannot be sent, and must not stand in its way."""
+    await bus.publish(observed(), correlation=uuid4())
+    kept: list[TextRef] = []
+    send = Bus.send
+
+    async def sending(self: Bus, outgoing: Outgoing) -> asyncio.Future[Msg]:
+        if not kept and outgoing.subject.startswith((CanonicalUnavailable.SUBJECT, InvestigationAdvanced.SUBJECT)):
+            raise BusError("the broker does not answer")
+        return await send(self, outgoing)
+
+    async def keep(ref: TextRef) -> None:
+        kept.append(ref)
+
+    async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+        yield seen(event)
+        if not kept:
+            yield advanced(ANSWER)
+
+    monkeypatch.setattr(Bus, "send", sending)
+    async with worker(server.endpoints.nats_url, handle, keep=keep):
+        await until(lambda: settled(bus))
+    assert kept == [ANSWER]
     assert await stored(bus, CanonicalUnavailable) == 1
 
 

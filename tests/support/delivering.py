@@ -21,13 +21,14 @@ from contracts.v1 import (
     CanonicalUnavailable,
     ClaimRejected,
     Event,
+    InvestigationAdvanced,
     InvestigationFailed,
     ObservationReceived,
 )
-from contracts.v1.parts import Observation, PostRef
+from contracts.v1.parts import Observation, PostRef, TextRef, Usage
 from kit import topology
 from kit.bus import Bus, BusError, connect
-from kit.delivery import Delivery, GivenUp, Handler
+from kit.delivery import Delivery, GivenUp, Handler, Keep
 from kit.embedded import EmbeddedStack
 from kit.telemetry import Telemetry
 from tests.support.servers import nats_server
@@ -54,12 +55,16 @@ async def bus(server: EmbeddedStack) -> AsyncIterator[Bus]:
 
 @asynccontextmanager
 async def worker(
-    url: str, handler: Handler, consumer: Consumer = WORK, given_up: GivenUp | None = None
+    url: str,
+    handler: Handler,
+    consumer: Consumer = WORK,
+    given_up: GivenUp | None = None,
+    keep: Keep | None = None,
 ) -> AsyncIterator[Delivery]:
     """One process' worth of delivery, on a connection of its own."""
     async with connect(url, name="worker") as bus:
         await bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(consumer))
-        delivery = Delivery(bus, Telemetry())
+        delivery = Delivery(bus, Telemetry(), keep=keep)
         delivery.subscribe(consumer, handler, given_up=given_up)
         await delivery.start()
         yield delivery
@@ -94,6 +99,10 @@ def observed() -> ObservationReceived:
 
 def seen(event: ObservationReceived, reason: str = "test") -> CanonicalUnavailable:
     return CanonicalUnavailable(observation=event.observation, reason=reason)
+
+
+def advanced(answer: TextRef) -> InvestigationAdvanced:
+    return InvestigationAdvanced(investigation_id=uuid4(), attempt=1, calls=1, stretch=answer, usage=Usage())
 
 
 def failed(investigation: UUID, round_: int = 1, follows: int = 0) -> InvestigationFailed:
