@@ -164,10 +164,8 @@ def _displayed(title: str | None) -> str | None:
 
 
 def merge(older: Row, newer: Row) -> Row:
-    """Two sightings of one version: the newer one, but no reader's word over the site's and a reader's first HTML."""
-    if "client_html_hash" not in older:
-        return older | newer | {"created_at": older["created_at"]}
-    row = older if older["server_html_hash"] and not newer["server_html_hash"] else older | newer
+    """Two sightings of one version: the site's newest, or the first of a reader; and a reader's first HTML."""
+    row = older | newer if newer["server_html_hash"] else older
     return row | {
         "created_at": older["created_at"],
         "client_html_hash": older["client_html_hash"] or newer["client_html_hash"],

@@ -84,10 +84,10 @@ def _part_of(parent: str, rows: str, table: str) -> Write:
     return Write(rows, table, f"INSERT INTO {table} SELECT r.* FROM given r {there} ON CONFLICT DO NOTHING")  # noqa: S608 (our names)
 
 
-def _newest_wins(table: Table) -> Write:
-    """Replace a site's metadata, but no word of the site by a reader's, and keep the first HTML of a reader."""
+def _sites_newest_wins(table: Table) -> Write:
+    """Replace a version's metadata by what its site says now; of readers the first word and the first HTML stand."""
     name, key = table.name, table.primary_key.columns.keys()[0]
-    readers_word = f"excluded.server_html_hash IS NULL AND {name}.server_html_hash IS NOT NULL"
+    readers_word = "excluded.server_html_hash IS NULL"
     assignments = {
         column: f"CASE WHEN {readers_word} THEN {name}.{column} ELSE excluded.{column} END"
         for column in table.columns.keys()  # noqa: SIM118 (not a dict)
@@ -158,10 +158,10 @@ _ERRATA: Final = (
             server_verified_at = coalesce(v.server_verified_at, r.server_verified_at)
         FROM given r WHERE v.id = r.id""",
     ),
-    _newest_wins(lesswrong_version_meta),
+    _sites_newest_wins(lesswrong_version_meta),
     _first_wins(x_version_meta.name, x_version_meta.name),
-    _newest_wins(substack_version_meta),
-    _newest_wins(wikipedia_version_meta),
+    _sites_newest_wins(substack_version_meta),
+    _sites_newest_wins(wikipedia_version_meta),
     Write(
         "failures",
         "verification_failure",

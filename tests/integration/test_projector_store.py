@@ -61,6 +61,20 @@ async def test_no_reader_changes_what_a_site_has_said(database_url: str, platfor
     assert None not in (meta["server_html_hash"], meta["client_html_hash"])
 
 
+@pytest.mark.parametrize("platform", ["LESSWRONG", "SUBSTACK", "WIKIPEDIA"])
+@pytest.mark.parametrize("together", [True, False])
+async def test_no_reader_changes_what_another_has_said(database_url: str, platform: str, together: bool) -> None:
+    page = Page("en:7", platform=platform, provenance="CLIENT_FALLBACK")
+    errata = Tape()
+    errata.add(page.registered("1"), page.forged("2"), page.forged("3"))
+    store = store_at(database_url)
+    await fill(store, errata.records, None if together else [1] * len(errata.records))
+    await store.close()
+    tables = await everything(database_url)
+    (meta,), (heading,) = tables[f"{platform.lower()}_version_meta"], tables["version_heading"]
+    assert (meta["title"], heading["title"]) == ("T", "T")
+
+
 @pytest.mark.requirement("3.2-06")
 @pytest.mark.parametrize("together", [True, False])
 async def test_a_forged_heading_gives_way_to_the_sites_also_where_search_finds_it(
