@@ -45,6 +45,7 @@ BUG_RETRY_MAX_S = 60.0
 BEAT_AGAIN_S = 0.5
 OUTAGE_RETRY_BASE_S = 1.0
 OUTAGE_RETRY_MAX_S = 30.0
+CONTESTED = 0
 OUTAGES = 1_000
 """A message that was delivered so often is suspected of the outages it met; a working day, at the longest delay."""
 
@@ -54,7 +55,8 @@ log = structlog.get_logger(__name__)
 Handler = Callable[[Any, int], AsyncIterator[Event]]
 """Takes the fact that its consumer delivers and the number of this delivery (from 1); yields the facts that follow.
 
-Where another worker's fact stands in the way of one of these, it is asked once more, as if by the next delivery.
+Where another worker's fact stands in the way of one of these, it is asked once more, with the number 0: that worker has
+this delivery too, so what it has begun is its own. A broker that crashes forgets its last deliveries and repeats them.
 """
 
 GivenUp = Callable[[Any, str], AsyncIterator[Event]]
@@ -150,7 +152,7 @@ class Delivery:
                     last = await self._run(handler, envelope, attempt, reply_to)
                 except AlreadyThere:
                     log.info("another worker was faster, looking again", **said)
-                    last = await self._run(handler, envelope, attempt + 1, reply_to)
+                    last = await self._run(handler, envelope, CONTESTED, reply_to)
                 if consumer.answers and reply_to is not None and last is not None:
                     await self._bus.answer(reply_to, *last)
                 await message.ack()

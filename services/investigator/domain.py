@@ -134,8 +134,9 @@ def first(request: InvestigationRequested) -> Run | None:
 def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: int, now: datetime) -> Step:
     """Decide what a worker that holds `request` has to do.
 
-    Shapes: `delivery` numbers the deliveries of the request from 1. One that reached its worker late finds an attempt
-    begun on one as late or later: that attempt is under way, and beginning another would pay for the same twice. One
+    Shapes: `delivery` numbers the deliveries of the request from 1; 0 is one that another worker has as well. One that
+    reached its worker late, or twice, finds an attempt begun on one as late or later: that attempt is under way, and
+    beginning another would pay for the same twice. One
     that comes before the next attempt's time was put off by nobody: whoever told the time died before it could.
     """
     attempts = attempts_before = round_ = begun_on = 0

@@ -60,7 +60,7 @@ class Validator:
         goes to look at pages. A review that is bought is told first, so that a delivery which reaches its worker late
         buys none beside it.
         """
-        repeated = attempt > 1 or event.attempt > 1 or event.round > 1
+        repeated = attempt != 1 or event.attempt > 1 or event.round > 1
         if repeated and (await self._standing(event, attempt)).settled:
             return
         run = await self._runs.started(event)

@@ -165,7 +165,7 @@ async def test_an_overtaken_delivery_begins_no_attempt(tmp_path: Path, seen: str
 
 
 @pytest.mark.requirement("3.6-03")
-async def test_a_start_that_nobody_holds_any_more_is_followed_at_once(tmp_path: Path) -> None:
+async def test_a_start_that_nobody_holds_any_more_is_followed_by_the_next_delivery(tmp_path: Path) -> None:
     """As after a consumer was made anew: its deliveries count from 1 again, and the log knows of an earlier start."""
     async with AsyncExitStack() as stack:
         place, url = await opened(stack, tmp_path)
@@ -176,6 +176,23 @@ async def test_a_start_that_nobody_holds_any_more_is_followed_at_once(tmp_path: 
         await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
         info = await place.bus.jetstream.consumer_info(ERRATA.name, CONSUMER.name)
         assert info.delivered is not None
-        assert (info.delivered.consumer_seq, place.till.payers) == (1, ["only"])
+        assert (info.delivered.consumer_seq, place.till.payers) == (2, ["only"])
         begun = [event.attempt for event in await place.facts(InvestigationStarted)]
         assert begun == [1, 2]
+
+
+async def test_a_delivery_that_the_broker_forgot_and_makes_again_begins_no_attempt(tmp_path: Path) -> None:
+    """As after a crash of the broker, which writes down what it delivers a moment later; the worker lives on."""
+    async with AsyncExitStack() as stack:
+        place, url = await opened(stack, tmp_path)
+        await place.joined(url, "first")
+        await place.bus.publish(requested(), correlation=uuid4())
+        await holds(lambda: place.till.payers == ["first"], "a run is under way", within_s=WITHIN_S)
+        await place.bus.jetstream.delete_consumer(ERRATA.name, CONSUMER.name)
+        await place.bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(CONSUMER))
+        second = await place.joined(url, "second")
+        await holds(lambda: second.asked > 0, "the other worker looks into the log", within_s=WITHIN_S)
+        place.till.finish.set()
+        await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
+        assert place.till.payers == ["first"], "a run was paid for twice"
+        assert len(await place.facts(InvestigationDrafted)) == 1
