@@ -161,6 +161,7 @@ def may_hear(service: str) -> tuple[str, ...]:
     return (
         f"{inbox(service)}.>",
         *(f"{consumer.direct}.*" for consumer in access.takes),
+        *(consumer.in_hand for consumer in CONSUMERS if consumer.service == service and consumer.costly),
         *((f"{POSITION}.*",) if access.listens else ()),
     )
 
@@ -171,6 +172,9 @@ def _published(service: str, access: Access) -> Iterator[str]:
     for consumer in CONSUMERS:
         if consumer.service == service:
             yield consumer.dead
+            if consumer.costly:
+                yield consumer.in_hand
+                yield f"{inbox(service)}.>"
             for stream in (stream_of(consumer.event), AGAIN):
                 yield f"$JS.API.CONSUMER.MSG.NEXT.{stream.name}.{consumer.name}"
                 yield f"$JS.API.CONSUMER.PAUSE.{stream.name}.{consumer.name}"

@@ -46,7 +46,8 @@ class Consumer:
 
     Units: `ack_wait_s` is how long a silent worker keeps a message; `attempts` own failures before the dead letter;
     `slots` messages handled at once in one process; `max_ack_pending` is the limit of the whole fleet.
-    `answers`: whether the outcome goes to the reply address that came with the message.
+    `answers`: whether the outcome goes to the reply address that came with the message. `costly`: whether handling a
+    message costs money, so that nobody begins while another worker is at it.
     """
 
     service: str
@@ -56,6 +57,7 @@ class Consumer:
     attempts: int = 8
     max_ack_pending: int = 1_024
     answers: bool = False
+    costly: bool = False
     share: str = ""
 
     @property
@@ -78,6 +80,11 @@ class Consumer:
     def direct(self) -> str:
         """Under which subjects, ending in the correlation, a fact is handed straight to its service."""
         return f"errata-direct.{self.name}"
+
+    @property
+    def in_hand(self) -> str:
+        """Where its workers ask one another who has a message."""
+        return f"errata-in-hand.{self.name}"
 
     @property
     def dead(self) -> str:
@@ -144,12 +151,14 @@ VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived,
 INGEST_OBSERVATION_RECEIVED: Final = Consumer("ingest", ObservationReceived, slots=16, answers=True)
 INGEST_CANONICAL_FETCHED: Final = Consumer("ingest", CanonicalFetched, slots=8, answers=True)
 INGEST_CANONICAL_UNAVAILABLE: Final = Consumer("ingest", CanonicalUnavailable, slots=8, answers=True)
-INVESTIGATOR_INVESTIGATION_REQUESTED: Final = Consumer("investigator", InvestigationRequested, slots=8, attempts=12)
+INVESTIGATOR_INVESTIGATION_REQUESTED: Final = Consumer(
+    "investigator", InvestigationRequested, slots=8, attempts=12, costly=True
+)
 INVESTIGATOR_READERS_INVESTIGATION_REQUESTED: Final = replace(
     INVESTIGATOR_INVESTIGATION_REQUESTED, slots=6, share="readers"
 )
 """Runs on readers' own keys: however many there are, a run that the instance pays for has slots, and the reverse."""
-VALIDATOR_CLAIM_PROPOSED: Final = Consumer("validator", ClaimProposed, slots=4)
+VALIDATOR_CLAIM_PROPOSED: Final = Consumer("validator", ClaimProposed, slots=4, costly=True)
 CONSUMERS: Final = (
     VERIFIER_OBSERVATION_RECEIVED,
     INGEST_OBSERVATION_RECEIVED,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -35,6 +35,7 @@ from kit.circuit import Circuit, StopLimit, stop
 from kit.dead import DeadLetter, Origin, origin_of
 from kit.errors import Reject, Retry, Superseded
 from kit.failures import Failures
+from kit.in_hand import InHand
 from kit.outage import is_outage
 from kit.slots import Slot, end
 from kit.telemetry import Telemetry
@@ -91,6 +92,7 @@ class Delivery:
         self._keep = keep
         self._circuits: dict[str, Circuit] = {}
         self._slots: list[Slot] = []
+        self._in_hand: dict[str, InHand] = {}
 
     def subscribe(
         self, consumer: Consumer, handler: Handler, *, slots: int | None = None, given_up: GivenUp | None = None
@@ -101,6 +103,8 @@ class Delivery:
         What an operator delivers again to this consumer alone is handled beside its facts, one at a time.
         """
         self._circuits[consumer.name] = Circuit(self._limit)
+        if consumer.costly:
+            self._in_hand[consumer.name] = InHand(self._bus, consumer)
         work = partial(self._deliver, consumer, handler, given_up)
         stream = stream_of(consumer.event).name
         for _ in range(slots or consumer.slots):
@@ -120,6 +124,8 @@ class Delivery:
     async def start(self) -> None:
         """Begin to take messages."""
         await self._bus.broker.start()
+        for each in self._in_hand.values():
+            await each.open()
         self._bus.before_closing(self.stop)
         for slot in self._slots:
             slot.start()
@@ -147,7 +153,7 @@ class Delivery:
             envelope = decode(origin.subject, message.data)
             correlation = envelope.correlation
             said["correlation"] = str(correlation)
-            async with lease:
+            async with lease, self._alone(consumer, origin, attempt):
                 try:
                     last = await self._run(handler, envelope, attempt, reply_to)
                 except AlreadyThere:
@@ -215,6 +221,18 @@ class Delivery:
             # What was another's to do, or done before, is of interest to nobody.
             tell = log.debug if last is None else log.info
             tell("handled", ms=round((time.perf_counter() - began) * 1e3, 2), **said)
+
+    @asynccontextmanager
+    async def _alone(self, consumer: Consumer, origin: Origin, attempt: int) -> AsyncIterator[None]:
+        """Work on a message that costs money, unless somebody is at it. Raises: Superseded."""
+        in_hand = self._in_hand.get(consumer.name)
+        if in_hand is None:
+            yield
+            return
+        if await in_hand.held(origin, elsewhere=attempt > 1):
+            raise Superseded("the worker that had it is alive")
+        with in_hand.holding(origin):
+            yield
 
     async def _run(
         self, handler: Handler, envelope: Envelope, attempt: int, reply_to: str | None

@@ -74,16 +74,17 @@ class Place:
 
     def __init__(self, bus: Bus, line: Line, stack: AsyncExitStack) -> None:
         self.bus, self.line, self.till = bus, line, Till()
+        self.telemetry = Telemetry()
         self._stack = stack
         self._texts = MemoryTexts()
 
-    async def joined(self, url: str, name: str) -> BrokersLog:
+    async def joined(self, url: str, name: str, slots: int = 1) -> BrokersLog:
         """A worker is at work; what it sees of the log."""
         bus = await self._stack.enter_async_context(connect(url, name=name, drain_s=1.0))
         log = BrokersLog(bus)
         investigator = investigator_over(log, self._texts, PaidModel(self.till, name))
-        delivery = Delivery(bus, Telemetry(), ack_wait_s=ACK_WAIT_S)
-        delivery.subscribe(CONSUMER, investigator.on_investigation_requested, slots=1)
+        delivery = Delivery(bus, self.telemetry, ack_wait_s=ACK_WAIT_S)
+        delivery.subscribe(CONSUMER, investigator.on_investigation_requested, slots=slots)
         await delivery.start()
         return log
 
@@ -105,6 +106,11 @@ class Place:
             return info.delivered.consumer_seq >= number
 
         await until(made, f"{number} deliveries", within_s=WITHIN_S)
+
+    def left_alone(self) -> bool:
+        """Whether a worker has left a delivery to another one."""
+        labels = {"consumer": CONSUMER.name, "outcome": "stale"}
+        return bool(self.telemetry.registry.get_sample_value("openerrata_handled_seconds_count", labels))
 
     async def pull(self) -> JetStreamContext.PullSubscription:
         """The place of a worker without one."""
@@ -141,7 +147,7 @@ async def test_an_overtaken_delivery_begins_no_attempt(tmp_path: Path, seen: str
             await place.bus.publish(requested(), correlation=uuid4())
             (first,) = await (await place.pull()).fetch(1)
             await place.bus.publish(started(delivery=1), correlation=uuid4())
-        late = await place.joined(place.line.url, "late")
+        await place.joined(place.line.url, "late")
         await place.waits(1)
         place.line.fail("silent")
         if seen == "second":
@@ -156,7 +162,8 @@ async def test_an_overtaken_delivery_begins_no_attempt(tmp_path: Path, seen: str
             place.till.finish.set()
             await until(lambda: place.has(InvestigationDrafted), "it has a draft", within_s=WITHIN_S)
         place.line.heal()
-        await holds(lambda: late.asked > 0, "the late worker looks into the log", within_s=WITHIN_S)
+        if not drafted:
+            await holds(place.left_alone, "the late worker leaves it alone", within_s=WITHIN_S)
         place.till.finish.set()
         await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
         assert place.till.payers == ["quick"], "a run was paid for twice"
@@ -190,8 +197,30 @@ async def test_a_delivery_that_the_broker_forgot_and_makes_again_begins_no_attem
         await holds(lambda: place.till.payers == ["first"], "a run is under way", within_s=WITHIN_S)
         await place.bus.jetstream.delete_consumer(ERRATA.name, CONSUMER.name)
         await place.bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(CONSUMER))
-        second = await place.joined(url, "second")
-        await holds(lambda: second.asked > 0, "the other worker looks into the log", within_s=WITHIN_S)
+        await place.joined(url, "second")
+        await holds(place.left_alone, "it is left to its worker", within_s=WITHIN_S)
+        place.till.finish.set()
+        await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
+        assert place.till.payers == ["first"], "a run was paid for twice"
+        assert len(await place.facts(InvestigationDrafted)) == 1
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["in one process", "in two"])
+async def test_a_delivery_made_while_the_worker_of_the_last_one_lives_begins_no_attempt(
+    tmp_path: Path, same: bool
+) -> None:
+    """As by a negative acknowledgement that comes late, or by a broker that has just become the leader."""
+    async with AsyncExitStack() as stack:
+        place, url = await opened(stack, tmp_path)
+        await place.bus.publish(requested(), correlation=uuid4())
+        (early,) = await (await place.pull()).fetch(1)
+        await place.bus.client.publish(early.reply, b"-NAK")
+        await place.joined(url, "first", slots=2 if same else 1)
+        await holds(lambda: place.till.payers == ["first"], "a run is under way", within_s=WITHIN_S)
+        if not same:
+            await place.joined(url, "second")
+        await place.bus.client.publish(early.reply, b"-NAK")
+        await holds(place.left_alone, "it is left to its worker", within_s=WITHIN_S)
         place.till.finish.set()
         await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
         assert place.till.payers == ["first"], "a run was paid for twice"
