@@ -1,7 +1,7 @@
 """How a finished investigation came about, as anybody may read it: what was asked, what was tried, what became of each
 candidate.
 
-Of candidates that were not published it tells what stopped them and nothing of what they said.
+Of candidates that were not published it tells what stopped them and nothing of what they said (decision 0044).
 """
 
 from __future__ import annotations
@@ -37,6 +37,32 @@ class ToolCall(Told):
     captured_at: Instant
 
 
+class RequestedTool(Told):
+    """A tool that the model was offered."""
+
+    type: str
+    definition: Json[JsonValue]
+
+
+class AttemptRequest(Told):
+    """What the model was sent at first. Units: `input_characters` is the whole length, where `input` is cut."""
+
+    instructions: str
+    input: str
+    input_characters: int
+    tools: tuple[RequestedTool, ...]
+    reasoning_effort: str | None
+    reasoning_summary: str | None
+
+
+class Citation(Told):
+    """A page that the provider's own search gave the model to cite."""
+
+    type: str
+    url: str | None
+    title: str | None
+
+
 class AttemptFault(Told):
     """What ended an attempt."""
 
@@ -70,6 +96,18 @@ class Attempt(Told):
     usage: TokenUsage | None
     error: AttemptFault | None
     tool_calls: tuple[ToolCall, ...]
+    request: AttemptRequest | None = None
+    reasoning_summaries: tuple[str, ...] = ()
+    citations: tuple[Citation, ...] = ()
+
+
+class ReviewFailure(Told):
+    """A look at a candidate that ended without a verdict."""
+
+    round: int
+    reason: str
+    status_code: int | None
+    at: Instant
 
 
 class Verdict(Told):
@@ -85,19 +123,34 @@ class Verdict(Told):
     model: str | None
     total_tokens: int | None
     transcript_hash: str | None
+    failures: tuple[ReviewFailure, ...] = ()
+
+
+class VerificationFailure(Told):
+    """Why the site could not confirm the text, as a short code."""
+
+    reason: str
+    failed_at: Instant
 
 
 class Audit(Told):
-    """The whole way to a result."""
+    """The whole way to a result.
+
+    Shapes: `content_diff` is there for updates; `model_text_withheld`: no attempt shows `output_text` or
+    `reasoning_summaries`, because some of what the model submitted is not published.
+    """
 
     analysis: str
     round: int
     requested_by: str | None
     queued_at: Instant
     parent_investigation_id: UUID | None
+    content_diff: str | None = None
     content_hash: str
     markdown_source: str
     renderer_version: str | None
+    verification_failure: VerificationFailure | None = None
+    model_text_withheld: bool = False
     prompt: PromptText
     attempts: tuple[Attempt, ...]
     validation: tuple[Verdict, ...]

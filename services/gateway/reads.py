@@ -22,7 +22,6 @@ from contracts.v1.ids import post_id, version_id
 from contracts.v1.parts import ClaimPayload, PostRef, Provenance, PublishedClaim
 from kit.database import Database
 from services.gateway.domain import Failure
-from services.gateway.graphql.audit import audit
 from services.gateway.graphql.reads import Record
 from services.gateway.ports import (
     Broken,
@@ -182,7 +181,8 @@ class SqlReads:
         async with _connection(self._database) as connection:
             record = Record(connection)
             checks = await record.source_checks(investigation_id)
-            told = audit(*await record.audit(investigation_id))
+            audit = await record.audit(investigation_id)
+            shown = audit.whole(await record.exchanges(investigation_id))
         return PublicResult(
             investigation=PublicInvestigation(
                 id=str(row["id"]),
@@ -201,7 +201,7 @@ class SqlReads:
             post=PublicPost(platform=row["platform"], external_id=row["external_id"], url=row["url"]),
             claims=tuple(map(claim_out, _claims(row["claims"]))),
             source_checks=tuple(SourceCheck(**check) for check in checks),
-            audit=Audit.model_validate(told),
+            audit=Audit.model_validate(shown),
         )
 
     async def forgotten(self) -> frozenset[UUID]:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
+from graphql import GraphQLObjectType, get_named_type
 from prometheus_client import CollectorRegistry
 
 from kit.database import Database
@@ -57,3 +58,13 @@ async def graphql_client(database_url: str) -> AsyncIterator[Client]:
             yield Client(http)
     finally:
         await database.close()
+
+
+def everything_of(of: GraphQLObjectType) -> str:
+    """A selection of every field that there is, so that a new one is looked at too; authors lead on without end."""
+    chosen = []
+    for name, field in of.fields.items():
+        below = get_named_type(field.type)
+        inner = everything_of(below) if isinstance(below, GraphQLObjectType) else ""
+        chosen += [f"{name} {inner}"] if name != "author" else []
+    return f"{{ {' '.join(chosen)} }}"

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from kit.database import Database
-from services.gateway.graphql.audit import audit
+from services.gateway.audit.public import EXCHANGE, NOTHING
 from services.gateway.graphql.cursors import read_key, write_key
 from services.gateway.graphql.limits import PAGE_LIMIT
 from services.gateway.graphql.names import model_name, provider_name
@@ -169,7 +169,24 @@ class Archive:
 
     async def _audit(self, investigation_id: UUID) -> Row:
         async with self.open() as (record, _):
-            return audit(*await record.audit(investigation_id))
+            audit = await record.audit(investigation_id)
+
+        async def load() -> dict[int, Row]:
+            async with self.open() as (record, _):
+                return audit.exchanges(await record.exchanges(investigation_id))
+
+        exchanges = _once(load)
+
+        def part_of(number: int, name: str) -> Callable[[Any], Awaitable[Any]]:
+            async def part(info: Any) -> Any:
+                return (await exchanges()).get(number, NOTHING)[name]
+
+            return part
+
+        attempts = audit.row["attempts"]
+        return audit.row | {
+            "attempts": [each | {name: part_of(each["number"], name) for name in EXCHANGE} for each in attempts]
+        }
 
 
 def _checked(claim: Row, checks: Callable[[], Awaitable[Mapping[tuple[str, str], Row]]]) -> Row:

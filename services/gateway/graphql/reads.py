@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -12,6 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from contracts.v1.ids import post_id
 from contracts.v1.parts import PostRef
+from services.gateway.audit.public import Audit, Found, audit
+from services.gateway.audit.reads import ATTEMPTS, AUDITED, CANDIDATES, EXCHANGES
 from services.gateway.search.question import Place
 
 Row = dict[str, Any]
@@ -99,33 +102,6 @@ _OF_AUTHOR: Final = """
     SELECT investigation_id, checked_at FROM search_document WHERE author_id = :id {beyond}
     ORDER BY checked_at DESC, investigation_id DESC LIMIT :limit
 """
-
-_ATTEMPTS: Final = sql("""
-    SELECT a.attempt_number AS number, a.outcome, a.request_model AS requested_model,
-        a.response_model_version AS answered_by_model, a.prompt_hash,
-        a.content_hash AS input_hash, a.transcript_hash, a.response_output_text AS output_text, a.started_at,
-        a.completed_at, to_jsonb(u) AS usage, e.error_name, e.error_message, e.status_code, e.created_at AS failed_at,
-        (SELECT jsonb_agg(jsonb_build_object('index', t.output_index, 'tool', t.tool_type, 'status', t.status,
-            'payload', t.raw_payload::text, 'captured_at', t.captured_at) ORDER BY t.output_index)
-            FROM investigation_attempt_tool_call t WHERE t.attempt_id = a.id) AS tool_calls
-    FROM investigation_attempt a
-    LEFT JOIN investigation_attempt_usage u ON u.attempt_id = a.id
-    LEFT JOIN investigation_attempt_error e ON e.attempt_id = a.id
-    WHERE a.investigation_id = :id ORDER BY a.attempt_number
-""")
-_AUDITED: Final = sql("""
-    SELECT i.analysis, i.round, i.requested_by, i.queued_at, i.parent_investigation_id, n.content_hash,
-        n.markdown_source, n.markdown_renderer_version AS renderer_version, r.version, r.hash, r.text
-    FROM investigation i JOIN investigation_input n ON n.investigation_id = i.id JOIN prompt r ON r.hash = i.prompt_hash
-    WHERE i.id = :id
-""")
-_CANDIDATES: Final = sql("""
-    SELECT c.claim_id, c.attempt, c.state, c.gate, c.proposed_at, c.decided_at, c.retained_from,
-        coalesce(r.response_model_version, r.request_model) AS model, r.total_tokens, r.transcript_hash
-    FROM claim_candidate c
-    LEFT JOIN LATERAL (SELECT * FROM claim_review WHERE claim_id = c.claim_id ORDER BY round DESC LIMIT 1) r ON true
-    WHERE c.investigation_id = :id ORDER BY c.attempt NULLS FIRST, c.ordinal, c.claim_id
-""")
 
 _WINDOW: Final = """
     WITH asked AS (
@@ -290,9 +266,14 @@ class Record:
         """What kind of page was archived under this hash for a published finding."""
         return await self._one(_COPY, {"hash": sha256})
 
-    async def audit(self, investigation_id: UUID) -> tuple[Row, list[Row], list[Row]]:
-        """What an investigation was given, its attempts, and what became of its candidates."""
+    async def audit(self, investigation_id: UUID) -> Audit:
+        """How a finished investigation came about."""
         key = {"id": investigation_id}
-        given = await self._one(_AUDITED, key)
+        given = await self._one(AUDITED, key)
         assert given is not None
-        return given, await self._all(_ATTEMPTS, key), await self._all(_CANDIDATES, key)
+        found = Found(given, await self._all(ATTEMPTS, key), await self._all(CANDIDATES, key))
+        return await asyncio.to_thread(audit, found)
+
+    async def exchanges(self, investigation_id: UUID) -> list[Row]:
+        """What was exchanged with the model in the last attempts, all of it: `Audit` says what may be shown."""
+        return await self._all(EXCHANGES, {"id": investigation_id})

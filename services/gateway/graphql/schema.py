@@ -14,6 +14,7 @@ from typing import Any, Final
 from graphql import GraphQLError, GraphQLResolveInfo, GraphQLScalarType, GraphQLSchema, build_schema
 
 from contracts.rpc.values import wire_instant
+from services.gateway.graphql.audit_schema import AUDIT_SDL
 
 SDL: Final = '''
 """A moment: RFC 3339 with any offset when asked, always UTC with milliseconds when answered."""
@@ -177,75 +178,6 @@ type InvestigationEdge {
 }
 type InvestigationConnection { edges: [InvestigationEdge!]! pageInfo: PageInfo! }
 
-type TokenUsage {
-  inputTokens: Int!
-  outputTokens: Int!
-  totalTokens: Int!
-  cachedInputTokens: Int
-  reasoningOutputTokens: Int
-}
-type AttemptError { name: String! message: String! statusCode: Int at: DateTime! }
-type ToolCall {
-  index: Int!
-  tool: String!
-  status: String
-  "The call as it was recorded, as JSON."
-  payload: String!
-  capturedAt: DateTime!
-}
-enum AttemptOutcome { SUCCEEDED FAILED }
-type InvestigationAttempt {
-  number: Int!
-  outcome: AttemptOutcome
-  requestedModel: String!
-  answeredByModel: String
-  promptHash: String!
-  inputHash: String!
-  "SHA-256 of the stored transcript, from which all of this can be read again."
-  transcriptHash: String
-  outputText: String
-  startedAt: DateTime!
-  completedAt: DateTime
-  usage: TokenUsage
-  error: AttemptError
-  toolCalls: [ToolCall!]!
-}
-enum CandidateState { PENDING APPROVED REJECTED FAILED }
-"What became of one candidate; a rejected one is not shown, since it was found not to be wrong."
-type ValidationResult {
-  claimId: ID!
-  attempt: Int
-  state: CandidateState!
-  gate: String
-  proposedAt: DateTime!
-  decidedAt: DateTime
-  "The investigation of an earlier version from which it was kept."
-  retainedFrom: ID
-  "The model that took the second look, if one did."
-  model: String
-  totalTokens: Int
-  "SHA-256 of the stored transcript of the second look."
-  transcriptHash: String
-}
-type InvestigationPrompt { version: String! hash: String! text: String! }
-type InvestigationAudit {
-  analysis: String!
-  round: Int!
-  requestedBy: String
-  queuedAt: DateTime!
-  parentInvestigationId: ID
-  contentHash: String!
-  markdownSource: String!
-  rendererVersion: String
-  prompt: InvestigationPrompt!
-  attempts: [InvestigationAttempt!]!
-  validation: [ValidationResult!]!
-  proposedCount: Int!
-  approvedCount: Int!
-  rejectedCount: Int!
-  failedCount: Int!
-}
-
 "What a reader sent and what the site says differ."
 type IntegrityAnomaly {
   observationId: ID!
@@ -315,7 +247,7 @@ def _read_instant(value: object) -> datetime:
 
 def make_schema() -> GraphQLSchema:
     """The schema, without resolvers."""
-    schema = build_schema(SDL)
+    schema = build_schema(SDL + AUDIT_SDL)
     scalar = schema.type_map["DateTime"]
     assert isinstance(scalar, GraphQLScalarType)
     scalar.serialize = scalar.coerce_output_value = wire_instant  # type: ignore[method-assign]  # as its own constructor

@@ -1,4 +1,4 @@
-"""The whole audit of one investigation as a page: the prompt's words, every tool call, and the gate at every candidate.
+"""The whole audit of one investigation as a page: what was sent to the model, what it did, the gate at every candidate.
 
 Of candidates that were not published it shows what became of them and nothing of what they said. A page holds so much
 and no more; the JSON document holds all of it.
@@ -11,13 +11,18 @@ from typing import Any, Final
 
 import orjson
 
-from services.gateway.graphql.audit import audit
 from services.gateway.site import links, naming, provenance
 from services.gateway.site.reads import Row
 
 PROMPT_SHOWN: Final = 24_000
+CHANGES_SHOWN: Final = 24_000
+INPUT_SHOWN: Final = 24_000
+"""Units: characters, of all attempts together; likewise what was thought."""
+THOUGHT_SHOWN: Final = 24_000
+CITATIONS_SHOWN: Final = 40
 CALLS_SHOWN: Final = 60
 CANDIDATES_SHOWN: Final = 100
+FAILURES_SHOWN: Final = 3
 _ASKED: Final = ("query", "queries", "q", "url", "urls", "pattern")
 _DEEPEST: Final = 8
 _TOOLS: Final = {
@@ -36,29 +41,65 @@ _OUTCOMES: Final = {
 }
 
 
-def page(row: Row, found: tuple[Row, Sequence[Row], Sequence[Row]], checks: Sequence[Row]) -> dict[str, Any]:
-    """What the template shows; `checks` are of the sources of what is published."""
-    told = audit(*found)
+def page(row: Row, audit: Row, checks: Sequence[Row]) -> dict[str, Any]:
+    """What the template shows: `audit` is the whole audit, `checks` are of the sources of what is published."""
     published = {claim["id"]: number for number, claim in enumerate(row["claims"], 1)}
-    candidates = told["validation"]
-    left = CALLS_SHOWN
-    attempts = []
-    for attempt in told["attempts"]:
-        calls = [_call(call) for call in attempt["tool_calls"][:left]]
-        left -= len(calls)
-        attempts.append(attempt | {"calls": calls, "hidden": len(attempt["tool_calls"]) - len(calls)})
+    candidates = audit["validation"]
     return {
         "section": "/corrections",
         "id": row["id"],
         "listed": provenance.is_listed(row),
         "heading": naming.excerpt(naming.post_name(row), 140),
         "demo": naming.is_demo(row["provider"]),
-        "prompt": told["prompt"],
-        "prompt_shown": told["prompt"]["text"][:PROMPT_SHOWN],
-        "attempts": attempts,
+        "prompt": audit["prompt"],
+        "prompt_shown": audit["prompt"]["text"][:PROMPT_SHOWN],
+        "parent": audit["parent_investigation_id"],
+        "changes": (audit["content_diff"] or "")[:CHANGES_SHOWN],
+        "changes_cut": len(audit["content_diff"] or "") > CHANGES_SHOWN,
+        "unverified": audit["verification_failure"],
+        "withheld": audit["model_text_withheld"],
+        "attempts": _attempts(audit["attempts"]),
         "candidates": [_candidate(each, published, checks) for each in candidates[:CANDIDATES_SHOWN]],
         "more_candidates": max(0, len(candidates) - CANDIDATES_SHOWN),
     }
+
+
+def _attempts(attempts: Sequence[Row]) -> list[dict[str, Any]]:
+    calls_left, sent_left, thought_left = CALLS_SHOWN, INPUT_SHOWN, THOUGHT_SHOWN
+    shown = []
+    for attempt in attempts:
+        calls = [_call(call) for call in attempt["tool_calls"][:calls_left]]
+        calls_left -= len(calls)
+        request, thoughts = attempt["request"], "\n\n".join(attempt["reasoning_summaries"])
+        sent = request["input"][:sent_left] if request else ""
+        sent_left -= len(sent)
+        thought = thoughts[:thought_left]
+        thought_left -= len(thought)
+        cited = [
+            (naming.excerpt(each["title"] or each["url"], 160), links.web(each["url"]))
+            for each in attempt["citations"]
+            if each["url"]
+        ]
+        shown.append(
+            attempt
+            | {
+                "calls": calls,
+                "hidden": len(attempt["tool_calls"]) - len(calls),
+                "sent": sent,
+                "sent_cut": request is not None and len(sent) < request["input_characters"],
+                "tools": [_tool(tool) for tool in request["tools"]] if request else [],
+                "thought": thought,
+                "thought_cut": len(thought) < len(thoughts),
+                "cited": cited[:CITATIONS_SHOWN],
+            }
+        )
+    return shown
+
+
+def _tool(tool: Row) -> str:
+    definition = orjson.loads(tool["definition"])
+    function = definition.get("function")
+    return naming.excerpt(str((function if isinstance(function, dict) else definition).get("name") or tool["type"]), 60)
 
 
 def _call(call: Row) -> dict[str, Any]:
@@ -115,6 +156,7 @@ def _candidate(row: Row, published: Mapping[str, int], checks: Sequence[Row]) ->
         "attempt": row["attempt"],
         "gates": gates(row, [check for check in checks if check["claim_id"] == row["claim_id"]]),
         "told": told or f"stopped at the gate “{row['gate']}”",
+        "failures": [naming.excerpt(each["reason"], 160) for each in row["failures"][-FAILURES_SHOWN:]],
         "retained_from": row["retained_from"],
         "decided_at": row["decided_at"],
         "model": row["model"],

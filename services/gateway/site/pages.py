@@ -98,8 +98,9 @@ class Pages:
             row = await looking.investigation(known)
             if row is None:
                 return None
-            found, checks = await looking.record.audit(known), await looking.record.source_checks(known)
-        return hearing.page(row, found, checks)
+            audit, checks = await looking.record.audit(known), await looking.record.source_checks(known)
+            whole = audit.whole(await looking.record.exchanges(known))
+        return hearing.page(row, whole, checks)
 
     async def prompt(self, name: str) -> bytes | None:
         """The prompt of one finished investigation, whole."""
@@ -109,7 +110,7 @@ class Pages:
         async with self.shelf.open() as looking:
             if await looking.investigation(known) is None:
                 return None
-            text: str = (await looking.record.audit(known))[0]["text"]
+            text: str = (await looking.record.audit(known)).row["text"]
         return text.encode("utf-8", "replace")
 
     async def text(self, name: str, page: int = 1) -> Values | None:

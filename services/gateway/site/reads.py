@@ -62,7 +62,7 @@ _SOURCES: Final = sql("""
 _ATTEMPTS: Final = sql("""
     SELECT a.attempt_number AS number, a.outcome, a.request_model, a.response_model_version, a.transcript_hash,
         a.started_at, a.completed_at, u.input_tokens, u.output_tokens, u.total_tokens,
-        CAST(to_jsonb(u)->>'cost_micro_usd' AS bigint) AS cost_micro_usd, e.error_name, e.error_message,
+        CAST(to_jsonb(u)->>'cost_micro_usd' AS bigint) AS cost_micro_usd, e.error_name,
         (SELECT count(*) FROM investigation_attempt_tool_call t WHERE t.attempt_id = a.id) AS tool_calls
     FROM investigation_attempt a
     LEFT JOIN investigation_attempt_usage u ON u.attempt_id = a.id
@@ -207,7 +207,7 @@ class Looking:
         return await self._all(_SOURCES, {"id": investigation_id})
 
     async def attempts(self, investigation_id: UUID) -> list[Row]:
-        """Every attempt, without the long texts that GraphQL's audit holds."""
+        """Every attempt, without the texts that only the audit may show: some are kept back."""
         return await self._all(_ATTEMPTS, {"id": investigation_id})
 
     async def candidates(self, investigation_id: UUID) -> list[Row]:
