@@ -13,12 +13,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
 
 import structlog
 import urllib3
 from minio import Minio
 from minio.error import MinioException, S3Error
+from minio.time import to_amz_date
 from urllib3.exceptions import HTTPError, MaxRetryError
 
 from contracts.v1.parts import INLINE_BYTES, BlobRef, TextRef
@@ -31,6 +34,7 @@ TRY_AGAIN_S = 1.0
 CONNECT_TIMEOUT_S = 2.0
 SILENCE_S = 5.0
 """How long the store may be silent within an answer; minio sends no more than 5 MiB in one request."""
+CLOCKS_APART = timedelta(minutes=5)
 COMMON = "sha256"
 ANSWERS = "answers"
 _FAILURES = (MinioException, HTTPError, OSError)
@@ -69,6 +73,31 @@ class BlobsUnavailable(Exception):
     """The store does not answer now; asking again later is right."""
 
 
+class _Client(Minio):
+    """A client whose signatures are dated by the server's clock, as those of the vendor's own libraries are.
+
+    S3 refuses a request that is dated a quarter of an hour apart from its own time.
+    """
+
+    ahead = timedelta()
+
+    def _build_headers(self, *args: Any, **kwargs: Any) -> tuple[Any, datetime]:  # the one place that dates a request
+        headers, date = super()._build_headers(*args, **kwargs)
+        date += self.ahead
+        headers["x-amz-date"] = to_amz_date(date)
+        return headers, date
+
+    def follow(self, said: str | None) -> bool:
+        """Set the clock by an answer's `Date`; whether it had been wrong."""
+        try:
+            ahead = parsedate_to_datetime(said or "") - datetime.now(UTC)
+        except ValueError:
+            return False
+        wrong = abs(ahead - self.ahead) > CLOCKS_APART
+        self.ahead = ahead if wrong else self.ahead
+        return wrong
+
+
 class Blobs:
     """Content-addressed objects, with a bounded memory of those used lately.
 
@@ -82,7 +111,7 @@ class Blobs:
         self._connections = urllib3.PoolManager(
             maxsize=THREADS, timeout=urllib3.Timeout(connect=CONNECT_TIMEOUT_S, read=SILENCE_S), retries=False
         )
-        self._client = Minio(
+        self._client = _Client(
             settings.endpoint,
             access_key=settings.access_key,
             secret_key=settings.secret_key,
@@ -250,7 +279,10 @@ class Blobs:
             try:
                 return await loop.run_in_executor(self._threads, call, *arguments)
             except _FAILURES as error:
-                if not isinstance(error, S3Error):
+                if isinstance(error, S3Error):
+                    if self._client.follow(error.response.headers.get("date")):
+                        continue
+                else:
                     self._connections.clear()  # one that failed is not the only one that is dead
                     if not fresh:
                         fresh = True

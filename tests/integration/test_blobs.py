@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta, tzinfo
 
 import pytest
 
+from kit import blobs
 from kit.blobs import BlobMissing, Blobs, BlobSettings
 from tests.support.servers import S3
 
@@ -71,3 +73,25 @@ async def test_a_short_answer_travels_in_its_fact(stores: tuple[Blobs, Blobs, Bl
     await writer.keep(ref)  # its event could not be stored
     (found,) = await reader.answers("run/3/first")
     assert (found.sha256, await reader.get_text(found)) == (ref.sha256, "No.")
+
+
+@pytest.mark.parametrize("days", [1, -1])
+async def test_a_clock_that_is_a_day_off_costs_nothing(
+    stores: tuple[Blobs, Blobs, Blobs], monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    """S3 refuses requests whose date is not about its own."""
+    off = timedelta(days=days)
+
+    class Wrong(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Wrong:
+            moment = datetime.now(tz) + off
+            return cls.fromisoformat(moment.isoformat())
+
+    monkeypatch.setattr(blobs, "datetime", Wrong)
+    monkeypatch.setattr("minio.time.datetime", Wrong)
+    writer, _, reader = stores
+    stored = await writer.put(b"written on another day")
+    assert await reader.get(stored.sha256) == b"written on another day"
+    off = timedelta()
+    assert (await writer.put(b"written today")).size_bytes == 13
