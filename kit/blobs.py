@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ import structlog
 import urllib3
 from minio import Minio
 from minio.error import MinioException, S3Error
-from minio.time import to_amz_date
+from minio.time import to_amz_date, utcnow
 from urllib3.exceptions import HTTPError, MaxRetryError
 
 from contracts.v1.parts import INLINE_BYTES, BlobRef, TextRef
@@ -90,7 +90,7 @@ class _Client(Minio):
     def follow(self, said: str | None) -> bool:
         """Set the clock by an answer's `Date`; whether it had been wrong."""
         try:
-            ahead = parsedate_to_datetime(said or "") - datetime.now(UTC)
+            ahead = parsedate_to_datetime(said or "") - utcnow()
         except ValueError:
             return False
         wrong = abs(ahead - self.ahead) > CLOCKS_APART

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta, tzinfo
 
 import pytest
 
-from kit import blobs
 from kit.blobs import BlobMissing, Blobs, BlobSettings
 from tests.support.servers import S3
 
@@ -88,7 +87,6 @@ async def test_a_clock_that_is_a_day_off_costs_nothing(
             moment = datetime.now(tz) + off
             return cls.fromisoformat(moment.isoformat())
 
-    monkeypatch.setattr(blobs, "datetime", Wrong)
     monkeypatch.setattr("minio.time.datetime", Wrong)
     writer, _, reader = stores
     stored = await writer.put(b"written on another day")
