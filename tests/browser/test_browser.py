@@ -87,7 +87,6 @@ def test_the_order_of_every_mark(chromium: Browser) -> None:
     agree(chromium, "normalized", normalize, [f"a{row * times}\u0f73{row[::-1]}b" for row in rows for times in (1, 9)])
 
 
-@pytest.mark.requirement("3.8-08")
 @some
 @given(seen=together(pages.illustrated()))
 def test_the_pictures_of_any_page(chromium: Browser, seen: list[dict[str, str]]) -> None:

@@ -102,6 +102,23 @@ async def test_an_extension_that_is_too_old(package: Path, world: World, tmp_pat
 
 
 @pytest.mark.requirement("2.5-07")
+async def test_basic_and_advanced_settings_stand_apart(chromium: Reader) -> None:
+    """Whoever only has a key of a provider need not read past the first group."""
+    options = await chromium.options()
+    groups = {
+        "optionsBasic": {"optionsOpenAiKey", "optionsAuto"},
+        "optionsAdvanced": {"optionsServer", "optionsInstanceKey", "optionsSecret"},
+    }
+    assert await options.get_by_role("heading", level=2).all_inner_texts() == [
+        words(key) for key in (*groups, "optionsSites", "optionsTransfer")
+    ]
+    for group, fields in groups.items():
+        region = options.get_by_role("region", name=words(group), exact=True)
+        assert await region.locator("input").count() == len(fields)
+        for field in fields:
+            assert await region.get_by_label(words(field), exact=True).count() == 1, f"{field} in {group}"
+
+
 async def test_settings_against_right_and_wrong_servers(package: Path, world: World) -> None:
     async with reader(package) as new:
         options = await new.options()
