@@ -95,6 +95,17 @@ FAULTS: dict[Fault, set[str]] = {
     "truncated_gzip": {"bad_encoding"},
     "truncated": {"bad_response"},
     "reset": {"connection_failed", "bad_response"},
+    "drips": {"timeout"},
+    "endless_headers": {"bad_response"},
+    "interim_flood": {"timeout"},
+    "no_http": {"bad_response"},
+    "bad_chunks": {"bad_response"},
+    "two_lengths": {"bad_response"},
+    "unknown_encoding": {"bad_encoding"},
+    "deep_json": {"bad_answer"},
+    "wrong_types": {"bad_answer"},
+    "no_utf8": {"bad_answer"},
+    "redirect_file": {"bad_scheme"},
 }
 CASES = [
     pytest.param(make, fault, id=f"{make.__name__}-{fault}")

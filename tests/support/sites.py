@@ -12,30 +12,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from ssl import SSLContext
-from typing import Literal, Self
+from typing import Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
-Fault = Literal[
-    "slow",
-    "stalled_body",
-    "rate_limited",
-    "server_error",
-    "not_found",
-    "wrong_revision",
-    "other_page",
-    "huge",
-    "gzip_bomb",
-    "redirect_private",
-    "redirect_loop",
-    "invalid_json",
-    "truncated_gzip",
-    "truncated",
-    "reset",
-]
+from tests.support.site_faults import BROKEN, CHUNK, ENDLESS
+from tests.support.site_faults import Fault as Fault
+
 BLOCKED = "blocked"
 """What posts of LessWrong and Substack are called that their site keeps from programs: it answers 403."""
 HUGE_BYTES = 16 * 1024 * 1024
-CHUNK = b"x" * 65_536
+DRIP_EVERY_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -185,11 +171,20 @@ class Sites:
                     writer.write(CHUNK)
                     await writer.drain()
                 return
-            case "truncated":
-                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nsome")
-                return
             case "reset":
                 writer.transport.abort()
+                return
+            case "drips" | "endless_headers" | "interim_flood":
+                head, more = ENDLESS[fault]
+                writer.write(head)
+                while not self._released.is_set():
+                    writer.write(more)
+                    await writer.drain()
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._released.wait(), DRIP_EVERY_S)
+                return
+            case "truncated" | "no_http" | "bad_chunks" | "two_lengths":
+                writer.write(BROKEN[fault])
                 return
             case _:
                 pass
@@ -213,6 +208,16 @@ class Sites:
                 return Answer(302, {"location": request.target})
             case "invalid_json":
                 return Answer(200, {}, b"<html>maintenance</html>")
+            case "unknown_encoding":
+                return Answer(200, {"content-encoding": "x-nonsense"}, b"{}")
+            case "deep_json":
+                return Answer(200, {"content-type": "application/json"}, b'{"parse":' + b"[" * 200_000)
+            case "wrong_types":
+                return _json({"parse": 7, "data": {"post": {"result": "x"}}, "id": [], "body_html": {"a": None}})
+            case "no_utf8":
+                return Answer(200, {"content-type": "application/json"}, b'{"parse":{"text":"\xff\xfe\xc0"}}')
+            case "redirect_file":
+                return Answer(302, {"location": "file:///etc/passwd"})
             case "gzip_bomb":
                 return Answer(200, {"content-encoding": "gzip"}, gzip.compress(b"\0" * HUGE_BYTES, 9))
             case "truncated_gzip":
