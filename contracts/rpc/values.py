@@ -96,8 +96,13 @@ def is_web_url(url: str) -> bool:
     return ada_url.URL(url).protocol in ("http:", "https:")
 
 
-def _of_the_web(urls: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(url for url in urls if is_web_url(url))
+def is_kept_picture(url: str) -> bool:
+    """Whether a picture is kept: one on the web, whose address is no longer than that of a page may be."""
+    return len(url) <= URL_CHARACTERS and is_web_url(url)
+
+
+def _kept(urls: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(url for url in urls if is_kept_picture(url))
 
 
 def _integral(value: Any) -> Any:
@@ -151,8 +156,8 @@ Sha256Hex = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 Url = Annotated[str, AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})]
 PictureUrl = Annotated[str, AfterValidator(_absolute_url), Field(json_schema_extra={"format": "uri"})]
 """The published client tells of every picture that a page shows, those of the browser alone (`blob:`) included."""
-WebPictures = Annotated[tuple[PictureUrl, ...], AfterValidator(_of_the_web)]
-"""Addresses of pictures, of which only those on the web are kept."""
+WebPictures = Annotated[tuple[PictureUrl, ...], AfterValidator(_kept)]
+"""Addresses of pictures; one that is not kept costs a reader nothing else, since the page chose it."""
 Count = Annotated[int, BeforeValidator(_integral), Field(ge=0, le=SAFE_INTEGER)]
 InstantText = Annotated[str, AfterValidator(_canonical_instant), Field(json_schema_extra={"format": "date-time"})]
 Instant = Annotated[datetime, PlainSerializer(wire_instant)]

@@ -22,7 +22,7 @@ from contracts.rpc.observation import (
     ObservedX,
     RegisteredVersion,
 )
-from contracts.rpc.values import URL_CHARACTERS, is_web_url
+from contracts.rpc.values import URL_CHARACTERS, is_kept_picture
 from contracts.v1.ids import post_id
 from contracts.v1.observation import ObservationReceived
 from contracts.v1.parts import ImageOccurrence, Observation
@@ -172,8 +172,9 @@ class Registration:
 
 
 def _occurrences(images: Sequence[ObservedImage]) -> tuple[ImageOccurrence, ...]:
-    """The pictures that are on the web, numbered anew; the others are of one browser and nobody else could see them."""
-    shown = (image for image in sorted(images, key=lambda each: each.original_index) if is_web_url(image.source_url))
+    """The pictures that are kept, numbered anew; most others are of one browser and nobody else could see them."""
+    ordered = sorted(images, key=lambda each: each.original_index)
+    shown = (image for image in ordered if is_kept_picture(image.source_url))
     return tuple(
         ImageOccurrence(
             original_index=index,

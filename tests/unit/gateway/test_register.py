@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from contracts.rpc.values import URL_CHARACTERS
 from contracts.v1 import VersionSeen
 from contracts.v1.parts import Observation, PostRef, Sighting
 from kit.addresses import ip_range_prefix
@@ -138,10 +139,11 @@ async def test_pictures_that_contradict_each_other_are_refused(images: list[tupl
 
 
 @pytest.mark.requirement("2.6-03")
-async def test_pictures_of_one_browser_alone_are_left_out() -> None:
+async def test_pictures_of_one_browser_alone_and_those_of_endless_addresses_are_left_out() -> None:
+    long = "https://e.org/".ljust(URL_CHARACTERS, "1")
     urls = [
         "blob:https://x.com/1", "https://e.org/1", "javascript:0", "chrome-extension://abc/i.png", " https://e.org/2 ",
-        "data:image/png;base64,AA==",
+        "data:image/png;base64,AA==", f"{long}1", long,
     ]  # fmt: skip
     body = post_on_x(
         observedImageUrls=urls,
@@ -153,11 +155,12 @@ async def test_pictures_of_one_browser_alone_are_left_out() -> None:
     bench = Bench()
     assert (await bench.mutate(REGISTER, body)).status_code == 200
     seen = bench.log.asked[0].observation
-    assert seen.image_urls == ("https://e.org/1", "https://e.org/2")
-    assert seen.metadata["media_urls"] == ["https://e.org/1", "https://e.org/2"]
+    assert seen.image_urls == ("https://e.org/1", "https://e.org/2", long)
+    assert seen.metadata["media_urls"] == ["https://e.org/1", "https://e.org/2", long]
     assert [(each.original_index, each.normalized_text_offset, each.source_url) for each in seen.occurrences] == [
         (0, 1, "https://e.org/1"),
         (1, 4, "https://e.org/2"),
+        (2, 7, long),
     ]
 
 
