@@ -30,14 +30,15 @@ ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 LIVE: Final = "readmodel"
 CONNECT_TIMEOUT_S: Final = 10
+WAIT_S: Final = 30.0
 _MIGRATION_LOCK: Final = 0x6572726D
 _one_migration_at_a_time = threading.Lock()  # Alembic keeps its context in module globals
 
 
 class Database:
-    """One pool of connections, all in the same role."""
+    """One pool of connections, all in the same role. Units: `wait_s` is what a free one may be waited for."""
 
-    def __init__(self, url: str, *, role: Role, pool_size: int = 5) -> None:
+    def __init__(self, url: str, *, role: Role, pool_size: int = 5, wait_s: float = WAIT_S) -> None:
         self._url = url
         self._options = f"-c role=errata_{role} -c search_path={SEARCH_PATH}"
         self._watch = Watch()
@@ -45,6 +46,7 @@ class Database:
             url,
             pool_size=pool_size,
             max_overflow=0,
+            pool_timeout=wait_s,
             connect_args={"options": self._options, "async_creator_fn": self._watch.connect},
             isolation_level="AUTOCOMMIT",  # saves two trips a question
         )

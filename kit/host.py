@@ -19,7 +19,7 @@ from kit.blobs import Blobs
 from kit.bus import Bus
 from kit.cancelling import cancelled
 from kit.clock import Clock
-from kit.database import Database, Role, role_url
+from kit.database import WAIT_S, Database, Role, role_url
 from kit.delivery import Delivery
 from kit.models.base import Model
 from kit.telemetry import Telemetry
@@ -67,11 +67,11 @@ class Host:
     _broken: dict[str, str] = field(default_factory=dict)
     _remembered: tuple[float, dict[str, str]] | None = None
 
-    def database(self, role: Role, purpose: str = "", *, pool_size: int = 5) -> Database:
-        """The database as seen by a role; one pool per role, purpose and process, sized by whoever asks first."""
+    def database(self, role: Role, purpose: str = "", *, pool_size: int = 5, wait_s: float = WAIT_S) -> Database:
+        """The database as seen by a role; one pool per role, purpose and process, as whoever asks first wants it."""
         if (role, purpose) not in self._databases:
             url = self.logins.get(role) or role_url(self.database_url, role)
-            self._databases[role, purpose] = Database(url, role=role, pool_size=pool_size)
+            self._databases[role, purpose] = Database(url, role=role, pool_size=pool_size, wait_s=wait_s)
         return self._databases[role, purpose]
 
     def keep_running(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:

@@ -145,8 +145,9 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             "OPENERRATA_GATEWAY_PUBLIC_URL is not set: feeds and links need the address where readers reach the gateway"
         )
     database = host.database("reader", "procedures", pool_size=settings.database_connections)
-    pages = host.database("reader", "pages", pool_size=settings.page_connections)
-    graphql = host.database("reader", "graphql", pool_size=settings.graphql_connections)
+    wait_s = settings.page_wait_s
+    pages = host.database("reader", "pages", pool_size=settings.page_connections, wait_s=wait_s)
+    graphql = host.database("reader", "graphql", pool_size=settings.graphql_connections, wait_s=wait_s)
     reads = SqlReads(database, analysis=settings.analysis)
     positions = Positions(host.bus, reads.position)
     await positions.open()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ ALLOWED_HEADERS: Final = (
 )
 ANY_ORIGIN: Final[HeaderList] = ((b"access-control-allow-origin", b"*"), ALLOWED_HEADERS)
 NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
+RETRY_LATER: Final = (b"retry-after", b"3")
 PREFLIGHT: Final[HeaderList] = (
     (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
     (b"access-control-max-age", b"86400"),
@@ -98,7 +99,7 @@ async def _next(receive: Receive) -> Message:
 
 async def respond(send: Send, reply: Reply, cors: HeaderList = ANY_ORIGIN) -> None:
     """Send a reply."""
-    headers = [*reply.headers, *cors, NO_SNIFFING]
+    headers = [*reply.headers, *cors, NO_SNIFFING, *_later(reply.status, reply.headers)]
     if reply.status != 204:
         headers.append((b"content-length", str(len(reply.body)).encode()))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
@@ -111,10 +112,15 @@ def with_common_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = [header for header in message.get("headers", ()) if header[0] != NO_SNIFFING[0]]
-            message["headers"] = [*headers, *ANY_ORIGIN, NO_SNIFFING]
+            message["headers"] = [*headers, *ANY_ORIGIN, NO_SNIFFING, *_later(message["status"], headers)]
         await send(message)
 
     return sending
+
+
+def _later(status: int, headers: Iterable[tuple[bytes, bytes]]) -> HeaderList:
+    """What whoever cannot be served now should wait, unless that is said already."""
+    return (RETRY_LATER,) if status == 503 and all(name != RETRY_LATER[0] for name, _ in headers) else ()
 
 
 def without_body(send: Send) -> Send:

@@ -29,6 +29,7 @@ class GatewaySettings(BaseSettings):
     database_connections: int = Field(default=5, ge=1, description="for the extension's procedures and keys")
     page_connections: int = Field(default=5, ge=1, description="for public pages and their search")
     graphql_connections: int = Field(default=5, ge=1, description="for GraphQL and the public.* procedures")
+    page_wait_s: float = Field(default=3.0, gt=0, description="for a free connection of pages or GraphQL, else 503")
     remember_observations: int = Field(default=10_000, ge=0)
     remember_observations_s: float = Field(default=60.0, ge=0)
     remember_results_bytes: int = Field(default=32 * 1024 * 1024, ge=0)

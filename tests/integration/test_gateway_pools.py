@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from time import monotonic
 
+import httpx
 import pytest
 
 from tests.integration.readmodel_tables import owner
-from tests.support.gateway import VIEW, migrated, serving
+from tests.support.gateway import VIEW, Running, migrated, serving
 from tests.support.servers import Prepare
 from tests.support.system import until
 from tests.unit.gateway.fakes import data, post_on_x
@@ -16,6 +19,7 @@ from tests.unit.gateway.fakes import data, post_on_x
 pytest_plugins = ["tests.support.servers"]
 
 SEARCHES = 8
+POOL = 5
 WITHIN_S = 1.0
 
 
@@ -24,11 +28,12 @@ def prepare_database() -> Prepare:
     return migrated
 
 
-async def test_views_do_not_wait_for_searches(nats_url: str, database_url: str) -> None:
-    async with serving(nats_url, database_url) as running, await owner(database_url) as session:
-        question = {"postVersionId": str(await running.version(post_on_x()))}
+@asynccontextmanager
+async def slow_searches(running: Running, database_url: str) -> AsyncIterator[list[asyncio.Task[httpx.Response]]]:
+    """As many of each kind as do not fit its pool; none ends before this block does, but what is refused."""
+    ask = {"query": '{ search(query: "walk") { edges { cursor } } }'}
+    async with await owner(database_url) as session:
         await session.execute("BEGIN; LOCK TABLE search_document IN ACCESS EXCLUSIVE MODE")
-        ask = {"query": '{ search(query: "walk") { edges { cursor } } }'}
         searches = [asyncio.create_task(running.http.get("/corrections?q=walk")) for _ in range(SEARCHES)]
         searches += [asyncio.create_task(running.http.post("/graphql", json=ask)) for _ in range(SEARCHES)]
         try:
@@ -36,15 +41,36 @@ async def test_views_do_not_wait_for_searches(nats_url: str, database_url: str) 
             async def waiting() -> bool:
                 found = await session.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
                 row = await found.fetchone()
-                return row is not None and row[0] >= 5
+                return row is not None and row[0] >= 2 * POOL
 
             await until(waiting, "searches wait for the table")
+            yield searches
+        finally:
+            await session.execute("ROLLBACK")
+            await asyncio.gather(*searches)
+
+
+async def test_views_do_not_wait_for_searches(nats_url: str, database_url: str) -> None:
+    async with serving(nats_url, database_url) as running:
+        question = {"postVersionId": str(await running.version(post_on_x()))}
+        async with slow_searches(running, database_url):
             took = []
             for _ in range(5):
                 began = monotonic()
                 data(VIEW, await running.mutate(VIEW, question))
                 took.append(monotonic() - began)
             assert max(took) < WITHIN_S, took
-        finally:
-            await session.execute("ROLLBACK")
-            await asyncio.gather(*searches)
+
+
+async def test_a_search_that_finds_no_free_connection_is_refused_soon(nats_url: str, database_url: str) -> None:
+    async with serving(nats_url, database_url, page_wait_s=0.1) as running:
+        async with slow_searches(running, database_url) as searches:
+
+            async def refused() -> bool:
+                return sum(each.done() for each in searches) == 2 * (SEARCHES - POOL)
+
+            await until(refused, "those for whom there is no connection are answered")
+            answers = [each.result() for each in searches if each.done()]
+            assert {answer.status_code for answer in answers} == {503}
+            assert {answer.headers["retry-after"] for answer in answers} == {"3"}
+        assert {each.result().status_code for each in searches if each.result() not in answers} == {200}

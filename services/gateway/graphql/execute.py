@@ -38,13 +38,16 @@ DOCUMENTS: Final = 512
 DOCUMENT_CHARS: Final = 20_000
 MASKED: Final = {"message": "Unexpected error.", "extensions": {"code": "INTERNAL_SERVER_ERROR"}}
 
-Outcome = Literal["done", "refused", "bad variables"]
+Outcome = Literal["done", "unavailable", "refused", "bad variables"]
 log: structlog.stdlib.BoundLogger = structlog.get_logger("graphql")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The response's body and how it came about: run, refused before it ran, or refused for its variables' values."""
+    """The response's body and how it came about: run, refused before it ran, or refused for its variables' values.
+
+    It is unavailable where an outage left nothing to answer with.
+    """
 
     outcome: Outcome
     body: Mapping[str, Any]
@@ -93,7 +96,9 @@ class GraphQL:
         body: dict[str, Any] = {"data": result.data}
         if result.errors:
             body["errors"] = [_shown(error) for error in result.errors]
-        return Answer("done", body)
+        empty = not any(value is not None for value in (result.data or {}).values())
+        out = empty and any(isinstance(error.original_error, Unavailable) for error in result.errors or ())
+        return Answer("unavailable" if out else "done", body)
 
     def is_query(self, query: str, operation_name: str | None) -> bool:
         """Whether a document that can be read asks and changes nothing; what cannot be read is refused elsewhere."""

