@@ -152,7 +152,8 @@ class InvestigationRetryScheduled(Event):
 class InvestigationCompleted(OnceEvent):
     """The investigation is over; `claims` is everything that was found wrong, often nothing.
 
-    `provenance` says who vouched for the text when it was investigated; older facts do not say.
+    `provenance` says who vouched for the text when it was investigated; older facts do not say. `round` is that of the
+    request which it answers; older facts say 1. A later round repeats a result that could not be stored.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.completed"
@@ -165,9 +166,13 @@ class InvestigationCompleted(OnceEvent):
     model: ModelName
     claims: tuple[PublishedClaim, ...] = ()
     provenance: Provenance | None = None
+    round: int = Field(default=1, ge=1)
 
     def key(self) -> str:
         return str(self.investigation_id)
+
+    def identity(self) -> str:
+        return "" if self.round == 1 else str(self.round)
 
 
 class InvestigationFailed(OnceEvent):

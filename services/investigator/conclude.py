@@ -100,6 +100,7 @@ class Open:
             model=self.drafted.model,
             claims=tuple(PublishedClaim(claim_id=claim_id, payload=payload) for claim_id, payload in payloads),
             provenance=self.started.input.provenance,
+            round=self.request.round,
         )
 
     def _hopeless(self, request: InvestigationRequested, started: InvestigationStarted) -> InvestigationFailed | None:

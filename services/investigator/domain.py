@@ -103,6 +103,17 @@ class Nothing:
 
 
 @dataclass(frozen=True)
+class Known:
+    """The result was told in an earlier round, and asked for again since it could not be stored.
+
+    Units: `sequence` is where it stands in the log.
+    """
+
+    sequence: int
+    result: InvestigationCompleted
+
+
+@dataclass(frozen=True)
 class Elsewhere:
     """An attempt was begun on this delivery of the request, or a later one, by somebody else."""
 
@@ -119,7 +130,7 @@ class NotYet:
     """The log shown to us does not hold the request itself: it lags, look again."""
 
 
-Step = Run | GiveUp | Nothing | Elsewhere | Wait | NotYet
+Step = Run | GiveUp | Nothing | Known | Elsewhere | Wait | NotYet
 
 
 def first(request: InvestigationRequested) -> Run | None:
@@ -144,6 +155,7 @@ def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: in
     drafted_attempt = 0
     not_before: datetime | None = None
     over = False
+    known: Known | None = None
     taken: InvestigationInput | None = None
     proposed: dict[UUID, int] = {}
     retained: dict[UUID, int] = {}
@@ -172,10 +184,13 @@ def plan(request: InvestigationRequested, history: Sequence[Entry], delivery: in
             retained.setdefault(event.claim_id, event.ordinal)
         elif isinstance(event, InvestigationCompleted | InvestigationFailed):
             over = True
+            known = Known(entry.sequence, event) if isinstance(event, InvestigationCompleted) else known
     if round_ < request.round:
         return NotYet()
     if over or request.round < round_ or drafted_attempt > attempts_before:
         return Nothing()
+    if known is not None:
+        return known
     if begun_on >= delivery:
         return Elsewhere()
     follows_failure = last.get(InvestigationFailed, 0)

@@ -31,7 +31,19 @@ from contracts.v1.investigation import FailureClass
 from contracts.v1.parts import InvestigationInput, Picture, TextRef, Usage
 from kit.clock import Clock
 from kit.errors import Outage, Reject, Retry, Superseded
-from services.investigator.domain import Elsewhere, GiveUp, NotYet, Run, Step, Wait, first, is_over, next_step, plan
+from services.investigator.domain import (
+    Elsewhere,
+    GiveUp,
+    Known,
+    NotYet,
+    Run,
+    Step,
+    Wait,
+    first,
+    is_over,
+    next_step,
+    plan,
+)
 from services.investigator.earlier import with_earlier
 from services.investigator.ports import (
     KEY_UNUSABLE,
@@ -95,6 +107,8 @@ class Investigator:
             raise Retry(step.left_s, "it is too early for the next attempt")
         if isinstance(step, Elsewhere):
             raise Superseded("an attempt was begun on a later delivery of the request")
+        if isinstance(step, Known):
+            yield step.result.model_copy(update={"round": event.round, "follows": step.sequence})
         if isinstance(step, GiveUp):
             yield self._ended(event, step.attempt, step.follows_failure, "TRANSIENT", "every attempt was cut short")
         if not isinstance(step, Run):

@@ -212,9 +212,10 @@ def rescue(history: Sequence[Entry], settled: Settled) -> InvestigationRequested
         return None
     asked, event = requests[-1].sequence, requests[-1].event
     assert isinstance(event, InvestigationRequested)
+    since_round = min(entry.sequence for entry in requests if _round(entry.event) == event.round)
     if asked > (settled.readers if event.key_source == "USER" else settled.investigator):
         return None
-    if any(_ends(entry.event, event.round) for entry in history):
+    if any(_ends(entry, event.round, since_round) for entry in history):
         return None
     since = [entry for entry in history if entry.sequence > asked]
     judged = {entry.event.claim_id for entry in since if isinstance(entry.event, _VERDICTS)}
@@ -234,10 +235,11 @@ def rescue(history: Sequence[Entry], settled: Settled) -> InvestigationRequested
 _VERDICTS: Final = (ClaimApproved, ClaimRejected, ClaimValidationFailed, ClaimRetained)
 
 
-def _ends(event: Event, round_: int) -> bool:
-    return isinstance(event, InvestigationCompleted) or (
-        isinstance(event, InvestigationFailed) and event.round >= round_
-    )
+def _ends(entry: Entry, round_: int, since_round: int) -> bool:
+    """A result of before the round does not end it: it could not be stored, else nobody could have asked again."""
+    if isinstance(entry.event, InvestigationCompleted):
+        return entry.sequence > since_round
+    return isinstance(entry.event, InvestigationFailed) and entry.event.round >= round_
 
 
 def _round(event: Event) -> int:

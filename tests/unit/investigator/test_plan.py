@@ -17,6 +17,7 @@ from services.investigator.domain import (
     Elsewhere,
     Entry,
     GiveUp,
+    Known,
     Nothing,
     NotYet,
     Run,
@@ -185,6 +186,14 @@ def test_after_a_crash_the_next_attempt_continues_with_the_same_input() -> None:
 )
 def test_what_is_drafted_or_over_is_left_alone(events: Sequence[Event]) -> None:
     assert step(*events) == Nothing()
+
+
+def test_a_result_that_could_not_be_stored_is_told_again_and_not_looked_for_again() -> None:
+    told = (requested(), started(), drafted(), completed(), requested(round=2))
+    assert step(*told, round_=2) == Known(14, completed())
+    assert step(*told, delivery=2) == Nothing(), "the request of the first round has nothing to do any more"
+    assert step(*told, completed(round=2), round_=2, delivery=2) == Nothing()
+    assert step(*told, completed(round=2), requested(round=3), round_=3) == Known(16, completed(round=2))
 
 
 @pytest.mark.requirement("3.7-01")

@@ -44,6 +44,11 @@ def test_a_lost_run_is_asked_for_again(events: Sequence[Event], settled: Settled
     assert rescue(told(*events), settled) == again(2, 10)
 
 
+def test_a_result_of_before_the_round_does_not_end_it() -> None:
+    """It could not be stored: otherwise nobody could have asked again."""
+    assert rescue(told(REQUESTED, STARTED, PAGE.completed(), PAGE.requested(2)), EVERYTHING) == again(3, 40)
+
+
 @pytest.mark.requirement("2.6-15", "3.6-05", "3.6-06")
 @pytest.mark.parametrize(
     ("events", "settled"),
@@ -55,6 +60,8 @@ def test_a_lost_run_is_asked_for_again(events: Sequence[Event], settled: Settled
         ((REQUESTED, STARTED, PAGE.drafted(0)), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1), PAGE.approved(0)), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.completed()), EVERYTHING),
+        ((REQUESTED, STARTED, PAGE.completed(), REQUESTED), EVERYTHING),
+        ((REQUESTED, STARTED, PAGE.completed(), PAGE.requested(2), PAGE.completed()), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.failed()), EVERYTHING),
         ((REQUESTED, PAGE.failed(), PAGE.requested(2)), Settled(29, 1_000, 0)),
     ],
