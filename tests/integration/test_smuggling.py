@@ -97,6 +97,29 @@ async def test_hidden_bytes_are_no_request(server: Server, name: str) -> None:
     assert "/hidden" not in server.paths, name
 
 
+UNREADABLE: dict[str, bytes] = {
+    "no HTTP": b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
+    "a header without a colon": b"GET /outer HTTP/1.1\r\nbad header\r\n\r\n",
+    "two hundred headers": b"GET /outer HTTP/1.1\r\n" + b"a: b\r\n" * 200 + b"\r\n",
+    "an endless address": b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+async def test_what_the_server_refuses_by_itself_has_no_body(server: Server, name: str) -> None:
+    """It adds no header of ours there, so there must be nothing that a browser could take for something else."""
+    reader, writer = await asyncio.open_connection(*server.address)
+    writer.write(UNREADABLE[name])
+    async with asyncio.timeout(WITHIN_S):
+        answer = await reader.read()
+    writer.close()
+    status, _, rest = answer.partition(b"\r\n")
+    headers, _, body = rest.partition(b"\r\n\r\n")
+    assert status.split()[1] in (b"400", b"414", b"431")
+    assert (b"content-length: 0" in headers.lower(), body) == (True, b"")
+    assert server.paths == []
+
+
 async def test_two_clear_requests_on_one_connection_are_two(server: Server) -> None:
     """What the test above rests on: a request that follows a clear one is seen."""
     reader, writer = await asyncio.open_connection(*server.address)
