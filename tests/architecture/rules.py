@@ -199,6 +199,15 @@ def sql_elsewhere(files: Iterable[Source]) -> Rule:
                 break
 
 
+UNEXPLAINED: Final = re.compile(r"# (?:type: ignore(?:\[[^]]*])?|noqa(?:: ?[A-Z0-9, ]+)?)\s*$", re.M)
+
+
+def without_reason(path: str, text: str) -> Rule:
+    """Whoever silences a check says why in the same line."""
+    for found in UNEXPLAINED.finditer(text) if path.endswith(".py") else ():
+        yield f"{path}:{text.count(chr(10), 0, found.start()) + 1} gives no reason: {found.group().strip()}"
+
+
 MACHINE_PATH: Final = re.compile(r"(?<![\w.:/}~-])/(?:home|root|work|Users)/[A-Za-z0-9_.-]+")
 REGISTRY: Final = re.compile(
     r"(?:^|\s)(?:-i|-f|--find-links|(?:--)?(?:extra-)?index-url|registry)\s*[ =]\s*https?://\S+", re.M

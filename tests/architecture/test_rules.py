@@ -58,6 +58,16 @@ def test_nodes_are_told_apart_by_what_they_are() -> None:
     assert list(rules.nodes_compared(sources())) == []
 
 
+def test_no_check_is_silenced_without_a_reason() -> None:
+    assert [found for path, text in texts() for found in rules.without_reason(path, text)] == []
+
+
+@pytest.mark.parametrize("why", ["", "  # it is a text", "  # noqa: S101 (why)"])
+@pytest.mark.parametrize("what", ["type: ignore", "type: ignore[arg-type]", "noqa: S101, E501", "noqa"])
+def test_a_silenced_check_is_seen(what: str, why: str) -> None:
+    assert bool(list(rules.without_reason("kit/a.py", f"a = 1  # {what}{why}\n"))) is (not why)
+
+
 def test_nothing_names_the_machine_it_was_made_on() -> None:
     assert [found for path, text in texts() for found in rules.traces(path, text)] == []
 

@@ -24,9 +24,9 @@ SUBJECT = "scratch.seen"
 class Details(BaseModel):
     """What a body says besides."""
 
-    authorHandle: str  # noqa: N815
+    authorHandle: str  # noqa: N815 (as on the wire)
     text: str
-    mediaUrls: list[str]  # noqa: N815
+    mediaUrls: list[str]  # noqa: N815 (as on the wire)
 
 
 class Seen(BaseModel):
@@ -34,8 +34,8 @@ class Seen(BaseModel):
 
     platform: str
     url: str
-    externalId: str  # noqa: N815
-    observedContentText: str  # noqa: N815
+    externalId: str  # noqa: N815 (as on the wire)
+    observedContentText: str  # noqa: N815 (as on the wire)
     metadata: Details
 
 

@@ -110,7 +110,7 @@ def _failed(request: Request) -> list[str]:
 async def test_every_page_in_both_themes_and_at_phone_width(chromium: Browser, site: str, artifacts: Path) -> None:
     said: list[str] = []
     for theme, size in (("light", "wide"), ("dark", "wide"), ("light", "phone"), ("dark", "phone")):
-        page = await paper(chromium, theme, size, said, scripts=False)  # type: ignore[arg-type]
+        page = await paper(chromium, theme, size, said, scripts=False)  # type: ignore[arg-type]  # texts of the loop are Literals there
         for name, path in PAGES.items():
             await page.goto(site + path)
             await page.screenshot(path=artifacts / f"{name}-{theme}-{size}.png", full_page=True)
@@ -123,7 +123,7 @@ async def test_every_page_in_both_themes_and_at_phone_width(chromium: Browser, s
 async def test_everybody_can_use_every_page(chromium: Browser, site: str) -> None:
     said: list[str] = []
     for theme, size in (("light", "wide"), ("dark", "phone")):
-        page = await paper(chromium, theme, size, said, scripts=True)  # type: ignore[arg-type]
+        page = await paper(chromium, theme, size, said, scripts=True)  # type: ignore[arg-type]  # texts of the loop are Literals there
         for name, path in PAGES.items():
             await page.goto(site + path)
             await page.evaluate(axe_source())

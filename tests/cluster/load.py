@@ -85,11 +85,11 @@ class Load:
         async with Extension(self.system.url, api_key=KEY) as reader:
             while not self.over.is_set():
                 number = next(_numbers)
-                version = await self._answer(lambda number=number: reader.register(on_x(sentence(number))))  # type: ignore[misc]
+                version = await self._answer(lambda number=number: reader.register(on_x(sentence(number))))  # type: ignore[misc]  # a default has no type
                 if version is None:
                     continue
                 run = await self._answer(
-                    lambda version=version: reader.investigate(version["postVersionId"])  # type: ignore[misc]
+                    lambda version=version: reader.investigate(version["postVersionId"])  # type: ignore[misc]  # a default has no type
                 )
                 if run is not None:
                     self.acknowledged[run["investigationId"]] = number

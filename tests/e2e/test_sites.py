@@ -156,7 +156,7 @@ async def test_a_page_that_its_site_denies_is_refused_until_the_site_shows_it(
     shown = [dict(pages) for pages in (sites.wikipedia, sites.lesswrong, sites.substack)]
     if fault is None:
         for pages in (sites.wikipedia, sites.lesswrong, sites.substack):
-            pages.clear()  # type: ignore[attr-defined]
+            pages.clear()  # type: ignore[attr-defined]  # three types at once
     else:
         sites.fail(fault)
     for _ in range(2):
@@ -167,7 +167,7 @@ async def test_a_page_that_its_site_denies_is_refused_until_the_site_shows_it(
     assert await world.versions(page.external_id) == 0
     sites.heal()
     for pages, given in zip((sites.wikipedia, sites.lesswrong, sites.substack), shown, strict=True):
-        pages.update(given)  # type: ignore[attr-defined]
+        pages.update(given)  # type: ignore[attr-defined]  # three types at once
     assert (await world.answered(page.seen_anew()))["provenance"] == "SERVER_VERIFIED"
     assert await world.versions(page.external_id) == 1
 

@@ -168,7 +168,7 @@ async def test_what_is_out_of_range_is_masked(client: Client, question: dict[str
 async def test_metrics(client: Client) -> None:
     async def counts(**question: Any) -> tuple[int, int, float]:
         metrics = (await client.ask(METRICS, **question))["publicMetrics"]
-        return tuple(metrics.values())  # type: ignore[return-value]
+        return tuple(metrics.values())  # type: ignore[return-value]  # they are three
 
     assert await counts() == (3, 1, 1 / 3)
     assert await counts(platform="WIKIPEDIA") == (2, 1, 0.5)
@@ -309,7 +309,7 @@ async def test_every_kind_of_body_and_what_is_none(client: Client) -> None:
         {"content": query, "headers": {"content-type": "application/graphql"}},
         {"data": {"query": query, "variables": "{}"}},
     ):
-        response = await http.post("/graphql", **sent)  # type: ignore[arg-type]
+        response = await http.post("/graphql", **sent)  # type: ignore[arg-type]  # arguments of three kinds
         assert (response.status_code, response.json()) == (200, answer)
         assert response.headers["content-type"] == "application/json; charset=utf-8"
     newer = {"accept": "application/graphql-response+json"}

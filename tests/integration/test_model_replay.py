@@ -161,7 +161,7 @@ async def test_what_decides_differently_today_shows(api: Api) -> None:
     asked = brief()
     async with provider(api, Answer((submit("a"),)), DONE) as (model, _):
         story, record = await told(model, asked)
-    stricter = InvestigationBrief(asked.instructions, asked.parts, asked.text, asked.tools, nothing)  # type: ignore[arg-type]
+    stricter = InvestigationBrief(asked.instructions, asked.parts, asked.text, asked.tools, nothing)  # type: ignore[arg-type]  # refuses all
     retold, rewritten = await again(record, stricter)
     assert story[0] == Submission("a", CLAIM)
     assert [type(step) for step in retold] == [Advance, Finished]
@@ -204,7 +204,7 @@ async def test_a_spare_that_is_set_up_wrongly_does_not_make_an_outage_the_end(
     async with provider(OPENAI, busy, model="gpt-5.4") as (first, _), provider(CHAT, *turns) as (second, _):
         story, record = await told(Failover(first, second), asked)
         verdict = await failed_review(Failover(first, second))
-    failure, name, reason, status, wait_s, _ = story[0]  # type: ignore[misc]
+    failure, name, reason, status, wait_s, _ = story[0]  # type: ignore[misc]  # a failure has six parts
     assert (failure, name, status, wait_s) == ("TRANSIENT", "Http503", 503, 7.0)
     assert "answered 503" in reason
     assert why in reason
@@ -219,7 +219,7 @@ async def test_if_both_fail_after_the_second_was_asked_in_earnest_its_failure_co
     turns = (Answer((submit("a"),)), Answer((message("no", "refusal"),)))
     async with provider(OPENAI, HttpError(503)) as (first, _), provider(CHAT, *turns) as (second, _):
         story, record = await told(Failover(first, second), brief())
-    assert story[-1][:2] == ("NON_RETRYABLE", "Refusal")  # type: ignore[index]
+    assert story[-1][:2] == ("NON_RETRYABLE", "Refusal")  # type: ignore[index]  # it ends with a failure
     assert Transcript.model_validate_json(record).instead_of is not None
     assert await again(record, brief()) == (story, record)
 

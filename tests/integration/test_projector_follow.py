@@ -162,7 +162,7 @@ async def test_it_goes_on_from_where_the_database_is(bus: Bus, database_url: str
     for start in (0, 10, 20):
         await publish(bus, *(page.registered() for page in pages[start : start + 10]))
         async with following(BusLog(bus), {"ERRATA": store_at(database_url)}):
-            await until(lambda end=start + 5: reached(end))  # type: ignore[misc]
+            await until(lambda end=start + 5: reached(end))  # type: ignore[misc]  # a default has no type
     async with following(BusLog(bus), {"ERRATA": store_at(database_url)}):
         await until(lambda: reached(30))
     await look.close()

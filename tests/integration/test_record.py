@@ -114,7 +114,7 @@ def story() -> Tape:
 async def pages(url: str) -> AsyncIterator[tuple[httpx.AsyncClient, set[str]]]:
     """A client, and every address there is."""
     async with pages_of(url, story().now, copies=KeptCopies()) as router, client_of(router) as client:
-        yield client, {route.path for route in router.routes}  # type: ignore[attr-defined]
+        yield client, {route.path for route in router.routes}  # type: ignore[attr-defined]  # all of them are Routes
 
 
 async def listed(url: str) -> dict[str, str]:

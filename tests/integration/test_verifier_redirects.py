@@ -98,7 +98,7 @@ class Web:
 @asynccontextmanager
 async def web(folder: Path, answers: Mapping[str, Answer]) -> AsyncIterator[Web]:
     server, client = certificate_for(NAMES, folder)
-    found = Web(None, MemoryTexts())  # type: ignore[arg-type]
+    found = Web(None, MemoryTexts())  # type: ignore[arg-type]  # comes when the server listens
 
     def answer(request: Seen) -> Answer:
         url = f"https://{request.headers['host']}{request.path}"

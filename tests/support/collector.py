@@ -22,7 +22,7 @@ def collector() -> Iterator[tuple[str, list[ExportTraceServiceRequest]]]:
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (as its base has it)
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

@@ -137,7 +137,7 @@ async def test_a_finished_investigation_is_answered_at_once() -> None:
 @pytest.mark.requirement("2.6-15", "2.6-17")
 @pytest.mark.parametrize("status", ["PENDING", "PROCESSING"])
 async def test_nobody_can_slip_a_key_under_a_run_of_somebody_else(status: str) -> None:
-    bench = bench_with(known=Running(RUN, status, "CLIENT_FALLBACK"))  # type: ignore[arg-type]
+    bench = bench_with(known=Running(RUN, status, "CLIENT_FALLBACK"))  # type: ignore[arg-type]  # a parameter is any text
     answer = await ask(bench, x_openai_api_key=USER_KEY)
     assert (answer["investigationId"], answer["status"]) == (str(RUN), status)
     assert bench.user_keys.kept == {}
@@ -254,7 +254,7 @@ async def test_an_answer_is_given_only_once_the_next_poll_finds_the_run() -> Non
 @pytest.mark.parametrize("status", ["invalid", "authenticated_restricted", "format_invalid"])
 async def test_a_key_that_the_provider_refuses_starts_nothing(status: str) -> None:
     bench = bench_with()
-    bench.probe.verdict = KeyVerdict(status)  # type: ignore[arg-type]
+    bench.probe.verdict = KeyVerdict(status)  # type: ignore[arg-type]  # a parameter is any text
     response = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, x_openai_api_key=USER_KEY)
     assert error(response)["code"] == "UNAUTHORIZED"
     assert (bench.log.told, bench.user_keys.kept) == ([], {})

@@ -44,7 +44,7 @@ async def test_a_malformed_key_is_not_tried(key: str) -> None:
 @pytest.mark.parametrize("status", ["valid", "authenticated_restricted", "invalid", "error"])
 async def test_what_the_provider_says_is_passed_on(status: str) -> None:
     bench = Bench()
-    bench.probe.verdict = KeyVerdict(status, "" if status == "valid" else "Because.")  # type: ignore[arg-type]
+    bench.probe.verdict = KeyVerdict(status, "" if status == "valid" else "Because.")  # type: ignore[arg-type]  # a parameter is any text
     answer = data(SETTINGS, await bench.query(SETTINGS, x_openai_api_key=f"  {USER_KEY} "))
     assert answer["openaiApiKeyStatus"] == status
     assert bench.probe.probed == [USER_KEY]

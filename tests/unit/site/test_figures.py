@@ -159,14 +159,14 @@ class Rows:
 
 async def test_many_who_look_cost_one_look() -> None:
     rows, clock = Rows(), StillClock()
-    desk = FiguresDesk(rows, clock)  # type: ignore[arg-type]
+    desk = FiguresDesk(rows, clock)  # type: ignore[arg-type]  # stands in for the shelf
     await asyncio.gather(*(desk.figures() for _ in range(20)))
     assert rows.reads == 1
 
 
 async def test_nobody_waits_for_newer_figures() -> None:
     rows, clock = Rows(), StillClock()
-    desk = FiguresDesk(rows, clock)  # type: ignore[arg-type]
+    desk = FiguresDesk(rows, clock)  # type: ignore[arg-type]  # stands in for the shelf
     await desk.figures()
     clock.pass_by(FRESH_S)
     rows.gate.clear()
@@ -180,7 +180,7 @@ async def test_nobody_waits_for_newer_figures() -> None:
 
 async def test_old_figures_are_better_than_none() -> None:
     rows, clock = Rows(), StillClock()
-    desk = FiguresDesk(rows, clock)  # type: ignore[arg-type]
+    desk = FiguresDesk(rows, clock)  # type: ignore[arg-type]  # stands in for the shelf
     rows.fails = True
     with pytest.raises(Unavailable):
         await desk.figures()
