@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any, Final
 
@@ -24,6 +24,9 @@ LOOK_STEPS: Final = 6
 
 log = structlog.get_logger(__name__)
 
+END_WITHIN_MS: Final = 2_000
+_ITSELF: Final = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+_END: Final = "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity WHERE (pid, backend_start) = (%s, %s)"
 _WORKING: Final = """
     SELECT pid FROM pg_stat_activity
     WHERE pid = ANY (%s) AND state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'
@@ -134,6 +137,32 @@ class Watch:
         async with await psycopg.AsyncConnection.connect(*arguments, **named) as connection:
             found = await connection.execute(_WORKING, (pids,))
             return {pid for (pid,) in await found.fetchall()}
+
+
+class Successive:
+    """Opens sessions one after the other, and ends on the server what is left of the one before.
+
+    Where a connection was lost on the way, the server hears nothing of it: its session would keep what it has locked,
+    for hours if something between the two still answers for us.
+    """
+
+    def __init__(self, connect: Callable[[], Awaitable[psycopg.AsyncConnection[Any]]]) -> None:
+        self._connect = connect
+        self._before: tuple[Any, ...] | None = None
+
+    async def __call__(self) -> psycopg.AsyncConnection[Any]:
+        """The next session. Raises: psycopg.Error."""
+        session = await self._connect()
+        try:
+            async with session.transaction():
+                await session.execute("SET LOCAL ROLE NONE")  # sessions belong to the login
+                if self._before is not None:
+                    await session.execute(_END, (END_WITHIN_MS, *self._before))
+                self._before = await (await session.execute(_ITSELF)).fetchone()
+        except BaseException:
+            await session.close()
+            raise
+        return session
 
 
 def _cut(session: Session) -> None:

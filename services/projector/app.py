@@ -7,6 +7,7 @@ from functools import partial
 from analyses import ANALYSES
 from contracts.topology import ERRATA, VIEWS
 from kit.host import Host
+from kit.sessions import Successive
 from kit.settings import load
 from kit.standstill import Standstill
 from services.projector.adapters import BlobTexts, BusLog, Reached
@@ -23,7 +24,7 @@ async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
     reached = Reached(host.database("projector"))
     for stream in (ERRATA, VIEWS):
         store = Store(
-            partial(host.database("projector").session, options=f"{BY_KEY} {FOUND_DEAD_SOON}"),
+            Successive(partial(host.database("projector").session, options=f"{BY_KEY} {FOUND_DEAD_SOON}")),
             BlobTexts(host.blobs),
             analyses=[analysis.kind for analysis in ANALYSES],
             view_rules=settings.view_rules,

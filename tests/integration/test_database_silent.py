@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from kit.database import Database, migrate
 from kit.embedded import EmbeddedStack
+from kit.sessions import Successive
 from tests.support.line import Line
 from tests.support.suspended import suspended
 from tests.support.system import until
@@ -72,6 +73,28 @@ async def test_half_open_connections_are_replaced(server: EmbeddedStack) -> None
             assert await refused_s(database) < REFUSED_S
             assert await answers(database)
         finally:
+            await database.close()
+
+
+async def test_what_a_lost_session_had_locked_is_free_for_the_next(server: EmbeddedStack) -> None:
+    """Nobody tells the server that the way to it is broken: something between the two still answers for us."""
+    locks = "SELECT pg_try_advisory_lock(11)"
+    async with Line(server.endpoints.database_url) as line:
+        database = Database(line.url, role="projector")
+        connect = Successive(database.session)
+        other = await Database(server.endpoints.database_url, role="projector").session()
+        try:
+            before = await connect()
+            assert await (await before.execute(locks)).fetchone() == (True,)
+            line.fail("half-open")
+            line.heal()
+            assert await (await other.execute(locks)).fetchone() == (False,)
+            async with await connect() as after:
+                assert await (await after.execute(locks)).fetchone() == (True,)
+                assert await (await other.execute("SELECT 1")).fetchone() == (1,), "nobody else is touched"
+            await before.close()
+        finally:
+            await other.close()
             await database.close()
 
 
