@@ -22,11 +22,14 @@ from kit.clock import Clock
 from kit.database import WAIT_S, Database, Role, role_url
 from kit.delivery import Delivery
 from kit.models.base import Model
+from kit.outage import is_outage
 from kit.telemetry import Telemetry
 from kit.tracing import Spans
 from kit.vault import UserKeys
 
 RESTART_MAX_S = 10.0
+RESTART_OUTAGE_MAX_S = 1.0
+"""After a server's failure, which ends without a word: whoever waits for the loop waits no longer than this."""
 CHECK_TIMEOUT_S = 3.0
 CHECK_MEMORY_S = 1.0
 
@@ -135,7 +138,7 @@ class Host:
                 delay_s = 0.25
             log.error("loop failed, starting it again", loop=name, error=self._broken[name], after_s=delay_s)
             await asyncio.sleep(delay_s)
-            delay_s = min(RESTART_MAX_S, delay_s * 2)
+            delay_s = min(RESTART_OUTAGE_MAX_S if is_outage(error) else RESTART_MAX_S, delay_s * 2)
             self._broken.pop(name, None)
 
 

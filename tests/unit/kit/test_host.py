@@ -1,0 +1,57 @@
+"""How soon a loop that failed is started again."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from typing import Any, cast
+
+import pytest
+
+from kit.bus import BusError
+from kit.clock import SystemClock
+from kit.host import Host
+from kit.telemetry import Telemetry
+from tests.support.virtual import run_virtually
+
+FAILURES = 12
+
+
+class Idle:
+    """Delivery without messages."""
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+async def restarts(error: Exception) -> list[float]:
+    """When a loop that fails each time is started, in seconds."""
+    host = Host(*[cast(Any, None)] * 3, SystemClock(), Telemetry(), "", *[cast(Any, None)] * 2)
+    host.delivery = cast(Any, Idle())
+    stop = asyncio.Event()
+    began: list[float] = []
+
+    async def loop() -> None:
+        began.append(asyncio.get_running_loop().time())
+        if len(began) == FAILURES:
+            stop.set()
+        raise error
+
+    host.keep_running("loop", loop)
+    await host.run(stop)
+    return began
+
+
+@pytest.mark.parametrize(
+    ("error", "longest_s"),
+    [(BusError("silent"), 1.0), (ExceptionGroup("", [BusError("silent")]), 1.0), (KeyError("bug"), 10.0)],
+)
+def test_a_loop_waits_ever_longer_but_not_for_servers(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, longest_s: float
+) -> None:
+    monkeypatch.setattr("kit.host.monotonic", lambda: 0.0)
+    began = run_virtually(restarts(error))
+    pauses = [later - sooner for sooner, later in pairwise(began)]
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (0.25, longest_s)
