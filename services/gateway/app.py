@@ -42,7 +42,7 @@ from services.gateway.stream.endpoint import EventsEndpoint
 from services.gateway.stream.feed import EventLog, Feed
 from services.gateway.underway import OwnKeyRuns
 from services.gateway.vitals import ServerVitals
-from services.gateway.web import Gateway, Pulse, shell
+from services.gateway.web import Gateway, shell
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def assemble(settings: GatewaySettings, world: World) -> Gateway:
     cors = Cors(settings.cors_origins.split(","))
     rpc = Rpc(table, callers, clock, metrics, cors, body_timeouts=body_timeouts)
     graphql = GraphQLEndpoint(GraphQL(world.archive), metrics, body_timeouts=body_timeouts)
-    described = shell(world.public_reads, Pulse(world.vitals, clock), table)
+    described = shell(world.public_reads, world.vitals, clock, table)
     pages = Pages(world.shelf, clock, described.openapi)
     site = Site(pages, Archived(world.shelf, world.copies), public_url=settings.public_url)
     described.mount("/", site.router())

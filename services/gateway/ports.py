@@ -245,10 +245,14 @@ class Space(Protocol):
 
 
 class Vitals(Protocol):
-    """What the gateway cannot work without."""
+    """What the gateway works with."""
 
     async def broken(self) -> tuple[str, ...]:
-        """Names of what does not answer now."""
+        """Names of what does not answer now and without which nobody is served."""
+        ...
+
+    async def lacking(self) -> tuple[str, ...]:
+        """The same of that without which some things cannot be taken."""
         ...
 
 

@@ -33,8 +33,12 @@ class ServerVitals:
 
     async def broken(self) -> tuple[str, ...]:
         """Names of what does not answer within two seconds, or does not go on."""
-        vital = await _failing({"broker": self._ping(), "database": self._reads.alive(), "blobs": self._stored()})
-        return vital if {"broker", "database"} & set(vital) else (*await _failing({"projector": self._moves()}), *vital)
+        servers = await _failing({"broker": self._ping(), "database": self._reads.alive()})
+        return servers or await _failing({"projector": self._moves()})
+
+    async def lacking(self) -> tuple[str, ...]:
+        """The blob store, unless it answers within two seconds: long texts cannot be taken without it."""
+        return await _failing({"blobs": self._stored()})
 
     async def _ping(self) -> None:
         problem = await self._bus.writes.problem()

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from typing import Annotated, Any, Final
 
@@ -30,9 +31,6 @@ from services.gateway.stream.endpoint import EventsEndpoint
 from services.gateway.stream.feed import Feed
 
 VITALS_TTL_S: Final = 1.0
-NOT_VITAL: Final = frozenset({"blobs"})
-"""Without it long texts cannot be taken, but everything that is known can be shown: a reason to send readers to another
-gateway, not to tell them that this is no server."""
 _PUBLIC: Final = TypeAdapter(PublicResult)
 _ASYNCAPI: Final = files("contracts") / "asyncapi.json"
 
@@ -40,8 +38,8 @@ _ASYNCAPI: Final = files("contracts") / "asyncapi.json"
 class Pulse:
     """What is broken, asked at most once a second however many ask."""
 
-    def __init__(self, vitals: Vitals, clock: Clock) -> None:
-        self._vitals = vitals
+    def __init__(self, look: Callable[[], Awaitable[tuple[str, ...]]], clock: Clock) -> None:
+        self._ask = look
         self._seen: Memory[str, tuple[str, ...]] = Memory(clock, capacity=1, ttl_s=VITALS_TTL_S)
         self._flights: SingleFlight[str, tuple[str, ...]] = SingleFlight()
 
@@ -51,7 +49,7 @@ class Pulse:
         return await self._flights.run("", self._look) if seen is None else seen
 
     async def _look(self) -> tuple[str, ...]:
-        seen = await self._vitals.broken()
+        seen = await self._ask()
         self._seen.put("", seen)
         return seen
 
@@ -93,14 +91,15 @@ class Gateway:
             await self.shell(scope, receive, with_common_headers(send))
 
 
-def shell(reads: Reads, pulse: Pulse, table: Mapping[str, Procedure]) -> FastAPI:
+def shell(reads: Reads, vitals: Vitals, clock: Clock, table: Mapping[str, Procedure]) -> FastAPI:
     """The documented routes; the pages come behind them. A page of FastAPI's own would load scripts from elsewhere."""
+    vital, helpful = Pulse(vitals.broken, clock), Pulse(vitals.lacking, clock)
     app = FastAPI(title="OpenErrata", version="1", docs_url=None, redoc_url=None)
 
     @app.get("/health", tags=["service"])
     async def health() -> JSONResponse:
         """Whether readers can be served now."""
-        broken = [name for name in await pulse.broken() if name not in NOT_VITAL]
+        broken = list(await vital.broken())
         body = {
             "status": "unavailable" if broken else "ok",
             "minimumSupportedExtensionVersion": MINIMUM_EXTENSION_VERSION,
@@ -110,9 +109,9 @@ def shell(reads: Reads, pulse: Pulse, table: Mapping[str, Procedure]) -> FastAPI
 
     @app.get("/ready", tags=["service"])
     async def ready() -> JSONResponse:
-        """Whether a load balancer should send requests here."""
-        broken = await pulse.broken()
-        return JSONResponse({"ready": not broken, "broken": list(broken)}, 503 if broken else 200)
+        """Whether a load balancer should send requests here, rather than to a gateway that can take everything."""
+        broken = [name for found in await asyncio.gather(vital.broken(), helpful.broken()) for name in found]
+        return JSONResponse({"ready": not broken, "broken": broken}, 503 if broken else 200)
 
     @app.get("/asyncapi.json", tags=["service"])
     async def asyncapi() -> Response:

@@ -247,11 +247,15 @@ class KeyTable:
 @dataclass
 class Signs:
     names: tuple[str, ...] = ()
+    helpful: tuple[str, ...] = ()
     asked: int = 0
 
     async def broken(self) -> tuple[str, ...]:
         self.asked += 1
         return self.names
+
+    async def lacking(self) -> tuple[str, ...]:
+        return self.helpful
 
 
 @dataclass

@@ -67,7 +67,7 @@ async def test_health_names_what_is_broken_and_notices_when_it_is_back(name: str
 
 async def test_without_a_blob_store_readers_are_served_but_better_elsewhere() -> None:
     bench = Bench()
-    bench.vitals.names = ("blobs",)
+    bench.vitals.helpful = ("blobs",)
     assert (await bench.http.get("/health")).json()["status"] == "ok"
     response = await bench.http.get("/ready")
     assert (response.status_code, response.json()) == (503, {"ready": False, "broken": ["blobs"]})
