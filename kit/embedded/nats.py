@@ -19,6 +19,8 @@ from kit.embedded.server import Home, answers
 
 MAX_PAYLOAD_BYTES = 8 * 1024 * 1024
 MEMORY_STREAMS_BYTES = 256 * 1024 * 1024
+PING_INTERVAL = "4s"
+"""The server drops a client that answers none of two pings; until then it hands it work that others wait for."""
 
 
 class Nats:
@@ -40,6 +42,7 @@ class Nats:
             "listen": f"{LOOPBACK}:{self._client_port}",
             "http": f"{LOOPBACK}:{self._monitor_port}",
             "max_payload": MAX_PAYLOAD_BYTES,
+            "ping_interval": PING_INTERVAL,
             "jetstream": jetstream | ({"sync_interval": "always"} if home.durable else {}),
             "accounts": accounts(self._passwords),
         }
