@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -26,6 +26,7 @@ import pytest
 from kit.embedded import EmbeddedStack, ServiceName, running_endpoints
 from kit.embedded.privileges import child_hook
 from kit.vault import MasterKey
+from tests.support.suspended import suspended
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "services")
@@ -321,6 +322,10 @@ class GivenServers:
         for pid in self._stacks[name].pids.values():
             os.kill(pid, signal.SIGKILL)
         self._stacks[name].stop()
+
+    def suspended(self, name: ServiceName) -> AbstractContextManager[None]:
+        """Have a server answer nobody for as long as the context lasts."""
+        return suspended(self._stacks[name])
 
     def start(self, name: ServiceName) -> None:
         """Start a killed server over the data it left, at its old address."""
