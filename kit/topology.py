@@ -188,34 +188,28 @@ async def require(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = Non
 async def require_durable(bus: Bus, monitor_urls: str | None) -> None:
     """Refuse a broker that acknowledges before it has written to disk.
 
-    No stream may be told to write later. Beyond that three replicas are safe; with fewer, each server of the
-    comma-separated monitoring addresses that answers must say `sync_interval: always`, and one must answer.
+    No stream may be told to write later. Each server of the comma-separated monitoring addresses that answers must say
+    `sync_interval: always`, and one must answer, however many replicas there are: a power cut may reach all of them.
 
     Raises: UnsafeBroker: with what to change.
     """
-    replicas = {name: await _replicas(bus, name) for name in _stored()}
-    if replicas[ERRATA.name] >= 3:
-        return
+    for stream in _stored():
+        if (await bus.jetstream.stream_info(stream)).config.persist_mode == PersistMode.ASYNC:
+            raise UnsafeBroker(
+                f"stream {stream} acknowledges before it has written to disk, whatever its server is told: "
+                "set its persist_mode to default (a stream must be made anew for that), or pass --unsafe-broker"
+            )
     if monitor_urls is None:
         raise UnsafeBroker(
-            "cannot tell whether the broker writes before it acknowledges: set OPENERRATA_NATS_MONITOR_URL to its "
-            "monitoring address, use three replicas, or pass --unsafe-broker"
+            "cannot tell whether the broker writes before it acknowledges: set OPENERRATA_NATS_MONITOR_URL to the "
+            "monitoring address of each of its nodes, or pass --unsafe-broker"
         )
-    if not await _sync_always(listed(monitor_urls)):
+    careless = await _not_always(listed(monitor_urls))
+    if careless:
         raise UnsafeBroker(
-            "the broker acknowledges before it has written to disk: set `jetstream { sync_interval: always }`, "
-            "use three replicas, or pass --unsafe-broker"
+            f"the broker acknowledges before it has written to disk, by {', '.join(careless)}: set "
+            "`jetstream { sync_interval: always }` on each node and restart them one by one, or pass --unsafe-broker"
         )
-
-
-async def _replicas(bus: Bus, stream: str) -> int:
-    config = (await bus.jetstream.stream_info(stream)).config
-    if config.persist_mode == PersistMode.ASYNC:
-        raise UnsafeBroker(
-            f"stream {stream} acknowledges before it has written to disk, whatever its server is told: "
-            "set its persist_mode to default (a stream must be made anew for that), or pass --unsafe-broker"
-        )
-    return config.num_replicas or 1
 
 
 def _stored() -> Iterator[str]:
@@ -235,16 +229,16 @@ def _thing(consumer: Consumer, again: bool) -> str:
     return f"consumer {consumer.name}" + (f" on {AGAIN.name}" if again else "")
 
 
-async def _sync_always(monitor_urls: list[str]) -> bool:
-    """Whether all servers that answer do. Raises: UnsafeBroker: none answers."""
-    found = [await _monitored(url) for url in monitor_urls]
-    answers = [each for each in found if isinstance(each, _Monitor)]
+async def _not_always(monitor_urls: list[str]) -> list[str]:
+    """Those of the servers that answer which write later. Raises: UnsafeBroker: none answers."""
+    found = {url: await _monitored(url) for url in monitor_urls}
+    answers = {url: each for url, each in found.items() if isinstance(each, _Monitor)}
     if not answers:
         raise UnsafeBroker(
             "cannot tell whether the broker writes before it acknowledges: what OPENERRATA_NATS_MONITOR_URL names does "
-            f"not answer as a broker's monitoring address ({', '.join(type(error).__name__ for error in found)})"
+            f"not answer as a broker's monitoring address ({', '.join(type(each).__name__ for each in found.values())})"
         )
-    return all(each.config.sync_always for each in answers)
+    return [url for url, each in answers.items() if not each.config.sync_always]
 
 
 async def _monitored(url: str) -> _Monitor | Exception:

@@ -110,3 +110,17 @@ async def test_a_broker_that_writes_later_loses_what_it_acknowledged(network: Ne
     async with cut(tmp_path, network, alone=True, jetstream={}) as (written, bus):
         await topology.apply(bus)
         assert len(await written.lost(bus)) > len(written.acknowledged) // 2
+
+
+async def test_three_nodes_that_write_later_are_refused_and_named(network: Network, tmp_path: Path) -> None:
+    """Replicas are copies in memory until they are written."""
+    with Cluster(tmp_path, network, jetstream={}) as cluster:
+        await cluster.healthy()
+        await cluster.led()
+        async with connect(cluster.url, name="test") as bus:
+            await topology.apply(bus, replicas=3)
+            with pytest.raises(topology.UnsafeBroker, match="before it has written to disk") as refusal:
+                await topology.require_durable(bus, cluster.monitors)
+            assert all(cluster.monitor(node) in str(refusal.value) for node in cluster.nodes)
+            with pytest.raises(topology.UnsafeBroker, match="cannot tell"):
+                await topology.require_durable(bus, None)

@@ -22,7 +22,11 @@ from tests.support.helm import BadTemplate, render
 
 GIVEN: dict[str, Any] = {
     "secret": "openerrata",
-    "settings": {"OPENERRATA_NATS_URL": "nats://nats:4222", "OPENERRATA_S3_ENDPOINT": "https://s3.example"},
+    "settings": {
+        "OPENERRATA_NATS_URL": "nats://nats:4222",
+        "OPENERRATA_NATS_MONITOR_URL": "http://nats:8222",
+        "OPENERRATA_S3_ENDPOINT": "https://s3.example",
+    },
     "ingress": {"host": "openerrata.example", "className": "nginx", "tlsSecret": "tls"},
     "network": {
         "servers": {
@@ -244,7 +248,7 @@ def test_the_cluster_sets_no_setting_by_itself(documents: list[dict[str, Any]]) 
 
 @pytest.mark.parametrize(
     "missing",
-    [{"secret": ""}, {"settings": {}}, {"settings": {"OPENERRATA_NATS_URL": ""}}, {"network": {}}],
+    [{"secret": ""}, {"settings": {}}, {"settings": {"OPENERRATA_NATS_MONITOR_URL": ""}}, {"network": {}}],
     ids=["secret", "settings", "broker", "network"],
 )
 def test_what_is_missing_is_said_before_anything_is_installed(missing: dict[str, Any]) -> None:
