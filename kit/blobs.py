@@ -15,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from math import inf
+from time import monotonic
 from typing import Any, TypeVar
 
 import structlog
@@ -35,7 +37,15 @@ CONNECT_TIMEOUT_S = 2.0
 SILENCE_S = 5.0
 """How long the store may be silent within an answer; minio sends no more than 5 MiB in one request."""
 CLOCKS_APART = timedelta(minutes=5)
+WRITE_EVERY_S = 30.0
+"""A check writes so rarely while all is well: stores clear away late what is overwritten."""
+FAILED_S = 2.0
+"""How long what failed counts: a store may refuse in one folder, for good, and take everything in the next."""
 COMMON = "sha256"
+HEALTH_BODY = bytes(8 * 1024)
+"""Larger than what is left of a page of the disk, so that it needs space of its own."""
+HEALTH = f"{COMMON}/{hashlib.sha256(HEALTH_BODY).hexdigest()}"
+"""A blob as others are, where most of them lie."""
 ANSWERS = "answers"
 _FAILURES = (MinioException, HTTPError, OSError)
 
@@ -122,6 +132,10 @@ class Blobs:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="blobs")
         self._cache: OrderedDict[str, bytes] = OrderedDict()
         self._cached_bytes = 0
+        self._checking: asyncio.Task[str | None] | None = None
+        self._written_at = -inf
+        self._failed_at = -inf
+        self._failure = ""
 
     async def require(self) -> None:
         """Ask once whether the bucket is there for us.
@@ -146,9 +160,28 @@ class Blobs:
                 f"OPENERRATA_S3_BUCKET: there is no bucket {self._bucket!r} at {self._endpoint}; create it"
             )
 
-    async def ready(self) -> bool:
-        """Whether the bucket can be reached and exists."""
-        return await self._run(self._client.bucket_exists, self._bucket)
+    async def problem(self) -> str | None:
+        """What is wrong with the store now, in a sentence: it is asked, sometimes written to, and what failed counts.
+
+        Of many who ask at once all get one answer; who waits no longer leaves it to the others.
+        """
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.create_task(self._check())
+        return await asyncio.shield(self._checking)
+
+    async def _check(self) -> str | None:
+        began = monotonic()
+        if began - self._failed_at < FAILED_S:
+            return self._failure
+        try:
+            if began - self._written_at < WRITE_EVERY_S:
+                found = await self._run(self._client.bucket_exists, self._bucket, patience_s=0.0)
+                return None if found else f"there is no bucket {self._bucket!r}"
+            await self._run(self._put, HEALTH, HEALTH_BODY, "application/octet-stream", patience_s=0.0)
+        except BlobsUnavailable:
+            return self._failure
+        self._written_at = began
+        return None
 
     async def put(self, data: bytes, media_type: str = "application/octet-stream", *, under: str = COMMON) -> BlobRef:
         """Store bytes under `<under>/<hash>`; bytes already stored are not sent again while they are remembered.
@@ -158,11 +191,7 @@ class Blobs:
         digest = hashlib.sha256(data).hexdigest()
         name = f"{under}/{digest}"
         if digest not in self._cache or not await self._run(self._exists, name):
-            await self._run(
-                lambda: self._client.put_object(
-                    self._bucket, name, io.BytesIO(data), len(data), content_type=media_type
-                )
-            )
+            await self._run(self._put, name, data, media_type)
             self._remember(digest, data)
         return BlobRef(sha256=digest, size_bytes=len(data), media_type=media_type)
 
@@ -229,6 +258,8 @@ class Blobs:
 
     def close(self) -> None:
         """Let go of the threads."""
+        if self._checking is not None:
+            self._checking.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _listed(self, prefix: str) -> list[_Name]:
@@ -237,6 +268,9 @@ class Blobs:
             under, _, digest = str(found.object_name).rpartition("/")
             names.append(_Name(digest, under, found.size or 0))
         return names
+
+    def _put(self, name: str, data: bytes, media_type: str) -> None:
+        self._client.put_object(self._bucket, name, io.BytesIO(data), len(data), content_type=media_type)
 
     def _exists(self, name: str) -> bool:
         try:
@@ -271,9 +305,9 @@ class Blobs:
             _, dropped = self._cache.popitem(last=False)
             self._cached_bytes -= len(dropped)
 
-    async def _run(self, call: Callable[..., T], *arguments: object) -> T:
+    async def _run(self, call: Callable[..., T], *arguments: object, patience_s: float | None = None) -> T:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._patience_s
+        deadline = loop.time() + (self._patience_s if patience_s is None else patience_s)
         fresh = False
         while True:
             try:
@@ -287,6 +321,8 @@ class Blobs:
                     if not fresh:
                         fresh = True
                         continue
+                self._written_at, self._failed_at = -inf, monotonic()
+                self._failure = f"blob store at {self._endpoint}: {_reason(error)}: see its log and its disk"
                 if loop.time() >= deadline:
                     raise BlobsUnavailable(f"blob store at {self._endpoint}: {_reason(error)}") from error
                 log.warning("blob store does not answer, trying again", error=_reason(error))

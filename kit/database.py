@@ -31,6 +31,8 @@ ROLES: Final[tuple[Role, ...]] = get_args(Role)
 LIVE: Final = "readmodel"
 CONNECT_TIMEOUT_S: Final = 10
 WAIT_S: Final = 30.0
+_SCRATCH: Final = "CREATE TEMP TABLE IF NOT EXISTS health (filling text) ON COMMIT DELETE ROWS"
+_FILL: Final = "INSERT INTO pg_temp.health SELECT repeat(md5(i::text), 60) FROM generate_series(1, 32) i"
 _MIGRATION_LOCK: Final = 0x6572726D
 _one_migration_at_a_time = threading.Lock()  # Alembic keeps its context in module globals
 
@@ -64,6 +66,15 @@ class Database:
         """A pooled connection in a transaction that is committed at the end, or undone by an exception."""
         async with self._in_transaction.begin() as connection:
             yield connection
+
+    async def write(self) -> None:
+        """Take 64 KiB of the database's disk and give them back.
+
+        Raises: sqlalchemy.exc.OperationalError: the disk is full, or the server does not answer.
+        """
+        async with self.connect() as connection:
+            await connection.exec_driver_sql(_SCRATCH)
+            await connection.exec_driver_sql(_FILL)
 
     async def session(self, *, options: str = "") -> psycopg.AsyncConnection[tuple[Any, ...]]:
         """A connection of the driver itself, outside the pool, for COPY and pipelines; the caller closes it."""

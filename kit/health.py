@@ -46,6 +46,10 @@ class WriteCheck:
                 self._known = monotonic(), found
             return self._known[1]
 
+    async def refusal(self) -> Problem:
+        """The same, while the broker answers at all."""
+        return await self.problem() if self._link.reachable else None
+
     async def _write(self) -> Problem:
         address, receipt = self._inbox.expect(ANSWER_WITHIN_S)
         try:

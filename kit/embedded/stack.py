@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+import structlog
+
 from kit.embedded.child import Child
 from kit.embedded.errors import EmbeddedError
 from kit.embedded.files import socket_dir, write_private
@@ -35,6 +37,11 @@ SERVERS: dict[ServiceName, tuple[str, type[Nats] | type[SeaweedFs] | type[Postgr
 }
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
+ROOM_BYTES = 32 * 1024 * 1024
+"""Free space with which it makes sense to start a server whose disk was full."""
+ROOM_EVERY_S = 1.0
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ class EmbeddedStack:
     ) -> None:
         self.data_dir = data_dir.absolute()
         self._durable = durable
-        self._services = frozenset(services)
+        self.services = frozenset(services)
         self._running: dict[Child, Server] = {}
         self._lock: DataDirLock | None = None
         self._sockets: Path | None = None
@@ -117,18 +124,35 @@ class EmbeddedStack:
         uid = plain_uid(self.data_dir / "postgres")
         self._sockets = socket_dir(self.data_dir, uid)
         for service, (name, kind) in SERVERS.items():
-            if service in self._services:
+            if service in self.services:
                 folder, log = self.data_dir / name, logs / f"{name}.log"
                 server: Server = kind(Home(folder, log, self._sockets, lock.fd, self._durable, uid))
                 self._running[server.start()] = server
 
+    @property
+    def has_room(self) -> bool:
+        """Whether the disk has space for servers to work."""
+        return shutil.disk_usage(self.data_dir).free >= ROOM_BYTES
+
     async def watch(self) -> EmbeddedError:
-        """Wait until a server ends by itself and return why, for the caller to raise."""
+        """Wait until a server ends by itself and return why, for the caller to raise; called from the main thread.
+
+        PostgreSQL ends when the disk is full and its log cannot grow: it is started again when there is room.
+        """
         while True:
             child = await self._first_end()
             async with self._restarting:
-                if child in self._running:  # otherwise it was ended to be restarted
+                if child not in self._running:  # it was ended to be restarted
+                    continue
+                if self.has_room:
                     return child.failure()
+                log.error("the disk is full and a server has ended: waiting for room", server=child.program.name)
+                while not self.has_room:  # noqa: ASYNC110 (nobody tells us)
+                    await asyncio.sleep(ROOM_EVERY_S)
+                try:
+                    await self._restart(child)
+                except EmbeddedError as error:
+                    return error
 
     async def restart(self, name: ServiceName) -> None:
         """End one server and start it again over its data, at its old address; called from the main thread.
@@ -136,19 +160,19 @@ class EmbeddedStack:
         Raises: EmbeddedError: it does not come back.
         """
         async with self._restarting:
-            child, server = next(
-                (each, its) for each, its in self._running.items() if isinstance(its, SERVERS[name][1])
-            )
-            del self._running[child]
-            child.ask_to_stop()
-            await asyncio.to_thread(child.wait_stopped, STOP_TIMEOUT_S)
-            again = server.start()
-            self._running[again] = server
-            deadline = time.monotonic() + START_TIMEOUT_S
-            while not await asyncio.to_thread(server.ready):
-                if not again.alive or time.monotonic() > deadline:
-                    raise again.failure()
-                await asyncio.sleep(POLL_S)
+            await self._restart(next(each for each, its in self._running.items() if isinstance(its, SERVERS[name][1])))
+
+    async def _restart(self, child: Child) -> None:
+        server = self._running.pop(child)
+        child.ask_to_stop()
+        await asyncio.to_thread(child.wait_stopped, STOP_TIMEOUT_S)
+        again = server.start()
+        self._running[again] = server
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not await asyncio.to_thread(server.ready):
+            if not again.alive or time.monotonic() > deadline:
+                raise again.failure()
+            await asyncio.sleep(POLL_S)
 
     async def _first_end(self) -> Child:
         """Wait until a server ends."""

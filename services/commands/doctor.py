@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 
 from contracts.readmodel import position, refused_fact
 from contracts.topology import CONSUMERS, DEAD, ERRATA, STREAMS, VIEWS, stream_of
@@ -148,7 +149,15 @@ async def _copies(bus: Bus) -> Finding:
 async def _database(found: Surroundings) -> Finding:
     if not await is_current(found.database_url):
         return Finding(False, "not migrated", "start the projector: `openerrata up projector`")
-    return Finding(True, "reachable and migrated")
+    database = Database(found.database_url, role="projector")
+    try:
+        await database.write()
+    except OperationalError as error:
+        advice = "free space, and start it if it has ended: a full disk of its log ends it"
+        return Finding(False, f"it stores nothing: {explained(error)}", advice)
+    finally:
+        await database.close()
+    return Finding(True, "reachable, migrated, and it stores what it is sent")
 
 
 async def _lag(bus: Bus) -> Finding:
@@ -241,8 +250,11 @@ async def _blobs(found: Surroundings) -> Finding:
     blobs = Blobs(found.blobs)
     try:
         await blobs.require()
+        problem = await blobs.problem()
     finally:
         blobs.close()
+    if problem:
+        return Finding(False, f"it stores nothing: {problem}")
     return Finding(True, f"bucket {found.blobs.bucket!r} at {found.blobs.endpoint}")
 
 

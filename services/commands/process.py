@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
-import shutil
 import signal
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,7 @@ import structlog
 from contracts.access import ACCESS, WAITS, inbox
 from kit import topology
 from kit.blobs import Blobs
-from kit.bus import Bus, connect
+from kit.bus import connect
 from kit.circuit import StopLimit
 from kit.clock import SystemClock
 from kit.database import Role, is_current, migrate, require_least_privilege
@@ -45,7 +44,6 @@ BLOB_PATIENCE_S = 600.0
 REOPEN_EVERY_S = 2.0
 REOPEN_AFTER = 3
 """So many failed writes in a row."""
-REOPEN_FREE_BYTES = 32 * 1024 * 1024
 
 log = structlog.get_logger(__name__)
 
@@ -142,8 +140,13 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
         await host.blobs.require()
         await _checks(host, plan.roles)
         host.keep_running("lag", Lag(bus, telemetry, found.stack.data_dir if found.stack else None).run)
-        if found.stack is not None and "nats" in found.stack.pids:
-            host.keep_running("broker disk", partial(reopen, found.stack, bus))
+        checks: dict[ServiceName, Callable[[], Awaitable[str | None]]] = {
+            "nats": bus.writes.refusal,
+            "s3": host.blobs.problem,
+        }
+        if found.stack is not None:
+            for embedded in found.stack.services & checks.keys():
+                host.keep_running(f"{embedded} disk", partial(reopen, found.stack, embedded, checks[embedded]))
         for name in plan.services:
             await importlib.import_module(f"services.{name}.app").build(host)
             telemetry.service.labels(name).set(1)
@@ -205,16 +208,16 @@ async def watch(stack: EmbeddedStack | None, stop: asyncio.Event) -> None:
     raise error
 
 
-async def reopen(stack: EmbeddedStack, bus: Bus) -> None:
-    """Restart the embedded broker when it stores nothing although its disk has space: a full disk leaves it so."""
+async def reopen(stack: EmbeddedStack, name: ServiceName, check: Callable[[], Awaitable[str | None]]) -> None:
+    """Restart an embedded server when it stores nothing although its disk has space: a full disk may leave it so."""
     failed = 0
     while True:
         await asyncio.sleep(REOPEN_EVERY_S)
-        problem = await bus.writes.problem()
-        failed = failed + 1 if problem and bus.link.reachable else 0
-        if failed >= REOPEN_AFTER and shutil.disk_usage(stack.data_dir).free >= REOPEN_FREE_BYTES:
-            log.warning("restarting the embedded broker", reason=problem)
-            await stack.restart("nats")
+        problem = await check()
+        failed = failed + 1 if problem else 0
+        if failed >= REOPEN_AFTER and stack.has_room:
+            log.warning("restarting an embedded server", server=name, reason=problem)
+            await stack.restart(name)
             failed = 0
 
 
@@ -251,14 +254,15 @@ async def _checks(host: Host, roles: Sequence[Role]) -> None:
 
     async def database() -> str | None:
         for role in roles:
-            async with host.database(role).connect() as connection:
-                await connection.exec_driver_sql("select 1")
+            database = host.database(role)
+            if role == "projector":  # who may only read cannot see that the disk is full
+                await database.write()
+            else:
+                async with database.connect() as connection:
+                    await connection.exec_driver_sql("select 1")
         return None
-
-    async def blobs() -> str | None:
-        return None if await host.blobs.ready() else "the bucket does not exist"
 
     host.check("broker", broker)
     if roles:
         host.check("database", database)
-    host.check("blobs", blobs)
+    host.check("blobs", host.blobs.problem)

@@ -46,8 +46,9 @@ class ServerVitals:
             raise Unavailable(f"broker: {problem}")
 
     async def _stored(self) -> None:
-        if not await self._blobs.ready():
-            raise Unavailable("blob store: the bucket does not exist")
+        problem = await self._blobs.problem()
+        if problem:
+            raise Unavailable(problem)
 
     async def _moves(self) -> None:
         problem = await self.standstill.problem()
