@@ -60,20 +60,24 @@ lock: | $(BIN)/uv ## Pin every dependency with its hashes
 	$(LOCK) --extra install --extra export --extra tracing --extra dev --constraint requirements/run.txt \
 	    --output-file requirements/dev.txt pyproject.toml
 
-# What the tests start besides our own code. Debian has them; elsewhere CHROMIUM, FIREFOX and PROMTOOL name them. The last
-# three make hosts, disks and clocks for three brokers, which needs root; without it those tests are skipped.
+# What the tests start besides our own code. Debian has them; elsewhere CHROMIUM, FIREFOX, PROMTOOL and NGINX name them. The
+# last three make hosts, disks and clocks for three brokers, which needs root; without it those tests are skipped. No
+# service is started for what is installed: a program `policy-rc.d` forbids it meanwhile, unless there is one.
 programs:
-	@missing=""; root=""; \
+	@missing=""; root=""; PATH="$$PATH:/usr/sbin"; policy=/usr/sbin/policy-rc.d; \
 	if [ "$$(id -u)" = 0 ]; then root="iproute2:ip e2fsprogs:mkfs.ext4 build-essential:gcc"; fi; \
-	for pair in "chromium:$${CHROMIUM:-chromium}" "firefox-esr:$${FIREFOX:-firefox-esr}" "prometheus:$${PROMTOOL:-promtool}" $$root; do \
+	for pair in "chromium:$${CHROMIUM:-chromium}" "firefox-esr:$${FIREFOX:-firefox-esr}" "prometheus:$${PROMTOOL:-promtool}" "nginx-light:$${NGINX:-nginx}" $$root; do \
 	    command -v "$${pair#*:}" >/dev/null || missing="$$missing $${pair%%:*}"; \
 	done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-	    echo "the tests need these programs:$$missing (install them, or name them by CHROMIUM, FIREFOX, PROMTOOL)" >&2; \
+	    echo "the tests need these programs:$$missing (install them, or name them by CHROMIUM, FIREFOX, PROMTOOL, NGINX)" >&2; \
 	    exit 1; \
 	fi; \
 	echo "installing for the tests (once):$$missing"; \
+	if [ ! -e "$$policy" ]; then \
+	    trap 'rm -f "$$policy"' EXIT; printf '#!/bin/sh\nexit 101\n' >"$$policy"; chmod +x "$$policy"; \
+	fi; \
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null
 
 # Rendering the chart takes the real helm: a package carries it, and its program is kept in the user's cache.
