@@ -93,6 +93,11 @@ class Host:
         """Ask this before saying that the process is ready."""
         self._checks[name] = check
 
+    @property
+    def checks(self) -> frozenset[str]:
+        """Names of what is asked, and of the loops."""
+        return frozenset(self._checks) | frozenset(self._loops)
+
     async def run(self, stop: asyncio.Event) -> None:
         """Take messages and run the loops until `stop`; then take no more, finish what is under way, and return."""
         async with asyncio.TaskGroup() as group:

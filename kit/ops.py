@@ -15,11 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from kit.bus import Bus, BusError
+from kit.bus import BusError
 from kit.flow import Flow, look
 from kit.host import Host
 from kit.tasks import last_success
-from kit.telemetry import Telemetry
 
 LAG_EVERY_S = 15.0
 
@@ -42,17 +41,20 @@ def operations(host: Host) -> Starlette:
 
 
 class Lag:
-    """Keeps the gauges of streams, consumers and, with embedded servers in `data_dir`, of its disk current."""
+    """Keeps the gauges of checks, streams, consumers and, with embedded servers in `data_dir`, of its disk current."""
 
-    def __init__(self, bus: Bus, telemetry: Telemetry, data_dir: Path | None = None) -> None:
-        self._bus = bus
+    def __init__(self, host: Host, data_dir: Path | None = None) -> None:
+        self._host = host
+        self._bus = host.bus
         self._data_dir = data_dir
-        self._telemetry = telemetry
+        self._telemetry = host.telemetry
 
     async def run(self) -> None:
         """Ask the broker every so often."""
         while True:
-            self._telemetry.stores.set(await self._bus.writes.problem() is None)
+            problems = await self._host.problems()
+            for check in self._host.checks | problems.keys():
+                self._telemetry.failing.labels(check).set(check in problems)
             if self._data_dir is not None:
                 self._telemetry.free.set(shutil.disk_usage(self._data_dir).free)
             with suppress(nats.errors.Error, nats.js.errors.Error, BusError, TimeoutError):

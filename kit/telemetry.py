@@ -64,8 +64,11 @@ class Telemetry:
             ("task",),
             registry=self.registry,
         )
-        self.stores = Gauge(
-            "openerrata_broker_stores", "1 while the broker stores what it is sent", registry=self.registry
+        self.failing = Gauge(
+            "openerrata_check_failing",
+            "1 while a check of readiness fails: a server, or a loop of this process",
+            ("check",),
+            registry=self.registry,
         )
         self.free = Gauge(
             "openerrata_disk_free_bytes", "Free space on the disk of the embedded servers", registry=self.registry

@@ -139,7 +139,7 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
         stack.push_async_callback(host.close)
         await host.blobs.require()
         await _checks(host, plan.roles)
-        host.keep_running("lag", Lag(bus, telemetry, found.stack.data_dir if found.stack else None).run)
+        host.keep_running("lag", Lag(host, found.stack.data_dir if found.stack else None).run)
         checks: dict[ServiceName, Callable[[], Awaitable[str | None]]] = {
             "nats": bus.writes.refusal,
             "s3": host.blobs.problem,

@@ -58,6 +58,15 @@ def test_every_alert_has_its_section() -> None:
         assert rule["labels"]["severity"] in ("page", "ticket")
 
 
+def test_what_the_log_is_said_to_say_is_in_the_code() -> None:
+    """Sentences quoted in the list of faults; those with a gap are left out."""
+    faults = (ROOT / "docs" / "operations.md").read_text().partition("## Under fire")[2]
+    quoted = set(re.findall(r"`([a-z]+(?:,? [a-z]+){2,}(?:: [a-z ]+)?)`", faults))
+    code = "\n".join((ROOT / source.path).read_text() for source in sources("kit", "services"))
+    assert len(quoted) > 10
+    assert {each for each in quoted if each not in code} == set()
+
+
 @pytest.mark.parametrize("arguments", [("check", "rules", RULES), ("test", "rules", TESTS)])
 def test_promtool_is_content(arguments: tuple[str | Path, ...]) -> None:
     promtool = shutil.which("promtool")

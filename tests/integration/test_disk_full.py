@@ -8,6 +8,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -200,6 +201,13 @@ async def test_a_database_refuses_says_so_and_takes_everything_again(small_disk:
             await database.close()
 
 
+async def alarming(url: str) -> bool:
+    """Whether the metrics that alerts look at say so."""
+    async with httpx.AsyncClient(base_url=url, trust_env=False) as operator:
+        said = (await operator.get("/metrics")).text
+    return all(f'openerrata_check_failing{{check="{name}"}} 1.0' in said for name in ("broker", "database", "blobs"))
+
+
 async def test_readiness_and_the_doctor_say_whose_disk_is_full(tmp_path: Path, small_disk: Path) -> None:
     """And nothing of ours is restarted for it to be over."""
     (tmp_path / "servers").symlink_to(small_disk)
@@ -219,6 +227,7 @@ async def test_readiness_and_the_doctor_say_whose_disk_is_full(tmp_path: Path, s
 
             await until(full, 60.0)
             assert "No space left" in (await problems())["database"]
+            await until(partial(alarming, projector.operations_url), 30.0)
             told = await running.run("doctor")
             assert told.code == 1
             for name in ("broker", "database", "blobs"):
