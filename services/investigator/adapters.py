@@ -24,6 +24,7 @@ from contracts.v1 import (
 from contracts.v1.parts import InvestigationInput
 from contracts.v1.version import VersionEvent
 from kit.bus import AlreadyThere, Bus, BusError
+from kit.cancelling import together
 from kit.errors import Reject, Retry
 from kit.history import history, latest, standing
 from kit.kv import Bucket
@@ -87,10 +88,12 @@ class Concluder:
         self._waiting.clear()
         self._look.clear()
         self._last = mark
-        async with asyncio.TaskGroup() as group:  # without its mark a restart would begin ever further back
-            group.create_task(self._keep_mark(marks))
-            async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1, subjects=CONCLUDED).batches():
-                await self._fold(batch)
+        # Without its mark a restart would begin ever further back.
+        await together(self._keep_mark(marks), self._follow(mark))
+
+    async def _follow(self, mark: int) -> None:
+        async for batch in OrderedLog(self._bus, ERRATA.name, mark + 1, subjects=CONCLUDED).batches():
+            await self._fold(batch)
 
     async def _fold(self, batch: Sequence[Recorded]) -> None:
         touched: dict[str, UUID] = {}

@@ -37,9 +37,8 @@ async def test_a_bug_while_the_mark_is_kept_ends_the_fold_so_that_it_is_seen(nat
         await bus.publish(failed(), correlation=uuid4())
         await bus.publish(requested(key_source="USER"), correlation=uuid4())
         waiting = Waiting(CollectorRegistry(), SystemClock().now)
-        with pytest.raises(ExceptionGroup) as raised:
+        with pytest.raises(ZeroDivisionError):
             await asyncio.wait_for(Concluder(bus, Broken(bus, ()), waiting).run(), LOOK_AFTER_S * 4)
-        assert isinstance(raised.value.exceptions[0], ZeroDivisionError)
 
 
 @pytest.mark.requirement("2.12-04")

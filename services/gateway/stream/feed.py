@@ -17,6 +17,7 @@ from typing import Final, Protocol
 
 from contracts.topology import ANALYST_SUBJECTS
 from contracts.v1 import ErasureOrdered, decode
+from kit.cancelling import together
 from kit.ordered import Recorded
 from kit.pages import Page
 from services.gateway.stream.question import HEARTBEAT, Question, frame
@@ -73,9 +74,7 @@ class Feed:
 
     async def run(self) -> None:
         """Follow the log; started again after an error it goes on where it was."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._forget())
-            group.create_task(self._fill())
+        await together(self._forget(), self._fill())
 
     @asynccontextmanager
     async def looked_into(self) -> AsyncIterator[Window]:

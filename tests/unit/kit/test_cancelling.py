@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from kit.cancelling import cancelled
+import pytest
+
+from kit.cancelling import cancelled, together
 
 
 async def test_a_swallowed_cancellation_is_repeated() -> None:
@@ -28,3 +30,40 @@ async def test_a_swallowed_cancellation_is_repeated() -> None:
     with suppress(asyncio.CancelledError):
         await task
     assert heard == 2
+
+
+async def test_tasks_that_run_together_end_together_though_one_missed_its_cancellation() -> None:
+    heard: list[str] = []
+
+    async def deaf_once(name: str) -> None:
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                heard.append(name)
+                if heard.count(name) == 2:
+                    raise
+
+    running = asyncio.create_task(together(deaf_once("a"), deaf_once("b")))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    await asyncio.wait_for(cancelled([running]), timeout=30)
+    assert running.cancelled()
+    assert sorted(heard) == ["a", "a", "b", "b"]
+
+
+async def test_of_tasks_that_run_together_the_first_that_ends_ends_all() -> None:
+    ended = asyncio.Event()
+
+    async def failing() -> None:
+        raise ValueError("broken")
+
+    async def endless() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    with pytest.raises(ValueError, match="broken"):
+        await together(endless(), failing())
+    assert ended.is_set()
