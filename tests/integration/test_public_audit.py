@@ -46,7 +46,7 @@ def prepare_database() -> Prepare:
 
 
 WHOLE = f"""query ($id: ID!) {{ publicInvestigation(investigationId: $id)
-    {everything_of(make_schema().type_map["PublicInvestigationResult"])} }}"""  # type: ignore[arg-type]
+    {everything_of(make_schema().type_map["PublicInvestigationResult"])} }}"""  # type: ignore[arg-type]  # it is an object type
 
 
 async def audit_of(client: Client, post: Article) -> Any:
