@@ -80,7 +80,7 @@ async def test_health_says_that_nothing_is_stored_and_the_broker_is_restarted(sm
             async def well() -> bool:
                 return await bus.writes.problem() is None
 
-            await until(well, 30.0)
+            await until(well, 60.0)
             reopening.cancel()
             acknowledged += await publishes(bus)
             state = (await bus.jetstream.stream_info(ERRATA.name)).state
