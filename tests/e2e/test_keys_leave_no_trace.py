@@ -91,6 +91,7 @@ async def tables(world: World) -> AsyncIterator[tuple[str, str]]:
     async with await open_session(world.system.database_url) as db:
         found = await db.execute(
             "SELECT schemaname, tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+            " AND schemaname NOT LIKE 'pg\\_temp%'"
         )
         for schema, table in await found.fetchall():
             async with db.cursor().copy(sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(schema, table))) as copy:

@@ -63,7 +63,7 @@ def copy_tree(target: Path) -> None:
             (target / name).symlink_to(ROOT / name)
 
 
-def run_tests(tree: Path, tests: Sequence[str]) -> tuple[int | None, str]:
+def run_tests(tree: Path, tests: Sequence[str], within_s: float = TIMEOUT_S) -> tuple[int | None, str]:
     """Exit status and the end of the output; no status if the tests do not end."""
     if tests[0].startswith("extension/"):
         files = [test.removeprefix("extension/") for test in tests]
@@ -83,7 +83,7 @@ def run_tests(tree: Path, tests: Sequence[str]) -> tuple[int | None, str]:
         start_new_session=True,
     ) as process:
         try:
-            output, _ = process.communicate(timeout=TIMEOUT_S)
+            output, _ = process.communicate(timeout=within_s)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
             output, _ = process.communicate()
@@ -144,7 +144,7 @@ def unbroken(chosen: Sequence[Mutant]) -> str | None:
                 {test for mutant in chosen if mutant.is_of_extension == of_extension for test in mutant.tests}
             )
             if tests:
-                status, output = run_tests(Path(folder), tests)
+                status, output = run_tests(Path(folder), tests, TIMEOUT_S * len(chosen))
                 if status != 0:
                     return output
     return None
