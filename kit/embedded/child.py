@@ -74,12 +74,15 @@ class Child:
         """Wait for the end of a program that ends by itself."""
         return self._process.wait() == 0
 
-    def failure(self) -> EmbeddedError:
-        """The end of a child that should live, told with the last lines it wrote."""
+    def last_lines(self) -> list[str]:
+        """The last lines it wrote to its log, none of an earlier child's."""
         with self.program.log.open("rb") as log:
             log.seek(self._log_from)
-            lines = log.read().decode(errors="replace").splitlines()[-TAIL_LINES:]
-        said = "\n".join(f"  {line}" for line in lines) or "  (it wrote nothing)"
+            return log.read().decode(errors="replace").splitlines()[-TAIL_LINES:]
+
+    def failure(self) -> EmbeddedError:
+        """The end of a child that should live, told with the last lines it wrote."""
+        said = "\n".join(f"  {line}" for line in self.last_lines()) or "  (it wrote nothing)"
         code = self._process.poll()
         return EmbeddedError(f"{self.program.name} ended with code {code}; {self.program.log} ends with:\n{said}")
 

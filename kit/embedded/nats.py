@@ -67,8 +67,8 @@ class Nats:
         return listens(self._child.pid, self._ports) and answers(self._monitor_port, "/healthz")
 
     def ports_taken(self) -> bool:
-        """After an early end: whether somebody else holds one of the ports."""
-        return not usable(self._ports)
+        """After an early end: whether somebody else holds one of the ports, or held it when it wanted to listen."""
+        return not usable(self._ports) or any("address already in use" in line for line in self._child.last_lines())
 
     def endpoints(self) -> dict[str, Any]:
         """Where clients and the monitor connect."""

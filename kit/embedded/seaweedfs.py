@@ -117,8 +117,8 @@ class SeaweedFs:
             http.clear()
 
     def ports_taken(self) -> bool:
-        """After an early end: whether somebody else holds one of the ports."""
-        return not usable(self._ports)
+        """After an early end: whether somebody else holds one of the ports, or held it when it wanted to listen."""
+        return not usable(self._ports) or any("Port allocation failed" in line for line in self._child.last_lines())
 
     def endpoints(self) -> dict[str, str]:
         """The S3 door, its keys and the bucket."""

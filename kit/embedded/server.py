@@ -41,7 +41,7 @@ class Server(Protocol):
         """Whether it serves, asked of our own process and nobody else's."""
 
     def ports_taken(self) -> bool:
-        """After an early end: whether somebody else holds one of its ports."""
+        """After an early end: whether somebody else holds one of its ports, or held it when it wanted to listen."""
 
     def endpoints(self) -> dict[str, Any]:
         """Its part of the addresses."""

@@ -12,6 +12,7 @@ from kit.embedded import EmbeddedError
 from kit.embedded.child import Child, Program
 from kit.embedded.nats import Nats
 from kit.embedded.ports import LOOPBACK, listening, listens, usable
+from kit.embedded.seaweedfs import SeaweedFs
 from kit.embedded.server import Home, Server, wait_until_ready
 
 
@@ -100,6 +101,32 @@ def test_a_stranger_on_our_port_is_not_our_server(tmp_path: Path) -> None:
         wait_until_ready(running, 10)
         assert lost not in running
         assert not server.endpoints()["nats_url"].endswith(f":{port}")
+        for child in running:
+            child.ask_to_stop()
+            child.wait_stopped(5)
+
+
+@pytest.mark.parametrize("kind", [Nats, SeaweedFs])
+def test_a_port_that_was_held_for_a_moment_only_is_no_failure(tmp_path: Path, kind: type[Nats | SeaweedFs]) -> None:
+    with socket.socket() as stranger, (tmp_path / "lock").open("w") as lock:
+        server = kind(Home(tmp_path / "s", tmp_path / "log", tmp_path, lock.fileno(), durable=False, plain_uid=None))
+        running: dict[Child, Server] = {server.start(): server}
+        wait_until_ready(running, 20)
+        addresses = server.endpoints()
+        port = int(str(addresses.get("nats_url", addresses.get("s3_endpoint"))).rpartition(":")[2])
+        for child in running:
+            child.ask_to_stop()
+            child.wait_stopped(5)
+        stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        stranger.bind((LOOPBACK, port))
+        lost = server.start()
+        stranger.listen()
+        lost.wait_stopped(20)
+        stranger.close()
+        running = {lost: server}
+        wait_until_ready(running, 20)
+        assert lost not in running
+        assert server.endpoints() == addresses, "the port is free again"
         for child in running:
             child.ask_to_stop()
             child.wait_stopped(5)
