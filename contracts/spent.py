@@ -1,11 +1,7 @@
-"""What one run has cost and bought, read from its facts: every attempt of a round and every review of its claims.
-
-The investigator and the validator stop at the same limit, so they must count alike.
-"""
+"""What a fact names of what was bought from a model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from contracts.v1 import (
@@ -17,10 +13,9 @@ from contracts.v1 import (
     InvestigationAdvanced,
     InvestigationDrafted,
     InvestigationFailed,
-    InvestigationRequested,
     InvestigationRetryScheduled,
 )
-from contracts.v1.parts import TextRef, Usage
+from contracts.v1.parts import TextRef
 
 _TRANSCRIBED: Final = (
     ClaimApproved,
@@ -31,37 +26,6 @@ _TRANSCRIBED: Final = (
     InvestigationRetryScheduled,
     InvestigationFailed,
 )
-
-
-def micro_usd(history: Iterable[Event], round_: int) -> int:
-    """The money of one round, each step counted once however often it is told; what has no price is not in it.
-
-    Shapes: `history` in the order of the log. Units: millionths of a US dollar.
-    """
-    at = 1
-    steps: dict[object, int] = {}
-
-    def count(step: object, usage: Usage | None) -> None:
-        steps[step] = max(steps.get(step, 0), (usage.cost_micro_usd if usage else None) or 0)
-
-    for event in history:
-        match event:
-            case InvestigationRequested():
-                at = max(at, event.round)
-            case (
-                InvestigationAdvanced() | InvestigationRetryScheduled() | InvestigationDrafted() | InvestigationFailed()
-            ):
-                if at == round_:
-                    count(event.attempt, event.usage)
-            case ClaimValidationRetryScheduled():
-                if event.round == round_:
-                    count((event.claim_id, event.attempt), event.usage)
-            case ClaimApproved() | ClaimRejected() | ClaimValidationFailed():
-                if event.round == round_:
-                    count((event.claim_id, 0), event.usage)
-            case _:
-                pass
-    return sum(steps.values())
 
 
 def transcript(event: Event) -> TextRef | None:

@@ -10,7 +10,7 @@ import nats.js.errors
 from nats.aio.msg import Msg
 
 from contracts.topology import ERRATA
-from contracts.v1 import PREFIX, Envelope, Undecodable, decode
+from contracts.v1 import PREFIX, Envelope, Event, Undecodable, decode
 from kit.bus import Bus
 from kit.errors import Outage, Reject
 from kit.inbox import NoReply
@@ -27,6 +27,11 @@ class Past:
 
     sequence: int
     envelope: Envelope
+
+    @property
+    def event(self) -> Event:
+        """The fact itself."""
+        return self.envelope.event
 
 
 async def history(bus: Bus, key: str) -> list[Past]:

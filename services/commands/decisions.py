@@ -5,49 +5,42 @@ They follow the facts that were read, so one who acts upon an old view is refuse
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from contracts.v1 import Event, InvestigationFailed, InvestigationRequested
-from kit.history import Past
+from contracts.v1 import InvestigationFailed, InvestigationRequested
+from lifecycle.investigation import Investigation
 from services.commands.replaying import CANCELLED
-from services.commands.story import Story
 
 
 class Refused(Exception):
     """That cannot be done to an investigation in this state."""
 
 
-def again(past: Sequence[Past], story: Story) -> InvestigationRequested:
+def again(found: Investigation) -> InvestigationRequested:
     """A new round of a failed one. Raises: Refused."""
-    if story.status != "FAILED":
-        raise Refused(f"it is {story.status}; only a FAILED investigation can be asked for again")
+    if found.progress.status != "FAILED":
+        raise Refused(f"it is {found.progress.status}; only a FAILED investigation can be asked for again")
+    request = found.request
     return InvestigationRequested(
-        follows=_last(past, InvestigationRequested),
-        investigation_id=story.investigation_id,
-        version_id=story.version_id,
-        post_id=story.post_id,
-        analysis=story.analysis,
+        follows=found.last_request,
+        investigation_id=request.investigation_id,
+        version_id=request.version_id,
+        post_id=request.post_id,
+        analysis=request.analysis,
         requested_by="READER",
-        round=story.rounds[-1].number + 1,
+        round=request.round + 1,
     )
 
 
-def cancelled(past: Sequence[Past], story: Story) -> InvestigationFailed:
+def cancelled(found: Investigation) -> InvestigationFailed:
     """The end of one that is not over. Shapes: it names the attempt under way, if one is. Raises: Refused."""
-    if story.status not in ("PENDING", "PROCESSING"):
-        raise Refused(f"it is {story.status} already; there is nothing to cancel")
-    attempts = story.rounds[-1].attempts
-    under_way = attempts[-1].number if attempts and attempts[-1].ended_at is None else 0
+    if not found.progress.is_open:
+        raise Refused(f"it is {found.progress.status} already; there is nothing to cancel")
+    last = max(found.round.started, key=lambda attempt: attempt.number, default=None)
     return InvestigationFailed(
-        follows=_last(past, InvestigationFailed),
-        investigation_id=story.investigation_id,
-        version_id=story.version_id,
-        attempt=under_way,
-        round=story.rounds[-1].number,
+        follows=found.last_failure,
+        investigation_id=found.request.investigation_id,
+        version_id=found.request.version_id,
+        attempt=last.number if last is not None and last.ended is None else 0,
+        round=found.round.number,
         failure="NON_RETRYABLE",
         reason=CANCELLED,
     )
-
-
-def _last(past: Sequence[Past], kind: type[Event]) -> int:
-    return max((each.sequence for each in past if isinstance(each.envelope.event, kind)), default=0)

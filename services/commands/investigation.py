@@ -22,12 +22,13 @@ from kit.bus import AlreadyThere, Bus, BusError, connect
 from kit.errors import Reject, Retry
 from kit.history import Past, history
 from kit.surroundings import Surroundings
+from lifecycle.investigation import Investigation
 from services.commands.comparing import Compared
 from services.commands.decisions import Refused, again, cancelled
 from services.commands.exchange import exchanged
 from services.commands.replaying import replay as replayed
 from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
-from services.commands.story import Attempt, Story, fold
+from services.commands.story import Attempt, Story, story
 from services.commands.telling import plain, told
 
 investigation_argument = click.argument("investigation", metavar="ID", type=click.UUID)
@@ -52,7 +53,6 @@ def command() -> None:
 class _Read:
     """One investigation as the log has it, with the words of its transcripts where they were asked for."""
 
-    past: Sequence[Past]
     story: Story
     transcripts: dict[str, str]
 
@@ -150,25 +150,26 @@ async def _connected(found: Surroundings) -> AsyncIterator[tuple[Bus, Blobs]]:
         blobs.close()
 
 
-async def _past(bus: Bus, investigation: UUID) -> tuple[Sequence[Past], Story]:
+async def _past(bus: Bus, investigation: UUID) -> tuple[Sequence[Past], Investigation]:
     past = await history(bus, str(investigation))
-    story = fold([each.envelope for each in past])
-    if story is None:
+    found = Investigation.of(past)
+    if found is None:
         raise click.ClickException(f"the log knows no investigation {investigation}")
-    return past, story
+    return past, found
 
 
 async def _read(found: Surroundings, investigation: UUID, with_words: bool) -> _Read:
     async with _connected(found) as (bus, blobs):
-        past, story = await _past(bus, investigation)
+        _, known = await _past(bus, investigation)
+        whole = story(known)
         texts: dict[str, str] = {}
-        for step in story.steps if with_words else ():
+        for step in whole.steps if with_words else ():
             if step.transcript is not None:
                 try:
                     texts[step.transcript.sha256] = await blobs.get_text(step.transcript)
                 except (BlobMissing, UnicodeDecodeError):
                     continue
-        return _Read(past, story, texts)
+        return _Read(whole, texts)
 
 
 async def _replay(found: Surroundings, investigation: UUID) -> list[Compared]:
@@ -179,10 +180,10 @@ async def _replay(found: Surroundings, investigation: UUID) -> list[Compared]:
 
 async def _decide(found: Surroundings, investigation: UUID, wish: str) -> OnceEvent:
     async with _connected(found) as (bus, _):
-        past, story = await _past(bus, investigation)
+        past, known = await _past(bus, investigation)
         try:
-            event = again(past, story) if wish == "retry" else cancelled(past, story)
-            await bus.publish(event, correlation=story.correlation, cause=past[-1].envelope.id)
+            event = again(known) if wish == "retry" else cancelled(known)
+            await bus.publish(event, correlation=known.correlation, cause=past[-1].envelope.id)
         except Refused as refusal:
             raise click.ClickException(str(refusal)) from refusal
         except AlreadyThere as error:
@@ -229,10 +230,7 @@ def _show_compared(compared: Compared) -> None:
 
 
 def _as_json(read: _Read, with_words: bool) -> dict[str, Any]:
-    story = read.story
-    whole = asdict(story) | {"status": story.status}
-    for told_round, asked in zip(whole["rounds"], story.rounds, strict=True):
-        told_round["candidates"] = [asdict(candidate) for candidate in asked.candidates.values()]
+    whole = asdict(read.story)
     if with_words:
         whole["transcripts"] = {hash_: _parsed(text) for hash_, text in read.transcripts.items()}
     return whole

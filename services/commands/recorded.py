@@ -16,9 +16,9 @@ from pydantic import SecretStr
 
 from analyses.evidence import Evidence
 from analyses.research import AUTHOR_HISTORY, FETCH_URL
-from contracts.v1 import ClaimProposed, InvestigationStarted
-from contracts.v1.claim import ClaimEvent
+from contracts.v1 import ClaimProposed, Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.parts import INLINE_BYTES, CheckedSource, InvestigationInput, ModelName, Source, TextRef
+from kit.history import Past
 from kit.models.base import (
     Finished,
     InvestigationBrief,
@@ -30,8 +30,9 @@ from kit.models.base import (
 )
 from kit.web.readable import Unreadable
 from kit.web.reading import Reader
-from services.investigator.domain import Entry, Prior
-from services.validator.domain import Standing, standing
+from lifecycle.investigation import Investigation, ends_round
+from lifecycle.reviews import ReviewState, review_state
+from services.investigator.domain import Prior
 from services.validator.pages import Page, words
 from services.validator.sources import held_against
 
@@ -51,11 +52,11 @@ class Blobs(Protocol):
 class PastLog:
     """The log as it was when the attempt began, or as far as it is `shown`."""
 
-    def __init__(self, before: Sequence[Entry], taken: InvestigationInput) -> None:
+    def __init__(self, before: Sequence[Past], taken: InvestigationInput) -> None:
         self.shown = before
         self._taken = taken
 
-    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
+    async def history(self, investigation_id: UUID) -> Sequence[Past]:
         """What had happened."""
         return self.shown
 
@@ -150,22 +151,27 @@ REDELIVERED: Final = 2
 class PastRuns:
     """What the log said of a run when a claim was judged. The end of a round may have come while it was."""
 
-    def __init__(self, before: Sequence[Entry]) -> None:
-        self._before = [entry.event for entry in before]
+    def __init__(self, before: Sequence[Past]) -> None:
+        self._before = before
 
     async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
         """The attempt that the claim came from."""
-        starts = [event for event in self._before if isinstance(event, InvestigationStarted)]
+        starts = [past.event for past in self._before if isinstance(past.event, InvestigationStarted)]
         return next((event for event in starts if event.attempt == proposed.attempt), None)
 
     async def over(self, proposed: ClaimProposed) -> bool:
         """No: the claim was judged."""
         return False
 
-    async def standing(self, proposed: ClaimProposed) -> Standing:
+    async def review_state(self, proposed: ClaimProposed) -> ReviewState:
         """Whether it was judged before, and how often that failed. Its run could pay for the review: it was bought."""
-        now = standing(proposed, [event for event in self._before if isinstance(event, ClaimEvent)])
-        return replace(now, spent_micro_usd=0)
+        seen = [past for past in self._before if not _is_later(past.event, proposed.round)]
+        return replace(review_state(proposed, Investigation.of(seen), None), spent_micro_usd=0)
+
+
+def _is_later(event: Event, round_: int) -> bool:
+    """Whether the fact ends the round, or asks for another: it may have come while the claim was judged."""
+    return ends_round(round_, event) or (isinstance(event, InvestigationRequested) and event.round > round_)
 
 
 class RecordedPages:

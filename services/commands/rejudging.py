@@ -24,6 +24,7 @@ from contracts.v1 import (
 from kit.blobs import BlobMissing
 from kit.clock import SystemClock
 from kit.errors import Retry
+from kit.history import Past
 from kit.models.replay import ReplayModel
 from services.commands.comparing import Compared, Difference, differences, first_line
 from services.commands.recorded import (
@@ -36,7 +37,6 @@ from services.commands.recorded import (
     PastRuns,
     RecordedPages,
 )
-from services.investigator.domain import Entry
 from services.validator.handlers import Validator
 from services.validator.ports import Model
 
@@ -45,7 +45,7 @@ _LATER_FIELDS: Final = ("prompt", "rules", "unchecked_allowed")
 """What verdicts of before did not hold."""
 
 
-async def rejudged(sequence: int, judged: Judged, entries: Sequence[Entry], blobs: Blobs) -> Compared:
+async def rejudged(sequence: int, judged: Judged, entries: Sequence[Past], blobs: Blobs) -> Compared:
     """Judge one claim again, as far as the log had come."""
     step = f"review of claim {judged.claim_id} in round {judged.round}"
     if isinstance(judged, ClaimValidationRetryScheduled):
@@ -57,7 +57,7 @@ async def rejudged(sequence: int, judged: Judged, entries: Sequence[Entry], blob
     if isinstance(judged, ClaimValidationFailed) and judged.transcript is None:
         return Compared(step, 1, note="no exchange with a model is on record")
     runs = PastRuns(before)
-    if (await runs.standing(proposed)).settled:
+    if (await runs.review_state(proposed)).settled:
         return Compared(step, 1, note="the claim was judged before; the first verdict counts")
     found: list[Compared] = []
     then = judged.unchecked_allowed

@@ -36,11 +36,12 @@ from kit.errors import Reject, Retry
 from kit.history import Past
 from kit.models.base import Limits
 from kit.models.replay import ReplayModel
+from lifecycle.conclusion import conclusion
+from lifecycle.investigation import Investigation
+from lifecycle.planning import chain
 from services.commands.comparing import Compared, differences, earlier, first_line
 from services.commands.recorded import REDELIVERED, Blobs, Memory, NoKeys, NoPriors, PastLog, Recorded
 from services.commands.rejudging import Judged, rejudged
-from services.investigator.conclude import Open
-from services.investigator.domain import Entry, chain
 from services.investigator.handlers import Investigator
 
 _NUMBERED: Final = (ClaimProposed, InvestigationAdvanced, InvestigationDrafted, InvestigationRetryScheduled)
@@ -49,24 +50,23 @@ CANCELLED: Final = "cancelled by operator"
 
 async def replay(past: Sequence[Past], blobs: Blobs) -> AsyncIterator[Compared]:
     """Run every recorded step of an investigation again, in the order of the log."""
-    entries = [Entry(each.sequence, each.envelope.event) for each in past]
     kind: Analysis | None = None
-    for entry in entries:
+    for entry in past:
         event = entry.event
         if isinstance(event, InvestigationStarted):
             kind = analysis(event.analysis)
             prompt_now = kind.prompt if event.input.parent_investigation_id is None else kind.update_prompt
-            compared = await _attempt(entry.sequence, event, entries, blobs)
+            compared = await _attempt(entry.sequence, event, past, blobs)
             yield replace(compared, made_under=earlier(event.rules, event.prompt, kind, prompt_now))
         elif isinstance(event, Judged):
-            compared = await rejudged(entry.sequence, event, entries, blobs)
+            compared = await rejudged(entry.sequence, event, past, blobs)
             under = earlier(event.rules, event.prompt, kind, kind.review_prompt) if kind is not None else None
             yield replace(compared, made_under=under)
-    for compared in _conclusions(entries):
+    for compared in _conclusions(past):
         yield compared
 
 
-async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequence[Entry], blobs: Blobs) -> Compared:
+async def _attempt(sequence: int, started: InvestigationStarted, entries: Sequence[Past], blobs: Blobs) -> Compared:
     step = f"attempt {started.attempt}"
     before = [entry for entry in entries if entry.sequence < sequence]
     asked = next((each.event for each in reversed(before) if isinstance(each.event, InvestigationRequested)), None)
@@ -118,7 +118,7 @@ def _on_record(told: list[Event]) -> tuple[list[Event], bool]:
     return (told[: advances[-1] + 1], True) if advances else (told, False)
 
 
-def _ended_by_the_log(then: Sequence[Event], transcript: Transcript, entries: Sequence[Entry]) -> list[Entry]:
+def _ended_by_the_log(then: Sequence[Event], transcript: Transcript, entries: Sequence[Past]) -> list[Past]:
     """What stood in the log that ended an attempt where it had advanced to; nothing if it ended by itself."""
     advanced, end = (None, *then)[-2:]
     if not isinstance(end, InvestigationFailed) or not isinstance(advanced, InvestigationAdvanced):
@@ -128,7 +128,7 @@ def _ended_by_the_log(then: Sequence[Event], transcript: Transcript, entries: Se
     return list(takewhile(lambda entry: entry.event != end, entries))
 
 
-async def _transcript(told: Sequence[Event], entries: Sequence[Entry], blobs: Blobs) -> Transcript | None:
+async def _transcript(told: Sequence[Event], entries: Sequence[Past], blobs: Blobs) -> Transcript | None:
     """The exchange of an attempt: as it was recorded at its end, or as far as it had advanced."""
     for event in told:
         if (ref := getattr(event, "transcript", None)) is not None:
@@ -146,7 +146,7 @@ async def _transcript(told: Sequence[Event], entries: Sequence[Entry], blobs: Bl
     return record.model_copy(update={"taken_over": taken_over})
 
 
-def _told_by(started: InvestigationStarted, sequence: int, entries: Sequence[Entry]) -> Iterator[Event]:
+def _told_by(started: InvestigationStarted, sequence: int, entries: Sequence[Past]) -> Iterator[Event]:
     """The facts that this attempt told; what was kept names no attempt, and belongs to the one under way."""
     following = (
         each.sequence for each in entries if each.sequence > sequence and isinstance(each.event, InvestigationStarted)
@@ -166,24 +166,26 @@ def _told_by(started: InvestigationStarted, sequence: int, entries: Sequence[Ent
             yield event
 
 
-def _conclusions(entries: Sequence[Entry]) -> Iterator[Compared]:
+def _conclusions(entries: Sequence[Past]) -> Iterator[Compared]:
     """Each end that follows from the facts before it, folded again; a run's own failure is not one of them."""
-    state = Open(since=0)
+    found: Investigation | None = None
     concluded: dict[int, Event] = {}
     for entry in entries:
         event = entry.event
-        asked = state.request.round if state.request is not None else 0
-        ended = isinstance(event, InvestigationCompleted | InvestigationFailed)
-        if ended and asked in concluded:
-            step = f"the end of round {asked}"
+        if found is None:
+            found = Investigation.of([entry])
+            continue
+        asked = found.round.number
+        if isinstance(event, InvestigationCompleted | InvestigationFailed) and asked in concluded:
             then, now = [event], [concluded.pop(asked)]
             if not _is_cancelled(event):
+                step = f"the end of round {asked}"
                 yield Compared(step, 1, tuple(differences(step, then, now)))
         elif isinstance(event, InvestigationCompleted):
             yield Compared(f"the end of round {asked}", 1, problem="it does not follow from the facts before it")
-        state.add(entry.sequence, event)
-        if (end := state.decide()) is not None and state.request is not None:
-            concluded.setdefault(state.request.round, end)
+        found.apply(entry)
+        if (end := conclusion(found)) is not None:
+            concluded.setdefault(found.round.number, end)
 
 
 def _is_cancelled(event: Event) -> bool:

@@ -1,36 +1,30 @@
-"""What happened to one investigation, folded from its own facts in the order of the log: pure, and the log alone tells.
+"""One investigation as an operator reads it, also what later facts overruled: pure, and the log is its only source.
 
-Rounds, attempts and verdicts are shown as they were told, also those that later ones overruled: somebody who asks why
-a sentence was marked must not have to guess what the tables left out.
+Somebody who asks why a sentence was marked must not have to guess what the tables left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from contracts.v1 import (
     ClaimApproved,
-    ClaimProposed,
     ClaimRejected,
     ClaimRetained,
-    ClaimValidationFailed,
     ClaimValidationRetryScheduled,
-    Envelope,
-    InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
-    InvestigationFailed,
-    InvestigationRequested,
     InvestigationRetryScheduled,
-    InvestigationStarted,
 )
 from contracts.v1.parts import CheckedSource, ClaimPayload, InvestigationInput, ModelName, TextRef, Usage
+from lifecycle import investigation as known
+from lifecycle.investigation import Investigation
 
 
-@dataclass
+@dataclass(frozen=True)
 class Attempt:
     """One attempt. Shapes: `ended_at` is None while it is under way, and for ever if its worker was lost."""
 
@@ -48,7 +42,7 @@ class Attempt:
     transcript: TextRef | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Try:
     """A review that failed for now."""
 
@@ -63,7 +57,7 @@ class Try:
     transcript: TextRef | None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Candidate:
     """One sentence the model named. Shapes: `state` PENDING until there is a verdict; `gate` says what refused it."""
 
@@ -78,13 +72,13 @@ class Candidate:
     sources: tuple[CheckedSource, ...] = ()
     usage: Usage | None = None
     transcript: TextRef | None = None
-    tries: list[Try] = field(default_factory=list)
+    tries: tuple[Try, ...] = ()
 
 
 Step = Attempt | Try | Candidate
 
 
-@dataclass
+@dataclass(frozen=True)
 class End:
     """How a round ended."""
 
@@ -96,7 +90,7 @@ class End:
     status_code: int | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Round:
     """One request and what came of it."""
 
@@ -104,39 +98,31 @@ class Round:
     requested_by: str
     key_source: str
     requested_at: datetime
-    attempts: list[Attempt] = field(default_factory=list)
-    candidates: dict[UUID, Candidate] = field(default_factory=dict)
-    end: End | None = None
+    attempts: tuple[Attempt, ...]
+    candidates: tuple[Candidate, ...]
+    end: End | None
 
     @property
     def steps(self) -> Iterator[Step]:
         """Everything that may have been paid for."""
         yield from self.attempts
-        for candidate in self.candidates.values():
+        for candidate in self.candidates:
             yield from candidate.tries
             yield candidate
 
 
-@dataclass
+@dataclass(frozen=True)
 class Story:
-    """The whole of it. Shapes: `input` is None until the first attempt froze it."""
+    """The whole of it. Shapes: `input` is None until the first attempt froze it; `status` as readers are told."""
 
     investigation_id: UUID
     version_id: UUID
     post_id: UUID
     analysis: str
     correlation: UUID
-    input: InvestigationInput | None = None
-    rounds: list[Round] = field(default_factory=list)
-
-    @property
-    def status(self) -> str:
-        """As readers are told."""
-        last = self.rounds[-1]
-        if last.end is not None:
-            return last.end.state
-        waiting = not last.attempts or last.attempts[-1].retry_at is not None
-        return "PENDING" if waiting else "PROCESSING"
+    input: InvestigationInput | None
+    rounds: tuple[Round, ...]
+    status: str
 
     @property
     def steps(self) -> Iterator[Step]:
@@ -145,106 +131,106 @@ class Story:
             yield from each.steps
 
 
-def fold(envelopes: Sequence[Envelope]) -> Story | None:
-    """The story of one investigation; None if nobody ever asked for it."""
-    story: Story | None = None
-    for envelope in envelopes:
-        event = envelope.event
-        if isinstance(event, InvestigationRequested):
-            if story is None:
-                story = Story(
-                    event.investigation_id, event.version_id, event.post_id, event.analysis, envelope.correlation
-                )
-            if not story.rounds or event.round > story.rounds[-1].number:
-                asked = Round(event.round, event.requested_by, event.key_source, envelope.occurred_at)
-                story.rounds.append(asked)
-        elif story is not None:
-            _add(story, envelope)
-    return story
+def story(found: Investigation) -> Story:
+    """Put into an operator's words what is known of an investigation."""
+    request = found.request
+    return Story(
+        request.investigation_id,
+        request.version_id,
+        request.post_id,
+        request.analysis,
+        found.correlation,
+        found.input,
+        tuple(_round(each) for each in found.rounds),
+        found.progress.status,
+    )
 
 
-def _add(story: Story, envelope: Envelope) -> None:
-    event, at = envelope.event, envelope.occurred_at
-    match event:
-        case InvestigationStarted():
-            story.input = story.input or event.input
-            attempt = Attempt(event.attempt, event.worker, at, event.model, event.prompt.version)
-            story.rounds[-1].attempts.append(attempt)
-        case InvestigationAdvanced():
-            for attempt in _attempts(story, event.attempt):
-                attempt.usage = event.usage if attempt.ended_at is None else attempt.usage
-        case InvestigationDrafted():
-            for attempt in _attempts(story, event.attempt):
-                attempt.ended_at, attempt.model = at, event.model
-                attempt.usage, attempt.transcript = event.usage, event.transcript
-        case InvestigationRetryScheduled():
-            for attempt in _attempts(story, event.attempt):
-                _failed(attempt, event, at)
-                attempt.retry_at = event.retry_at
-        case InvestigationFailed():
-            for attempt in _attempts(story, event.attempt):
-                if attempt.ended_at is None:
-                    _failed(attempt, event, at)
-            for asked in story.rounds:
-                if asked.number == event.round and asked.end is None:
-                    asked.end = End("FAILED", at, event.reason, event.failure, event.fault, event.status_code)
-        case InvestigationCompleted():
-            story.rounds[-1].end = story.rounds[-1].end or End("COMPLETE", at)
-        case ClaimProposed():
-            candidate = Candidate(event.claim_id, event.ordinal, event.payload)
-            _round(story, event.round).candidates.setdefault(event.claim_id, candidate)
-        case ClaimRetained():
-            kept = Candidate(event.claim_id, event.ordinal, event.payload, event.retained_from, "APPROVED")
-            kept.decided_at = at
-            _round(story, event.round).candidates.setdefault(event.claim_id, kept)
-        case ClaimValidationRetryScheduled():
-            _tried(_round(story, event.round), event, at)
-        case ClaimApproved() | ClaimRejected() | ClaimValidationFailed():
-            _judged(_round(story, event.round), event, at)
+def _round(each: known.Round) -> Round:
+    return Round(
+        each.number,
+        each.request.requested_by,
+        each.request.key_source,
+        each.requested_at,
+        tuple(_attempt(attempt) for attempt in each.started),
+        tuple(found for candidate in each.candidates.values() if (found := _candidate(candidate)) is not None),
+        _end(each),
+    )
 
 
-def _tried(asked: Round, event: ClaimValidationRetryScheduled, at: datetime) -> None:
-    candidate = asked.candidates.get(event.claim_id)
-    if candidate is not None and all(each.number != event.attempt for each in candidate.tries):
-        candidate.tries.append(
-            Try(
-                event.claim_id,
-                candidate.payload,
-                event.attempt,
-                at,
-                event.error_name or event.failure,
-                event.reason,
-                event.status_code,
-                event.usage,
-                event.transcript,
-            )
-        )
+def _attempt(each: known.Attempt) -> Attempt:
+    assert each.started is not None, "only those that have begun are asked for"
+    assert each.started_at is not None, "it is known from when it began"
+    ended, started = each.ended, each.started
+    failed = None if isinstance(ended, InvestigationDrafted) else ended
+    return Attempt(
+        each.number,
+        started.worker,
+        each.started_at,
+        ended.model if isinstance(ended, InvestigationDrafted) else started.model,
+        started.prompt.version,
+        ended_at=each.ended_at,
+        error=(failed.error_name or failed.failure) if failed is not None else None,
+        reason=failed.reason if failed is not None else None,
+        status_code=failed.status_code if failed is not None else None,
+        retry_at=failed.retry_at if isinstance(failed, InvestigationRetryScheduled) else None,
+        usage=each.usage,
+        transcript=each.transcript,
+    )
 
 
-def _judged(asked: Round, event: ClaimApproved | ClaimRejected | ClaimValidationFailed, at: datetime) -> None:
-    candidate = asked.candidates.get(event.claim_id)
-    if candidate is None or candidate.decided_at is not None:
-        return
-    candidate.decided_at, candidate.sources = at, event.sources
-    candidate.usage, candidate.transcript = event.usage, event.transcript
-    match event:
+def _candidate(each: known.Candidate) -> Candidate | None:
+    named = each.named
+    if named is None:
+        return None
+    tries = tuple(_tried(named.payload, *retry) for retry in each.retries.values())
+    if isinstance(named, ClaimRetained):
+        return Candidate(each.claim_id, named.ordinal, named.payload, named.retained_from, "APPROVED", tries=tries)
+    verdict = each.verdict
+    if verdict is None:
+        return Candidate(each.claim_id, named.ordinal, named.payload, tries=tries)
+    return Candidate(
+        each.claim_id,
+        named.ordinal,
+        named.payload,
+        state=_state(verdict),
+        gate=verdict.gate if isinstance(verdict, ClaimRejected) else None,
+        reason=None if isinstance(verdict, ClaimApproved) else verdict.reason,
+        decided_at=each.decided_at,
+        sources=verdict.sources,
+        usage=verdict.usage,
+        transcript=verdict.transcript,
+        tries=tries,
+    )
+
+
+def _state(verdict: known.Verdict) -> str:
+    match verdict:
         case ClaimApproved():
-            candidate.state = "APPROVED"
+            return "APPROVED"
         case ClaimRejected():
-            candidate.state, candidate.gate, candidate.reason = "REJECTED", event.gate, event.reason
-        case ClaimValidationFailed():
-            candidate.state, candidate.reason = "FAILED", event.reason
+            return "REJECTED"
+    return "FAILED"
 
 
-def _failed(attempt: Attempt, event: InvestigationRetryScheduled | InvestigationFailed, at: datetime) -> None:
-    attempt.ended_at, attempt.reason, attempt.status_code = at, event.reason, event.status_code
-    attempt.error, attempt.usage = event.error_name or event.failure, event.usage
-    attempt.transcript = event.transcript
+def _tried(payload: ClaimPayload, event: ClaimValidationRetryScheduled, at: datetime) -> Try:
+    return Try(
+        event.claim_id,
+        payload,
+        event.attempt,
+        at,
+        event.error_name or event.failure,
+        event.reason,
+        event.status_code,
+        event.usage,
+        event.transcript,
+    )
 
 
-def _round(story: Story, number: int) -> Round:
-    return next((asked for asked in story.rounds if asked.number == number), story.rounds[-1])
-
-
-def _attempts(story: Story, number: int) -> Iterator[Attempt]:
-    return (attempt for asked in story.rounds for attempt in asked.attempts if attempt.number == number)
+def _end(each: known.Round) -> End | None:
+    end = each.end
+    if end is None or each.ended_at is None:
+        return None
+    if isinstance(end, InvestigationCompleted):
+        return End("COMPLETE", each.ended_at)
+    return End("FAILED", each.ended_at, end.reason, end.failure, end.fault, end.status_code)

@@ -65,12 +65,12 @@ def _round(asked: Round) -> Iterator[str]:
     )
     for attempt in asked.attempts:
         yield from _attempt(attempt)
-    for place, candidate in enumerate(sorted(asked.candidates.values(), key=lambda each: each.ordinal), 1):
+    for place, candidate in enumerate(sorted(asked.candidates, key=lambda each: each.ordinal), 1):
         yield from _candidate(place, candidate)
     if asked.end is None:
         yield "  no end yet"
         return
-    found = sum(candidate.state == "APPROVED" for candidate in asked.candidates.values())
+    found = sum(candidate.state == "APPROVED" for candidate in asked.candidates)
     result = f"  {_state(asked.end.state)} {_moment(asked.end.at)}"
     if asked.end.state == "COMPLETE":
         yield f"{result}: {found} of {len(asked.candidates)} candidates published"

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
 
 from contracts.topology import CONCLUDE_MARK, CONCLUDED, ERRATA, MARKS
 from contracts.v1 import (
-    InvestigationCompleted,
-    InvestigationFailed,
     InvestigationRequested,
-    OnceEvent,
     Undecodable,
     VersionRegistered,
     VersionSeen,
@@ -26,12 +24,12 @@ from contracts.v1.version import VersionEvent
 from kit.bus import AlreadyThere, Bus, BusError
 from kit.cancelling import together
 from kit.errors import Reject, Retry
-from kit.history import history, latest, standing
+from kit.history import Past, history, latest, standing
 from kit.kv import Bucket
 from kit.ordered import OrderedLog, Recorded
 from kit.vault import UserKeys
-from services.investigator.conclude import Open
-from services.investigator.domain import Entry
+from lifecycle.conclusion import End, conclusion
+from lifecycle.investigation import Investigation, LoggedEvent
 from services.investigator.pictures import Pictures
 from services.investigator.ports import Blobs
 from services.investigator.snapshot import look, with_markdown
@@ -52,9 +50,9 @@ class EventLog:
         self._texts = texts
         self._pictures = pictures
 
-    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
+    async def history(self, investigation_id: UUID) -> Sequence[LoggedEvent]:
         """One investigation's own facts in order."""
-        return [Entry(past.sequence, past.envelope.event) for past in await history(self._bus, str(investigation_id))]
+        return await history(self._bus, str(investigation_id))
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
         """The version's text, Markdown and pictures, with the best provenance and newest description the log has."""
@@ -68,6 +66,20 @@ class EventLog:
         return taken.model_copy(update={"pictures": await self._pictures.gather(seen.occurrences)})
 
 
+@dataclass(slots=True)
+class _Open:
+    """An investigation that is not over.
+
+    Units: `since` is the place in the log from which it is folded. `look_at` is the loop's time at which the log is
+    asked whether it is over, None before it is scheduled; it is asked again after `look_after_s`.
+    """
+
+    investigation: Investigation
+    since: int
+    look_at: float | None = None
+    look_after_s: float = LOOK_AFTER_S
+
+
 class Concluder:
     """Folds the log and publishes the end of each investigation; keeps a low-water mark, so a restart is short."""
 
@@ -75,9 +87,7 @@ class Concluder:
         self._bus = bus
         self._keys = keys
         self._waiting = waiting
-        self._open: dict[str, Open] = {}
-        self._correlations: dict[str, UUID] = {}
-        self._look: dict[str, tuple[float, float]] = {}
+        self._open: dict[str, _Open] = {}
         self._last = 0
 
     async def run(self) -> None:
@@ -86,7 +96,6 @@ class Concluder:
         mark = int(await marks.get(CONCLUDE_MARK) or b"0")
         self._open.clear()
         self._waiting.clear()
-        self._look.clear()
         self._last = mark
         # Without its mark a restart would begin ever further back.
         await together(self._keep_mark(marks), self._follow(mark))
@@ -100,62 +109,60 @@ class Concluder:
         for recorded in batch:
             self._last = recorded.sequence
             try:
-                envelope = decode(recorded.subject, recorded.data)
+                fact = Past(recorded.sequence, decode(recorded.subject, recorded.data))
             except Undecodable as error:
                 log.warning("undecodable fact passed over", sequence=recorded.sequence, error=str(error))
                 continue
-            key = envelope.event.key()
-            state = self._open.get(key)
-            if state is None:
-                if not isinstance(envelope.event, InvestigationRequested):
-                    self._waiting.passed(recorded.sequence)
-                    continue  # a straggler of an investigation that is over
-                state = self._open[key] = await self._opened(recorded.sequence, envelope.event)
-            state.add(recorded.sequence, envelope.event)
-            self._waiting.seen(recorded.sequence, key, envelope.event, recorded.time)
-            touched[key] = envelope.id
-            self._correlations[key] = envelope.correlation
+            event = fact.envelope.event
+            key = event.key()
+            known = self._open.get(key)
+            if known is not None:
+                known.investigation.apply(fact)
+            elif isinstance(event, InvestigationRequested):
+                self._open[key] = _Open(await self._opened(fact, event), recorded.sequence)
+            else:
+                self._waiting.passed(recorded.sequence)
+                continue  # a straggler of an investigation that is over
+            self._waiting.seen(recorded.sequence, key, event, recorded.time)
+            touched[key] = fact.envelope.id
         over, ends = self._settled(touched)
         await asyncio.gather(
-            *(self._close(key, state) for key, state in over),
-            *(self._publish(end, self._correlations[key], cause) for key, end, cause in ends),
+            *(self._close(key) for key in over),
+            *(self._publish(end, self._open[key].investigation.correlation, cause) for key, end, cause in ends),
         )
 
-    async def _opened(self, sequence: int, request: InvestigationRequested) -> Open:
-        """An end must follow the end of the round before, which was forgotten when it came."""
-        if request.round == 1:
-            return Open(since=sequence)
-        ends = [
-            past.sequence
-            for past in await history(self._bus, request.key())
-            if isinstance(past.envelope.event, InvestigationFailed) and past.sequence < sequence
-        ]
-        return Open(since=sequence, last_failure=max(ends, default=0))
+    async def _opened(self, fact: Past, request: InvestigationRequested) -> Investigation:
+        """As it is with this request; the rounds before were forgotten when they ended, and are read again."""
+        before: list[Past] = []
+        if request.round > 1:
+            before = [past for past in await history(self._bus, request.key()) if past.sequence < fact.sequence]
+        found = Investigation.of([*before, fact])
+        assert found is not None, "this fact asks for it"
+        return found
 
-    def _settled(self, touched: Mapping[str, UUID]) -> tuple[list[tuple[str, Open]], list[tuple[str, OnceEvent, UUID]]]:
-        """Of what was touched, what is over, and the ends that are to be told, each with its cause."""
+    def _settled(self, touched: Mapping[str, UUID]) -> tuple[list[str], list[tuple[str, End, UUID]]]:
+        """Of what was touched, what is over, and the ends that are to be published, each with its cause."""
         over, ends = [], []
         for key, cause in touched.items():
-            state = self._open.get(key)
-            if state is None:  # closed meanwhile as a repetition
+            known = self._open.get(key)
+            if known is None:  # closed meanwhile as a repetition
                 continue
-            if state.over:
-                over.append((key, state))
-            elif (end := state.decide()) is not None:
+            if not known.investigation.progress.is_open:
+                over.append(key)
+            elif (end := conclusion(known.investigation)) is not None:
                 ends.append((key, end, cause))
         return over, ends
 
-    async def _publish(self, end: OnceEvent, correlation: UUID, cause: UUID) -> None:
+    async def _publish(self, end: End, correlation: UUID, cause: UUID) -> None:
         with suppress(AlreadyThere):  # a replica was faster, or this is a replay: its fact is on its way to us
             await self._bus.publish(end, correlation=correlation, cause=cause)
 
-    async def _close(self, key: str, state: Open) -> None:
-        if state.request is not None and state.request.key_source == "USER" and await self._is_last(state.request):
-            await self._keys.discard(UUID(key), state.request.attachment)
+    async def _close(self, key: str) -> None:
+        request = self._open[key].investigation.request
+        if request.key_source == "USER" and await self._is_last(request):
+            await self._keys.discard(UUID(key), request.attachment)
         self._open.pop(key, None)
         self._waiting.ended(key)
-        self._correlations.pop(key, None)
-        self._look.pop(key, None)
 
     async def _is_last(self, request: InvestigationRequested) -> bool:
         """Whether no later round has the same key. Folding old facts again must not take that of a run under way."""
@@ -173,16 +180,15 @@ class Concluder:
         Whether it is over is asked of the log, seldom, and only about what has been open for a while.
         """
         now = asyncio.get_running_loop().time()
-        for key, state in tuple(self._open.items()):
-            at, delay_s = self._look.setdefault(key, (now + LOOK_AFTER_S, LOOK_AFTER_S))
-            if now < at or state.request is None:
+        for key, known in tuple(self._open.items()):
+            if known.look_at is None:
+                known.look_at = now + known.look_after_s
+            if now < known.look_at:
                 continue
-            self._look[key] = now + delay_s, min(delay_s * 2, LOOK_AGAIN_MAX_S)
-            ends = await latest(
-                self._bus, f"{InvestigationCompleted.SUBJECT}.{key}", f"{InvestigationFailed.SUBJECT}.{key}"
-            )
-            if any(_ends(end.envelope.event, state.request.round) for end in ends):
-                await self._close(key, state)
+            known.look_at, known.look_after_s = now + known.look_after_s, min(known.look_after_s * 2, LOOK_AGAIN_MAX_S)
+            found = Investigation.of(await history(self._bus, key))
+            if found is not None and found.is_over(known.investigation.round.number):
+                await self._close(key)
 
     async def _keep_mark(self, marks: Bucket) -> None:
         written = None
@@ -190,15 +196,9 @@ class Concluder:
             await asyncio.sleep(MARK_EVERY_S)
             try:
                 await self._close_repeated()
-                mark = min((state.since - 1 for state in self._open.values()), default=self._last)
+                mark = min((known.since - 1 for known in self._open.values()), default=self._last)
                 if mark != written:
                     await marks.put(CONCLUDE_MARK, str(mark).encode())
                     written = mark
             except (BusError, Retry, Reject) as error:
                 log.warning("mark not kept, trying again", error=str(error))
-
-
-def _ends(event: object, round_: int) -> bool:
-    return isinstance(event, InvestigationCompleted) or (
-        isinstance(event, InvestigationFailed) and event.round >= round_
-    )

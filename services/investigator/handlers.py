@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from analyses import analysis
 from analyses.base import Analysis, Earlier, Material, Rejection
-from contracts.spent import micro_usd, usd
+from contracts.spent import usd
 from contracts.v1 import (
     ClaimProposed,
     ClaimRetained,
@@ -31,19 +31,9 @@ from contracts.v1.investigation import FailureClass
 from contracts.v1.parts import InvestigationInput, Picture, TextRef, Usage
 from kit.clock import Clock
 from kit.errors import Outage, Reject, Retry, Superseded
-from services.investigator.domain import (
-    Elsewhere,
-    GiveUp,
-    Known,
-    NotYet,
-    Run,
-    Step,
-    Wait,
-    first,
-    is_over,
-    next_step,
-    plan,
-)
+from lifecycle.investigation import Investigation
+from lifecycle.planning import GiveUp, Known, LogLag, NotDue, OwnedByOtherWorker, Run, Step, first, plan
+from lifecycle.retries import ATTEMPTS
 from services.investigator.earlier import with_earlier
 from services.investigator.ports import (
     KEY_UNUSABLE,
@@ -100,12 +90,12 @@ class Investigator:
     async def on_investigation_requested(self, event: InvestigationRequested, attempt: int) -> AsyncIterator[Event]:
         """Do what the history says is left to do."""
         step: Step | None = first(event) if attempt == 1 else None
-        step = step or plan(event, await self._log.history(event.investigation_id), attempt, self._clock.now())
-        if isinstance(step, NotYet):
+        step = step or plan(event, await self._investigation(event), attempt, self._clock.now())
+        if isinstance(step, LogLag):
             raise Outage(LOG_LAG_S, "the log does not show the request yet")
-        if isinstance(step, Wait):
+        if isinstance(step, NotDue):
             raise Retry(step.left_s, "it is too early for the next attempt")
-        if isinstance(step, Elsewhere):
+        if isinstance(step, OwnedByOtherWorker):
             raise Superseded("an attempt was begun on a later delivery of the request")
         if isinstance(step, Known):
             yield step.result.model_copy(update={"round": event.round, "follows": step.sequence})
@@ -138,11 +128,10 @@ class Investigator:
             async for fact in self._investigate(event, step, kind, taken, record, deadline_s):
                 yield fact
         except ModelError as error:
-            of_the_key = _is_of_the_key(event, error)
-            delay_s = None if of_the_key else next_step(step, error.failure, error.retry_after_s)
+            delay_s = ATTEMPTS.delay_s(step.attempt_of_round, error.failure, error.retry_after_s)
             # What was exchanged before the failure has been paid for and may be looked at.
             transcript = None if error.transcript is None else await record.kept(error.transcript)
-            if delay_s is None:
+            if delay_s is None or _is_of_the_key(event, error):
                 yield self._failed(event, step, error, transcript)
                 return
             yield InvestigationRetryScheduled(
@@ -160,10 +149,13 @@ class Investigator:
 
     async def on_given_up(self, event: InvestigationRequested, reason: str) -> AsyncIterator[Event]:
         """A request that cannot be handled ends as failed, so that nobody waits for it."""
-        history = await self._log.history(event.investigation_id)
-        last = max((entry.sequence for entry in history if isinstance(entry.event, InvestigationFailed)), default=0)
-        attempts = sum(isinstance(entry.event, InvestigationStarted) for entry in history)
-        yield self._ended(event, attempts, last, "NON_RETRYABLE", reason)
+        found = await self._investigation(event)
+        attempts = found.progress.attempt_count if found is not None else 0
+        follows = found.last_failure if found is not None else 0
+        yield self._ended(event, attempts, follows, "NON_RETRYABLE", reason)
+
+    async def _investigation(self, event: InvestigationRequested) -> Investigation | None:
+        return Investigation.of(await self._log.history(event.investigation_id))
 
     async def _look(self, event: InvestigationRequested) -> InvestigationInput:
         """What this run and its later attempts look at, and what was found in an earlier version of it."""
@@ -300,13 +292,15 @@ class Investigator:
         Raises: as `_stay_within`.
         """
         try:
-            history = await self._log.history(event.investigation_id)
+            found = await self._investigation(event)
         except Retry:  # a log that cannot be read now is no reason to give up what is half done
             return False
-        if is_over(event, history):
+        if found is None:
+            return False
+        if found.is_over(event.round):
             return True
-        cost = micro_usd([*(entry.event for entry in history), advanced], event.round)
-        await self._stay_within(cost, record, advanced.usage)
+        found.round.add_checkpoint(advanced)  # a replica may lag
+        await self._stay_within(found.round.micro_usd, record, advanced.usage)
         return False
 
     async def _stay_within(self, cost: int, record: Record, usage: Usage | None = None) -> None:

@@ -21,13 +21,14 @@ from kit.models.base import (
     Submission,
     Told,
 )
-from services.investigator.domain import Entry, Prior
+from lifecycle.investigation import LoggedEvent
+from services.investigator.domain import Prior
 
 
 class Log(Protocol):
     """What has happened so far."""
 
-    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
+    async def history(self, investigation_id: UUID) -> Sequence[LoggedEvent]:
         """One investigation's own facts in order. Raises: Retry: the log cannot be read now."""
         ...
 

@@ -12,7 +12,7 @@ from contracts.transcript import Stretch, Transcript, joined, untold
 from contracts.v1 import InvestigationAdvanced, InvestigationRequested
 from contracts.v1.parts import TextRef, Usage
 from kit.models.recording import failure, written
-from services.investigator.domain import Run, step_name
+from lifecycle.planning import Run, step_name
 from services.investigator.ports import Advance, Blobs, ModelError, Told
 
 

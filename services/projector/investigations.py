@@ -7,21 +7,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from lifecycle.progress import Progress
 from services.projector.changes import Heard, PromptRow
 from services.projector.expenses import Expense
 
 
-@dataclass(slots=True)
-class Investigation:
+@dataclass(slots=True, kw_only=True)
+class Investigation(Progress):
     """A row of `investigation`; parent and diff are set only by the batch that learns them."""
 
     id: UUID
     post_version_id: UUID
     analysis: str
-    queued_at: datetime
     created_at: datetime
     updated_at: datetime
-    status: str = "PENDING"
     input_id: UUID | None = None
     parent_investigation_id: UUID | None = None
     content_diff: str | None = None
@@ -29,21 +28,9 @@ class Investigation:
     provider: str | None = None
     model: str | None = None
     model_version: str | None = None
-    checked_at: datetime | None = None
-    retry_after: datetime | None = None
-    failed_at: datetime | None = None
-    failure: str | None = None
-    failure_reason: str | None = None
-    round: int = 1
-    attempt_count: int = 0
     requested_by: str | None = None
     key_source: str | None = None
     requested_sequence: int | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it may still end."""
-        return self.status in ("PENDING", "PROCESSING")
 
 
 @dataclass(slots=True)

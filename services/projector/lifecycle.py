@@ -1,7 +1,7 @@
 """The state of an investigation, folded over its facts in the order of the log.
 
-The first ending wins: what comes after COMPLETE changes nothing, and after FAILED only a new request does. That order
-is the log's, so every replica and every rebuild arrives at the same row.
+How far it has come is decided by `lifecycle.progress`. The order of facts is the log's, so every replica and every
+rebuild arrives at the same row.
 """
 
 from __future__ import annotations
@@ -68,9 +68,7 @@ def without_end(states: Mapping[UUID, Investigation], fact: Fact) -> Lifecycles:
     event = fact.event
     if isinstance(event, InvestigationCompleted | InvestigationFailed):
         state = lives.states.get(event.investigation_id)
-        if state is not None and state.is_open:
-            state.status, state.failed_at, state.retry_after = "FAILED", fact.at, None
-            state.failure, state.failure_reason = "NON_RETRYABLE", "the result could not be stored"
+        if state is not None and state.fail(state.round, fact.at, "NON_RETRYABLE", "the result could not be stored"):
             _touch(lives, state, fact.at)
     return lives
 
@@ -78,7 +76,14 @@ def without_end(states: Mapping[UUID, Investigation], fact: Fact) -> Lifecycles:
 def _open(lives: Lifecycles, event: InvestigationRequested | InvestigationStarted, at: datetime) -> Investigation:
     state = lives.states.get(event.investigation_id)
     if state is None:
-        state = Investigation(event.investigation_id, event.version_id, event.analysis, at, at, at)
+        state = Investigation(
+            id=event.investigation_id,
+            post_version_id=event.version_id,
+            analysis=event.analysis,
+            queued_at=at,
+            created_at=at,
+            updated_at=at,
+        )
         lives.states[state.id] = state
     return state
 
@@ -104,14 +109,11 @@ def _requested(lives: Lifecycles, fact: Fact, event: InvestigationRequested) -> 
     asked = _round(lives, state.id, event.round)
     if asked.requested_at is None:
         asked.requested_by, asked.key_source, asked.requested_at = event.requested_by, event.key_source, fact.at
-    if state.status == "COMPLETE":
+    newest = state.requested_sequence is None or event.round > state.round
+    if not state.request(event.round, fact.at):
         return
-    if state.status == "FAILED" and event.round > state.round:
-        state.status, state.queued_at, state.retry_after = "PENDING", fact.at, None
-        state.failed_at = state.failure = state.failure_reason = None
-    if state.requested_sequence is None or event.round > state.round:
+    if newest:
         state.requested_by, state.key_source = event.requested_by, event.key_source
-    state.round = max(state.round, event.round)
     state.requested_sequence = fact.sequence
     _touch(lives, state, fact.at)
 
@@ -135,14 +137,14 @@ def _started(lives: Lifecycles, fact: Fact, event: InvestigationStarted, texts: 
     first = state.input_id is None
     if first:
         freeze(lives, state, event, fact.at, texts)
-    if first or (state.is_open and event.attempt >= state.attempt_count):
+    begun = state.start(event.attempt)
+    if begun:
+        lives.leases[state.id] = Lease(state.id, event.worker, event.attempt, fact.at)
+    if first or begun:
         prompt = event.prompt
         lives.prompts.setdefault(prompt.sha256, PromptRow(prompt.sha256, prompt.version, prompt.text, fact.at))
         state.prompt_hash, state.attempt_count = prompt.sha256, event.attempt
         _asked(state, event.model)
-        if state.is_open:
-            state.status, state.retry_after = "PROCESSING", None
-            lives.leases[state.id] = Lease(state.id, event.worker, event.attempt, fact.at)
         _touch(lives, state, fact.at)
 
 
@@ -168,16 +170,14 @@ def _drafted(lives: Lifecycles, fact: Fact, event: InvestigationDrafted) -> None
 def _retry(lives: Lifecycles, fact: Fact, event: InvestigationRetryScheduled) -> None:
     attempts.failed(lives, fact, event)
     state = lives.states.get(event.investigation_id)
-    if state is not None and state.is_open and event.attempt >= state.attempt_count:
-        state.status, state.retry_after = "PENDING", event.retry_at
+    if state is not None and state.schedule_retry(event.attempt, event.retry_at):
         _touch(lives, state, fact.at)
 
 
 def _completed(lives: Lifecycles, fact: Fact, event: InvestigationCompleted) -> None:
     state = lives.states.get(event.investigation_id)
-    if state is None or state.input_id is None or not state.is_open:
+    if state is None or state.input_id is None or not state.complete(fact.at):
         return
-    state.status, state.checked_at, state.retry_after = "COMPLETE", fact.at, None
     _asked(state, event.model)
     _touch(lives, state, fact.at)
     for place, claim in enumerate(event.claims):
@@ -209,7 +209,5 @@ def _failed(lives: Lifecycles, fact: Fact, event: InvestigationFailed) -> None:
         attempts.failed(lives, fact, event)
     failed = _round(lives, state.id, event.round)
     failed.fault = failed.fault or event.fault
-    if state.is_open and event.round >= state.round:
-        state.status, state.round, state.retry_after = "FAILED", event.round, None
-        state.failed_at, state.failure, state.failure_reason = fact.at, event.failure, event.reason
+    if state.fail(event.round, fact.at, event.failure, event.reason):
         _touch(lives, state, fact.at)

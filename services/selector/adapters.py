@@ -24,8 +24,10 @@ from kit.bus import AlreadyThere, Bus
 from kit.database import Database
 from kit.history import history
 from kit.topology import settled
+from lifecycle.investigation import Investigation
+from lifecycle.rescue import Settled
 from platforms import PLATFORMS
-from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect, Why
+from services.selector.domain import Candidate, Spent, Suspect, Why
 
 TYPICAL_OF: Final = timedelta(days=2)
 ATTEMPT_S: Final = 300
@@ -248,9 +250,9 @@ class BusLog:
         )
         return Settled(*await asyncio.gather(*(settled(self._bus, consumer) for consumer in consumers)))
 
-    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
-        """One investigation's own facts in order."""
-        return [Entry(past.sequence, past.envelope.event) for past in await history(self._bus, str(investigation_id))]
+    async def investigation(self, investigation_id: UUID) -> Investigation | None:
+        """One investigation as the log has it; None if nobody ever asked for it."""
+        return Investigation.of(await history(self._bus, str(investigation_id)))
 
     async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:
         """Ask for an investigation, or end one; False if somebody else was faster."""

@@ -11,26 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice, zip_longest
-from typing import Final, Literal
+from typing import Literal
 from uuid import UUID
 
 from contracts.v1 import (
-    ClaimApproved,
-    ClaimProposed,
-    ClaimRejected,
-    ClaimRetained,
-    ClaimValidationFailed,
-    Event,
-    InvestigationCompleted,
-    InvestigationDrafted,
     InvestigationFailed,
     InvestigationRequested,
-    InvestigationStarted,
 )
 from contracts.v1.ids import investigation_id
-
-MAX_RESCUES: Final = 3
-"""A run that was lost more often is lost for a reason, and ends."""
 
 Why = Literal["most viewed", "lost"]
 
@@ -177,85 +165,6 @@ def request(candidate: Candidate, analysis: str) -> InvestigationRequested:
         analysis=analysis,
         requested_by="SELECTOR",
         round=candidate.round,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One fact of an investigation. Units: `sequence` is its place in the log."""
-
-    sequence: int
-    event: Event
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """Up to which sequences workers have settled every message: nothing below is in hand, or waits to be.
-
-    `investigator` holds for runs that the instance pays for, `readers` for those on readers' keys.
-    """
-
-    investigator: int
-    validator: int
-    readers: int
-
-
-def rescue(history: Sequence[Entry], settled: Settled) -> InvestigationRequested | InvestigationFailed | None:
-    """The request that starts a lost run again, or its end if it was lost too often since it was asked for.
-
-    None if it is over, or anybody still has it in hand. Only the broker knows who has what in hand; a run that merely
-    takes long must not be paid for twice.
-    Shapes: `history` is in the order of the log and was read after `settled`.
-    """
-    requests = [entry for entry in history if isinstance(entry.event, InvestigationRequested)]
-    if not requests:
-        return None
-    asked, event = requests[-1].sequence, requests[-1].event
-    assert isinstance(event, InvestigationRequested)
-    since_round = min(entry.sequence for entry in requests if _round(entry.event) == event.round)
-    if asked > (settled.readers if event.key_source == "USER" else settled.investigator):
-        return None
-    if any(_ends(entry, event.round, since_round) for entry in history):
-        return None
-    since = [entry for entry in history if entry.sequence > asked]
-    judged = {entry.event.claim_id for entry in since if isinstance(entry.event, _VERDICTS)}
-    for entry in since:
-        if isinstance(entry.event, ClaimProposed) and entry.event.claim_id not in judged:
-            if entry.sequence > settled.validator:
-                return None
-        elif isinstance(entry.event, InvestigationDrafted) and judged.issuperset(entry.event.claim_ids):
-            return None  # its end is on its way
-    failed = max((entry.sequence for entry in history if isinstance(entry.event, InvestigationFailed)), default=0)
-    rounds = {_round(entry.event) for entry in requests if entry.sequence > failed}
-    if len(rounds) > MAX_RESCUES:
-        return _given_up(event, failed, history)
-    return event.model_copy(update={"round": event.round + 1, "follows": asked, "requested_by": "SELECTOR"})
-
-
-_VERDICTS: Final = (ClaimApproved, ClaimRejected, ClaimValidationFailed, ClaimRetained)
-
-
-def _ends(entry: Entry, round_: int, since_round: int) -> bool:
-    """A result of before the round does not end it: it could not be stored, else nobody could have asked again."""
-    if isinstance(entry.event, InvestigationCompleted):
-        return entry.sequence > since_round
-    return isinstance(entry.event, InvestigationFailed) and entry.event.round >= round_
-
-
-def _round(event: Event) -> int:
-    return event.round if isinstance(event, InvestigationRequested) else 0
-
-
-def _given_up(request: InvestigationRequested, follows: int, history: Sequence[Entry]) -> InvestigationFailed:
-    starts = (entry.event.attempt for entry in history if isinstance(entry.event, InvestigationStarted))
-    return InvestigationFailed(
-        follows=follows,
-        investigation_id=request.investigation_id,
-        version_id=request.version_id,
-        attempt=max(starts, default=0),
-        round=request.round,
-        failure="TRANSIENT",
-        reason=f"it was lost {MAX_RESCUES + 1} times: nobody had it in hand, and it had not ended",
     )
 
 

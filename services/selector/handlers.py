@@ -11,19 +11,18 @@ import structlog
 
 from contracts.v1 import InvestigationFailed, InvestigationRequested
 from kit.clock import Clock
+from lifecycle.rescue import Settled, rescue
 from services.selector.domain import (
     Allowance,
     Budget,
     Candidate,
     Hopeless,
     Pick,
-    Settled,
     Spent,
     Suspect,
     allowance,
     midnight,
     request,
-    rescue,
     shared,
     turns,
 )
@@ -128,7 +127,8 @@ class Selector:
 
     async def _rescued(self, suspect: Suspect, settled: Settled) -> Pick | Hopeless | None:
         try:
-            event = rescue(await self._log.history(suspect.investigation_id), settled)
+            found = await self._log.investigation(suspect.investigation_id)
+            event = rescue(found, settled) if found is not None else None
         except Exception as error:
             run = str(suspect.investigation_id)
             log.warning("history not read, going on with the next", run=run, error=f"{type(error).__name__}: {error}")

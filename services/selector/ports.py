@@ -8,7 +8,9 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.v1 import InvestigationFailed, InvestigationRequested
-from services.selector.domain import Candidate, Entry, Settled, Spent, Suspect, Why
+from lifecycle.investigation import Investigation
+from lifecycle.rescue import Settled
+from services.selector.domain import Candidate, Spent, Suspect, Why
 
 
 class Reads(Protocol):
@@ -44,8 +46,8 @@ class Log(Protocol):
         """How far the workers are."""
         ...
 
-    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
-        """One investigation's own facts in order."""
+    async def investigation(self, investigation_id: UUID) -> Investigation | None:
+        """One investigation as the log has it; None if nobody ever asked for it."""
         ...
 
     async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:

@@ -17,7 +17,8 @@ from contracts.v1 import (
 from kit.bus import Bus
 from kit.flight import SingleFlight
 from kit.history import history, latest
-from services.validator.domain import Begun, Standing, settles, standing
+from lifecycle.investigation import Investigation, ends_round
+from lifecycle.reviews import Begun, ReviewState, review_state
 from services.validator.ends import Ends
 
 REMEMBERED = 1_000
@@ -64,11 +65,11 @@ class LogRuns:
         ends = await latest(
             self._bus, *(f"{end.SUBJECT}.{proposed.key()}" for end in (InvestigationFailed, InvestigationCompleted))
         )
-        return any(settles(proposed, end.envelope.event) for end in ends)
+        return any(ends_round(proposed.round, end.envelope.event) for end in ends)
 
-    async def standing(self, proposed: ClaimProposed) -> Standing:
+    async def review_state(self, proposed: ClaimProposed) -> ReviewState:
         """What the log says of the claim, read anew each time."""
-        told, starts = await asyncio.gather(
+        facts, starts = await asyncio.gather(
             history(self._bus, proposed.key()),
             latest(self._bus, f"{ClaimValidationStarted.SUBJECT}.{proposed.claim_id}"),
         )
@@ -77,4 +78,4 @@ class LogRuns:
             for past in starts
             if isinstance(past.envelope.event, ClaimValidationStarted)
         ]
-        return standing(proposed, [past.envelope.event for past in told], begun[-1] if begun else None)
+        return review_state(proposed, Investigation.of(facts), begun[-1] if begun else None)

@@ -24,7 +24,9 @@ from contracts.v1 import (
 from contracts.v1.parts import TextRef, Usage
 from kit.clock import Clock
 from kit.errors import Outage, Retry, Superseded
-from services.validator.domain import Standing, next_step, published, unsupported
+from lifecycle.retries import REVIEWS
+from lifecycle.reviews import ReviewState
+from services.validator.domain import published, unsupported
 from services.validator.ports import KEY_UNUSABLE, Blobs, Keys, Model, ModelError, ReviewBrief, Runs, Sources
 
 LOG_LAG_S = 0.2
@@ -61,7 +63,7 @@ class Validator:
         buys none beside it.
         """
         repeated = attempt != 1 or event.attempt > 1 or event.round > 1
-        if repeated and (await self._standing(event, attempt)).settled:
+        if repeated and (await self._review_state(event, attempt)).settled:
             return
         run = await self._runs.started(event)
         if run is None:
@@ -85,17 +87,17 @@ class Validator:
             return
         limit = run.cost_limit_micro_usd
         if repeated or limit is not None:
-            standing = await self._standing(event, attempt)
+            state = await self._review_state(event, attempt)
         else:  # its review's start follows nothing: the stream refuses it if one was begun or even ended before
-            standing = Standing(settled=await self._runs.over(event))
-        if standing.settled:
+            state = ReviewState(settled=await self._runs.over(event))
+        if state.settled:
             return
-        spent = standing.spent_micro_usd
+        spent = state.spent_micro_usd
         if limit is not None and spent >= limit:
             reason = f"The run has cost {usd(spent)} and its limit is {usd(limit)}: no further review is bought."
             yield ClaimValidationFailed(**judged, failure="NON_RETRYABLE", reason=reason)
             return
-        yield ClaimValidationStarted(**_of(event), follows=standing.follows, attempt=event.attempt, delivery=attempt)
+        yield ClaimValidationStarted(**_of(event), follows=state.follows, attempt=event.attempt, delivery=attempt)
         judged["prompt"] = kind.review_prompt
         step = f"{event.investigation_id}/{event.round}/{event.claim_id}"
         brief = ReviewBrief(
@@ -105,7 +107,7 @@ class Validator:
             claim=event.payload,
             schema=kind.review_schema,
             cost_limited=limit is not None,
-            done=await self._untold(step) if standing.begun_on or standing.tries else None,
+            done=await self._untold(step) if state.begun_on or state.review_attempts else None,
         )
         try:
             verdict = await self._model.review(brief, key=await self._key(run))
@@ -117,15 +119,15 @@ class Validator:
                 "usage": error.usage or Usage(),
                 "transcript": await self._kept(error.transcript, step),
             }
-            tries = standing.tries + 1
+            review_attempt = state.review_attempts + 1
             of_the_key = _is_of_the_key(run, error)
-            delay_s = None if of_the_key else next_step(tries, error.failure, error.retry_after_s)
-            if delay_s is None:
+            delay_s = REVIEWS.delay_s(review_attempt, error.failure, error.retry_after_s)
+            if delay_s is None or of_the_key:
                 yield ClaimValidationFailed(**judged, fault="USER_KEY" if of_the_key else "RUN")
                 return
             yield ClaimValidationRetryScheduled(
                 **judged,
-                attempt=tries,
+                attempt=review_attempt,
                 error_name=error.name,
                 retry_at=self._clock.now() + timedelta(seconds=delay_s),
             )
@@ -141,18 +143,18 @@ class Validator:
         """A claim that cannot be judged fails its investigation, which would wait for the verdict for ever."""
         yield ClaimValidationFailed(**_of(event), failure="NON_RETRYABLE", reason=reason)
 
-    async def _standing(self, event: ClaimProposed, delivery: int) -> Standing:
+    async def _review_state(self, event: ClaimProposed, delivery: int) -> ReviewState:
         """Where the claim stands, if this delivery may go on with it.
 
-        Raises: Superseded: a review was begun on this delivery or a later one, elsewhere. Retry: whoever told when the
-        next review is to begin died before the delivery was put off until then.
+        Raises: Superseded: a review was begun on this delivery or a later one, elsewhere. Retry: whoever scheduled the
+        next review died before the delivery was put off until then.
         """
-        standing = await self._runs.standing(event)
-        if not standing.settled and standing.begun_on >= delivery:
+        state = await self._runs.review_state(event)
+        if not state.settled and state.begun_on >= delivery:
             raise Superseded("a review was begun on a later delivery of the claim")
-        if not standing.settled and (left_s := standing.left_s(self._clock.now())):
+        if not state.settled and (left_s := state.left_s(self._clock.now())):
             raise Retry(left_s, "it is too early for the next review")
-        return standing
+        return state
 
     async def _kept(self, transcript: bytes | None, step: str) -> TextRef | None:
         return await self._blobs.put_text(transcript.decode(), step) if transcript else None

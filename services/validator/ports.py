@@ -10,7 +10,7 @@ from analyses.evidence import Evidence
 from contracts.v1 import ClaimProposed, InvestigationStarted
 from contracts.v1.parts import Source, TextRef
 from kit.models.base import KEY_UNUSABLE, Model, ModelError, ReviewBrief, Verdict
-from services.validator.domain import Standing
+from lifecycle.reviews import ReviewState
 
 
 class Runs(Protocol):
@@ -24,7 +24,7 @@ class Runs(Protocol):
         """Whether the claim's round has ended, once its run's start is known; seldom a look into the log."""
         ...
 
-    async def standing(self, proposed: ClaimProposed) -> Standing:
+    async def review_state(self, proposed: ClaimProposed) -> ReviewState:
         """What has become of the claim in its round so far: reads all that was told of the run."""
         ...
 

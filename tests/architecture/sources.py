@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-PACKAGES: Final = ("analyses", "contracts", "kit", "platforms", "services")
+PACKAGES: Final = ("analyses", "contracts", "kit", "lifecycle", "platforms", "services")
 NOT_OURS: Final = frozenset({"node_modules", "dist", "build", "__pycache__"})
 
 

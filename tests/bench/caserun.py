@@ -27,7 +27,8 @@ from kit.models.base import Limits, Model
 from kit.models.websearch.tool import WEB_SEARCH, Hit, WebSearch
 from kit.web import CONTACT_URL, Door, Policy
 from kit.web.reading import Reader
-from services.investigator.conclude import Open
+from lifecycle.conclusion import conclusion
+from lifecycle.investigation import Investigation
 from services.investigator.domain import AuthorPost
 from services.investigator.handlers import Investigator
 from services.investigator.ports import Research
@@ -169,15 +170,14 @@ async def _delivered(log: MemoryLog, handle: Callable[[int], AsyncIterator[Event
 
 
 def _result(post: Post, log: MemoryLog) -> Result:
-    state = Open(since=1)
+    found = Investigation.of(log.entries)
     spent = 0
     for entry in log.entries:
-        state.add(entry.sequence, entry.event)
         usage = getattr(entry.event, "usage", None)
         spent += (usage and usage.cost_micro_usd) or 0
     failures = [event.reason for event in log.events if isinstance(event, InvestigationFailed)]
     refused = tuple(event for event in log.events if isinstance(event, ClaimRejected))
-    match state.decide():
+    match conclusion(found) if found is not None else None:
         case InvestigationCompleted() as end:
             claims = tuple(claim.payload for claim in end.claims)
             return Result(post, claims, refused, cost_micro_usd=spent)

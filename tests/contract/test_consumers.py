@@ -21,13 +21,14 @@ from contracts.v1 import (
 )
 from contracts.v1.investigation import KeySource
 from kit.delivery import Handler
+from lifecycle.conclusion import conclusion
+from lifecycle.investigation import Investigation
 from services.ingest.handlers import Ingest
-from services.investigator.conclude import Open
 from services.investigator.shares import paid_by
 from services.verifier.domain import Unavailable
 from services.verifier.handlers import Verifier
 from tests.contract.schemas import examples, name_of
-from tests.support.factories import page, snapshot, started, text_ref
+from tests.support.factories import page, requested, snapshot, started, text_ref
 from tests.support.fakes import (
     FixedPages,
     MemoryKeys,
@@ -38,6 +39,7 @@ from tests.support.fakes import (
     investigator_over,
 )
 from tests.support.judging import InMemory, Judge
+from tests.support.logged import logged
 
 ARTICLE: Final = "Mount Everest stands on the border of Nepal and China. It is high."
 
@@ -144,9 +146,7 @@ async def test_the_verifier_eats_failures_too() -> None:
 
 @pytest.mark.parametrize("event", EVERY_EXAMPLE)
 def test_the_concluding_fold_eats_every_fact_twice(event: Event) -> None:
-    once, twice = Open(since=1), Open(since=1)
-    once.add(1, event)
-    twice.add(1, event)
-    twice.add(1, event)
-    assert once == twice
-    assert once.decide() == twice.decide() is None
+    once, twice = (Investigation.of(logged(requested(), *([event] * times))) for times in (1, 2))
+    assert once is not None
+    assert twice is not None
+    assert conclusion(once) is conclusion(twice) is None

@@ -10,8 +10,8 @@ import pytest
 
 from kit.blobs import Blobs, BlobSettings
 from kit.bus import Bus
+from lifecycle.planning import step_name
 from services.commands.post import _Eraser
-from services.investigator.domain import step_name
 from services.validator.handlers import Validator
 from tests.support.factories import VERSION_ID, proposed, requested, snapshot, started
 from tests.support.fakes import ListedSources, MemoryKeys, MemoryLog, StillClock, handled, investigator_over

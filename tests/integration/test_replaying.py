@@ -32,9 +32,9 @@ from kit.history import Past
 from kit.models.base import Limits, Model
 from kit.models.provider import Outfit
 from kit.web.reading import Reader
+from lifecycle.conclusion import conclusion
 from services.commands.comparing import Compared, Difference
 from services.commands.replaying import replay
-from services.investigator.conclude import Open
 from services.investigator.domain import Prior
 from services.validator.handlers import Validator
 from services.validator.pages import NoPage, Page, words
@@ -134,10 +134,8 @@ class World:
         for event in self.log.events:
             for delivery in range(1, 1 + (reviews if isinstance(event, ClaimProposed) else 0)):
                 await handled(validator.on_claim_proposed(event, delivery), self.log, clock)
-        state = Open(since=0)
-        for entry in self.log.entries:
-            state.add(entry.sequence, entry.event)
-        if (end := state.decide()) is not None:
+        found = await self.log.investigation(self.request.investigation_id)
+        if found is not None and (end := conclusion(found)) is not None:
             self.log.publish(end)
 
     def past(self, *changed: Event) -> Sequence[Past]:

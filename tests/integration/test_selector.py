@@ -17,9 +17,10 @@ from contracts.v1.parts import Usage
 from kit import topology
 from kit.bus import connect
 from kit.database import Database
+from lifecycle.rescue import Settled
 from platforms import PLATFORMS
 from services.selector.adapters import BusLog, Spending, SqlReads
-from services.selector.domain import Budget, Candidate, Settled, Spent, Suspect, Why
+from services.selector.domain import Budget, Candidate, Spent, Suspect, Why
 from services.selector.handlers import Selector
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
 from tests.support.fakes import StillClock

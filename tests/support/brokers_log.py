@@ -8,8 +8,7 @@ from uuid import UUID
 
 from contracts.v1.parts import InvestigationInput
 from kit.bus import Bus
-from kit.history import history
-from services.investigator.domain import Entry
+from kit.history import Past, history
 from tests.support.factories import snapshot
 
 
@@ -20,10 +19,10 @@ class BrokersLog:
     bus: Bus
     asked: int = 0
 
-    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
+    async def history(self, investigation_id: UUID) -> Sequence[Past]:
         found = await history(self.bus, str(investigation_id))
         self.asked += 1
-        return [Entry(past.sequence, past.envelope.event) for past in found]
+        return found
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
         return snapshot()

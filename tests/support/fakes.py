@@ -19,8 +19,6 @@ from contracts.v1 import (
     ClaimValidationStarted,
     ErasureOrdered,
     Event,
-    InvestigationCompleted,
-    InvestigationFailed,
     InvestigationStarted,
     OnceEvent,
 )
@@ -41,6 +39,7 @@ from kit.blobs import BlobMissing
 from kit.bus import AlreadyThere
 from kit.clock import Clock
 from kit.errors import Reject, Retry, Superseded
+from kit.history import Past
 from kit.models.base import (
     Finished,
     InvestigationBrief,
@@ -54,13 +53,15 @@ from kit.models.base import (
     Verdict,
 )
 from kit.vault import KeyUnusable
+from lifecycle.investigation import Investigation
+from lifecycle.reviews import Begun, ReviewState, review_state
 from services.ingest.domain import Known, known_from
-from services.investigator.domain import Entry, Prior
+from services.investigator.domain import Prior
 from services.investigator.handlers import RUN_S, Investigator
 from services.investigator.ports import Blobs, Log
-from services.validator.domain import Begun, Standing, settles, standing
 from services.verifier.domain import Unavailable
 from tests.support.factories import MODEL, NOW
+from tests.support.logged import entry
 
 
 @dataclass
@@ -95,7 +96,7 @@ class MemoryLog:
     """The log: a total order, and once-events only where they follow. Knows no duplicates, as after a long time."""
 
     def __init__(self, *events: Event, versions: dict[UUID, InvestigationInput] | None = None) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[Past] = []
         self.versions = versions or {}
         for event in events:
             self.publish(event)
@@ -113,9 +114,9 @@ class MemoryLog:
         """Store a fact. Raises: AlreadyThere: a once-event that does not follow."""
         if isinstance(event, OnceEvent) and event.follows != self.last(event.subject()):
             raise AlreadyThere(event.subject())
-        self.entries.append(Entry(len(self.entries) + 1, event))
+        self.entries.append(entry(len(self.entries) + 1, event))
 
-    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
+    async def history(self, investigation_id: UUID) -> Sequence[Past]:
         return [entry for entry in self.entries if entry.event.key() == str(investigation_id)]
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
@@ -127,20 +128,20 @@ class MemoryLog:
         return starts[-1] if starts and starts[-1].attempt >= proposed.attempt else None
 
     async def over(self, proposed: ClaimProposed) -> bool:
-        told = [entry.event for entry in await self.history(proposed.investigation_id)]
-        return any(
-            isinstance(event, InvestigationFailed | InvestigationCompleted) and settles(proposed, event)
-            for event in told
-        )
+        found = await self.investigation(proposed.investigation_id)
+        return found is not None and found.is_over(proposed.round)
 
-    async def standing(self, proposed: ClaimProposed) -> Standing:
+    async def investigation(self, investigation_id: UUID) -> Investigation | None:
+        return Investigation.of(await self.history(investigation_id))
+
+    async def review_state(self, proposed: ClaimProposed) -> ReviewState:
         begun = [
-            Begun(entry.sequence, entry.event)
-            for entry in self.entries
-            if isinstance(entry.event, ClaimValidationStarted) and entry.event.claim_id == proposed.claim_id
+            Begun(past.sequence, past.event)
+            for past in self.entries
+            if isinstance(past.event, ClaimValidationStarted) and past.event.claim_id == proposed.claim_id
         ]
-        told = [entry.event for entry in await self.history(proposed.investigation_id)]
-        return standing(proposed, told, begun[-1] if begun else None)
+        found = await self.investigation(proposed.investigation_id)
+        return review_state(proposed, found, begun[-1] if begun else None)
 
     async def erased(self, post_id: UUID) -> bool:
         return any(isinstance(event, ErasureOrdered) and event.post_id == post_id for event in self.events)

@@ -17,7 +17,7 @@ from contracts.v1.investigation import KeySource
 from contracts.v1.parts import Usage
 from kit.errors import Retry
 from kit.models.base import KEY_UNUSABLE, Advance, Failure, Finished, InvestigationBrief, ModelError, Outcome
-from services.investigator.domain import RETRY_MAX_S
+from lifecycle.retries import ATTEMPTS
 from tests.support.attempts import World, kinds, submit
 from tests.support.factories import (
     INVESTIGATION_ID,
@@ -100,7 +100,7 @@ async def test_a_failed_attempt_keeps_what_was_paid_for(failure: Failure) -> Non
 
 
 @pytest.mark.requirement("3.7-02")
-@pytest.mark.parametrize(("asked_s", "waits_s"), [(None, 10.0), (3.0, 10.0), (60.0, 60.0), (1e9, RETRY_MAX_S)])
+@pytest.mark.parametrize(("asked_s", "waits_s"), [(None, 10.0), (3.0, 10.0), (60.0, 60.0), (1e9, ATTEMPTS.longest_s)])
 async def test_a_provider_that_asks_to_be_left_alone_is(asked_s: float | None, waits_s: float) -> None:
     busy = ModelError("TRANSIENT", "busy", name="Busy", status_code=429, retry_after_s=asked_s)
     world = World([busy])

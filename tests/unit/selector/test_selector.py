@@ -11,7 +11,9 @@ import pytest
 
 from contracts.v1 import InvestigationFailed, InvestigationRequested
 from contracts.v1.ids import investigation_id
-from services.selector.domain import Budget, Candidate, Entry, Settled, Spent, Suspect, Why, request
+from lifecycle.investigation import Investigation
+from lifecycle.rescue import Settled
+from services.selector.domain import Budget, Candidate, Spent, Suspect, Why, request
 from services.selector.handlers import Selector
 from tests.support.fakes import MemoryLog, StillClock
 
@@ -69,10 +71,10 @@ class Log:
     async def settled(self) -> Settled:
         return Settled(*(len(self.log.entries),) * 3)
 
-    async def history(self, investigation_id: UUID) -> Sequence[Entry]:
+    async def investigation(self, investigation_id: UUID) -> Investigation | None:
         if investigation_id in self.broken:
             raise TimeoutError("the log does not answer")
-        return [Entry(past.sequence, past.event) for past in await self.log.history(investigation_id)]
+        return await self.log.investigation(investigation_id)
 
     async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:
         if event.investigation_id in self.broken:

@@ -7,7 +7,8 @@ import pytest
 from contracts.v1 import ClaimApproved, ClaimValidationFailed, Event, InvestigationCompleted, InvestigationFailed
 from contracts.v1.parts import Usage
 from kit.models.base import Verdict
-from services.investigator.conclude import Open
+from lifecycle.conclusion import conclusion
+from lifecycle.investigation import Investigation
 from tests.support.factories import (
     MODEL,
     OTHER_QUOTE,
@@ -24,10 +25,9 @@ from tests.support.judging import InMemory, Judge
 
 def end_of(log: MemoryLog) -> Event | None:
     """What the facts conclude to."""
-    state = Open(since=0)
-    for entry in log.entries:
-        state.add(entry.sequence, entry.event)
-    return state.decide()
+    found = Investigation.of(log.entries)
+    assert found is not None
+    return conclusion(found)
 
 
 @pytest.mark.requirement("2.4.3-10")

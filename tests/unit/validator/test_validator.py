@@ -20,7 +20,8 @@ from contracts.v1 import (
 from contracts.v1.parts import Picture, Source, SourceStatus, Usage
 from kit.errors import Retry
 from kit.models.base import ModelError, Verdict
-from services.validator.domain import may_pass, next_step
+from lifecycle.retries import REVIEWS
+from services.validator.domain import may_pass
 from services.validator.sources import UnaskedSources
 from tests.support.factories import (
     INVESTIGATION_ID,
@@ -30,6 +31,7 @@ from tests.support.factories import (
     approved,
     payload,
     proposed,
+    requested,
     snapshot,
     started,
     text_ref,
@@ -51,7 +53,7 @@ class World(Judge):
     """A run under way, and a validator."""
 
     def __init__(self, *verdicts: Verdict | ModelError, log: MemoryLog | None = None, **given: Any) -> None:
-        super().__init__(InMemory(log or MemoryLog(started())), *verdicts, **given)
+        super().__init__(InMemory(log or MemoryLog(requested(), started())), *verdicts, **given)
 
 
 async def only_fact(world: World, claim: ClaimProposed | None = None, attempt: int = 1) -> Event:
@@ -90,7 +92,7 @@ async def test_the_reviewer_is_told_of_the_pictures() -> None:
         status="unavailable",
         reason="http_404",
     )
-    world = World(verdict(approved=True), log=MemoryLog(started(input=snapshot(pictures=(picture,)))))
+    world = World(verdict(approved=True), log=MemoryLog(requested(), started(input=snapshot(pictures=(picture,)))))
     await only_fact(world)
     (brief,) = world.model.reviews
     assert '"offset": 5, "status": "unavailable", "url": "https://img.example/0.png", "caption": null' in brief.message
@@ -198,14 +200,16 @@ async def test_after_a_passing_failure_the_verdict_counts() -> None:
 
 @pytest.mark.requirement("2.1-08")
 async def test_a_readers_run_is_judged_with_the_readers_key() -> None:
-    world = World(log=MemoryLog(started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"})
+    world = World(
+        log=MemoryLog(requested(), started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"}
+    )
     await world.judge()
     assert world.model.keys == ["sk-of-a-reader"]
 
 
 @pytest.mark.requirement("3.7-07")
 async def test_a_readers_key_that_is_gone_is_a_failure_and_not_an_approval() -> None:
-    world = World(log=MemoryLog(started(key_source="USER")))
+    world = World(log=MemoryLog(requested(), started(key_source="USER")))
     fact = await only_fact(world)
     assert isinstance(fact, ClaimValidationFailed)
     assert (fact.failure, fact.fault) == ("NON_RETRYABLE", "USER_KEY")
@@ -215,7 +219,9 @@ async def test_a_readers_key_that_is_gone_is_a_failure_and_not_an_approval() -> 
 @pytest.mark.requirement("3.7-03", "3.7-07")
 @pytest.mark.parametrize("error", [final(401), without_credit()], ids=["refused", "without-credit"])
 async def test_a_readers_key_that_is_of_no_use_is_the_keys_fault_at_once(error: ModelError) -> None:
-    world = World(error, log=MemoryLog(started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"})
+    world = World(
+        error, log=MemoryLog(requested(), started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"}
+    )
     fact = await only_fact(world)
     assert isinstance(fact, ClaimValidationFailed)
     assert fact.fault == "USER_KEY"
@@ -300,6 +306,6 @@ def test_what_may_pass_in_a_moment(status: int | None, kind: str | None, expecte
 
 
 def test_delays() -> None:
-    assert [next_step(number, "TRANSIENT") for number in range(1, 6)] == [10.0, 20.0, 40.0, None, None]
-    assert next_step(1, "NON_RETRYABLE") is next_step(1, "PARTIAL") is None
-    assert [next_step(1, "TRANSIENT", asked) for asked in (3.0, 90.0, 86_400.0)] == [10.0, 90.0, 600.0]
+    assert [REVIEWS.delay_s(number, "TRANSIENT") for number in range(1, 6)] == [10.0, 20.0, 40.0, None, None]
+    assert REVIEWS.delay_s(1, "NON_RETRYABLE") is REVIEWS.delay_s(1, "PARTIAL") is None
+    assert [REVIEWS.delay_s(1, "TRANSIENT", asked) for asked in (3.0, 90.0, 86_400.0)] == [10.0, 90.0, 600.0]

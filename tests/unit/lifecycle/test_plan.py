@@ -11,22 +11,8 @@ from hypothesis import strategies as st
 
 from contracts.v1 import Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.investigation import CONVERSATION_LOST
-from services.investigator.domain import (
-    MAX_ATTEMPTS,
-    RETRY_MAX_S,
-    Elsewhere,
-    Entry,
-    GiveUp,
-    Known,
-    Nothing,
-    NotYet,
-    Run,
-    Step,
-    Wait,
-    is_over,
-    next_step,
-    plan,
-)
+from lifecycle.planning import GiveUp, Known, LogLag, NotDue, Nothing, OwnedByOtherWorker, Run, Step, plan
+from lifecycle.retries import ATTEMPTS
 from tests.support.factories import (
     NOW,
     OTHER_QUOTE,
@@ -42,16 +28,12 @@ from tests.support.factories import (
     snapshot,
     started,
 )
-
-
-def history(*events: Event) -> list[Entry]:
-    """Facts in the order of the log."""
-    return [Entry(sequence, event) for sequence, event in enumerate(events, 11)]
+from tests.support.logged import lived
 
 
 def step(*events: Event, round_: int = 1, delivery: int = 1, now: datetime = NOW) -> Step:
     """What is left to do after these."""
-    return plan(requested(round=round_), history(*events), delivery, now)
+    return plan(requested(round=round_), lived(events, first=11), delivery, now)
 
 
 def run_of(result: Step) -> Run:
@@ -60,8 +42,8 @@ def run_of(result: Step) -> Run:
 
 
 def test_a_log_that_lags_is_looked_at_again() -> None:
-    assert step() == NotYet()
-    assert step(requested(), round_=2) == NotYet()
+    assert step() == LogLag()
+    assert step(requested(), round_=2) == LogLag()
 
 
 def test_the_first_attempt() -> None:
@@ -75,7 +57,7 @@ def test_the_first_attempt() -> None:
 @pytest.mark.requirement("2.6-15")
 def test_an_attempt_begun_on_a_later_delivery_is_left_to_its_worker() -> None:
     begun = (requested(), started(delivery=2))
-    assert step(*begun, delivery=1) == step(*begun, delivery=2) == Elsewhere()
+    assert step(*begun, delivery=1) == step(*begun, delivery=2) == OwnedByOtherWorker()
     assert run_of(step(*begun, delivery=3)).attempt == 2
     assert run_of(step(requested(), started(), delivery=1)).attempt == 2, "of an older start nothing is known"
     anew = (*begun, failed(), requested(round=2))
@@ -111,7 +93,9 @@ def test_what_this_round_has_on_record_is_gone_on_from() -> None:
 )
 def test_a_run_whose_round_has_ended_is_over(events: tuple[Event, ...], over: bool) -> None:
     asked = [event for event in events if isinstance(event, InvestigationRequested)][-1]
-    assert is_over(asked, history(*events)) is over
+    found = lived(events)
+    assert found is not None
+    assert found.is_over(asked.round) is over
 
 
 def in_s(seconds: float) -> datetime:
@@ -122,15 +106,15 @@ def in_s(seconds: float) -> datetime:
 @pytest.mark.requirement("3.7-02")
 def test_no_attempt_begins_before_the_moment_that_was_told() -> None:
     waiting = (requested(), started(delivery=1), retry_scheduled(retry_at=in_s(60)))
-    assert step(*waiting, delivery=2) == Wait(60.0)
-    assert step(*waiting, delivery=2, now=in_s(59.5)) == Wait(0.5)
+    assert step(*waiting, delivery=2) == NotDue(60.0)
+    assert step(*waiting, delivery=2, now=in_s(59.5)) == NotDue(0.5)
     assert run_of(step(*waiting, delivery=2, now=in_s(60))).attempt == 2
-    assert step(*waiting, delivery=1) == Elsewhere(), "whoever told of it waits"
+    assert step(*waiting, delivery=1) == OwnedByOtherWorker(), "whoever told of it waits"
     assert step(*waiting, drafted(), delivery=2) == step(*waiting, failed(), delivery=2) == Nothing()
     assert run_of(step(*waiting, failed(), requested(round=2), round_=2)).attempt == 2, "a new round begins at once"
     last = (requested(), *(started(number) for number in range(1, 5)), retry_scheduled(4, retry_at=in_s(60)))
     assert step(*last) == GiveUp(4, 0), "there is nothing to wait for"
-    assert step(*waiting, delivery=2, now=in_s(-86_400)) == Wait(RETRY_MAX_S), "no rule ever asks for longer"
+    assert step(*waiting, delivery=2, now=in_s(-86_400)) == NotDue(ATTEMPTS.longest_s), "no rule ever asks for longer"
 
 
 @given(
@@ -147,7 +131,7 @@ def test_whenever_deliveries_come_attempts_keep_their_distance(course: list[tupl
     delivery = 1
     for asked_s, early in course:
         run = run_of(step(*events, delivery=delivery, now=now))
-        delay_s = next_step(run, "TRANSIENT", asked_s)
+        delay_s = ATTEMPTS.delay_s(run.attempt_of_round, "TRANSIENT", asked_s)
         assert delay_s is not None
         began = now
         events += [
@@ -157,9 +141,9 @@ def test_whenever_deliveries_come_attempts_keep_their_distance(course: list[tupl
         for after_s in early:
             now, delivery = now + timedelta(seconds=after_s), delivery + 1
             left = step(*events, delivery=delivery, now=now)
-            assert isinstance(left, Wait) == (now < began + timedelta(seconds=delay_s))
+            assert isinstance(left, NotDue) == (now < began + timedelta(seconds=delay_s))
         delivery += 1
-        if isinstance(left := step(*events, delivery=delivery, now=now), Wait):
+        if isinstance(left := step(*events, delivery=delivery, now=now), NotDue):
             now += timedelta(seconds=left.left_s)
         assert now - began >= timedelta(seconds=delay_s)
 
@@ -198,9 +182,9 @@ def test_a_result_that_could_not_be_stored_is_told_again_and_not_looked_for_agai
 
 @pytest.mark.requirement("3.7-01")
 def test_four_attempts_cut_short_are_the_end() -> None:
-    starts = [started(number) for number in range(1, MAX_ATTEMPTS + 1)]
-    assert run_of(step(requested(), *starts[:-1])).attempt == MAX_ATTEMPTS
-    assert step(requested(), *starts) == GiveUp(MAX_ATTEMPTS, 0)
+    starts = [started(number) for number in range(1, ATTEMPTS.max_attempts + 1)]
+    assert run_of(step(requested(), *starts[:-1])).attempt == ATTEMPTS.max_attempts
+    assert step(requested(), *starts) == GiveUp(ATTEMPTS.max_attempts, 0)
 
 
 @pytest.mark.requirement("2.6-14")
@@ -224,16 +208,16 @@ def test_another_round_has_four_attempts_of_its_own() -> None:
     first = [requested(), *(started(number) for number in range(1, 5)), failed(4), requested(round=2)]
     assert run_of(step(*first, round_=2)).attempt_of_round == 1
     second = [started(number) for number in range(5, 9)]
-    assert run_of(step(*first, *second[:-1], round_=2)).attempt_of_round == MAX_ATTEMPTS
+    assert run_of(step(*first, *second[:-1], round_=2)).attempt_of_round == ATTEMPTS.max_attempts
     assert step(*first, *second, round_=2) == GiveUp(8, 16)
 
 
 @pytest.mark.requirement("3.7-02", "3.7-03", "3.7-06")
 def test_delays_double_and_only_passing_failures_are_tried_again() -> None:
     runs = [run_of(step(requested(), *(started(number) for number in range(1, count)))) for count in range(1, 5)]
-    assert [next_step(run, "TRANSIENT") for run in runs] == [10.0, 20.0, 40.0, None]
-    assert [next_step(run, "NON_RETRYABLE") for run in runs] == [None] * 4
-    assert [next_step(run, "PARTIAL") for run in runs] == [None] * 4
+    assert [ATTEMPTS.delay_s(run.attempt_of_round, "TRANSIENT") for run in runs] == [10.0, 20.0, 40.0, None]
+    assert [ATTEMPTS.delay_s(run.attempt_of_round, "NON_RETRYABLE") for run in runs] == [None] * 4
+    assert [ATTEMPTS.delay_s(run.attempt_of_round, "PARTIAL") for run in runs] == [None] * 4
 
 
 def rounds(failing: Sequence[int], last: int) -> list[Event]:
@@ -286,5 +270,5 @@ def test_no_round_has_more_than_four_attempts(course: list[str], earlier: int) -
         elif what == "repeat":
             events.append(events[-1])
     attempts = [event.attempt for event in events[0:] if isinstance(event, InvestigationStarted)]
-    assert len(set(attempts)) - before <= MAX_ATTEMPTS
+    assert len(set(attempts)) - before <= ATTEMPTS.max_attempts
     assert sorted(set(attempts)) == list(range(1, len(set(attempts)) + 1)), "attempts are numbered without gaps"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.v1 import Event, InvestigationCompleted, InvestigationFailed, OnceEvent
-from services.investigator.conclude import Open
+from contracts.v1 import Event, InvestigationCompleted, InvestigationFailed
+from lifecycle.conclusion import End, conclusion
+from lifecycle.investigation import Investigation
 from tests.support.factories import (
     approved,
     claim_of,
@@ -24,26 +25,27 @@ from tests.support.factories import (
     started,
     validation_failed,
 )
+from tests.support.logged import lived, logged
 
 QUOTES = ("One is wrong.", "Two is wrong.", "Three is wrong.", "Four is wrong.")
 CLAIMS = [claim_of(quote) for quote in QUOTES]
 DRAFT = drafted(1, CLAIMS)
 
 
-def folded(events: Iterable[Event], last_failure: int = 0) -> Open:
+def folded(events: Sequence[Event]) -> Investigation:
     """Everything known after these facts."""
-    state = Open(since=1, last_failure=last_failure)
-    for sequence, event in enumerate(events, 1):
-        state.add(sequence, event)
-    return state
+    found = lived(events)
+    assert found is not None
+    return found
 
 
-def decided(*events: Event) -> OnceEvent | None:
+def decided(*events: Event) -> End | None:
     """What they come to."""
-    return folded(events).decide()
+    found = lived(events)
+    return None if found is None else conclusion(found)
 
 
-def texts_of(end: OnceEvent | None) -> list[str]:
+def texts_of(end: End | None) -> list[str]:
     """The quotes of the published claims."""
     assert isinstance(end, InvestigationCompleted)
     return [claim.payload.text for claim in end.claims]
@@ -75,7 +77,7 @@ def test_a_run_whose_review_cannot_be_had_ends_before_its_draft() -> None:
 def test_a_new_round_knows_nothing_of_what_was_kept_or_begun_before() -> None:
     before = [requested(), started(), retained(QUOTES[0]), drafted(1, CLAIMS[:1], retained_ids=tuple(CLAIMS[:1]))]
     state = folded([*before, failed(), requested(round=2)])
-    assert (state.started, state.drafted, state.retained, state.verdicts) == (None, None, {}, {})
+    assert (list(state.round.started), state.round.drafted, state.round.candidates) == ([], None, {})
     again = [started(2), drafted(2, CLAIMS[:1], retained_ids=tuple(CLAIMS[:1]))]
     assert decided(*before, failed(), requested(round=2), *again) is None, "what is kept must be told in its round"
 
@@ -165,11 +167,9 @@ def test_a_verdict_of_a_failed_round_says_nothing_about_the_next() -> None:
 
 def test_the_end_of_another_round_follows_the_end_of_the_first() -> None:
     second = [requested(round=2), started(2), drafted(2, CLAIMS[:1]), validation_failed(QUOTES[0], round=2)]
-    remembered = folded([requested(), started(), failed(), *second]).decide()
-    forgotten = folded(second, last_failure=3).decide()
-    assert isinstance(remembered, InvestigationFailed)
-    assert (remembered.round, remembered.follows) == (2, 3)
-    assert forgotten == remembered
+    end = decided(requested(), started(), failed(), *second)
+    assert isinstance(end, InvestigationFailed)
+    assert (end.round, end.follows) == (2, 3)
 
 
 VERDICTS: list[list[Event]] = [[approved(quote), rejected(quote)] for quote in QUOTES]
@@ -182,12 +182,12 @@ def test_the_result_does_not_depend_on_when_verdicts_come(chosen: tuple[Event, .
     repeated = data.draw(st.lists(st.sampled_from(chosen), max_size=6))
     shuffled = data.draw(st.permutations([*chosen, *repeated, DRAFT, DRAFT, started(), requested(), retry_scheduled()]))
     state = folded([requested(), started()])
-    for sequence, event in enumerate(shuffled, 3):
-        before = {claim for claim, verdict in state.verdicts.items() if verdict is not None}
-        end = state.decide()
-        assert end is None or (state.drafted is not None and before == set(CLAIMS)), "a verdict was missing"
-        state.add(sequence, event)
-    assert state.decide() == quiet
+    for fact in logged(*shuffled, first=3):
+        before = {claim for claim, candidate in state.round.candidates.items() if candidate.is_settled}
+        end = conclusion(state)
+        assert end is None or (state.round.drafted is not None and before == set(CLAIMS)), "a verdict was missing"
+        state.apply(fact)
+    assert conclusion(state) == quiet
 
 
 @given(verdicts, st.integers(0, 3), st.data())

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import Event, InvestigationFailed, InvestigationRequested
-from services.selector.domain import MAX_RESCUES, Entry, Settled, rescue
+from lifecycle.rescue import MAX_RESCUES, Settled
+from lifecycle.rescue import rescue as rescue_of
+from tests.support.logged import lived
 from tests.unit.projector.histories import Page
 
 PAGE = Page("a")
@@ -18,9 +20,10 @@ REQUESTED, STARTED, RETRY = PAGE.requested(), PAGE.started(), PAGE.retry()
 EVERYTHING = Settled(1_000, 1_000, 1_000)
 
 
-def told(*events: Event) -> list[Entry]:
-    """Facts at 10, 20, 30 …"""
-    return [Entry(10 * number, event) for number, event in enumerate(events, 1)]
+def rescue(events: Sequence[Event], settled: Settled) -> InvestigationRequested | InvestigationFailed | None:
+    """What is done about a run with these facts, at 10, 20, 30 …"""
+    found = lived(events, first=10, apart=10)
+    return None if found is None else rescue_of(found, settled)
 
 
 def again(round_: int, follows: int) -> InvestigationRequested:
@@ -41,12 +44,12 @@ def again(round_: int, follows: int) -> InvestigationRequested:
     ],
 )
 def test_a_lost_run_is_asked_for_again(events: Sequence[Event], settled: Settled) -> None:
-    assert rescue(told(*events), settled) == again(2, 10)
+    assert rescue(events, settled) == again(2, 10)
 
 
 def test_a_result_of_before_the_round_does_not_end_it() -> None:
     """It could not be stored: otherwise nobody could have asked again."""
-    assert rescue(told(REQUESTED, STARTED, PAGE.completed(), PAGE.requested(2)), EVERYTHING) == again(3, 40)
+    assert rescue((REQUESTED, STARTED, PAGE.completed(), PAGE.requested(2)), EVERYTHING) == again(3, 40)
 
 
 @pytest.mark.requirement("2.6-15", "3.6-05", "3.6-06")
@@ -67,24 +70,24 @@ def test_a_result_of_before_the_round_does_not_end_it() -> None:
     ],
 )
 def test_whatever_is_over_or_in_hand_is_left_alone(events: Sequence[Event], settled: Settled) -> None:
-    assert rescue(told(*events), settled) is None
+    assert rescue(events, settled) is None
 
 
 def test_a_later_round_is_judged_by_its_own_facts() -> None:
     events = (REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1), PAGE.approved(0), PAGE.failed(), PAGE.requested(2))
-    assert rescue(told(*events), EVERYTHING) == again(3, 70)
+    assert rescue(events, EVERYTHING) == again(3, 70)
 
 
 @pytest.mark.parametrize(("payer", "settled"), [("INSTANCE", Settled(9, 99, 99)), ("USER", Settled(99, 99, 9))])
 def test_what_the_payers_own_consumer_has_in_hand_is_not_lost(payer: str, settled: Settled) -> None:
-    history = told(REQUESTED.model_copy(update={"key_source": payer}), STARTED)
+    history = (REQUESTED.model_copy(update={"key_source": payer}), STARTED)
     assert rescue(history, settled) is None
     assert rescue(history, replace(settled, investigator=10, readers=10)) is not None
 
 
 def test_what_was_asked_for_on_a_readers_key_stays_on_it() -> None:
     users = REQUESTED.model_copy(update={"key_source": "USER"})
-    asked = rescue(told(users, STARTED), EVERYTHING)
+    asked = rescue((users, STARTED), EVERYTHING)
     assert asked is not None
     assert asked.key_source == "USER"
 
@@ -92,7 +95,7 @@ def test_what_was_asked_for_on_a_readers_key_stays_on_it() -> None:
 def lost_until_it_ends(*events: Event) -> list[Event]:
     """What a selector says of a run whose requests are all lost, until it says no more."""
     said: list[Event] = []
-    while (next_ := rescue(told(*events, *said), EVERYTHING)) is not None:
+    while (next_ := rescue((*events, *said), EVERYTHING)) is not None:
         said.append(next_)
     return said
 
@@ -120,7 +123,7 @@ def test_whoever_asks_for_it_again_has_it_rescued_as_often() -> None:
 @given(st.integers(0, 3), st.integers(1, 3))
 def test_what_was_stored_twice_is_one_request(rescues: int, copies: int) -> None:
     asked = [REQUESTED, *(again(number, 10 * (number - 1)) for number in range(2, rescues + 2))]
-    said = rescue(told(*(request for request in asked for _ in range(copies))), EVERYTHING)
+    said = rescue([request for request in asked for _ in range(copies)], EVERYTHING)
     assert isinstance(said, InvestigationRequested if rescues < MAX_RESCUES else InvestigationFailed)
 
 
@@ -131,9 +134,9 @@ RUN: Sequence[Event] = (
 
 @given(st.integers(0, len(RUN)), st.integers(0, 80), st.integers(0, 80))
 def test_nothing_in_hand_is_ever_started_again(length: int, investigator: int, validator: int) -> None:
-    history = told(*RUN[:length])
-    asked = rescue(history, Settled(investigator, validator, 0))
+    asked = rescue(RUN[:length], Settled(investigator, validator, 0))
     if asked is not None:
         assert investigator >= 10
-        proposals, verdicts = history[2:4], history[5:]
-        assert all(entry.sequence <= validator for entry in proposals[len(verdicts) :])
+        places = [10 * number for number in range(1, length + 1)]
+        proposals, verdicts = places[2:4], places[5:]
+        assert all(place <= validator for place in proposals[len(verdicts) :])

@@ -1,0 +1,100 @@
+"""How an investigation ends. Whoever folds the same facts concludes the same, so replicas and replays are harmless.
+
+An investigation without a verdict for every candidate is never concluded, and an error is never an approval.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from contracts.v1 import (
+    ClaimApproved,
+    ClaimValidationFailed,
+    InvestigationCompleted,
+    InvestigationDrafted,
+    InvestigationFailed,
+    InvestigationStarted,
+)
+from contracts.v1.parts import ClaimPayload, PublishedClaim
+from lifecycle.investigation import Investigation, Round
+
+End = InvestigationCompleted | InvestigationFailed
+
+
+def conclusion(investigation: Investigation) -> End | None:
+    """The fact that ends this investigation, once everything it needs is there."""
+    round_ = investigation.round
+    started = max(round_.started, key=lambda attempt: attempt.number, default=None)
+    if not investigation.progress.is_open or started is None or started.started is None:
+        return None
+    draft = round_.drafted
+    if draft is None:  # under way; if its result is lost with one of its reviews, the rest would be for nothing
+        lost = next((verdict for verdict in _verdicts(round_) if isinstance(verdict, ClaimValidationFailed)), None)
+        return None if lost is None else _failed(investigation, started.number, lost)
+    for claim_id in draft.claim_ids:
+        verdict = _verdict(round_, claim_id)
+        if isinstance(verdict, ClaimValidationFailed) and claim_id not in draft.retained_ids:
+            return _failed(investigation, draft.attempt, verdict)
+    claims = _published(round_, draft)
+    return None if claims is None else _completed(round_, started.started, draft, claims)
+
+
+def _published(round_: Round, draft: InvestigationDrafted) -> tuple[PublishedClaim, ...] | None:
+    """What is published, in the order of the draft; None if a verdict is missing."""
+    before = [each for each in draft.retained_ids if each not in draft.claim_ids]
+    found: list[PublishedClaim] = []
+    for claim_id in (*before, *draft.claim_ids):
+        payload: ClaimPayload | None = None
+        if claim_id in draft.retained_ids:
+            candidate = round_.candidates.get(claim_id)
+            if candidate is None or candidate.kept is None:
+                return None
+            payload = candidate.kept.payload
+        else:
+            verdict = _verdict(round_, claim_id)
+            if verdict is None:
+                return None
+            payload = verdict.payload if isinstance(verdict, ClaimApproved) else None
+        if payload is not None:
+            found.append(PublishedClaim(claim_id=claim_id, payload=payload))
+    return tuple(found)
+
+
+def _verdicts(round_: Round) -> list[object]:
+    return [candidate.verdict for candidate in round_.candidates.values()]
+
+
+def _verdict(round_: Round, claim_id: UUID) -> object:
+    candidate = round_.candidates.get(claim_id)
+    return None if candidate is None else candidate.verdict
+
+
+def _completed(
+    round_: Round, started: InvestigationStarted, draft: InvestigationDrafted, claims: tuple[PublishedClaim, ...]
+) -> InvestigationCompleted:
+    return InvestigationCompleted(
+        investigation_id=started.investigation_id,
+        version_id=started.version_id,
+        post_id=started.post_id,
+        analysis=started.analysis,
+        attempt=draft.attempt,
+        model=draft.model,
+        claims=claims,
+        provenance=started.input.provenance,
+        round=round_.number,
+    )
+
+
+def _failed(investigation: Investigation, attempt: int, verdict: ClaimValidationFailed) -> InvestigationFailed:
+    request = investigation.request
+    return InvestigationFailed(
+        follows=investigation.last_failure,
+        investigation_id=request.investigation_id,
+        version_id=request.version_id,
+        attempt=attempt,
+        round=request.round,
+        failure=verdict.failure,
+        fault=verdict.fault,
+        reason=f"validation: {verdict.reason}",
+        status_code=verdict.status_code,
+    )

@@ -1,0 +1,61 @@
+"""Whether a run was lost, and what is done about it: only what nobody has in hand is asked for again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from contracts.v1 import InvestigationFailed, InvestigationRequested
+from lifecycle.investigation import Investigation
+
+MAX_RESCUES: Final = 3
+"""A run that was lost more often is lost for a reason, and ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Up to which sequences workers have settled every message: nothing below is in hand, or waits to be.
+
+    `investigator` holds for runs that the instance pays for, `readers` for those on readers' keys.
+    """
+
+    investigator: int
+    validator: int
+    readers: int
+
+
+def rescue(investigation: Investigation, settled: Settled) -> InvestigationRequested | InvestigationFailed | None:
+    """The request that starts a lost run again, or its end if it was lost too often since it was asked for.
+
+    None if it is over, or anybody still has it in hand. Only the broker knows who has what in hand; a run that merely
+    takes long must not be paid for twice.
+    Shapes: `investigation` was read after `settled`.
+    """
+    round_, request = investigation.round, investigation.request
+    if investigation.last_request > (settled.readers if request.key_source == "USER" else settled.investigator):
+        return None
+    if not investigation.progress.is_open:
+        return None
+    if any(each.proposed_at > settled.validator for each in round_.candidates.values() if not each.is_settled):
+        return None
+    judged = {each.claim_id for each in round_.candidates.values() if each.is_settled}
+    if round_.drafted is not None and judged.issuperset(round_.drafted.claim_ids):
+        return None  # its end is on its way
+    if sum(each.sequence > investigation.last_failure for each in investigation.rounds) > MAX_RESCUES:
+        return _given_up(investigation)
+    follows = investigation.last_request
+    return request.model_copy(update={"round": round_.number + 1, "follows": follows, "requested_by": "SELECTOR"})
+
+
+def _given_up(investigation: Investigation) -> InvestigationFailed:
+    request = investigation.request
+    started = (attempt.number for each in investigation.rounds for attempt in each.started)
+    return InvestigationFailed(
+        follows=investigation.last_failure,
+        investigation_id=request.investigation_id,
+        version_id=request.version_id,
+        attempt=max(started, default=0),
+        round=request.round,
+        failure="TRANSIENT",
+        reason=f"it was lost {MAX_RESCUES + 1} times: nobody had it in hand, and it had not ended",
+    )
