@@ -13,20 +13,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from email.utils import parsedate_to_datetime
 from math import inf
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 import urllib3
-from minio import Minio
 from minio.error import MinioException, S3Error
-from minio.time import to_amz_date, utcnow
 from urllib3.exceptions import HTTPError, MaxRetryError
 
 from contracts.v1.parts import INLINE_BYTES, BlobRef, TextRef
+from kit.s3_client import S3Client
 from kit.settings import SettingsError
 
 TEXT = "text/plain; charset=utf-8"
@@ -36,7 +33,6 @@ TRY_AGAIN_S = 1.0
 CONNECT_TIMEOUT_S = 2.0
 SILENCE_S = 5.0
 """How long the store may be silent within an answer; minio sends no more than 5 MiB in one request."""
-CLOCKS_APART = timedelta(minutes=5)
 WRITE_EVERY_S = 30.0
 """A check writes so rarely while all is well: stores clear away late what is overwritten."""
 FAILED_S = 2.0
@@ -83,31 +79,6 @@ class BlobsUnavailable(Exception):
     """The store does not answer now; asking again later is right."""
 
 
-class _Client(Minio):
-    """A client whose signatures are dated by the server's clock, as those of the vendor's own libraries are.
-
-    S3 refuses a request that is dated a quarter of an hour apart from its own time.
-    """
-
-    ahead = timedelta()
-
-    def _build_headers(self, *args: Any, **kwargs: Any) -> tuple[Any, datetime]:  # the one place that dates a request
-        headers, date = super()._build_headers(*args, **kwargs)
-        date += self.ahead
-        headers["x-amz-date"] = to_amz_date(date)
-        return headers, date
-
-    def follow(self, said: str | None) -> bool:
-        """Set the clock by an answer's `Date`; whether it had been wrong."""
-        try:
-            ahead = parsedate_to_datetime(said or "") - utcnow()
-        except ValueError:
-            return False
-        wrong = abs(ahead - self.ahead) > CLOCKS_APART
-        self.ahead = ahead if wrong else self.ahead
-        return wrong
-
-
 class Blobs:
     """Content-addressed objects, with a bounded memory of those used lately.
 
@@ -121,7 +92,7 @@ class Blobs:
         self._connections = urllib3.PoolManager(
             maxsize=THREADS, timeout=urllib3.Timeout(connect=CONNECT_TIMEOUT_S, read=SILENCE_S), retries=False
         )
-        self._client = _Client(
+        self._client = S3Client(
             settings.endpoint,
             access_key=settings.access_key,
             secret_key=settings.secret_key,
