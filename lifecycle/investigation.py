@@ -213,14 +213,22 @@ class Investigation:
 
     @classmethod
     def of(cls, facts: Iterable[LoggedEvent]) -> Self | None:
-        """Fold facts in the order of the log; None if nobody ever asked for it."""
+        """Fold facts in the order of the log; None if nobody ever asked for it.
+
+        What stands before the first request counts too: an end that came first is an end all the same.
+        """
         found: Self | None = None
+        before: list[LoggedEvent] = []
         for fact in facts:
             event = fact.envelope.event
             if found is not None:
                 found.apply(fact)
             elif isinstance(event, InvestigationRequested):
                 found = cls.requested(fact.sequence, event, fact.envelope)
+                for each in before:
+                    found.apply(each)
+            else:
+                before.append(fact)
         return found
 
     @classmethod

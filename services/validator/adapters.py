@@ -15,6 +15,7 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from kit.bus import Bus
+from kit.errors import Outage
 from kit.flight import SingleFlight
 from kit.history import history, latest
 from lifecycle.investigation import Investigation, ends_round
@@ -22,6 +23,7 @@ from lifecycle.reviews import Begun, ReviewState, review_state
 from services.validator.ends import Ends
 
 REMEMBERED = 1_000
+LOG_LAG_S = 0.2
 
 
 class LogRuns:
@@ -78,4 +80,7 @@ class LogRuns:
             for past in starts
             if isinstance(past.envelope.event, ClaimValidationStarted)
         ]
-        return review_state(proposed, Investigation.of(facts), begun[-1] if begun else None)
+        investigation = Investigation.of(facts)
+        if investigation is None:
+            raise Outage(LOG_LAG_S, "the log does not show the request of the run yet")
+        return review_state(proposed, investigation, begun[-1] if begun else None)

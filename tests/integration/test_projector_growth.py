@@ -44,6 +44,9 @@ async def test_what_a_batch_reads_does_not_grow(database_url: str, statistics: s
     each = len(tape.records) // PAGES
     read_by: list[int] = []
     async with await owner(database_url) as db:
+        await db.execute("""DO $$ DECLARE name regclass; BEGIN
+            FOR name IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'readmodel'::regnamespace
+            LOOP EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = false)', name); END LOOP; END $$""")
         store = store_at(database_url)
         for number in range(PAGES):
             if number == PAGES - 10 and statistics == "of full tables":

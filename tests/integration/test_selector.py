@@ -17,6 +17,7 @@ from contracts.v1.parts import Usage
 from kit import topology
 from kit.bus import connect
 from kit.database import Database
+from kit.history import history
 from lifecycle.rescue import Settled
 from platforms import PLATFORMS
 from services.selector.adapters import BusLog, Spending, SqlReads
@@ -363,10 +364,10 @@ async def test_a_request_whose_message_is_gone_is_made_again_and_one_in_hand_is_
         await message.ack_sync()
         assert await log.settled() == Settled(1, 0, 0)
         assert await selector.select() == 1
-        history = await log.history(page.investigation_id)
-        again = history[-1].event
+        facts = await history(bus, str(page.investigation_id))
+        again = facts[-1].event
         assert isinstance(again, InvestigationRequested)
-        assert (len(history), again.round, again.follows, again.requested_by) == (2, 2, 1, "SELECTOR")
+        assert (len(facts), again.round, again.follows, again.requested_by) == (2, 2, 1, "SELECTOR")
         assert await selector.select() == 0, "the new request waits to be taken"
 
 
@@ -387,7 +388,7 @@ async def test_a_run_that_is_lost_every_time_ends_as_failed(nats_url: str, datab
                 (message,) = await pull.fetch(1, timeout=1)
                 await message.ack_sync()
             assert await selector.select() == requested
-        *requests, end = [entry.event for entry in await log.history(page.investigation_id)]
+        *requests, end = [entry.event for entry in await history(bus, str(page.investigation_id))]
     assert [type(event) for event in requests] == [InvestigationRequested] * 4
     assert isinstance(end, InvestigationFailed)
     tape.add(*requests[1:], end)
@@ -410,4 +411,4 @@ async def test_many_who_ask_at_once_are_one(nats_url: str) -> None:
             *(log.publish(request, uid("c")) for request in [by_selector, page.requested()] * 20)
         )
         assert made.count(True) == 1
-        assert len(await log.history(page.investigation_id)) == 1
+        assert len(await history(bus, str(page.investigation_id))) == 1
