@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from analyses.base import Rejection
+from analyses.flagging import Rejection
 from analyses.submission import WEB_URL
 from contracts.composed import nfc
 from contracts.v1.parts import ClaimPayload

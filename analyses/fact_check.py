@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
+from dataclasses import dataclass
+from typing import ClassVar, Final
 from uuid import UUID
 
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from analyses import anchoring, placing, retaining
-from analyses.base import InvalidSubmission, Material, Rejection, Tool, bundled, told
 from analyses.blocks import raw_block, raw_marks
-from analyses.evidence import Evidence, listed
+from analyses.evidence import listed
 from analyses.fact_check_prompts import (
     HANDLING,
     INVESTIGATE,
@@ -26,49 +26,30 @@ from analyses.fact_check_prompts import (
     UPDATE,
     UPDATE_VERSION,
 )
+from analyses.flagging import Candidate, Material, Rejection, Review
+from analyses.kinds import InvalidAnswer, InvalidSubmission, Retention, Tool, describe, hash_bundle, make_prompt
 from analyses.research import AUTHOR_HISTORY, FETCH_URL
 from analyses.submission import SUBMIT_CORRECTION, parse_correction
-from contracts.v1.parts import ClaimPayload, Picture, Prompt, PublishedClaim
+from contracts.steps import StepName, Turns
+from contracts.transcript import Research
+from contracts.v1.parts import ClaimPayload, Prompt, PublishedClaim
+
+LOOK_TURNS: Final = Turns(with_tools=150)
+TOOLS: Final[tuple[Tool, ...]] = (FETCH_URL, AUTHOR_HISTORY, SUBMIT_CORRECTION)
 
 
-def _prompt(version: str, text: str) -> Prompt:
-    return Prompt(version=version, sha256=sha256(text.encode()).hexdigest(), text=text)
+@dataclass(frozen=True, slots=True)
+class ArticleLook:
+    """The step that looks at an article, for the first time or again. Source: specification 2.4.2, CONTRACT 5.8."""
 
+    name: StepName
+    prompt: Prompt
+    turns: Turns = LOOK_TURNS
+    schema: None = None
 
-class FactCheck:
-    """The first analysis. Source: specification 2.4.2, CONTRACT section 5.8."""
-
-    kind = "FACT_CHECK"
-    prompt = _prompt(INVESTIGATE_VERSION, INVESTIGATE)
-    update_prompt = _prompt(UPDATE_VERSION, UPDATE)
-    review_prompt = _prompt(REVIEW_VERSION, REVIEW)
-    rules = "fact-check-rules-1"
-    tools: tuple[Tool, ...] = (FETCH_URL, AUTHOR_HISTORY, SUBMIT_CORRECTION)
-    review_schema: Mapping[str, JsonValue] = {
-        "type": "object",
-        "properties": {
-            "approved": {"type": "boolean", "description": "True only if every condition for showing it is met."},
-            "reason": {"type": "string", "description": "One sentence: which condition decided."},
-        },
-        "required": ["approved", "reason"],
-        "additionalProperties": False,
-    }
-
-    @property
-    def bundles(self) -> Mapping[str, str]:
-        """By version, the hash of all fixed words: instructions, handling, what the tools say, how to answer."""
-        keep = retaining.retain_correction(())
-        return {
-            self.prompt.version: bundled(self.prompt.text, HANDLING, *map(told, self.tools)),
-            self.update_prompt.version: bundled(self.update_prompt.text, HANDLING, *map(told, (*self.tools, keep))),
-            self.review_prompt.version: bundled(
-                self.review_prompt.text, HANDLING, REVIEW_CLOSING, json.dumps(self.review_schema)
-            ),
-        }
-
-    def update_tools(self, old_claims: Sequence[PublishedClaim]) -> tuple[Tool, ...]:
-        """The same, and a way to keep one of the old claims if there are any."""
-        return (*self.tools, retaining.retain_correction(old_claims)) if old_claims else self.tools
+    def tools(self, material: Material) -> tuple[Tool, ...]:
+        """Those of every look, and a way to keep one of the old claims if there are any."""
+        return (*TOOLS, retaining.retain_correction(material.old_claims)) if material.old_claims else TOOLS
 
     def brief(self, material: Material) -> tuple[placing.Part, ...]:
         """Handling note, metadata as JSON, the article between markers, and what was found in an earlier version."""
@@ -102,21 +83,92 @@ class FactCheck:
             tail.append(f"What has changed since the earlier version:\n{raw_block('DIFF', diff, *said)}")
         return placing.joined((head, *article, "\n\n".join(tail)))
 
-    def parse_submission(self, arguments: str) -> ClaimPayload:
-        """Read the arguments of `submit_correction`. Raises: InvalidSubmission."""
-        return parse_correction(arguments)
-
-    def decide(
-        self, name: str, arguments: str, text: str, old_claims: Sequence[PublishedClaim] = ()
-    ) -> ClaimPayload | UUID:
+    def decide(self, name: str, arguments: str, material: Material) -> ClaimPayload | UUID:
         """Read a call to `submit_correction` or `retain_correction`. Raises: InvalidSubmission."""
         if name == SUBMIT_CORRECTION.name:
             return parse_correction(arguments)
-        if name == retaining.NAME and old_claims:
-            return retaining.parse_retained(arguments, text, old_claims)
+        if name == retaining.NAME and material.old_claims:
+            return retaining.parse_retained(arguments, material.text, material.old_claims)
         raise InvalidSubmission("There is no function of this name.")
 
-    def kept(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
+    def read(self, answer: str, lookups: Sequence[Research]) -> None:
+        """Nothing: what it found was decided call by call."""
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    approved: bool
+    reason: str = ""
+
+
+class ClaimReview:
+    """The step that doubts one claim."""
+
+    name: StepName = "FACT_CHECK/review"
+    prompt = make_prompt(REVIEW_VERSION, REVIEW)
+    turns = Turns(with_tools=1)
+    schema: Mapping[str, JsonValue] = {
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean", "description": "True only if every condition for showing it is met."},
+            "reason": {"type": "string", "description": "One sentence: which condition decided."},
+        },
+        "required": ["approved", "reason"],
+        "additionalProperties": False,
+    }
+
+    def tools(self, candidate: Candidate) -> tuple[Tool, ...]:
+        """None: all evidence is in the message."""
+        return ()
+
+    def brief(self, candidate: Candidate) -> tuple[placing.Part, ...]:
+        """Handling note, the plain text, its pictures, the claim and what its sources say, and the question."""
+        text = candidate.text
+        claim = candidate.claim.model_dump_json(indent=2)
+        shown = placing.listed(candidate.pictures)
+        sources = listed(candidate.evidence)
+        blocks = [HANDLING, f"Post (plain text):\n{raw_block('POST', text, claim, shown, sources)}"]
+        if shown:
+            blocks.append(f"Its pictures, not shown to you:\n{raw_block('PICTURES', shown, claim, text, sources)}")
+        blocks.append(f"Candidate correction (JSON):\n{claim}")
+        if sources:
+            blocks.append(f"Its sources as we found them:\n{raw_block('SOURCES', sources, claim, text, shown)}")
+        return ("\n\n".join((*blocks, REVIEW_CLOSING)),)
+
+    def read(self, answer: str, lookups: Sequence[Research]) -> Review:
+        """The answer in the shape of the schema. Raises: InvalidAnswer."""
+        try:
+            found = _Answer.model_validate_json(answer)
+        except ValidationError:
+            raise InvalidAnswer("The review does not have the asked-for shape.") from None
+        return Review(found.approved, found.reason.strip() or None)
+
+
+class FactCheck:
+    """The first kind. Source: specification 2.4.2, CONTRACT section 5.8."""
+
+    name = "FACT_CHECK"
+    rules = "fact-check-rules-1"
+    retention = Retention.FOREVER
+    look: ClassVar = ArticleLook("FACT_CHECK/look", make_prompt(INVESTIGATE_VERSION, INVESTIGATE))
+    update: ClassVar = ArticleLook("FACT_CHECK/update", make_prompt(UPDATE_VERSION, UPDATE))
+    review: ClassVar = ClaimReview()
+    steps = (look, update, review)
+
+    @property
+    def bundles(self) -> Mapping[str, str]:
+        """By version, the hash of all fixed words: instructions, handling, what the tools say, how to answer."""
+        keep = retaining.retain_correction(())
+        return {
+            self.look.prompt.version: hash_bundle(self.look.prompt.text, HANDLING, *map(describe, TOOLS)),
+            self.update.prompt.version: hash_bundle(self.update.prompt.text, HANDLING, *map(describe, (*TOOLS, keep))),
+            self.review.prompt.version: hash_bundle(
+                self.review.prompt.text, HANDLING, REVIEW_CLOSING, json.dumps(self.review.schema)
+            ),
+        }
+
+    def keep(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
         """The finding at its place in this text; it passes the mechanical gate again."""
         return retaining.kept(claim, text)
 
@@ -131,21 +183,6 @@ class FactCheck:
     def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
         """The mechanical gate; needs no model."""
         return anchoring.check(claim, text)
-
-    def review_brief(
-        self, claim: ClaimPayload, text: str, pictures: Sequence[Picture] = (), evidence: Sequence[Evidence] = ()
-    ) -> str:
-        """Handling note, the plain text, its pictures, the claim and what its sources say, and the question."""
-        candidate = claim.model_dump_json(indent=2)
-        shown = placing.listed(pictures)
-        sources = listed(evidence)
-        blocks = [HANDLING, f"Post (plain text):\n{raw_block('POST', text, candidate, shown, sources)}"]
-        if shown:
-            blocks.append(f"Its pictures, not shown to you:\n{raw_block('PICTURES', shown, candidate, text, sources)}")
-        blocks.append(f"Candidate correction (JSON):\n{candidate}")
-        if sources:
-            blocks.append(f"Its sources as we found them:\n{raw_block('SOURCES', sources, candidate, text, shown)}")
-        return "\n\n".join((*blocks, REVIEW_CLOSING))
 
 
 def _old(claim: PublishedClaim) -> Mapping[str, object]:

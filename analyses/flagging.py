@@ -1,28 +1,19 @@
-"""What an analysis is: instructions, a way in for articles, a way out for claims, a gate that no model can talk past.
+"""Kinds that may be asked of a version of a post, and whose findings readers see as corrections.
 
-Everything here is values in, values out. An analysis that read a clock or a file would give a repeated run another
-prompt than the one recorded with it.
+A model looks at the article and hands in claims; a gate that no model can talk past and a review decide on each.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
 from typing import Protocol
 from uuid import UUID
 
-from pydantic import JsonValue
-
 from analyses.evidence import Evidence
-from analyses.placing import Part
-from contracts.v1.parts import ClaimPayload, Picture, Prompt, PublishedClaim
-
-
-class InvalidSubmission(ValueError):
-    """What the model handed in cannot be read as a claim; the text is written for the model, which may try again."""
+from analyses.kinds import Kind, Step
+from contracts.v1.parts import ClaimPayload, Picture, PublishedClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +21,6 @@ class Rejection:
     """Why a claim did not pass the mechanical gate."""
 
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A function the model may call. Shapes: `parameters` is a strict JSON Schema object."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, JsonValue]
-
-
-def told(tool: Tool) -> str:
-    """What a model is told of a tool."""
-    return json.dumps([tool.name, tool.description, tool.parameters])
-
-
-def bundled(*texts: str) -> str:
-    """One hash over texts that belong together."""
-    return sha256(json.dumps(texts).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,57 +51,53 @@ class Material:
     pictures: Sequence[Picture] = ()
     earlier: Earlier | None = None
 
+    @property
+    def old_claims(self) -> tuple[PublishedClaim, ...]:
+        """The findings of the earlier version."""
+        return self.earlier.claims if self.earlier is not None else ()
 
-class Analysis(Protocol):
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One claim as its reviewer sees it: with the normalised text, a list of its pictures, what its sources say."""
+
+    claim: ClaimPayload
+    text: str
+    pictures: Sequence[Picture] = ()
+    evidence: Sequence[Evidence] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The answer of a reviewer; `reason` is for our audit, `approved` alone decides."""
+
+    approved: bool
+    reason: str | None
+
+
+class Look(Step[Material, None], Protocol):
+    """The step that looks for claims; its result is what it decided on the way."""
+
+    def decide(self, name: str, arguments: str, material: Material) -> ClaimPayload | UUID:
+        """Read a call that decides: a new claim, or the id of an old one that is kept. Raises: InvalidSubmission."""
+
+
+class FlaggingKind(Kind, Protocol):
     """One kind of error we look for. Every member is pure."""
 
     @property
-    def kind(self) -> str:
-        """The open name that travels in events, e.g. `FACT_CHECK`."""
+    def look(self) -> Look:
+        """Looks at an article for the first time."""
 
     @property
-    def prompt(self) -> Prompt:
-        """Stage-1 instructions; the text never changes under the same version."""
+    def update(self) -> Look:
+        """Looks at an article of which an earlier version was looked at."""
 
     @property
-    def update_prompt(self) -> Prompt:
-        """Stage-1 instructions where an earlier version was investigated."""
+    def review(self) -> Step[Candidate, Review]:
+        """Doubts one claim."""
 
-    @property
-    def review_prompt(self) -> Prompt:
-        """Stage-2 instructions; the text never changes under the same version."""
-
-    @property
-    def rules(self) -> str:
-        """The version of what decides here without a model; under the same one it never decides otherwise."""
-
-    @property
-    def bundles(self) -> Mapping[str, str]:
-        """By prompt version, the SHA-256 of every fixed word that a model gets with it."""
-
-    @property
-    def tools(self) -> tuple[Tool, ...]:
-        """Functions offered in stage 1, those that research and those that decide."""
-
-    def update_tools(self, old_claims: Sequence[PublishedClaim]) -> tuple[Tool, ...]:
-        """Functions offered where an earlier version had these findings; with none, the same as `tools`."""
-
-    @property
-    def review_schema(self) -> Mapping[str, JsonValue]:
-        """Strict JSON Schema of the stage-2 answer: `approved` decides, `reason` is for our audit."""
-
-    def brief(self, material: Material) -> tuple[Part, ...]:
-        """The stage-1 user message: words, and pictures where they are shown."""
-
-    def parse_submission(self, arguments: str) -> ClaimPayload:
-        """Read the arguments of the call that hands in a claim. Raises: InvalidSubmission."""
-
-    def decide(
-        self, name: str, arguments: str, text: str, old_claims: Sequence[PublishedClaim] = ()
-    ) -> ClaimPayload | UUID:
-        """Read a call that decides: a new claim, or the id of an old one that is kept. Raises: InvalidSubmission."""
-
-    def kept(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
+    def keep(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
         """An old claim at its place in another text, or why it has none."""
 
     def anchor(self, claim: ClaimPayload, text: str) -> ClaimPayload:
@@ -141,7 +109,7 @@ class Analysis(Protocol):
     def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
         """The mechanical gate before any model is asked; None means the claim may go on to review."""
 
-    def review_brief(
-        self, claim: ClaimPayload, text: str, pictures: Sequence[Picture] = (), evidence: Sequence[Evidence] = ()
-    ) -> str:
-        """The stage-2 user message: one claim, the normalised text, a list of its pictures, what its sources say."""
+
+def look_step(kind: FlaggingKind, *, is_update: bool) -> Look:
+    """The step that a run begins with."""
+    return kind.update if is_update else kind.look

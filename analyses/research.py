@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from analyses.base import InvalidSubmission, Tool
+from analyses.kinds import InvalidSubmission, Tool
 from analyses.submission import closed, problems
 
 MOST_POSTS: Final = 20

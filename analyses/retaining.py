@@ -13,7 +13,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from analyses.anchoring import anchor, check
-from analyses.base import InvalidSubmission, Rejection, Tool
+from analyses.flagging import Rejection
+from analyses.kinds import InvalidSubmission, Tool
 from analyses.submission import closed, problems
 from contracts.v1.parts import ClaimPayload, PublishedClaim
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
-from analyses.base import InvalidSubmission, Tool
+from analyses.kinds import InvalidSubmission, Tool
 from analyses.snippets import unfit
 from contracts.v1.parts import ClaimPayload, Source
 

@@ -13,6 +13,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from contracts.steps import StepName
 from contracts.v1.parts import Sha256, Value
 
 FORMAT: Literal[1] = 1
@@ -21,7 +22,7 @@ Ending = Literal["complete", "closed", "unreached", "timeout", "lost"]
 
 
 class Words(Value):
-    """A stretch of text in the message."""
+    """A piece of text in the message."""
 
     type: Literal["words"] = "words"
     text: str
@@ -85,7 +86,7 @@ class RunLimits(Value):
     rounds: int
     tokens: int | None = None
     cost_micro_usd: int | None = None
-    submissions: int | None = None
+    decisions: dict[str, int] = Field(default_factory=dict)
 
 
 class Failed(Value):
@@ -99,15 +100,15 @@ class Failed(Value):
 
 
 class Transcript(Value):
-    """One run or review with one provider.
+    """One conversation with one provider, which is one step of a kind.
 
     Shapes: `research` in the order in which it was asked for; `tools` and `reasoning` as the provider was told;
-    `limits` are those of a run, a review has none; `instead_of` is what another provider was asked before, in vain.
+    `limits` are where it would have been cut off; `instead_of` is what another provider was asked before, in vain.
     `taken_over` is how many of the calls an earlier attempt made and paid for.
     """
 
     format: Literal[1] = FORMAT
-    stage: Literal["investigation", "review"]
+    step: StepName
     protocol: Protocol
     provider: str
     model: str
@@ -134,45 +135,50 @@ class Transcript(Value):
             before = body
 
 
-class Stretch(Value):
-    """What was exchanged in one run since the stretch before it; the first has a `head`, a record without calls."""
+class TranscriptSegment(Value):
+    """What was exchanged in one run since the segment before it; the first has a `head`, a record without calls."""
 
     head: Transcript | None = None
     calls: tuple[Call, ...]
     research: tuple[Research, ...] = ()
 
 
-_FOUND: Final = TypeAdapter[Transcript | Stretch](Annotated[Transcript | Stretch, Field(union_mode="left_to_right")])
+_FOUND: Final = TypeAdapter[Transcript | TranscriptSegment](
+    Annotated[Transcript | TranscriptSegment, Field(union_mode="left_to_right")]
+)
 
 
-def joined(stretches: Sequence[Stretch]) -> Transcript | None:
+def join_segments(segments: Sequence[TranscriptSegment]) -> Transcript | None:
     """The record that these make, in their order; None if the first does not begin one, or another one does."""
-    if not stretches or stretches[0].head is None or any(each.head is not None for each in stretches[1:]):
+    if not segments or segments[0].head is None or any(each.head is not None for each in segments[1:]):
         return None
-    calls = tuple(call for each in stretches for call in each.calls)
-    research = tuple(found for each in stretches for found in each.research)
-    return stretches[0].head.model_copy(update={"calls": calls, "research": research})
+    calls = tuple(call for each in segments for call in each.calls)
+    research = tuple(found for each in segments for found in each.research)
+    return segments[0].head.model_copy(update={"calls": calls, "research": research})
 
 
-def untold(told: Transcript | None, found: str) -> tuple[Transcript, int, int] | None:
-    """What was told with what was stored after it, a stretch or a whole record, and was not; None if it is no more.
+def unpublished_tail(published: Transcript | None, found: str) -> tuple[Transcript, int, int] | None:
+    """A published record with what was stored after it, a segment or a whole record; None if that is no more.
 
-    Shapes: the record, and how many of its calls and lookups were told; none where it began anew. One that failed for
-    now holds no answer to go on from. Raises: ValueError: `found` is neither.
+    Shapes: the record, and how many of its calls and lookups were published; none where it began anew. One that failed
+    for now holds no answer to go on from. Raises: ValueError: `found` is neither.
     """
-    more: Transcript | Stretch | None = _FOUND.validate_json(found)
-    if isinstance(more, Stretch):
-        if more.head is None and told is not None:
-            more = told.model_copy(update={"calls": told.calls + more.calls, "research": told.research + more.research})
+    more: Transcript | TranscriptSegment | None = _FOUND.validate_json(found)
+    if isinstance(more, TranscriptSegment):
+        if more.head is None and published is not None:
+            update = {"calls": published.calls + more.calls, "research": published.research + more.research}
+            more = published.model_copy(update=update)
         else:
-            more = joined([more])
+            more = join_segments([more])
     elif more is not None and more.error is not None and more.error.failure == "TRANSIENT":
         return None
     if more is None:
         return None
-    if told is None or more.calls[: len(told.calls)] != told.calls:
+    if published is None or more.calls[: len(published.calls)] != published.calls:
         return more, 0, 0
-    return (more, len(told.calls), len(told.research)) if len(more.calls) > len(told.calls) else None
+    if len(more.calls) <= len(published.calls):
+        return None
+    return more, len(published.calls), len(published.research)
 
 
 def shortened(body: dict[str, JsonValue], before: dict[str, JsonValue]) -> Call:

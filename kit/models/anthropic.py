@@ -20,8 +20,8 @@ from contracts.v1.parts import ModelName
 from kit.models import failures
 from kit.models.anthropic_assembly import Assembly, Json, spent
 from kit.models.base import Image
-from kit.models.conversation import Asked, Conversation, Names, Turn
-from kit.models.provider import LIVE, Line, Opening, Outfit, Provider
+from kit.models.conversation import Asked, CallIds, Conversation, Turn
+from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession
 
 Effort = Literal["low", "medium", "high"]
 CACHED: Final[dict[str, JsonValue]] = {"type": "ephemeral"}
@@ -42,79 +42,83 @@ class AnthropicMessages(Provider):
         effort: Effort = "medium",
         max_tokens: int = 64_000,
         silence_s: float | None = None,
-        outfit: Outfit = LIVE,
+        deps: ProviderDeps = LIVE,
     ) -> None:
-        super().__init__(ModelName(provider="anthropic", model=model), key=key, silence_s=silence_s, outfit=outfit)
+        super().__init__(ModelName(provider="anthropic", model=model), key=key, silence_s=silence_s, deps=deps)
         self._base_url = base_url
         self._effort = effort
         self._max_tokens = max_tokens
 
-    def _tools(self, opening: Opening) -> list[dict[str, JsonValue]]:
-        if opening.schema is not None or not opening.parts:
+    def _tools(self, start: ConversationStart) -> list[dict[str, JsonValue]]:
+        if not start.tools:
             return []
         functions: list[dict[str, JsonValue]] = [
             {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
-            for tool in opening.tools
+            for tool in start.tools
         ]
         return [{"type": "web_search_20250305", "name": "web_search"}, *functions]
 
     def _reasoning(self) -> dict[str, JsonValue]:
         return {"thinking": {"type": "adaptive", "display": "summarized"}, "effort": self._effort}
 
-    def _converse(self, opening: Opening, line: Line) -> Conversation:
-        output: dict[str, JsonValue] = {"effort": self._effort}
-        if opening.schema is not None:
-            output["format"] = {"type": "json_schema", "schema": dict(opening.schema)}
+    def _converse(self, start: ConversationStart, session: ProviderSession) -> Conversation:
         body: dict[str, JsonValue] = {
             "model": self.name.model,
             "max_tokens": self._max_tokens,
-            "system": opening.instructions,
+            "system": start.instructions,
             "thinking": self._reasoning()["thinking"],
-            "output_config": output,
+            "output_config": {"effort": self._effort},
             "stream": True,
         }
-        tools = self._tools(opening)
-        if tools:
+        if tools := self._tools(start):
             body |= {"tools": cast(JsonValue, tools), "cache_control": CACHED}
-        return _Messages(self._client(line), body, opening, line)
+        return _Messages(self._client(session), body, start, session)
 
-    async def _try(self, line: Line) -> None:
+    async def _try(self, session: ProviderSession) -> None:
         body: dict[str, Any] = {
             "model": self.name.model,
             "max_tokens": 16,
             "messages": [{"role": "user", "content": "Answer with OK."}],
         }
-        line.recorder.ask(body)
-        await self._client(line).messages.create(**body)
+        session.recorder.ask(body)
+        await self._client(session).messages.create(**body)
 
-    def _client(self, line: Line) -> anthropic.AsyncAnthropic:
+    def _client(self, session: ProviderSession) -> anthropic.AsyncAnthropic:
         return anthropic.AsyncAnthropic(
-            api_key=line.secret,
+            api_key=session.secret,
             base_url=self._base_url,
             max_retries=0,
             timeout=self._timeout,
-            http_client=line.http,
+            http_client=session.http,
         )
 
 
 class _Messages:
     def __init__(
-        self, client: anthropic.AsyncAnthropic, body: dict[str, JsonValue], opening: Opening, line: Line
+        self,
+        client: anthropic.AsyncAnthropic,
+        body: dict[str, JsonValue],
+        start: ConversationStart,
+        session: ProviderSession,
     ) -> None:
         self._client = client
         self._body = body
-        self._opening = opening
-        self._line = line
+        self._start = start
+        self._session = session
         self._said: list[JsonValue] = []
-        self._names = Names()
+        self._call_ids = CallIds()
 
-    async def ask(self, answers: Mapping[str, str]) -> AsyncGenerator[Asked | Turn, None]:
-        if answers:
-            self._said.append({"role": "user", "content": [_result(id_, text) for id_, text in answers.items()]})
-        parts = self._opening.parts
-        self._line.recorder.ask(self._body | {"messages": [_message(parts, _hash), *self._said]})
+    async def ask(self, answers: Mapping[str, str], *, closing: bool = False) -> AsyncGenerator[Asked | Turn, None]:
+        content: list[JsonValue] = [_result(id_, text) for id_, text in answers.items()]
+        if closing:
+            content.append({"type": "text", "text": self._start.closing})
+        if content:
+            self._said.append({"role": "user", "content": content})
+        parts = self._start.parts
+        body = self._body | self._answer_format(closing=closing)
+        self._session.recorder.ask(body | {"messages": [_message(parts, _hash), *self._said]})
         first = await asyncio.to_thread(_message, parts, _data)
-        sent: Any = self._body | {"messages": [first, *self._said]}
+        sent: Any = body | {"messages": [first, *self._said]}
         answer = Assembly()
         stream = await self._client.messages.create(**sent)
         try:
@@ -122,24 +126,32 @@ class _Messages:
                 async for event in stream:
                     block = answer.feed(event.to_dict(mode="json"))
                     if block is not None and block["type"] == "tool_use":
-                        asked = self._names.named(Asked(block["id"], block["name"], arguments(block)))
+                        asked = self._call_ids.assign(Asked(block["id"], block["name"], arguments(block)))
                         block["id"] = asked.id
                         yield asked
                     if answer.ended:
                         break
         finally:
             if (cost := spent(answer.message)) is not None:
-                self._line.recorder.spend(cost)
+                self._session.recorder.spend(cost)
         if not answer.ended:
             raise failures.truncated()
         why = answer.message.get("stop_reason")
         if why == "refusal":
             raise failures.refusal()
         if why in ("max_tokens", "model_context_window_exceeded", None):
-            raise failures.incomplete(why or "no stop reason", self._line.secret)
+            raise failures.incomplete(why or "no stop reason", self._session.secret)
         if answer.blocks:
             self._said.append({"role": "assistant", "content": cast(JsonValue, _once(answer.blocks))})
         yield Turn(answer.message.get("id"), answer.message.get("model"), answer.text, goes_on=why == "pause_turn")
+
+    def _answer_format(self, *, closing: bool) -> dict[str, JsonValue]:
+        """What a question adds to the body about its answer. The tools stay: the API wants those that were used."""
+        added: dict[str, JsonValue] = {"tool_choice": {"type": "none"}} if closing and self._start.tools else {}
+        if (schema := self._start.schema_for(closing=closing)) is not None:
+            output = cast(dict[str, JsonValue], self._body["output_config"])
+            added["output_config"] = output | {"format": {"type": "json_schema", "schema": dict(schema)}}
+        return added
 
 
 def arguments(block: Json) -> str:

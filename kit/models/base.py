@@ -1,22 +1,27 @@
-"""The port to model providers: a run streams its submissions, then ends in one Finished or fails in one of three ways.
+"""The port to model providers: a conversation streams decisions, then ends in one Finished or fails.
 
-A provider knows nothing of analyses: instructions, messages, tools and the reader of submissions come with the brief.
+A provider knows nothing of kinds: instructions, messages, tools, and what reads the model's words, come with the brief.
 No text that leaves here (error, transcript, status) may hold an API key.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Generic, Literal, NamedTuple, Never, Protocol, TypeVar
 from uuid import UUID
 
 from pydantic import JsonValue, SecretStr
 
-from contracts.transcript import Transcript
+from contracts.steps import StepName, Turns
+from contracts.transcript import Research, Transcript
 from contracts.v1.parts import BlobRef, ClaimPayload, ModelName, Usage
 
+ONE_TURN: Final = Turns(with_tools=1)
 Failure = Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
+DecisionT = TypeVar("DecisionT")
+AnswerT = TypeVar("AnswerT")
 
 
 class Tool(Protocol):
@@ -42,19 +47,19 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where a run is cut off, whatever the model would still like to do. None: no such limit.
+    """Where a conversation is cut off, whatever the model would still like to do. None: no such limit.
 
-    Units: `rounds` provider calls, `tokens` in and out together, `cost_micro_usd` millionths of a US dollar;
-    `submissions` are new claims that are taken, each of which costs a review.
+    Units: `rounds` questions, where fewer are wanted than the step allows; `tokens` in and out together;
+    `cost_micro_usd` millionths of a US dollar. `decisions` is how many calls of a deciding tool are taken, by its name.
     """
 
-    rounds: int = 150
+    rounds: int | None = None
     tokens: int | None = None
     cost_micro_usd: int | None = None
-    submissions: int | None = None
+    decisions: Mapping[str, int] = field(default_factory=dict)
 
 
-class Told(NamedTuple):
+class Published(NamedTuple):
     """How many calls and lookups of a record stand in the log: they were paid for and counted before."""
 
     calls: int = 0
@@ -62,32 +67,55 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class InvestigationBrief:
-    """One stage-1 run.
+class Article:
+    """What is looked at, for a model that reads no prose: the normalised text, and the quotes of old claims by id."""
 
-    Shapes: `text` is the normalised text and `old_claims` the quotes of the earlier version's claims, for models that
-    read no prose; `parts` already hold the article and those claims, in words and pictures. `tools` are offered; a call
-    to a name in `research` is answered by awaiting it with the call's arguments, and it never raises; every other call
-    is an outcome: `decide(name, arguments)` reads it as a new claim or as the id of an old one that is kept, or raises
-    ValueError whose text is the answer the model gets. `done` is what an attempt that was cut short had exchanged: a
-    provider that made that record goes on from there, and any other begins anew. `told` says how much of that stands in
-    the log, None: all of it; the rest was stored by a worker that died before it told, and is told by this attempt.
+    text: str
+    old_claims: Mapping[UUID, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimInDoubt:
+    """What is reviewed, for a model that reads no prose."""
+
+    claim: ClaimPayload
+    text: str
+
+
+def _nothing_to_decide(name: str, arguments: str) -> Never:
+    raise ValueError("There is no function of this name.")
+
+
+@dataclass(frozen=True, slots=True)
+class Brief(Generic[DecisionT, AnswerT]):
+    """One conversation with a model, which is one step of a kind.
+
+    Shapes: `parts` are the message, in words and pictures. `tools` are offered; a call to a name in `research` is
+    answered by awaiting it with the call's arguments, and it never raises; every other call is a decision:
+    `decide(name, arguments)` reads it, or raises ValueError whose text is the answer the model gets. `read` reads the
+    last answer, given what was looked up, or raises ValueError whose text says why it cannot be read; with a `schema`
+    the answer has that shape. `done` is what an attempt that was cut short had exchanged: a provider that made that
+    record goes on from there, and any other begins anew. `published` says how much of that stands in the log, None: all
+    of it; the rest was stored by a worker that died before it published, and is published by this attempt.
     """
 
+    step: StepName
     instructions: str
     parts: tuple[str | Image, ...]
-    text: str
-    tools: tuple[Tool, ...]
-    decide: Callable[[str, str], ClaimPayload | UUID]
+    read: Callable[[str, Sequence[Research]], AnswerT]
+    turns: Turns = ONE_TURN
+    tools: tuple[Tool, ...] = ()
+    decide: Callable[[str, str], DecisionT] = _nothing_to_decide
     research: Mapping[str, Callable[[str], Awaitable[str]]] = field(default_factory=dict)
+    schema: Mapping[str, JsonValue] | None = None
     limits: Limits = field(default_factory=Limits)
-    old_claims: Mapping[UUID, str] = field(default_factory=dict)
+    subject: Article | ClaimInDoubt | None = None
     done: Transcript | None = None
-    told: Told | None = None
+    published: Published | None = None
 
     @property
-    def message(self) -> str:
-        """The words alone."""
+    def words(self) -> str:
+        """The words of the message alone."""
         return "".join(part for part in self.parts if isinstance(part, str))
 
     @property
@@ -97,75 +125,35 @@ class InvestigationBrief:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewBrief:
-    """One stage-2 question about one claim; the answer has the shape of `schema`: `approved` and `reason`.
-
-    `cost_limited`: the run has a limit of money, so a model without a price must not be asked. `done` is the exchange
-    of a worker that stored it and died before it told: it is counted as this one's, and nobody is asked.
-    """
-
-    instructions: str
-    message: str
-    text: str
-    claim: ClaimPayload
-    schema: Mapping[str, JsonValue]
-    cost_limited: bool = False
-    done: Transcript | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """A claim, at the moment the model submits it."""
+class Decision(Generic[DecisionT]):
+    """What the model decided by calling a tool, at the moment of the call."""
 
     call_id: str
-    claim: ClaimPayload
+    value: DecisionT
 
 
 @dataclass(frozen=True, slots=True)
-class Retention:
-    """A claim of the earlier version that the model keeps, at the moment it says so."""
-
-    call_id: str
-    claim_id: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class Advance:
+class Checkpoint:
     """The model has answered and will be asked again; yielded before anything else is paid for.
 
-    Shapes: `stretch` is a `contracts.transcript.Stretch` as UTF-8 JSON, `begins` if it is a record's first; `calls`
-    counts the answers on record, those of earlier attempts included; `usage` is what this attempt spent so far.
+    Shapes: `segment` is a `contracts.transcript.TranscriptSegment` as UTF-8 JSON, `begins` if it is a record's first;
+    `calls` counts the answers on record, those of earlier attempts included; `usage` is what this attempt spent so far.
     """
 
-    stretch: bytes
+    segment: bytes
     begins: bool
     calls: int
     usage: Usage
 
 
-Outcome = Submission | Retention | Advance
-
-
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """The end of a run that succeeded.
+class Finished(Generic[AnswerT]):
+    """The end of a conversation that succeeded.
 
     Shapes: `transcript` is a `contracts.transcript.Transcript` as UTF-8 JSON; `usage` is what this attempt spent.
     """
 
-    usage: Usage
-    model: ModelName
-    transcript: bytes
-    response_id: str | None
-    output_text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The answer to a review; `reason` is for our audit, `approved` alone decides."""
-
-    approved: bool
-    reason: str | None
+    answer: AnswerT
     usage: Usage
     model: ModelName
     transcript: bytes
@@ -247,16 +235,23 @@ class Model(Protocol):
     def sees_pictures(self) -> bool:
         """False if pictures need not be fetched for it."""
 
-    def investigate(
-        self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Outcome | Finished, None]:
-        """Run stage 1. Shapes: any number of outcomes, each call id once, then one Finished. Raises: ModelError.
+    def converse(
+        self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
+    ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
+        """Hold one conversation. Raises: ModelError.
 
-        Outcomes that `brief.done` has already told come again.
+        Shapes: any number of decisions, each call id once, and checkpoints, then one Finished. Decisions that
+        `brief.done` holds come again.
         """
-
-    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
-        """Ask stage 2 about one claim. Raises: ModelError."""
 
     async def probe(self, key: SecretStr) -> KeyStatus:
         """Try a key with one tiny call, within 8 seconds. Never raises ModelError."""
+
+
+async def ask(model: Model, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None) -> Finished[AnswerT]:
+    """Hold a conversation of which the end alone matters. Raises: ModelError."""
+    async with aclosing(model.converse(brief, key)) as items:
+        async for item in items:
+            if isinstance(item, Finished):
+                return item
+    raise AssertionError("a conversation that does not fail ends in Finished")

@@ -1,68 +1,69 @@
-"""Two models as one: the first looks, the second doubts. Who checks a claim need not be who made it.
+"""Several models as one, each asked in its own steps. Who doubts a claim need not be who made it.
 
-A reader's key pays for a whole run, so it is taken only where both stages can use it.
+A reader's key pays for a whole run, so it is taken only where every step can use it.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from pydantic import SecretStr
 
+from contracts.steps import StepName
 from kit.models.base import (
+    AnswerT,
+    Brief,
+    Checkpoint,
+    Decision,
+    DecisionT,
     Finished,
-    InvestigationBrief,
     KeyAccepted,
     KeyRefused,
     KeyStatus,
     ModelError,
-    Outcome,
-    ReviewBrief,
-    Verdict,
 )
 from kit.models.failover import Keyed
 
 NO_KEYS = "This instance does not ask OpenAI alone, so a reader's key is of no use here."
 
 
-class Staged:
-    """Model that asks one model in stage 1 and another in stage 2; it is named for the first."""
+class ModelsByStep:
+    """Model that asks another model in some steps; it is named for the one that is asked in all others."""
 
-    def __init__(self, investigator: Keyed, validator: Keyed) -> None:
-        self._investigator = investigator
-        self._validator = validator
-        self.name = investigator.name
-        self.labelled_demo = investigator.labelled_demo or validator.labelled_demo
-        self.sees_pictures = investigator.sees_pictures
-        self.takes_readers_keys = investigator.takes_readers_keys and validator.takes_readers_keys
+    def __init__(self, usual: Keyed, others: Mapping[StepName, Keyed]) -> None:
+        self._usual = usual
+        self._others = others
+        self._all = tuple({id(each): each for each in (usual, *others.values())}.values())
+        self.name = usual.name
+        self.labelled_demo = any(each.labelled_demo for each in self._all)
+        self.sees_pictures = usual.sees_pictures
+        self.takes_readers_keys = all(each.takes_readers_keys for each in self._all)
 
-    async def investigate(
-        self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Outcome | Finished, None]:
-        """Run stage 1. Shapes: as Model.investigate. Raises: ModelError."""
-        self._refuse(key)
-        async with aclosing(self._investigator.investigate(brief, key)) as steps:
-            async for step in steps:
-                yield step
-
-    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
-        """Ask stage 2 about one claim. Raises: ModelError."""
-        self._refuse(key)
-        return await self._validator.review(brief, key)
+    async def converse(
+        self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
+    ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
+        """Hold one conversation. Shapes: as Model.converse. Raises: ModelError."""
+        if key is not None and not self.takes_readers_keys:
+            raise ModelError("NON_RETRYABLE", NO_KEYS, name="KeyOfNoUse")
+        async with aclosing(self._others.get(brief.step, self._usual).converse(brief, key)) as items:
+            async for item in items:
+                yield item
 
     async def probe(self, key: SecretStr) -> KeyStatus:
-        """Try a reader's key with both stages."""
+        """Try a reader's key with each model."""
         if not self.takes_readers_keys:
             return KeyRefused("error", NO_KEYS)
-        found = await self._investigator.probe(key)
-        return await self._validator.probe(key) if isinstance(found, KeyAccepted) else found
+        for each in self._all:
+            found = await each.probe(key)
+            if not isinstance(found, KeyAccepted):
+                return found
+        return KeyAccepted()
 
     async def probe_own(self) -> KeyStatus:
         """Try the instance's own keys."""
-        found = await self._investigator.probe_own()
-        return await self._validator.probe_own() if isinstance(found, KeyAccepted) else found
-
-    def _refuse(self, key: SecretStr | None) -> None:
-        if key is not None and not self.takes_readers_keys:
-            raise ModelError("NON_RETRYABLE", NO_KEYS, name="KeyOfNoUse")
+        for each in self._all:
+            found = await each.probe_own()
+            if not isinstance(found, KeyAccepted):
+                return found
+        return KeyAccepted()

@@ -18,10 +18,10 @@ from pydantic import JsonValue, SecretStr
 from contracts.transcript import Protocol
 from contracts.v1.parts import ModelName
 from kit.models import failures
-from kit.models.base import Image, InvestigationBrief
+from kit.models.base import AnswerT, Brief, DecisionT, Image
 from kit.models.chat_assembly import Assembly, Json, spent
-from kit.models.conversation import Asked, Conversation, Names, Turn
-from kit.models.provider import LIVE, Line, Opening, Outfit, Provider
+from kit.models.conversation import Asked, CallIds, Conversation, Turn
+from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession
 from kit.models.websearch.tool import WEB_SEARCH
 
 _CUT_SHORT = frozenset({"length", "max_tokens"})
@@ -46,22 +46,22 @@ class ChatCompletions(Provider):
         effort: str | None = None,
         sees_pictures: bool = False,
         silence_s: float | None = None,
-        outfit: Outfit = LIVE,
+        deps: ProviderDeps = LIVE,
     ) -> None:
         super().__init__(
             ModelName(provider="chat_completions", model=model),
             key=key or SecretStr("none"),
             silence_s=silence_s,
             sees_pictures=sees_pictures,
-            outfit=outfit,
+            deps=deps,
         )
         self._base_url = base_url
         self._search = search
         self._effort = effort
 
-    def _equipped(self, brief: InvestigationBrief) -> InvestigationBrief:
+    def _equipped(self, brief: Brief[DecisionT, AnswerT]) -> Brief[DecisionT, AnswerT]:
         brief = super()._equipped(brief)
-        if self._search is None:
+        if self._search is None or not brief.tools:
             return brief
         return replace(
             brief,
@@ -69,7 +69,7 @@ class ChatCompletions(Provider):
             research={WEB_SEARCH.name: self._search, **brief.research},
         )
 
-    def _tools(self, opening: Opening) -> list[dict[str, JsonValue]]:
+    def _tools(self, start: ConversationStart) -> list[dict[str, JsonValue]]:
         return [
             {
                 "type": "function",
@@ -79,94 +79,102 @@ class ChatCompletions(Provider):
                     "parameters": dict(tool.parameters),
                 },
             }
-            for tool in opening.tools
+            for tool in start.tools
         ]
 
     def _reasoning(self) -> dict[str, JsonValue] | None:
         return {"effort": self._effort} if self._effort else None
 
-    def _converse(self, opening: Opening, line: Line) -> Conversation:
+    def _converse(self, start: ConversationStart, session: ProviderSession) -> Conversation:
         body: dict[str, JsonValue] = {
             "model": self.name.model,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        tools = self._tools(opening)
-        if tools:
-            body["tools"] = cast(JsonValue, tools)
         if self._effort:
             body["reasoning_effort"] = self._effort
-        if opening.schema is not None:
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {
-                    "name": "claim_validation_result",
-                    "schema": dict(opening.schema),
-                    "strict": True,
-                },
-            }
-        return _Chat(self._client(line), body, opening, line)
+        return _Chat(self._client(session), body, cast(JsonValue, self._tools(start)), start, session)
 
-    async def _try(self, line: Line) -> None:
+    async def _try(self, session: ProviderSession) -> None:
         body: dict[str, Any] = {
             "model": self.name.model,
             "max_tokens": 16,
             "messages": [{"role": "user", "content": "Answer with OK."}],
         }
-        line.recorder.ask(body)
-        await self._client(line).chat.completions.create(**body)
+        session.recorder.ask(body)
+        await self._client(session).chat.completions.create(**body)
 
-    def _client(self, line: Line) -> openai.AsyncOpenAI:
+    def _client(self, session: ProviderSession) -> openai.AsyncOpenAI:
         client = openai.AsyncOpenAI(
-            api_key=line.secret,
+            api_key=session.secret,
             base_url=self._base_url,
             max_retries=0,
             timeout=self._timeout,
-            http_client=line.http,
+            http_client=session.http,
         )
         client.organization = client.project = None
         return client
 
 
 class _Chat:
-    def __init__(self, client: openai.AsyncOpenAI, body: dict[str, JsonValue], opening: Opening, line: Line) -> None:
+    def __init__(
+        self,
+        client: openai.AsyncOpenAI,
+        body: dict[str, JsonValue],
+        tools: JsonValue,
+        start: ConversationStart,
+        session: ProviderSession,
+    ) -> None:
         self._client = client
         self._body = body
-        self._opening = opening
-        self._line = line
+        self._tools = tools
+        self._start = start
+        self._session = session
         self._said: list[JsonValue] = []
-        self._names = Names()
+        self._call_ids = CallIds()
         self._turns = 0
 
-    async def ask(self, answers: Mapping[str, str]) -> AsyncGenerator[Asked | Turn, None]:
+    async def ask(self, answers: Mapping[str, str], *, closing: bool = False) -> AsyncGenerator[Asked | Turn, None]:
         self._said += [{"role": "tool", "tool_call_id": id_, "content": text} for id_, text in answers.items()]
-        parts = self._opening.parts
-        system: JsonValue = {"role": "system", "content": self._opening.instructions}
-        self._line.recorder.ask(self._body | {"messages": [system, _message(parts, _hash), *self._said]})
+        if closing:
+            self._said.append({"role": "user", "content": self._start.closing})
+        parts = self._start.parts
+        system: JsonValue = {"role": "system", "content": self._start.instructions}
+        body = self._body | self._answer_format(closing=closing)
+        self._session.recorder.ask(body | {"messages": [system, _message(parts, _hash), *self._said]})
         first = await asyncio.to_thread(_message, parts, _data)
-        sent: Any = self._body | {"messages": [system, first, *self._said]}
+        sent: Any = body | {"messages": [system, first, *self._said]}
         answer = Assembly(self._turns)
         self._turns += 1
         try:
             async with await self._client.chat.completions.create(**sent) as stream:
                 async for chunk in stream:
                     for call in answer.feed(chunk.to_dict(mode="json", warnings=False)):
-                        yield self._named(call)
+                        yield self._with_own_id(call)
         finally:
             if (cost := spent(answer.usage)) is not None:
-                self._line.recorder.spend(cost)
+                self._session.recorder.spend(cost)
         if answer.refusal or answer.finish == "content_filter":
             raise failures.refusal()
         if answer.finish is None:
             raise failures.truncated()
         if answer.finish in _CUT_SHORT:
-            raise failures.incomplete(answer.finish, self._line.secret)
+            raise failures.incomplete(answer.finish, self._session.secret)
         self._said.append(cast(JsonValue, _once(answer.message)))
         yield Turn(answer.id, answer.version, answer.text)
 
-    def _named(self, call: Json) -> Asked:
+    def _answer_format(self, *, closing: bool) -> dict[str, JsonValue]:
+        """What a question adds to the body about its answer. No tools beside a schema: many servers take only one."""
+        if self._tools and not closing:
+            return {"tools": self._tools}
+        if (schema := self._start.schema_for(closing=closing)) is None:
+            return {}
+        form: JsonValue = {"name": self._start.schema_name, "schema": dict(schema), "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": form}}
+
+    def _with_own_id(self, call: Json) -> Asked:
         """The call, also in what is said again, under the id that is its alone."""
-        asked = self._names.named(Asked(call["id"], call["function"]["name"], call["function"]["arguments"]))
+        asked = self._call_ids.assign(Asked(call["id"], call["function"]["name"], call["function"]["arguments"]))
         call["id"] = asked.id
         return asked
 

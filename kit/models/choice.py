@@ -6,12 +6,13 @@ A choice is written `provider` or `provider:model`. Only the settings of provide
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
+from kit.models.by_step import ModelsByStep
 from kit.models.failover import Failover, Keyed
 from kit.models.patience import Patience
 from kit.models.prices import price_of
-from kit.models.provider import Outfit
-from kit.models.staged import Staged
+from kit.models.provider import ProviderDeps
 from kit.models.websearch.engines import Brave, DuckDuckGo, Tavily
 from kit.models.websearch.tool import Engine, WebSearch
 from kit.settings import (
@@ -26,6 +27,8 @@ from kit.settings import (
 )
 from kit.web import CONTACT_URL, Door, Policy
 
+REVIEW_STEP: Final = "FACT_CHECK/review"
+
 
 def choose(
     infrastructure: Infrastructure,
@@ -39,7 +42,7 @@ def choose(
 
     A process without `keys_needed` asks the model nothing at the instance's expense, so it is given no key.
 
-    Raises: SettingsError: a key is missing, or the demo is asked for in one stage only.
+    Raises: SettingsError: a key is missing, or the demo is asked for in one step only.
     """
     models = models or load(ModelSettings)
     both = infrastructure.model
@@ -47,20 +50,20 @@ def choose(
         both = "openai_responses" if openai.api_key or not embedded else "demo"
     wanted = (models.investigator_model or both, models.validator_model or both)
     if "demo" in (*wanted, models.model_failover) and (*wanted, models.model_failover) != ("demo", "demo", None):
-        raise SettingsError("the demo catalogue stands in for both stages and for no other model, or not at all")
+        raise SettingsError("the demo catalogue stands in for all steps and for no other model, or not at all")
     patience = Patience(models.model_silence_s, models.model_call_s, models.model_run_s)
-    outfit = Outfit(price=partial(price_of, own=models.prices()), patience=patience)
-    build = partial(_built, infrastructure=infrastructure, openai=openai, outfit=outfit, keys_needed=keys_needed)
+    deps = ProviderDeps(price=partial(price_of, own=models.prices()), patience=patience)
+    build = partial(_built, infrastructure=infrastructure, openai=openai, deps=deps, keys_needed=keys_needed)
     first = build(wanted[0])
     second = first if wanted[0] == wanted[1] else build(wanted[1])
     if models.model_failover:
         spare = build(models.model_failover)
         first, second = Failover(first, spare), Failover(second, spare)
-    return first if wanted[0] == wanted[1] else Staged(first, second)
+    return first if wanted[0] == wanted[1] else ModelsByStep(first, {REVIEW_STEP: second})
 
 
 def _built(
-    choice: str, *, infrastructure: Infrastructure, openai: OpenAISettings, outfit: Outfit, keys_needed: bool
+    choice: str, *, infrastructure: Infrastructure, openai: OpenAISettings, deps: ProviderDeps, keys_needed: bool
 ) -> Keyed:
     provider, _, model = choice.partition(":")
     match provider:  # each client library takes a second to import, so only the one that is used
@@ -69,14 +72,14 @@ def _built(
 
             return DemoModel(pace_s=infrastructure.demo_pace_s)
         case "openai_responses":
-            return _openai(openai, model, outfit, keys_needed)
+            return _openai(openai, model, deps, keys_needed)
         case "anthropic":
-            return _anthropic(load(AnthropicSettings), model, outfit, keys_needed)
+            return _anthropic(load(AnthropicSettings), model, deps, keys_needed)
         case _:
-            return _chat(load(ChatSettings), model, outfit, keys_needed)
+            return _chat(load(ChatSettings), model, deps, keys_needed)
 
 
-def _openai(settings: OpenAISettings, model: str, outfit: Outfit, keys_needed: bool) -> Keyed:
+def _openai(settings: OpenAISettings, model: str, deps: ProviderDeps, keys_needed: bool) -> Keyed:
     if settings.api_key is None and keys_needed:
         raise SettingsError(
             "OPENAI_API_KEY is not set: set it, or set OPENERRATA_MODEL=demo to run the offline demo catalogue"
@@ -88,11 +91,11 @@ def _openai(settings: OpenAISettings, model: str, outfit: Outfit, keys_needed: b
         model=model or settings.model_id,
         base_url=settings.base_url or "https://api.openai.com/v1",
         max_rounds=settings.max_response_tool_rounds,
-        outfit=outfit,
+        deps=deps,
     )
 
 
-def _anthropic(settings: AnthropicSettings, model: str, outfit: Outfit, keys_needed: bool) -> Keyed:
+def _anthropic(settings: AnthropicSettings, model: str, deps: ProviderDeps, keys_needed: bool) -> Keyed:
     if settings.api_key is None and keys_needed:
         raise SettingsError("ANTHROPIC_API_KEY is not set, but the provider anthropic is chosen")
     from kit.models.anthropic import AnthropicMessages
@@ -102,11 +105,11 @@ def _anthropic(settings: AnthropicSettings, model: str, outfit: Outfit, keys_nee
         model=model or settings.model_id,
         base_url=settings.base_url or "https://api.anthropic.com",
         max_tokens=settings.max_tokens,
-        outfit=outfit,
+        deps=deps,
     )
 
 
-def _chat(settings: ChatSettings, model: str, outfit: Outfit, keys_needed: bool) -> Keyed:
+def _chat(settings: ChatSettings, model: str, deps: ProviderDeps, keys_needed: bool) -> Keyed:
     if settings.base_url is None or not (model or settings.model_id):
         raise SettingsError(
             "the provider chat_completions is chosen: set OPENERRATA_CHAT_BASE_URL and OPENERRATA_CHAT_MODEL_ID"
@@ -120,7 +123,7 @@ def _chat(settings: ChatSettings, model: str, outfit: Outfit, keys_needed: bool)
         search=_search(load(SearchSettings)) if keys_needed else WebSearch(DuckDuckGo(_door())),
         effort=settings.effort,
         sees_pictures=settings.sees_pictures,
-        outfit=outfit,
+        deps=deps,
     )
 
 

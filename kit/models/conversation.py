@@ -1,28 +1,39 @@
-"""The one loop of a run, whichever provider is asked: outcomes at once, research in parallel, each call answered once.
+"""The one loop of a conversation with any provider: decisions at once, research in parallel, each call answered once.
 
 Providers differ in how a call is written and how the next question refers to the last; that is a `Conversation`. All
-that decides about claims, limits and failures is here, so no provider can decide it otherwise.
+that decides about decisions, limits and failures is here, so no provider can decide it otherwise.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping
+import sys
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Protocol
-from uuid import UUID
+from typing import Generic, Protocol
 
 from contracts.spent import usd
 from contracts.v1.parts import ModelName
-from kit.models.base import Finished, InvestigationBrief, ModelError, Outcome, Retention, Submission
+from kit.models.base import (
+    AnswerT,
+    Brief,
+    Checkpoint,
+    Decision,
+    DecisionT,
+    Finished,
+    Limits,
+    ModelError,
+)
 from kit.models.failures import price_unknown
 from kit.models.recording import Recorder
 
 RESEARCH_AT_ONCE = 8
 ACKNOWLEDGED = json.dumps({"acknowledged": True})
-ENOUGH = json.dumps({"ok": False, "error": "No more corrections are taken in this run. Come to an end."})
+ENOUGH = json.dumps({"ok": False, "error": "Nothing more of this is taken in this run. Come to an end."})
+NO_MORE_LOOKUPS = json.dumps({"ok": False, "error": "Nothing more is looked up."})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +45,7 @@ class Asked:
     arguments: str
 
 
-class Names:
+class CallIds:
     """Tells the calls of one run apart: the same call again has its id, another call under that id gets one of its own.
 
     Providers do give an id twice. A call that is dropped for it is a claim that is lost, or a model left waiting.
@@ -43,8 +54,8 @@ class Names:
     def __init__(self) -> None:
         self._known: dict[str, Asked] = {}
 
-    def named(self, call: Asked) -> Asked:
-        """The call under the id that is its alone."""
+    def assign(self, call: Asked) -> Asked:
+        """The call under an id that is its alone."""
         asked, number = call, 1
         while self._known.setdefault(asked.id, asked) != asked:
             number += 1
@@ -65,29 +76,64 @@ class Turn:
 class Conversation(Protocol):
     """One exchange with a provider, from the first question on."""
 
-    def ask(self, answers: Mapping[str, str]) -> AsyncGenerator[Asked | Turn, None]:
+    def ask(self, answers: Mapping[str, str], *, closing: bool = False) -> AsyncGenerator[Asked | Turn, None]:
         """Put the next question: the opening, later the answers to the calls of the turn before, by call id.
 
         Shapes: any number of Asked, each as soon as it is complete and different ones under different ids, then one
-        Turn. Raises: ModelError, and whatever the client library raises.
+        Turn. `closing` adds the closing words, offers no tools and asks for the schema. Raises: ModelError, and
+        whatever the client library raises.
         """
         ...
 
 
+class _Decisions(Generic[DecisionT]):
+    """What the model decides, within the limits, and how each call is answered."""
+
+    def __init__(self, brief: Brief[DecisionT, AnswerT], answers: dict[str, str]) -> None:
+        self._decide = brief.decide
+        self._offered = {tool.name for tool in brief.tools}
+        self._limits = brief.limits.decisions
+        self._answers = answers
+        self._taken: Counter[str] = Counter()
+
+    @property
+    def any(self) -> bool:
+        """Whether anything was decided."""
+        return bool(self._taken)
+
+    def take(self, call: Asked) -> Decision[DecisionT] | None:
+        """The decision in a call; None if it is answered with a refusal."""
+        if call.name not in self._offered:
+            self._answers[call.id] = json.dumps({"ok": False, "error": "There is no function of this name."})
+            return None
+        try:
+            value = self._decide(call.name, call.arguments)
+        except ValueError as error:
+            self._answers[call.id] = json.dumps({"error": str(error)})
+            return None
+        if self._taken[call.name] >= self._limits.get(call.name, sys.maxsize):
+            self._answers[call.id] = ENOUGH
+            return None
+        self._taken[call.name] += 1
+        self._answers[call.id] = ACKNOWLEDGED
+        return Decision(call.id, value)
+
+
 async def run(
-    brief: InvestigationBrief, talk: Conversation, recorder: Recorder, model: ModelName
-) -> AsyncGenerator[Outcome | Finished, None]:
+    brief: Brief[DecisionT, AnswerT], talk: Conversation, recorder: Recorder, model: ModelName
+) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
     """Ask, answer the calls, ask again, until the model calls nothing. Raises: as `Conversation.ask`."""
     if brief.limits.cost_micro_usd is not None and recorder.usage.cost_micro_usd is None:
         raise price_unknown(model.model)
     answers: dict[str, str] = {}
+    decisions = _Decisions(brief, answers)
     asked: dict[str, Asked] = {}
-    outcomes = submissions = 0
-    for left in reversed(range(brief.limits.rounds)):
+    closing = False
+    for left in reversed(range(brief.turns.with_tools + (brief.turns.closing is not None))):
         open_ids = list(asked)
         asked = {}
         turn: Turn | None = None
-        async with aclosing(talk.ask({id_: answers[id_] for id_ in open_ids})) as events:
+        async with aclosing(talk.ask({id_: answers[id_] for id_ in open_ids}, closing=closing)) as events:
             async for event in events:
                 if isinstance(event, Turn):
                     turn = event
@@ -95,67 +141,64 @@ async def run(
                 asked[event.id] = event
                 if event.id in answers or event.name in brief.research:
                     continue
-                outcome = _decide(event, brief, answers)
-                if isinstance(outcome, Submission):
-                    submissions += 1
-                    if brief.limits.submissions is not None and submissions > brief.limits.submissions:
-                        answers[event.id] = ENOUGH
-                        continue
-                if outcome is not None:
-                    outcomes += 1
-                    yield outcome
+                if (decision := decisions.take(event)) is not None:
+                    yield decision
         assert turn is not None
-        if not asked and not turn.goes_on:
-            if not outcomes and not turn.text.strip():
-                # Nothing found is said in words; an empty answer after no outcome is not that.
-                raise ModelError("NON_RETRYABLE", "The model ended without an answer.", name="EmptyAnswer")
-            yield Finished(
-                usage=recorder.own_usage,
-                model=model.model_copy(update={"version": turn.version}),
-                transcript=recorder.transcript(),
-                response_id=turn.response_id,
-                output_text=turn.text,
-            )
-            return
-        _stay_within(brief, recorder)
+        if closing or (not asked and not turn.goes_on):
+            try:
+                answer = _read(brief, turn, recorder, decided=decisions.any)
+            except ModelError:
+                if closing or brief.turns.closing is None:
+                    raise
+            else:
+                version = model.model_copy(update={"version": turn.version})
+                yield Finished(answer, recorder.own_usage, version, recorder.transcript())
+                return
+        _stay_within(brief.limits, recorder)
         if not left:
             break
-        if (advance := recorder.advance()) is not None:
-            yield advance
-        await _look_up([call for call in asked.values() if call.id not in answers], brief, recorder, answers)
-    reason = f"The model still called tools after {brief.limits.rounds} rounds."
+        if (checkpoint := recorder.checkpoint()) is not None:
+            yield checkpoint
+        ended = not asked and not turn.goes_on
+        closing = brief.turns.closing is not None and (left == 1 or ended)
+        waiting = [call for call in asked.values() if call.id not in answers]
+        if closing:
+            answers.update((call.id, NO_MORE_LOOKUPS) for call in waiting)
+        else:
+            await _look_up(waiting, brief.research, recorder, answers)
+    reason = f"The model still called tools after {brief.turns.with_tools} rounds."
     raise ModelError("NON_RETRYABLE", reason, name="RoundLimit")
 
 
-def _decide(call: Asked, brief: InvestigationBrief, answers: dict[str, str]) -> Submission | Retention | None:
-    if all(tool.name != call.name for tool in brief.tools):
-        answers[call.id] = json.dumps({"ok": False, "error": "There is no function of this name."})
-        return None
+def _read(brief: Brief[DecisionT, AnswerT], turn: Turn, recorder: Recorder, *, decided: bool) -> AnswerT:
+    if brief.schema is None and not decided and not turn.text.strip():
+        # Nothing found is said in words; an empty answer after no decision is not that.
+        raise ModelError("NON_RETRYABLE", "The model ended without an answer.", name="EmptyAnswer")
     try:
-        decided = brief.decide(call.name, call.arguments)
+        return brief.read(turn.text, recorder.lookups)
     except ValueError as error:
-        answers[call.id] = json.dumps({"error": str(error)})
-        return None
-    answers[call.id] = ACKNOWLEDGED
-    if isinstance(decided, UUID):
-        return Retention(call_id=call.id, claim_id=decided)
-    return Submission(call_id=call.id, claim=decided)
+        raise ModelError("NON_RETRYABLE", str(error), name="BadAnswer") from None
 
 
-async def _look_up(calls: list[Asked], brief: InvestigationBrief, recorder: Recorder, answers: dict[str, str]) -> None:
+async def _look_up(
+    calls: list[Asked],
+    research: Mapping[str, Callable[[str], Awaitable[str]]],
+    recorder: Recorder,
+    answers: dict[str, str],
+) -> None:
     places = asyncio.Semaphore(RESEARCH_AT_ONCE)
 
     async def one(call: Asked) -> None:
         async with places:
-            answers[call.id] = await recorder.research(call.id, call.name, call.arguments, brief.research[call.name])
+            answers[call.id] = await recorder.research(call.id, call.name, call.arguments, research[call.name])
 
     async with asyncio.TaskGroup() as group:
         for call in calls:
             group.create_task(one(call))
 
 
-def _stay_within(brief: InvestigationBrief, recorder: Recorder) -> None:
-    limits, usage = brief.limits, recorder.usage
+def _stay_within(limits: Limits, recorder: Recorder) -> None:
+    usage = recorder.usage
     if limits.tokens is not None and usage.total_tokens >= limits.tokens:
         reason = f"The run used {usage.total_tokens} tokens and wanted more; its limit is {limits.tokens}."
         raise ModelError("NON_RETRYABLE", reason, name="TokenLimit")

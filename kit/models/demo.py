@@ -10,25 +10,25 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator
-from typing import Final, Literal
-from uuid import UUID
+from typing import Any, Final
 
 from pydantic import BaseModel, SecretStr
 
 from contracts.transcript import Call, Transcript
 from contracts.v1.parts import ClaimPayload, ModelName, Usage
 from kit.models.base import (
+    AnswerT,
+    Article,
+    Brief,
+    ClaimInDoubt,
+    Decision,
+    DecisionT,
     Finished,
-    Image,
-    InvestigationBrief,
     KeyAccepted,
     KeyRefused,
     KeyStatus,
-    Retention,
-    ReviewBrief,
-    Submission,
+    ModelError,
     Tool,
-    Verdict,
 )
 from kit.models.demo_catalogue import Catalogue, Entry, catalogue
 from kit.models.demo_doubt import about_errors, doubted
@@ -54,7 +54,7 @@ class _Calls(BaseModel):
 
 class _Review(BaseModel):
     approved: bool
-    reason: str | None
+    reason: str
 
 
 class DemoModel:
@@ -76,51 +76,43 @@ class DemoModel:
         version = self._known.version if record is None else str(record.calls[0].request["catalogue"])
         self.name = ModelName(provider="demo", model="demo-catalogue", version=version)
 
-    async def investigate(
-        self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
-        """Each catalogued error in order, once: kept if it is an old claim that can be kept, else submitted."""
-        made: list[_Call] = []
-        outcomes = 0
-        for wish in self._wishes(brief):
-            if self._pace_s:
-                await asyncio.sleep(self._pace_s)
-            for call in wish:
-                made.append(call)
-                try:
-                    decided = brief.decide(call.name, call.arguments)
-                except ValueError:
-                    continue
-                outcomes += 1
-                if isinstance(decided, UUID):
-                    yield Retention(call.id, decided)
-                else:
-                    yield Submission(call.id, decided)
-                break
-        body = _Calls(calls=made).model_dump_json()
-        yield Finished(
-            usage=FREE,
-            model=self.name,
-            transcript=self._transcript("investigation", brief.instructions, brief.parts, brief.tools, body),
-            response_id=None,
-            output_text=f"Demonstration, no model was asked: {outcomes} of the catalogue's sentences found.",
-        )
+    async def converse(
+        self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
+    ) -> AsyncGenerator[Decision[DecisionT] | Finished[AnswerT], None]:
+        """Each catalogued error of an article in order, once, or the answer to a doubt. Raises: ModelError."""
+        match brief.subject:
+            case Article() as article:
+                made: list[_Call] = []
+                decisions = 0
+                for wish in self._wishes(article, brief.tools):
+                    if self._pace_s:
+                        await asyncio.sleep(self._pace_s)
+                    for call in wish:
+                        made.append(call)
+                        try:
+                            decided = brief.decide(call.name, call.arguments)
+                        except ValueError:
+                            continue
+                        decisions += 1
+                        yield Decision(call.id, decided)
+                        break
+                body = _Calls(calls=made).model_dump_json()
+                answer = f"Demonstration, no model was asked: {decisions} of the catalogue's sentences found."
+            case ClaimInDoubt() as doubted:
+                if self._pace_s:
+                    await asyncio.sleep(self._pace_s)
+                body = answer = self._review(doubted)
+            case None:
+                reason = f"The demonstration catalogue knows nothing of the step {brief.step}."
+                raise ModelError("NON_RETRYABLE", reason, name="NoDemo")
+        yield Finished(brief.read(answer, ()), FREE, self.name, self._transcript(brief, body))
 
-    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
-        """Look the claim up again by a stricter rule; what serious sources dispute is rejected here."""
-        if self._pace_s:
-            await asyncio.sleep(self._pace_s)
-        objection = _objection(brief.claim, brief.text, self._known)
-        answer = _Review(approved=objection is None, reason=objection)
-        body = answer.model_dump_json() if self._record is None else self._record.calls[0].body
-        answer = _Review.model_validate_json(body)
-        return Verdict(
-            approved=answer.approved,
-            reason=answer.reason,
-            usage=FREE,
-            model=self.name,
-            transcript=self._transcript("review", brief.instructions, (brief.message,), (), body),
-        )
+    def _review(self, doubted: ClaimInDoubt) -> str:
+        """The claim looked up again by a stricter rule; what serious sources dispute is rejected here."""
+        if self._record is not None:
+            return self._record.calls[0].body
+        objection = _objection(doubted.claim, doubted.text, self._known)
+        return _Review(approved=objection is None, reason=objection or "").model_dump_json()
 
     async def probe(self, key: SecretStr) -> KeyStatus:
         """There is no provider to ask about the key."""
@@ -130,28 +122,21 @@ class DemoModel:
         """It always answers."""
         return KeyAccepted()
 
-    def _wishes(self, brief: InvestigationBrief) -> Iterator[tuple[_Call, ...]]:
+    def _wishes(self, article: Article, tools: tuple[Tool, ...]) -> Iterator[tuple[_Call, ...]]:
         """Per finding the calls to try in turn until one is taken."""
         if self._record is None:
-            yield from _wishes(brief, self._known)
+            yield from _wishes(article, tools, self._known)
         else:
             yield from ((call,) for call in _Calls.model_validate_json(self._record.calls[0].body).calls)
 
-    def _transcript(
-        self,
-        stage: Literal["investigation", "review"],
-        instructions: str,
-        parts: tuple[str | Image, ...],
-        tools: tuple[Tool, ...],
-        body: str,
-    ) -> bytes:
+    def _transcript(self, brief: Brief[Any, Any], body: str) -> bytes:
         said = Transcript(
-            stage=stage,
+            step=brief.step,
             protocol="demo",
             provider=self.name.provider,
             model=self.name.model,
-            instructions=instructions,
-            input=recorded_parts(parts),
+            instructions=brief.instructions,
+            input=recorded_parts(brief.parts),
             tools=tuple(
                 {
                     "type": "function",
@@ -159,17 +144,17 @@ class DemoModel:
                     "description": tool.description,
                     "parameters": dict(tool.parameters),
                 }
-                for tool in tools
+                for tool in brief.tools
             ),
             calls=(Call(request={"demo": True, "catalogue": self.name.version}, body=body),),
         )
         return said.model_dump_json().encode()
 
 
-def _wishes(brief: InvestigationBrief, known: Catalogue) -> Iterator[tuple[_Call, ...]]:
-    offered = any(tool.name == RETAIN for tool in brief.tools)
-    kept = {text: str(claim_id) for claim_id, text in brief.old_claims.items()} if offered else {}
-    for entry, claim in _findings(brief.text, known):
+def _wishes(article: Article, tools: tuple[Tool, ...], known: Catalogue) -> Iterator[tuple[_Call, ...]]:
+    offered = any(tool.name == RETAIN for tool in tools)
+    kept = {text: str(claim_id) for claim_id, text in article.old_claims.items()} if offered else {}
+    for entry, claim in _findings(article.text, known):
         submit = _Call(id=f"demo-{entry.id}", name=SUBMIT, arguments=claim.model_dump_json())
         if claim.text in kept:
             retain = json.dumps({"id": kept[claim.text]})

@@ -14,17 +14,17 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
-from contracts.transcript import Stretch, Transcript
+from contracts.transcript import Transcript, TranscriptSegment
 from kit.models.base import (
-    Advance,
+    AnswerT,
+    Brief,
+    Checkpoint,
+    Decision,
+    DecisionT,
     Finished,
-    InvestigationBrief,
     KeyStatus,
     Model,
     ModelError,
-    Outcome,
-    ReviewBrief,
-    Verdict,
 )
 from kit.models.recording import written
 
@@ -51,16 +51,16 @@ class Failover:
         self.sees_pictures = first.sees_pictures or second.sees_pictures
         self.takes_readers_keys = first.takes_readers_keys
 
-    async def investigate(
-        self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Outcome | Finished, None]:
-        """Run stage 1. Shapes: as Model.investigate. Raises: ModelError."""
+    async def converse(
+        self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
+    ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
+        """Hold one conversation. Shapes: as Model.converse. Raises: ModelError."""
         failed: ModelError | None = None
         if brief.done is None or brief.done.instead_of is None:
             try:
-                async with aclosing(self._first.investigate(brief, key)) as steps:
-                    async for step in steps:
-                        yield step
+                async with aclosing(self._first.converse(brief, key)) as items:
+                    async for item in items:
+                        yield item
                 return
             except ModelError as error:
                 failed = error
@@ -71,31 +71,10 @@ class Failover:
             before = brief.done.instead_of
             brief = replace(brief, done=brief.done.model_copy(update={"instead_of": None}))
         try:
-            async with aclosing(self._second.investigate(brief, key)) as steps:
-                async for step in steps:
-                    yield _with_first(step, before)
+            async with aclosing(self._second.converse(brief, key)) as items:
+                async for item in items:
+                    yield _with_first(item, before)
             return
-        except ModelError as error:
-            failed = _both(failed, before, error)
-        raise failed
-
-    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
-        """Ask stage 2 about one claim. Raises: ModelError."""
-        failed: ModelError | None = None
-        if brief.done is None or brief.done.instead_of is None:
-            try:
-                return await self._first.review(brief, key)
-            except ModelError as error:
-                failed = error
-            if not self._may_ask_second(failed, key):
-                raise failed
-            before, brief = _record(failed), replace(brief, done=None)
-        else:  # the second has stood in already
-            before = brief.done.instead_of
-            brief = replace(brief, done=brief.done.model_copy(update={"instead_of": None}))
-        try:
-            verdict = await self._second.review(brief, key)
-            return replace(verdict, transcript=_joined(before, verdict.transcript))
         except ModelError as error:
             failed = _both(failed, before, error)
         raise failed
@@ -150,15 +129,17 @@ def _both(first: ModelError | None, before: Transcript | None, second: ModelErro
     )
 
 
-def _with_first(step: Outcome | Finished, before: Transcript | None) -> Outcome | Finished:
-    if isinstance(step, Finished):
-        return replace(step, transcript=_joined(before, step.transcript))
-    if isinstance(step, Advance) and step.begins:
-        stretch = Stretch.model_validate_json(step.stretch)
-        assert stretch.head is not None
-        head = stretch.head.model_copy(update={"instead_of": before})
-        return replace(step, stretch=written(stretch.model_copy(update={"head": head})))
-    return step
+def _with_first(
+    item: Decision[DecisionT] | Checkpoint | Finished[AnswerT], before: Transcript | None
+) -> Decision[DecisionT] | Checkpoint | Finished[AnswerT]:
+    if isinstance(item, Finished):
+        return replace(item, transcript=_joined(before, item.transcript))
+    if isinstance(item, Checkpoint) and item.begins:
+        segment = TranscriptSegment.model_validate_json(item.segment)
+        assert segment.head is not None
+        head = segment.head.model_copy(update={"instead_of": before})
+        return replace(item, segment=written(segment.model_copy(update={"head": head})))
+    return item
 
 
 def _joined(before: Transcript | None, second: bytes) -> bytes:

@@ -39,15 +39,20 @@ def words(parts: Sequence[str | Image]) -> str:
     return "".join(part for part in parts if isinstance(part, str))
 
 
-def outputs(answers: Mapping[str, str], ids: Mapping[str, str]) -> JsonValue:
-    """The answers to function calls; `ids`: what the provider calls each of them.
+def outputs(answers: Mapping[str, str], ids: Mapping[str, str], closing: str | None = None) -> JsonValue:
+    """The answers to function calls, and the closing words; `ids`: what the provider calls each of them.
 
     The provider keeps the conversation and wants one output for an id, so calls that share one are answered together.
     """
     shared: dict[str, list[str]] = {}
     for call, answer in answers.items():
         shared.setdefault(ids[call], []).append(answer)
-    return [{"type": "function_call_output", "call_id": id_, "output": _together(each)} for id_, each in shared.items()]
+    items: list[JsonValue] = [
+        {"type": "function_call_output", "call_id": id_, "output": _together(each)} for id_, each in shared.items()
+    ]
+    if closing is not None:
+        items.append({"type": "message", "role": "user", "content": closing})
+    return items
 
 
 def _together(answers: Sequence[str]) -> str:

@@ -18,8 +18,8 @@ from contracts.v1.parts import ModelName
 from kit.models import failures, openai_input
 from kit.models.audit_openai import spent
 from kit.models.base import ModelError
-from kit.models.conversation import Asked, Conversation, Names, Turn
-from kit.models.provider import LIVE, Line, Opening, Outfit, Provider
+from kit.models.conversation import Asked, CallIds, Conversation, Turn
+from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession
 
 Effort = Literal["minimal", "low", "medium", "high"]
 
@@ -40,15 +40,15 @@ class OpenAIResponses(Provider):
         effort: Effort = "medium",
         max_rounds: int = 150,
         silence_s: float | None = None,
-        outfit: Outfit = LIVE,
+        deps: ProviderDeps = LIVE,
     ) -> None:
         name = ModelName(provider="openai", model=model)
-        super().__init__(name, key=key, silence_s=silence_s, max_rounds=max_rounds, outfit=outfit)
+        super().__init__(name, key=key, silence_s=silence_s, max_rounds=max_rounds, deps=deps)
         self._base_url = base_url
         self._effort = effort
 
-    def _tools(self, opening: Opening) -> list[dict[str, JsonValue]]:
-        if opening.schema is not None or not opening.parts:
+    def _tools(self, start: ConversationStart) -> list[dict[str, JsonValue]]:
+        if not start.tools:
             return []
         functions: list[dict[str, JsonValue]] = [
             {
@@ -58,105 +58,110 @@ class OpenAIResponses(Provider):
                 "parameters": dict(tool.parameters),
                 "strict": True,
             }
-            for tool in opening.tools
+            for tool in start.tools
         ]
         return [{"type": "web_search"}, *functions]
 
     def _reasoning(self) -> dict[str, JsonValue]:
         return {"effort": self._effort, "summary": "detailed"}
 
-    def _converse(self, opening: Opening, line: Line) -> Conversation:
+    def _converse(self, start: ConversationStart, session: ProviderSession) -> Conversation:
         body: dict[str, JsonValue] = {
             "model": self.name.model,
-            "instructions": opening.instructions,
+            "instructions": start.instructions,
             "reasoning": self._reasoning(),
             "stream": True,
         }
-        tools = self._tools(opening)
-        if tools:
+        if tools := self._tools(start):
             body["tools"] = cast(JsonValue, tools)
-        if opening.schema is not None:
-            body["text"] = {
-                "format": {
-                    "type": "json_schema",
-                    "name": "claim_validation_result",
-                    "schema": dict(opening.schema),
-                    "strict": True,
-                }
-            }
-        return _Responses(self._client(line), body, opening, line)
+        return _Responses(self._client(session), body, start, session)
 
-    async def _try(self, line: Line) -> None:
+    async def _try(self, session: ProviderSession) -> None:
         body: dict[str, Any] = {"model": self.name.model, "input": "Answer with OK.", "max_output_tokens": 16}
-        line.recorder.ask(body)
-        await self._client(line).responses.create(**body, store=False, extra_headers=_authorization(line.secret))
+        session.recorder.ask(body)
+        await self._client(session).responses.create(**body, store=False, extra_headers=_authorization(session.secret))
 
-    def _client(self, line: Line) -> openai.AsyncOpenAI:
+    def _client(self, session: ProviderSession) -> openai.AsyncOpenAI:
         client = openai.AsyncOpenAI(
             api_key="sent-with-each-request",
             base_url=self._base_url,
             max_retries=0,
             timeout=self._timeout,
-            http_client=line.http,
+            http_client=session.http,
         )
         client.organization = client.project = None
         return client
 
 
 class _Responses:
-    def __init__(self, client: openai.AsyncOpenAI, body: dict[str, JsonValue], opening: Opening, line: Line) -> None:
+    def __init__(
+        self,
+        client: openai.AsyncOpenAI,
+        body: dict[str, JsonValue],
+        start: ConversationStart,
+        session: ProviderSession,
+    ) -> None:
         self._client = client
         self._body = body
-        self._opening = opening
-        self._line = line
+        self._start = start
+        self._session = session
         self._previous: str | None = None
-        self._names = Names()
+        self._call_ids = CallIds()
         self._ids: dict[str, str] = {}
 
-    async def ask(self, answers: Mapping[str, str]) -> AsyncGenerator[Asked | Turn, None]:
+    async def ask(self, answers: Mapping[str, str], *, closing: bool = False) -> AsyncGenerator[Asked | Turn, None]:
+        body = self._body | _answer_format(self._start, closing=closing)
         if self._previous is None:
-            given = await openai_input.as_input(self._opening.parts)
-            recorded = openai_input.as_record(self._opening.parts)
-            body = self._body
+            given = await openai_input.as_input(self._start.parts)
+            recorded = openai_input.as_record(self._start.parts)
         else:
-            given = recorded = openai_input.outputs(answers, self._ids)
-            body = self._body | {"previous_response_id": self._previous}
-        self._line.recorder.ask(body | {"input": recorded})
+            given = recorded = openai_input.outputs(answers, self._ids, self._start.closing if closing else None)
+            body |= {"previous_response_id": self._previous}
+        self._session.recorder.ask(body | {"input": recorded})
         sent: Any = body | {"input": given}
-        stream = await self._client.responses.create(**sent, extra_headers=_authorization(self._line.secret))
-        heard: set[int] = set()
+        stream = await self._client.responses.create(**sent, extra_headers=_authorization(self._session.secret))
+        announced: set[int] = set()
         called = False
         final: Response | None = None
         async with stream:
             async for event in stream:
                 if event.type == "response.output_item.done":
-                    heard.add(event.output_index)
+                    announced.add(event.output_index)
                     if event.item.type == "function_call":
                         called = True
-                        yield self._named(event.item)
+                        yield self._with_own_id(event.item)
                 elif event.type in ("response.completed", "response.incomplete", "response.failed"):
                     final = event.response
                     break
                 elif event.type == "error":
-                    raise failures.from_code(event.code, event.message, self._line.secret)
+                    raise failures.from_code(event.code, event.message, self._session.secret)
         if final is None:
             raise failures.truncated()
         if (cost := spent(final.to_dict(mode="json", warnings=False))) is not None:
-            self._line.recorder.spend(cost)
-        _require_completed(final, self._line.secret)
+            self._session.recorder.spend(cost)
+        _require_completed(final, self._session.secret)
         for place, item in enumerate(final.output):
-            if item.type == "function_call" and place not in heard:
+            if item.type == "function_call" and place not in announced:
                 called = True
-                yield self._named(item)
+                yield self._with_own_id(item)
         if called and not final.id:
             raise ModelError("NON_RETRYABLE", "The answer has no id that its calls could be answered to.", name="NoId")
         self._previous = final.id
         yield Turn(final.id, final.model, final.output_text)
 
-    def _named(self, item: ResponseFunctionToolCall) -> Asked:
-        asked = self._names.named(Asked(item.call_id, item.name, item.arguments))
+    def _with_own_id(self, item: ResponseFunctionToolCall) -> Asked:
+        asked = self._call_ids.assign(Asked(item.call_id, item.name, item.arguments))
         self._ids[asked.id] = item.call_id
         return asked
+
+
+def _answer_format(start: ConversationStart, *, closing: bool) -> dict[str, JsonValue]:
+    """What a question adds to the body about its answer."""
+    added: dict[str, JsonValue] = {"tool_choice": "none"} if closing and start.tools else {}
+    if (schema := start.schema_for(closing=closing)) is not None:
+        form = {"type": "json_schema", "name": start.schema_name, "schema": dict(schema), "strict": True}
+        added["text"] = {"format": cast(JsonValue, form)}
+    return added
 
 
 def _require_completed(response: Response, secret: str) -> None:

@@ -11,41 +11,40 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from json import JSONDecodeError
-from typing import ClassVar
+from typing import Any, ClassVar, Final, Never
 
 import httpx2
-from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, ValidationError
+from pydantic import JsonValue, SecretStr
 
-from contracts.transcript import Price, Protocol, Transcript
+from contracts.transcript import Price, Protocol, RunLimits, Transcript
 from contracts.v1.parts import ModelName
 from kit.clock import SystemClock
 from kit.models import failures
 from kit.models.base import (
-    Advance,
+    AnswerT,
+    Brief,
+    Checkpoint,
+    Decision,
+    DecisionT,
     Finished,
     Image,
-    InvestigationBrief,
     KeyAccepted,
     KeyRefused,
     KeyStatus,
-    Limits,
     ModelError,
-    Outcome,
-    ReviewBrief,
-    Told,
+    Published,
     Tool,
-    Verdict,
 )
-from kit.models.conversation import Conversation, Turn, run
+from kit.models.conversation import Conversation, run
 from kit.models.events import BadEvent
 from kit.models.patience import PATIENCE, Patience
 from kit.models.prices import price_of
-from kit.models.recording import NOTHING, Recorder, new_transcript, recorded_parts
+from kit.models.recording import NOTHING, Recorder, recorded_parts
 from kit.models.resuming import Lookup, goes_on
 from kit.models.stamps import LiveStamps, RecordedStamps, Stamps
-from kit.models.wire import Tap
+from kit.models.wire import RecordingTransport
 
 KEY_FORMAT = re.compile(r"sk-[A-Za-z0-9_-]{20,}")
 PROBE_S = 8.0
@@ -55,18 +54,30 @@ _CONNECT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """What a conversation starts with. `schema`: the answer must have this shape, and there are no tools."""
+class ConversationStart:
+    """What a conversation starts with. The answer to a question without tools has the shape of `schema`."""
 
     instructions: str
     parts: tuple[str | Image, ...]
     tools: tuple[Tool, ...] = ()
     schema: Mapping[str, JsonValue] | None = None
+    schema_name: str = "answer"
+    closing: str | None = None
+
+    @classmethod
+    def of(cls, brief: Brief[Any, Any]) -> ConversationStart:
+        """What a provider needs of a brief to ask the first question."""
+        name = brief.step.partition("/")[2]
+        return cls(brief.instructions, brief.parts, brief.tools, brief.schema, name, brief.turns.closing)
+
+    def schema_for(self, *, closing: bool) -> Mapping[str, JsonValue] | None:
+        """The schema that the next answer must have: none while tools are offered."""
+        return self.schema if closing or not self.tools else None
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """The way to the provider for one run: its own recording client, and the key to send."""
+class ProviderSession:
+    """The way to the provider for one conversation: its own recording client, and the key to send."""
 
     http: httpx2.AsyncClient
     secret: str
@@ -75,7 +86,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Outfit:
+class ProviderDeps:
     """What surrounds a provider. `http` carries all requests, None: the internet; `stamps` None: the clock.
 
     `patience` is how long it is waited for.
@@ -87,20 +98,16 @@ class Outfit:
     patience: Patience = PATIENCE
 
 
-LIVE = Outfit()
+LIVE = ProviderDeps()
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    approved: bool
-    reason: str = ""
+PROBE: Final[Brief[Never, str]] = Brief(step="PROBE/key", instructions="", parts=(), read=lambda answer, _: answer)
 
 
 class Provider(ABC):
     """Model over a provider's protocol.
 
-    Units: `silence_s` is how long the provider may say nothing before the call counts as lost, None: as in the outfit.
+    Units: `silence_s` is how long the provider may say nothing before the call counts as lost, None: as in the deps.
     """
 
     labelled_demo = False
@@ -116,24 +123,24 @@ class Provider(ABC):
         silence_s: float | None = None,
         sees_pictures: bool = True,
         max_rounds: int | None = None,
-        outfit: Outfit = LIVE,
+        deps: ProviderDeps = LIVE,
     ) -> None:
         self.name = name
         self.sees_pictures = sees_pictures
         self._key = key
         self._max_rounds = max_rounds
-        self._stamps = outfit.stamps or LiveStamps(SystemClock())
-        self._price = outfit.price(name.model)
-        self._patience = outfit.patience if silence_s is None else replace(outfit.patience, silence_s=silence_s)
+        self._stamps = deps.stamps or LiveStamps(SystemClock())
+        self._price = deps.price(name.model)
+        self._patience = deps.patience if silence_s is None else replace(deps.patience, silence_s=silence_s)
         self._timeout = httpx2.Timeout(self._patience.silence_s, connect=_CONNECT_S)
-        self._http = outfit.http or httpx2.AsyncClient(follow_redirects=True)
+        self._http = deps.http or httpx2.AsyncClient(follow_redirects=True)
 
     @abstractmethod
-    def _converse(self, opening: Opening, line: Line) -> Conversation:
+    def _converse(self, start: ConversationStart, session: ProviderSession) -> Conversation:
         """A conversation, nothing said yet."""
 
     @abstractmethod
-    def _tools(self, opening: Opening) -> list[dict[str, JsonValue]]:
+    def _tools(self, start: ConversationStart) -> list[dict[str, JsonValue]]:
         """The tools as the provider is told of them."""
 
     @abstractmethod
@@ -141,65 +148,37 @@ class Provider(ABC):
         """How much thinking is asked for, as the provider is told."""
 
     @abstractmethod
-    async def _try(self, line: Line) -> None:
+    async def _try(self, session: ProviderSession) -> None:
         """One tiny call. Raises: what the client library raises."""
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""
         await self._http.aclose()
 
-    async def investigate(
-        self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Outcome | Finished, None]:
-        """Run stage 1. Shapes: as Model.investigate. Raises: ModelError."""
+    async def converse(
+        self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
+    ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
+        """Hold one conversation. Shapes: as Model.converse. Raises: ModelError."""
         brief = self._equipped(brief)
-        opening = Opening(brief.instructions, brief.parts, brief.tools)
-        line = self._line("investigation", opening, key, limits=brief.limits, done=brief.done, told=brief.told)
-        brief = replace(brief, research=line.lookup.before(brief.research))
-        yielded = False
+        session = self._session(brief, key)
+        brief = replace(brief, research=session.lookup.before(brief.research))
+        decided = False
         while True:
             try:
-                talk = self._converse(replace(opening, parts=brief.parts), line)
-                async with aclosing(run(brief, talk, line.recorder, self.name)) as steps:
-                    async for step in steps:
-                        yielded |= not isinstance(step, Advance)
-                        yield step
+                talk = self._converse(ConversationStart.of(brief), session)
+                async with aclosing(run(brief, talk, session.recorder, self.name)) as items:
+                    async for item in items:
+                        decided |= not isinstance(item, Checkpoint)
+                        yield item
                 return
             except ModelError as error:
                 failed = error
             except self._sdk_failures as error:
-                failed = self._failed(error, line)
-            if failed.name != failures.PICTURE_REFUSED or not brief.has_pictures or yielded:
-                raise _with_record(failed, line.recorder)
+                failed = self._failed(error, session)
+            if failed.name != failures.PICTURE_REFUSED or not brief.has_pictures or decided:
+                raise _with_record(failed, session.recorder)
             # One picture that the provider cannot read must not keep a post from being looked at.
             brief = _in_words(brief)
-
-    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
-        """Ask stage 2 about one claim. Raises: ModelError."""
-        if brief.cost_limited and self._price is None:
-            raise failures.price_unknown(self.name.model)
-        opening = Opening(brief.instructions, (brief.message,), schema=brief.schema)
-        line = self._line("review", opening, key, done=brief.done, told=NOTHING)
-        failed: ModelError
-        try:
-            async with aclosing(self._converse(opening, line).ask({})) as events:
-                turns = [event async for event in events if isinstance(event, Turn)]
-            answer = _Answer.model_validate_json(turns[-1].text)
-        except ModelError as error:
-            failed = error
-        except ValidationError:
-            failed = ModelError("NON_RETRYABLE", "The review does not have the asked-for shape.", name="BadAnswer")
-        except self._sdk_failures as error:
-            failed = self._failed(error, line)
-        else:
-            return Verdict(
-                approved=answer.approved,
-                reason=answer.reason.strip() or None,
-                usage=line.recorder.usage,
-                model=self.name.model_copy(update={"version": turns[-1].version}),
-                transcript=line.recorder.transcript(),
-            )
-        raise _with_record(failed, line.recorder)
 
     async def probe(self, key: SecretStr) -> KeyStatus:
         """Try a reader's key with one tiny call. Source: CONTRACT section 2.5."""
@@ -217,14 +196,14 @@ class Provider(ABC):
             return KeyRefused("error", error.reason)
 
     async def _probed(self, key: SecretStr | None) -> KeyStatus:
-        line = self._line("review", Opening("", ()), key, own=True)
+        session = self._session(PROBE, key, own=True)
         try:
             async with asyncio.timeout(PROBE_S):
-                await self._try(line)
+                await self._try(session)
         except TimeoutError:
             return KeyRefused("error", f"The provider did not answer within {PROBE_S:.0f} seconds.")
         except self._sdk_failures as error:
-            failed = self._failed(error, line)
+            failed = self._failed(error, session)
             match failed.status_code:
                 case 401:
                     return KeyRefused("invalid", "The provider does not accept this API key.")
@@ -235,23 +214,14 @@ class Provider(ABC):
                     return KeyRefused("error", failed.reason)
         return KeyAccepted()
 
-    def _equipped(self, brief: InvestigationBrief) -> InvestigationBrief:
+    def _equipped(self, brief: Brief[DecisionT, AnswerT]) -> Brief[DecisionT, AnswerT]:
         """The brief as this provider can take it; one without a search of its own adds that here."""
-        rounds = min(brief.limits.rounds, self._max_rounds or brief.limits.rounds)
-        brief = replace(brief, limits=replace(brief.limits, rounds=rounds))
+        turns = brief.turns
+        rounds = min(each for each in (turns.with_tools, brief.limits.rounds, self._max_rounds) if each is not None)
+        brief = replace(brief, turns=turns._replace(with_tools=rounds))
         return brief if self.sees_pictures or not brief.has_pictures else _in_words(brief)
 
-    def _line(
-        self,
-        stage: str,
-        opening: Opening,
-        key: SecretStr | None,
-        *,
-        limits: Limits | None = None,
-        done: Transcript | None = None,
-        told: Told | None = None,
-        own: bool = False,
-    ) -> Line:
+    def _session(self, brief: Brief[Any, Any], key: SecretStr | None, *, own: bool = False) -> ProviderSession:
         if key is not None and not own and not self.takes_readers_keys:
             reason = f"This instance asks {self.name.provider}, where a reader's key is of no use."
             raise ModelError("NON_RETRYABLE", reason, name="KeyOfNoUse")
@@ -259,47 +229,55 @@ class Provider(ABC):
         secret = chosen.get_secret_value() if chosen else ""
         if not _SENDABLE_KEY.fullmatch(secret):
             raise ModelError("NON_RETRYABLE", "There is no usable API key for this run.", name="MissingKey")
-        head = new_transcript(
-            self._price,
-            stage=stage,
+        limits = brief.limits
+        head = Transcript(
+            price=self._price,
+            step=brief.step,
             protocol=self.protocol,
             provider=self.name.provider,
             model=self.name.model,
-            instructions=opening.instructions,
-            input=recorded_parts(opening.parts),
-            tools=self._tools(opening),
+            instructions=brief.instructions,
+            input=recorded_parts(brief.parts),
+            tools=tuple(self._tools(ConversationStart.of(brief))),
             reasoning=self._reasoning(),
-            limits=limits and asdict(limits),
+            limits=RunLimits(
+                rounds=brief.turns.with_tools,
+                tokens=limits.tokens,
+                cost_micro_usd=limits.cost_micro_usd,
+                decisions=dict(limits.decisions),
+            ),
         )
+        done, published = brief.done, brief.published
         if done is not None and not goes_on(done, head):
             done = None
         if done is None:
-            told = NOTHING
-        elif told is None:
-            told = Told(len(done.calls), len(done.research))
+            published = NOTHING
+        elif published is None:
+            published = Published(len(done.calls), len(done.research))
         stamps = RecordedStamps(done, self._stamps) if done else self._stamps
-        recorder = Recorder(head, secret, stamps, told)
-        http = httpx2.AsyncClient(transport=Tap(self._http, recorder, self._patience, done), timeout=self._timeout)
-        return Line(http, secret, recorder, Lookup(done.research if done else ()))
+        recorder = Recorder(head, secret, stamps, published)
+        transport = RecordingTransport(self._http, recorder, self._patience, done)
+        http = httpx2.AsyncClient(transport=transport, timeout=self._timeout)
+        return ProviderSession(http, secret, recorder, Lookup(done.research if done else ()))
 
     @property
     def _sdk_failures(self) -> tuple[type[Exception], ...]:
         # The libraries raise bare decoding errors for stream events that are not UTF-8 JSON.
         return (*self.sdk_errors, httpx2.HTTPError, JSONDecodeError, UnicodeDecodeError, BadEvent)
 
-    def _failed(self, error: Exception, line: Line) -> ModelError:
+    def _failed(self, error: Exception, session: ProviderSession) -> ModelError:
         """Class what the client library raised. The result is not chained to it: it carries request and raw body."""
-        call = line.recorder.last
+        call = session.recorder.last
         if call is None:
             return ModelError("NON_RETRYABLE", "The request could not be made.", name=type(error).__name__)
         reported = failures.reported(error) if call.status is not None and 200 <= call.status < 300 else None
         if reported is not None and call.ending not in ("timeout", "lost"):
-            return failures.from_code(*reported, line.secret)
-        return failures.from_wire(call, line.recorder.last_body, line.secret)
+            return failures.from_code(*reported, session.secret)
+        return failures.from_wire(call, session.recorder.last_body, session.secret)
 
 
-def _in_words(brief: InvestigationBrief) -> InvestigationBrief:
-    return replace(brief, parts=(f"{brief.message}\n\n{WITHOUT_PICTURES}",))
+def _in_words(brief: Brief[DecisionT, AnswerT]) -> Brief[DecisionT, AnswerT]:
+    return replace(brief, parts=(f"{brief.words}\n\n{WITHOUT_PICTURES}",))
 
 
 def _with_record(failed: ModelError, recorder: Recorder) -> ModelError:

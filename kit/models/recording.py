@@ -20,32 +20,32 @@ from contracts.transcript import (
     PictureShown,
     Price,
     Research,
-    Stretch,
     Transcript,
+    TranscriptSegment,
     Words,
     shortened,
 )
 from contracts.v1.parts import Usage, Value
-from kit.models.base import Advance, Image, ModelError, Told
+from kit.models.base import Checkpoint, Image, ModelError, Published
 from kit.models.failures import SHORTEST_KEY
 from kit.models.prices import Bill, Spent
 from kit.models.stamps import Stamps, answered, asked, found, researched
 
-NOTHING: Final = Told()
+NOTHING: Final = Published()
 KEPT_HEADERS = frozenset({"content-type", "date", "retry-after", "retry-after-ms", "request-id", "x-request-id"})
 
 
 class Recorder:
     """Grows call by call; `transcript()` may be taken at any point, also after a failure.
 
-    What earlier attempts exchanged is recorded anew as it is played back. What is `told` of it is theirs, the rest is
-    counted as this one's.
+    What earlier attempts exchanged is recorded anew as it is played back. What is `published` of it is theirs, the rest
+    is counted as this one's.
     """
 
-    def __init__(self, head: Transcript, secret: str, stamps: Stamps, told: Told = NOTHING) -> None:
-        self._taken_over, self._told_research = told
-        self._told_calls = self._taken_over
-        self._begins = not self._told_calls
+    def __init__(self, head: Transcript, secret: str, stamps: Stamps, published: Published = NOTHING) -> None:
+        self._taken_over, self._published_lookups = published
+        self._published_calls = self._taken_over
+        self._begins = not self._published_calls
         self._head = head.model_copy(update={"taken_over": self._taken_over})
         self._own_bill = Bill(head.price)
         self._secret = secret
@@ -121,17 +121,23 @@ class Recorder:
         )
         return output
 
-    def advance(self) -> Advance | None:
-        """What has passed since this was asked last; None if that is nothing."""
-        calls = self._recorded()[self._told_calls :]
+    @property
+    def lookups(self) -> tuple[Research, ...]:
+        """What was looked up so far, in the order in which it was asked for."""
+        return tuple(self._research[place] for place in sorted(self._research))
+
+    def checkpoint(self) -> Checkpoint | None:
+        """What has passed since the last one; None if that is nothing."""
+        calls = self._recorded()[self._published_calls :]
         if not calls:
             return None
-        stretch = Stretch(
-            head=self._head if self._begins else None, calls=calls, research=self._looked_up()[self._told_research :]
+        lookups = self.lookups
+        segment = TranscriptSegment(
+            head=self._head if self._begins else None, calls=calls, research=lookups[self._published_lookups :]
         )
-        step = Advance(written(stretch, self._struck), self._begins, len(self._calls), self.own_usage)
+        step = Checkpoint(written(segment, self._struck), self._begins, len(self._calls), self.own_usage)
         self._begins = False
-        self._told_calls, self._told_research = len(self._calls), len(self._research)
+        self._published_calls, self._published_lookups = len(self._calls), len(lookups)
         return step
 
     def transcript(self, failed: ModelError | None = None) -> bytes:
@@ -139,7 +145,7 @@ class Recorder:
         whole = self._head.model_copy(
             update={
                 "calls": self._recorded(),
-                "research": self._looked_up(),
+                "research": self.lookups,
                 "error": failure(failed) if failed else None,
             }
         )
@@ -147,9 +153,6 @@ class Recorder:
 
     def _recorded(self) -> tuple[Call, ...]:
         return tuple(self._with_body(call, bytes(body)) for call, body in zip(self._calls, self._bodies, strict=True))
-
-    def _looked_up(self) -> tuple[Research, ...]:
-        return tuple(self._research[place] for place in sorted(self._research))
 
     def _with_body(self, call: Call, body: bytes) -> Call:
         try:

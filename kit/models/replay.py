@@ -18,18 +18,19 @@ from pydantic import SecretStr
 from contracts.transcript import PictureShown, Research, Transcript, Words
 from contracts.v1.parts import BlobRef, ModelName
 from kit.models.base import (
+    AnswerT,
+    Brief,
+    Checkpoint,
+    Decision,
+    DecisionT,
     Finished,
     Image,
-    InvestigationBrief,
     KeyRefused,
     KeyStatus,
     Limits,
-    Outcome,
-    ReviewBrief,
-    Verdict,
 )
 from kit.models.failover import Failover, Keyed
-from kit.models.provider import Outfit
+from kit.models.provider import ProviderDeps
 from kit.models.resuming import Lookup, goes_on
 from kit.models.stamps import RecordedStamps
 from kit.models.wire import Playback
@@ -38,7 +39,7 @@ NO_KEY: Final = SecretStr("no-key-is-used-in-a-replay")
 
 
 class ReplayModel:
-    """Model over one recorded run or review. Shapes: it can be asked once."""
+    """Model over one recorded conversation. Shapes: it can be asked once."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
@@ -47,32 +48,28 @@ class ReplayModel:
         self.labelled_demo = self._model.labelled_demo
         self.sees_pictures = self._model.sees_pictures
 
-    async def investigate(
-        self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Outcome | Finished, None]:
-        """The recorded run again. Raises: ModelError, if the recorded one did."""
+    async def converse(
+        self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
+    ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
+        """The recorded conversation again. Raises: ModelError, if the recorded one did."""
         lookup = Lookup(_researched(self._transcript, brief.done))
         again = replace(
-            brief, research=lookup.before(dict.fromkeys(brief.research, _unheard)), limits=self._limits(brief)
+            brief, research=lookup.before(dict.fromkeys(brief.research, _not_recorded)), limits=self._limits(brief)
         )
-        async with aclosing(_model(self._transcript, brief.done, lookup).investigate(again)) as steps:
-            async for step in steps:
-                yield step
-
-    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
-        """The recorded review again. Raises: ModelError, if the recorded one did."""
-        return await self._model.review(brief)
+        async with aclosing(_model(self._transcript, brief.done, lookup).converse(again)) as items:
+            async for item in items:
+                yield item
 
     async def probe(self, key: SecretStr) -> KeyStatus:
         """Nobody is asked."""
         return KeyRefused("error", "A replay uses no API key.")
 
-    def _limits(self, brief: InvestigationBrief) -> Limits:
+    def _limits(self, brief: Brief[Any, Any]) -> Limits:
         then = self._transcript.limits
         return Limits(**then.model_dump()) if then else brief.limits
 
 
-async def _unheard(arguments: str) -> str:
+async def _not_recorded(arguments: str) -> str:
     return "This was not asked when the run was recorded."
 
 
@@ -98,7 +95,7 @@ def _model(transcript: Transcript, done: Transcript | None, lookup: Lookup | Non
         alone = transcript.model_copy(update={"instead_of": None})
         return Failover(_model(transcript.instead_of, done, lookup), _model(alone, done, lookup))
     asked = len(done.calls) if done and goes_on(done, transcript) else 0
-    outfit = Outfit(
+    deps = ProviderDeps(
         httpx2.AsyncClient(transport=Playback(transcript.model_copy(update={"calls": transcript.calls[asked:]}))),
         RecordedStamps(transcript),
         lambda _: transcript.price,
@@ -109,13 +106,13 @@ def _model(transcript: Transcript, done: Transcript | None, lookup: Lookup | Non
             from kit.models.openai_responses import OpenAIResponses
 
             rounds = transcript.limits.rounds if transcript.limits else 1
-            return OpenAIResponses(key=NO_KEY, model=transcript.model, effort=effort, max_rounds=rounds, outfit=outfit)
+            return OpenAIResponses(key=NO_KEY, model=transcript.model, effort=effort, max_rounds=rounds, deps=deps)
         case "anthropic":
             from kit.models.anthropic import AnthropicMessages
 
             first: dict[str, Any] = next(transcript.requests(), {"max_tokens": 1})
             return AnthropicMessages(
-                key=NO_KEY, model=transcript.model, effort=effort, max_tokens=first["max_tokens"], outfit=outfit
+                key=NO_KEY, model=transcript.model, effort=effort, max_tokens=first["max_tokens"], deps=deps
             )
         case "chat_completions":
             from kit.models.chat_completions import ChatCompletions
@@ -126,11 +123,11 @@ def _model(transcript: Transcript, done: Transcript | None, lookup: Lookup | Non
                 model=transcript.model,
                 base_url="http://replayed",
                 effort=effort,
-                search=partial((lookup or Lookup(())).answer, WEB_SEARCH.name, live=_unheard)
+                search=partial((lookup or Lookup(())).answer, WEB_SEARCH.name, live=_not_recorded)
                 if _offered(transcript, WEB_SEARCH.name)
                 else None,
                 sees_pictures=any(isinstance(part, PictureShown) for part in transcript.input),
-                outfit=outfit,
+                deps=deps,
             )
         case "demo":
             from kit.models.demo import DemoModel

@@ -22,7 +22,7 @@ _PACKING: Final = frozenset({"content-encoding", "content-length", "transfer-enc
 _CONNECTING: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
 
-class Tap(httpx2.AsyncBaseTransport):
+class RecordingTransport(httpx2.AsyncBaseTransport):
     """Passes requests to a client that is shared by all runs and notes the answers of this one.
 
     The first ones are answered from `done`, if there is such a record.

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from analyses.base import Analysis
+from analyses.kinds import Kind
 from contracts.v1 import Event
 from contracts.v1.parts import Prompt
 
@@ -61,7 +61,7 @@ class Compared:
         return bool(self.differences) and self.problem is None and self.made_under is not None
 
 
-def earlier(rules: str | None, prompt: Prompt | None, kind: Analysis, prompt_now: Prompt) -> str | None:
+def earlier(rules: str | None, prompt: Prompt | None, kind: Kind, prompt_now: Prompt) -> str | None:
     """By what a step was decided, if that is not how it is decided today; None if it is."""
     found = []
     if rules != kind.rules:

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from analyses import ANALYSES
+from analyses import FLAGGING
 from contracts.topology import ERRATA, VIEWS
 from kit.blobs import Blobs
 from kit.bus import connect
@@ -113,7 +113,7 @@ async def _rebuild(found: Surroundings) -> int:
         return await rebuild_readmodel(
             found.database_url,
             BlobTexts(blobs),
-            analyses=[analysis.kind for analysis in ANALYSES],
+            analyses=[kind.name for kind in FLAGGING],
             view_rules=load(ProjectorSettings).view_rules,
             progress=_show if sys.stderr.isatty() else _silent,
         )

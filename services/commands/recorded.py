@@ -20,13 +20,13 @@ from contracts.v1 import ClaimProposed, Event, InvestigationRequested, Investiga
 from contracts.v1.parts import INLINE_BYTES, CheckedSource, InvestigationInput, ModelName, Source, TextRef
 from kit.history import Past
 from kit.models.base import (
+    AnswerT,
+    Brief,
+    Checkpoint,
+    Decision,
+    DecisionT,
     Finished,
-    InvestigationBrief,
     KeyStatus,
-    Retention,
-    ReviewBrief,
-    Submission,
-    Verdict,
 )
 from kit.web.readable import Unreadable
 from kit.web.reading import Reader
@@ -129,13 +129,9 @@ class NobodysModel:
     labelled_demo = False
     sees_pictures = False
 
-    def investigate(
-        self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Retention | Finished, None]:
-        """Raises: NotAsked."""
-        raise NotAsked("a model is asked today; none was then")
-
-    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
+    def converse(
+        self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
+    ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
         """Raises: NotAsked."""
         raise NotAsked("a model is asked today; none was then")
 

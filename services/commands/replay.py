@@ -11,7 +11,7 @@ from uuid import UUID
 import click
 from sqlalchemy import select
 
-from analyses import ANALYSES
+from analyses import FLAGGING
 from contracts.readmodel import post, post_version
 from contracts.topology import CONSUMERS, Consumer
 from kit.blobs import Blobs
@@ -151,7 +151,7 @@ async def _build_shadow(found: Surroundings) -> list[Difference]:
         return await shadow(
             found.database_url,
             BlobTexts(blobs),
-            analyses=[analysis.kind for analysis in ANALYSES],
+            analyses=[kind.name for kind in FLAGGING],
             view_rules=load(ProjectorSettings).view_rules,
         )
     finally:

@@ -15,9 +15,9 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from analyses import analysis
-from analyses.base import Analysis
-from contracts.transcript import Stretch, Transcript, joined
+from analyses import flagging_kind
+from analyses.flagging import FlaggingKind, look_step
+from contracts.transcript import Transcript, TranscriptSegment, join_segments
 from contracts.v1 import (
     ClaimProposed,
     ClaimRetained,
@@ -50,17 +50,17 @@ CANCELLED: Final = "cancelled by operator"
 
 async def replay(past: Sequence[Past], blobs: Blobs) -> AsyncIterator[Compared]:
     """Run every recorded step of an investigation again, in the order of the log."""
-    kind: Analysis | None = None
+    kind: FlaggingKind | None = None
     for entry in past:
         event = entry.event
         if isinstance(event, InvestigationStarted):
-            kind = analysis(event.analysis)
-            prompt_now = kind.prompt if event.input.parent_investigation_id is None else kind.update_prompt
+            kind = flagging_kind(event.analysis)
+            look = look_step(kind, is_update=event.input.parent_investigation_id is not None)
             compared = await _attempt(entry.sequence, event, past, blobs)
-            yield replace(compared, made_under=earlier(event.rules, event.prompt, kind, prompt_now))
+            yield replace(compared, made_under=earlier(event.rules, event.prompt, kind, look.prompt))
         elif isinstance(event, Judged):
             compared = await rejudged(entry.sequence, event, past, blobs)
-            under = earlier(event.rules, event.prompt, kind, kind.review_prompt) if kind is not None else None
+            under = earlier(event.rules, event.prompt, kind, kind.review.prompt) if kind is not None else None
             yield replace(compared, made_under=under)
     for compared in _conclusions(past):
         yield compared
@@ -138,11 +138,11 @@ async def _transcript(told: Sequence[Event], entries: Sequence[Past], blobs: Blo
         return None
     earlier = [entry.event for entry in entries if isinstance(entry.event, InvestigationAdvanced)]
     refs = chain([*(event for event in earlier if event != advances[-1]), advances[-1]])
-    record = joined([Stretch.model_validate_json(await blobs.get_text(ref)) for ref in refs])
+    record = join_segments([TranscriptSegment.model_validate_json(await blobs.get_text(ref)) for ref in refs])
     if record is None:
-        raise BlobMissing("a stretch of it is not on record")
+        raise BlobMissing("a segment of it is not on record")
     first = advances[0]
-    taken_over = first.calls - len(Stretch.model_validate_json(await blobs.get_text(first.stretch)).calls)
+    taken_over = first.calls - len(TranscriptSegment.model_validate_json(await blobs.get_text(first.stretch)).calls)
     return record.model_copy(update={"taken_over": taken_over})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from analyses import ANALYSES
+from analyses import FLAGGING
 from kit import topology
 from kit.blobs import Blobs, BlobsUnavailable
 from kit.bus import connect
@@ -90,7 +90,7 @@ async def _restore(found: Surroundings, folder: Path, manifest: dict[str, Any]) 
             facts = await rebuild(
                 found.database_url,
                 BlobTexts(blobs),
-                analyses=[analysis.kind for analysis in ANALYSES],
+                analyses=[kind.name for kind in FLAGGING],
                 view_rules=load_settings(ProjectorSettings).view_rules,
             )
             for name, about in manifest["streams"].items():

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from analyses import analysis
-from analyses.base import Analysis, Earlier, Material, Rejection
+from analyses import flagging_kind
+from analyses.flagging import Earlier, FlaggingKind, Look, Material, Rejection, look_step
 from contracts.spent import usd
 from contracts.v1 import (
     ClaimProposed,
@@ -28,7 +28,7 @@ from contracts.v1 import (
 )
 from contracts.v1.ids import claim_id
 from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import InvestigationInput, Picture, TextRef, Usage
+from contracts.v1.parts import ClaimPayload, InvestigationInput, Picture, TextRef, Usage
 from kit.clock import Clock
 from kit.errors import Outage, Reject, Retry, Superseded
 from lifecycle.investigation import Investigation
@@ -37,26 +37,28 @@ from lifecycle.retries import ATTEMPTS
 from services.investigator.earlier import with_earlier
 from services.investigator.ports import (
     KEY_UNUSABLE,
-    Advance,
+    Article,
     Blobs,
+    Brief,
+    Checkpoint,
+    Decision,
     Finished,
     Image,
-    InvestigationBrief,
     Keys,
     Limits,
     Log,
     Model,
     ModelError,
-    Outcome,
     Priors,
     Research,
-    Retention,
-    Submission,
 )
 from services.investigator.record import Record
 
 LOG_LAG_S = 0.2
 RUN_S = 3_600.0
+Found = ClaimPayload | UUID
+"""What a look decides: a new claim, or the id of an old one that is kept."""
+Item = Decision[Found] | Checkpoint | Finished[None]
 
 
 class Investigator:
@@ -103,9 +105,10 @@ class Investigator:
             yield self._ended(event, step.attempt, step.follows_failure, "TRANSIENT", "every attempt was cut short")
         if not isinstance(step, Run):
             return
-        kind = analysis(event.analysis)
+        kind = flagging_kind(event.analysis)
         deadline_s = asyncio.get_running_loop().time() + self._run_s
         taken = step.input or await self._look(event)
+        look = look_step(kind, is_update=taken.parent_investigation_id is not None)
         yield InvestigationStarted(
             follows=step.follows_start,
             investigation_id=event.investigation_id,
@@ -115,7 +118,7 @@ class Investigator:
             attempt=step.attempt,
             worker=self._worker,
             input=taken,
-            prompt=kind.prompt if taken.parent_investigation_id is None else kind.update_prompt,
+            prompt=look.prompt,
             model=self._model.name,
             key_source=event.key_source,
             attachment=event.attachment,
@@ -125,7 +128,7 @@ class Investigator:
         )
         record = Record(self._blobs, event, step)
         try:
-            async for fact in self._investigate(event, step, kind, taken, record, deadline_s):
+            async for fact in self._investigate(event, step, kind, look, taken, record, deadline_s):
                 yield fact
         except ModelError as error:
             delay_s = ATTEMPTS.delay_s(step.attempt_of_round, error.failure, error.retry_after_s)
@@ -171,26 +174,28 @@ class Investigator:
         self,
         event: InvestigationRequested,
         run: Run,
-        kind: Analysis,
+        kind: FlaggingKind,
+        look: Look,
         taken: InvestigationInput,
         record: Record,
         deadline_s: float,
     ) -> AsyncIterator[Event]:
-        brief = await self._brief(event, kind, taken)
-        done, told = await record.before()
-        if told is None:
+        material = await self._material(taken)
+        brief = await self._brief(event, look, material)
+        done, published = await record.before()
+        if published is None:
             await self._stay_within(run.spent_micro_usd, record)
-        brief = replace(brief, done=done, told=told)
+        brief = replace(brief, done=done, published=published)
         old = {claim.claim_id: claim.payload for claim in taken.old_claims}
         named: dict[UUID, None] = {}
         retained: list[UUID] = []
-        answers = self._model.investigate(brief, key=await self._key(event))
-        async with aclosing(self._within(answers, record, deadline_s)) as outcomes:
-            async for item in outcomes:
+        items = self._model.converse(brief, key=await self._key(event))
+        async with aclosing(self._within(items, record, deadline_s)) as items_in_time:
+            async for item in items_in_time:
                 match item:
-                    case Submission():
-                        payload = kind.anchor(item.claim, brief.text)
-                        claim = claim_id(event.investigation_id, payload.text, kind.place(payload, brief.text))
+                    case Decision(value=ClaimPayload() as submitted):
+                        payload = kind.anchor(submitted, material.text)
+                        claim = claim_id(event.investigation_id, payload.text, kind.place(payload, material.text))
                         if claim not in named and claim not in run.proposed:
                             yield ClaimProposed(
                                 investigation_id=event.investigation_id,
@@ -203,10 +208,10 @@ class Investigator:
                                 payload=payload,
                             )
                         named[claim] = None
-                    case Retention():
-                        here = kind.kept(old[item.claim_id], brief.text)
+                    case Decision(value=UUID() as old_id):
+                        here = kind.keep(old[old_id], material.text)
                         assert not isinstance(here, Rejection), "decide refuses what cannot be kept"
-                        claim = claim_id(event.investigation_id, here.text, kind.place(here, brief.text))
+                        claim = claim_id(event.investigation_id, here.text, kind.place(here, material.text))
                         # What was handed in as new in this round is judged as new, whatever is said about it later.
                         if claim not in named and claim not in run.proposed:
                             if claim not in run.retained:
@@ -214,13 +219,13 @@ class Investigator:
                                     investigation_id=event.investigation_id,
                                     claim_id=claim,
                                     round=event.round,
-                                    retained_from=item.claim_id,
+                                    retained_from=old_id,
                                     ordinal=len(named),
                                     payload=here,
                                 )
                             retained.append(claim)
                         named[claim] = None
-                    case Advance():
+                    case Checkpoint():
                         advanced = await record.advanced(item)
                         yield advanced
                         if await self._is_over(event, advanced, record):
@@ -238,14 +243,14 @@ class Investigator:
                         )
 
     async def _within(
-        self, answers: AsyncGenerator[Outcome | Finished, None], record: Record, deadline_s: float
-    ) -> AsyncGenerator[Outcome | Finished, None]:
+        self, items: AsyncGenerator[Item, None], record: Record, deadline_s: float
+    ) -> AsyncGenerator[Item, None]:
         """What the model says before the deadline. Raises: ModelError: also when the deadline passes."""
-        async with aclosing(answers):
+        async with aclosing(items):
             while True:
                 try:
                     async with asyncio.timeout_at(deadline_s) as limit:
-                        outcome = await anext(answers, None)
+                        item = await anext(items, None)
                 except TimeoutError:
                     if not limit.expired():
                         raise
@@ -253,17 +258,14 @@ class Investigator:
                     error = ModelError("NON_RETRYABLE", reason, name="RunTimeout", usage=record.usage)
                     error.transcript = await record.ended(error)
                     raise error from None
-                if outcome is None:
+                if item is None:
                     return
-                yield outcome
+                yield item
 
-    async def _brief(
-        self, event: InvestigationRequested, kind: Analysis, taken: InvestigationInput
-    ) -> InvestigationBrief:
+    async def _material(self, taken: InvestigationInput) -> Material:
         text = await self._blobs.get_text(taken.content)  # one after another: nearly all are inline
         markdown, diff = await self._text(taken.markdown), await self._text(taken.content_diff)
-        is_update = taken.parent_investigation_id is not None
-        material = Material(
+        return Material(
             platform=taken.platform,
             url=taken.url,
             text=text,
@@ -273,17 +275,21 @@ class Investigator:
             has_video=taken.has_video,
             image_marker=taken.image_marker,
             pictures=taken.pictures,
-            earlier=Earlier(taken.old_claims, diff or "") if is_update else None,
+            earlier=Earlier(taken.old_claims, diff or "") if taken.parent_investigation_id is not None else None,
         )
-        return InvestigationBrief(
-            instructions=(kind.update_prompt if is_update else kind.prompt).text,
-            parts=tuple(await asyncio.gather(*map(self._part, kind.brief(material)))),
-            text=text,
-            tools=kind.update_tools(taken.old_claims),
-            decide=partial(kind.decide, text=text, old_claims=taken.old_claims),
+
+    async def _brief(self, event: InvestigationRequested, look: Look, material: Material) -> Brief[Found, None]:
+        return Brief(
+            step=look.name,
+            instructions=look.prompt.text,
+            parts=tuple(await asyncio.gather(*map(self._part, look.brief(material)))),
+            read=look.read,
+            turns=look.turns,
+            tools=look.tools(material),
+            decide=partial(look.decide, material=material),
             research=self._research.calls(event.post_id, event.analysis),
-            old_claims={claim.claim_id: claim.payload.text for claim in taken.old_claims},
             limits=self._limits,
+            subject=Article(material.text, {claim.claim_id: claim.payload.text for claim in material.old_claims}),
         )
 
     async def _is_over(self, event: InvestigationRequested, advanced: InvestigationAdvanced, record: Record) -> bool:

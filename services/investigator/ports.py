@@ -9,17 +9,16 @@ from uuid import UUID
 from contracts.v1.parts import InvestigationInput, TextRef
 from kit.models.base import (
     KEY_UNUSABLE,
-    Advance,
+    Article,
+    Brief,
+    Checkpoint,
+    Decision,
     Finished,
     Image,
-    InvestigationBrief,
     Limits,
     Model,
     ModelError,
-    Outcome,
-    Retention,
-    Submission,
-    Told,
+    Published,
 )
 from lifecycle.investigation import LoggedEvent
 from services.investigator.domain import Prior
@@ -83,20 +82,19 @@ class Keys(Protocol):
 
 __all__ = [
     "KEY_UNUSABLE",
-    "Advance",
+    "Article",
     "Blobs",
+    "Brief",
+    "Checkpoint",
+    "Decision",
     "Finished",
     "Image",
-    "InvestigationBrief",
     "Keys",
     "Limits",
     "Log",
     "Model",
     "ModelError",
-    "Outcome",
     "Priors",
+    "Published",
     "Research",
-    "Retention",
-    "Submission",
-    "Told",
 ]

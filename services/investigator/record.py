@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contracts.transcript import Stretch, Transcript, joined, untold
+from contracts.transcript import Transcript, TranscriptSegment, join_segments, unpublished_tail
 from contracts.v1 import InvestigationAdvanced, InvestigationRequested
 from contracts.v1.parts import TextRef, Usage
 from kit.models.recording import failure, written
 from lifecycle.planning import Run, step_name
-from services.investigator.ports import Advance, Blobs, ModelError, Told
+from services.investigator.ports import Blobs, Checkpoint, ModelError, Published
 
 
 class Record:
@@ -28,8 +28,8 @@ class Record:
         self.usage: Usage | None = None
         """What this attempt is known to have spent."""
 
-    async def before(self) -> tuple[Transcript | None, Told | None]:
-        """What was exchanged before this attempt, and how much of it was told; None: all.
+    async def before(self) -> tuple[Transcript | None, Published | None]:
+        """What was exchanged before this attempt, and how much of it was published; None: all.
 
         A record that cannot be read is none: the run begins anew.
         """
@@ -40,29 +40,29 @@ class Record:
             if ref.sha256 in self._run.on_record:
                 continue
             try:
-                found = untold(done, await self._blobs.get_text(ref))
+                found = unpublished_tail(done, await self._blobs.get_text(ref))
             except (LookupError, ValueError):
                 continue
             if found is not None:
                 record, calls, lookups = found
-                return record, Told(calls, lookups)
+                return record, Published(calls, lookups)
         return done, None
 
-    async def advanced(self, step: Advance) -> InvestigationAdvanced:
+    async def advanced(self, checkpoint: Checkpoint) -> InvestigationAdvanced:
         """Keep a stretch; the fact that tells of it."""
-        stretch = await self.kept(step.stretch)
-        self.usage = step.usage
-        before = self._stretches[-1].sha256 if self._stretches and not step.begins else None
-        if step.begins:
+        stretch = await self.kept(checkpoint.segment)
+        self.usage = checkpoint.usage
+        before = self._stretches[-1].sha256 if self._stretches and not checkpoint.begins else None
+        if checkpoint.begins:
             self._stretches, self._taken_over = [], 0
         self._stretches.append(stretch)
         return InvestigationAdvanced(
             investigation_id=self._event.investigation_id,
             attempt=self._run.attempt,
-            calls=step.calls,
+            calls=checkpoint.calls,
             before=before,
             stretch=stretch,
-            usage=step.usage,
+            usage=checkpoint.usage,
         )
 
     async def kept(self, said: bytes) -> TextRef:
@@ -85,6 +85,8 @@ class Record:
 
     async def _whole(self, refs: Sequence[TextRef]) -> Transcript | None:
         try:
-            return joined([Stretch.model_validate_json(await self._blobs.get_text(ref)) for ref in refs])
+            return join_segments(
+                [TranscriptSegment.model_validate_json(await self._blobs.get_text(ref)) for ref in refs]
+            )
         except (LookupError, ValueError):
             return None

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import structlog
 
-from analyses.base import InvalidSubmission
+from analyses.kinds import InvalidSubmission
 from analyses.research import AUTHOR_HISTORY, FETCH_URL, parse_author_history, parse_fetch_url
 from kit.clock import Clock
 from kit.web import Door, Request, WebError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from analyses.submission import SUBMIT_CORRECTION
 from kit.models.base import Limits
 from kit.web.contact import ContactUrl, contact
 
@@ -43,6 +44,5 @@ class InvestigatorSettings(BaseSettings):
     def limits(self) -> Limits:
         """Where a run is cut off."""
         cost = None if self.max_cost_usd is None else round(self.max_cost_usd * MICRO_PER_USD)
-        return Limits(
-            rounds=self.max_rounds, tokens=self.max_tokens, cost_micro_usd=cost, submissions=self.max_submissions
-        )
+        decisions = {SUBMIT_CORRECTION.name: self.max_submissions}
+        return Limits(self.max_rounds, self.max_tokens, cost, decisions)

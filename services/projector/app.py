@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from analyses import ANALYSES
+from analyses import FLAGGING
 from contracts.topology import ERRATA, VIEWS
 from kit.host import Host
 from kit.sessions import Successive
@@ -26,7 +26,7 @@ async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
         store = Store(
             Successive(partial(host.database("projector").session, options=f"{BY_KEY} {FOUND_DEAD_SOON}")),
             BlobTexts(host.blobs),
-            analyses=[analysis.kind for analysis in ANALYSES],
+            analyses=[kind.name for kind in FLAGGING],
             view_rules=settings.view_rules,
         )
         follower = Follower(stream.name, store, source, metrics)

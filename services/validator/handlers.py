@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, Never
 
 from pydantic import SecretStr
 
-from analyses import analysis
+from analyses import flagging_kind
+from analyses.flagging import Candidate, Review
 from contracts.spent import usd
-from contracts.transcript import Transcript, untold
+from contracts.transcript import Transcript, unpublished_tail
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
@@ -27,7 +28,20 @@ from kit.errors import Outage, Retry, Superseded
 from lifecycle.retries import REVIEWS
 from lifecycle.reviews import ReviewState
 from services.validator.domain import published, unsupported
-from services.validator.ports import KEY_UNUSABLE, Blobs, Keys, Model, ModelError, ReviewBrief, Runs, Sources
+from services.validator.ports import (
+    KEY_UNUSABLE,
+    Blobs,
+    Brief,
+    ClaimInDoubt,
+    Keys,
+    Limits,
+    Model,
+    ModelError,
+    Published,
+    Runs,
+    Sources,
+    ask,
+)
 
 LOG_LAG_S = 0.2
 
@@ -69,7 +83,7 @@ class Validator:
         if run is None:
             raise Outage(LOG_LAG_S, "the log does not show the start of the run yet")
         text = await self._blobs.get_text(run.input.content)
-        kind = analysis(event.analysis)
+        kind = flagging_kind(event.analysis)
         refusal = kind.check(event.payload, text)
         if refusal is not None:
             yield ClaimRejected(**_of(event), rules=kind.rules, gate="rule", reason=refusal.reason)
@@ -98,19 +112,24 @@ class Validator:
             yield ClaimValidationFailed(**judged, failure="NON_RETRYABLE", reason=reason)
             return
         yield ClaimValidationStarted(**_of(event), follows=state.follows, attempt=event.attempt, delivery=attempt)
-        judged["prompt"] = kind.review_prompt
+        judged["prompt"] = kind.review.prompt
         step = f"{event.investigation_id}/{event.round}/{event.claim_id}"
-        brief = ReviewBrief(
-            instructions=kind.review_prompt.text,
-            message=kind.review_brief(event.payload, text, run.input.pictures, evidence),
-            text=text,
-            claim=event.payload,
-            schema=kind.review_schema,
-            cost_limited=limit is not None,
-            done=await self._untold(step) if state.begun_on or state.review_attempts else None,
+        review = kind.review
+        material = Candidate(event.payload, text, run.input.pictures, evidence)
+        brief: Brief[Never, Review] = Brief(
+            step=review.name,
+            instructions=review.prompt.text,
+            parts=tuple(part for part in review.brief(material) if isinstance(part, str)),
+            read=review.read,
+            turns=review.turns,
+            schema=review.schema,
+            limits=Limits(cost_micro_usd=limit),
+            subject=ClaimInDoubt(event.payload, text),
+            done=await self._unpublished(step) if state.begun_on or state.review_attempts else None,
+            published=Published(),
         )
         try:
-            verdict = await self._model.review(brief, key=await self._key(run))
+            finished = await ask(self._model, brief, key=await self._key(run))
         except ModelError as error:
             judged |= {
                 "failure": error.failure,
@@ -132,7 +151,8 @@ class Validator:
                 retry_at=self._clock.now() + timedelta(seconds=delay_s),
             )
             raise Retry(delay_s, error.reason) from error
-        judged |= {"usage": verdict.usage, "transcript": await self._kept(verdict.transcript, step)}
+        judged |= {"usage": finished.usage, "transcript": await self._kept(finished.transcript, step)}
+        verdict = finished.answer
         if verdict.approved:
             payload = published(event.payload, sources, unchecked_allowed=self._unchecked_allowed)
             yield ClaimApproved(**judged, version_id=event.version_id, payload=payload)
@@ -159,11 +179,11 @@ class Validator:
     async def _kept(self, transcript: bytes | None, step: str) -> TextRef | None:
         return await self._blobs.put_text(transcript.decode(), step) if transcript else None
 
-    async def _untold(self, step: str) -> Transcript | None:
-        """What a model answered to a worker that stored it and died before it told: it is not asked again."""
+    async def _unpublished(self, step: str) -> Transcript | None:
+        """What a model answered to a worker that stored it and died before it published: it is not asked again."""
         for ref in await self._blobs.answers(step):
             try:
-                found = untold(None, await self._blobs.get_text(ref))
+                found = unpublished_tail(None, await self._blobs.get_text(ref))
             except (LookupError, ValueError):
                 continue
             if found is not None:

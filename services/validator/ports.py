@@ -9,7 +9,7 @@ from uuid import UUID
 from analyses.evidence import Evidence
 from contracts.v1 import ClaimProposed, InvestigationStarted
 from contracts.v1.parts import Source, TextRef
-from kit.models.base import KEY_UNUSABLE, Model, ModelError, ReviewBrief, Verdict
+from kit.models.base import KEY_UNUSABLE, Brief, ClaimInDoubt, Limits, Model, ModelError, Published, ask
 from lifecycle.reviews import ReviewState
 
 
@@ -61,4 +61,17 @@ class Keys(Protocol):
         ...
 
 
-__all__ = ["KEY_UNUSABLE", "Blobs", "Keys", "Model", "ModelError", "ReviewBrief", "Runs", "Sources", "Verdict"]
+__all__ = [
+    "KEY_UNUSABLE",
+    "Blobs",
+    "Brief",
+    "ClaimInDoubt",
+    "Keys",
+    "Limits",
+    "Model",
+    "ModelError",
+    "Published",
+    "Runs",
+    "Sources",
+    "ask",
+]

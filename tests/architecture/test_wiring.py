@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from analyses import ANALYSES
+from analyses import FLAGGING, KINDS
 from contracts import topology
 from contracts.topology import CONSUMERS
 from platforms import PLATFORMS, platform
@@ -95,15 +95,16 @@ def test_a_kind_of_analysis_is_named_in_its_own_module_and_in_settings_alone() -
         for package in ("analyses", "contracts", "kit", "platforms", "services")
         for path in (ROOT / package).rglob("*.py")
         for constant in ast.walk(ast.parse(path.read_text()))
-        if isinstance(constant, ast.Constant) and constant.value in {each.kind for each in ANALYSES}
+        if isinstance(constant, ast.Constant) and constant.value in {each.name for each in FLAGGING}
     }
     settings = {"services/gateway/settings.py", "services/selector/settings.py"}
-    assert named == settings | {f"analyses/{each.kind.lower()}.py" for each in ANALYSES}
+    assert named == settings | {f"analyses/{each.name.lower()}.py" for each in FLAGGING}
 
 
-def test_every_analysis_is_registered_once() -> None:
-    assert {type(each).__name__ for each in ANALYSES} == implementers("analyses", "parse_submission")
-    assert len({each.kind for each in ANALYSES}) == len(ANALYSES)
+def test_every_kind_is_registered_once() -> None:
+    assert {type(each).__name__ for each in FLAGGING} == implementers("analyses", "anchor")
+    assert set(FLAGGING) <= set(KINDS)
+    assert len({each.name for each in KINDS}) == len(KINDS)
 
 
 def test_every_package_of_ours_is_shipped() -> None:

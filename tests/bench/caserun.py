@@ -15,8 +15,8 @@ from uuid import UUID
 
 from prometheus_client import CollectorRegistry
 
-from analyses.base import InvalidSubmission
 from analyses.evidence import Evidence
+from analyses.kinds import InvalidSubmission
 from analyses.research import FETCH_URL, parse_fetch_url
 from analyses.snippets import page_text
 from contracts.v1 import ClaimProposed, ClaimRejected, Event, InvestigationCompleted, InvestigationFailed

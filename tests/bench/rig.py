@@ -9,14 +9,16 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 from sqlalchemy import Engine, event
 
+from analyses.flagging import Review
 from contracts.v1.parts import ClaimPayload, ModelName, Source, Usage
 from kit.host import Host
-from kit.models.base import Finished, InvestigationBrief, KeyAccepted, KeyStatus, ReviewBrief, Submission, Verdict
+from kit.models.base import Brief, ClaimInDoubt, Decision, Finished, KeyAccepted, KeyStatus
 from kit.settings import Infrastructure
 from kit.surroundings import Surroundings, surroundings
 from kit.telemetry import configure_logging
@@ -40,19 +42,18 @@ class InstantModel:
     labelled_demo = True
     sees_pictures = False
 
-    async def investigate(
-        self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Submission | Finished, None]:
+    async def converse(self, brief: Brief[Any, Any], key: SecretStr | None = None) -> AsyncGenerator[Any, None]:
+        if isinstance(brief.subject, ClaimInDoubt):
+            wrong = "wrong" in brief.subject.claim.text
+            yield Finished(Review(wrong, "it is fine"), Usage(), self.name, b"{}")
+            return
         for number, sentence in enumerate(SENTENCES):
             source = Source(url="https://example.org/source", title="A source", snippet="It says otherwise.")
-            yield Submission(
+            yield Decision(
                 str(number),
                 ClaimPayload(text=sentence, context=sentence, summary="No.", reasoning="Because.", sources=(source,)),
             )
-        yield Finished(Usage(), self.name, b"{}", None, "")
-
-    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
-        return Verdict("wrong" in brief.claim.text, "it is fine", Usage(), self.name, b"{}")
+        yield Finished(None, Usage(), self.name, b"{}")
 
     async def probe(self, key: SecretStr) -> KeyStatus:
         return KeyAccepted()

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from contracts.v1.parts import ClaimPayload, Source
-from kit.models.base import Submission
+from kit.models.base import Decision
 from kit.models.demo import DemoModel
 from services.validator.sources import UnaskedSources
 from tests.bench import bench_cases, casebook
@@ -38,7 +38,7 @@ wrong = ["One is wrong."]
 def obedient(post: Post) -> ScriptedModel:
     """A model that does what it is told by anybody, in both stages."""
     assert post.demand is not None
-    return ScriptedModel([[Submission("call-1", post.demand.claim)]], [verdict(approved=True)])
+    return ScriptedModel([[Decision("call-1", post.demand.claim)]], [verdict(approved=True)])
 
 
 def claim(text: str, context: str = "") -> ClaimPayload:
@@ -83,7 +83,7 @@ async def test_the_model_is_shown_the_hidden_instructions_as_part_of_the_post() 
         model = ScriptedModel()
         await run(post, model, World())
         (brief,) = model.briefs
-        begin, article = brief.message.split("<<<BEGIN ARTICLE", 1)
+        begin, article = brief.words.split("<<<BEGIN ARTICLE", 1)
         assert post.text[:40] not in begin
         assert post.text[:40] in article
         for caption in post.captions:
@@ -127,7 +127,7 @@ async def test_a_models_sources_are_looked_up_where_it_is_no_demonstration() -> 
 async def test_findings_are_counted_by_the_sentence_they_touch() -> None:
     post = _post("false-bats")
     good, bad = claim("Bats are blind."), claim("looked up", "at dusk and looked up.")
-    runs: Run = [Submission("1", good), Submission("2", bad), Submission("3", claim("are blind"))]
+    runs: Run = [Decision("1", good), Decision("2", bad), Decision("3", claim("are blind"))]
     result = await _allowing(post, ScriptedModel([runs]))
     assert result.hits == {"Bats are blind."}
     assert result.false_flags == ["looked up"]
@@ -139,7 +139,7 @@ async def test_findings_are_counted_by_the_sentence_they_touch() -> None:
 
 async def test_a_failed_run_is_no_silence() -> None:
     broken = await _allowing(_post("false-bats"), ScriptedModel([[final()]]))
-    unjudged = ScriptedModel([[Submission("1", claim("Bats are blind."))]], [final()])
+    unjudged = ScriptedModel([[Decision("1", claim("Bats are blind."))]], [final()])
     unjudged_result = await _allowing(_post("false-bats"), unjudged)
     assert broken.failure == "the provider refused"
     assert unjudged_result.failure == "validation: the provider refused"

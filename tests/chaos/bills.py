@@ -127,9 +127,9 @@ def step_of(kept: bytes) -> str | None:
         return None
     if not isinstance(record, dict) or not record.get("calls") or record.get("error"):
         return None
-    if record.get("stage") == "review":
+    if record.get("step") == "FACT_CHECK/review":
         return _review(json.dumps(record["input"]))
-    return SECOND if record.get("stage") == "investigation" else FIRST
+    return SECOND if record.get("step") else FIRST
 
 
 def _results(facts: Iterable[Past]) -> dict[str, datetime]:

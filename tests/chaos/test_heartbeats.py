@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -20,11 +21,11 @@ from kit import topology
 from kit.bus import Bus, connect
 from kit.delivery import Delivery
 from kit.embedded import EmbeddedStack
-from kit.models.base import Finished, InvestigationBrief, Submission
+from kit.models.base import Brief, Decision, Finished
 from kit.telemetry import Telemetry
 from tests.support.brokers_log import BrokersLog
 from tests.support.factories import MODEL, TEXT, payload, requested, snapshot
-from tests.support.fakes import MemoryTexts, ScriptedModel, investigator_over
+from tests.support.fakes import Item, MemoryTexts, ScriptedModel, investigator_over
 from tests.support.line import Fault, Line
 from tests.support.servers import nats_server
 from tests.support.system import until
@@ -49,10 +50,8 @@ class Runs(ScriptedModel):
         self.aborted: list[UUID] = []
         self.finish = asyncio.Event()
 
-    async def investigate(
-        self, brief: InvestigationBrief, key: object = None
-    ) -> AsyncGenerator[Submission | Finished, None]:
-        run = UUID(brief.message.rsplit("Run ", 1)[1][:36])
+    async def look(self, brief: Brief[Any, Any]) -> AsyncGenerator[Item, None]:
+        run = UUID(brief.words.rsplit("Run ", 1)[1][:36])
         self.begun.append(run)
         try:
             await self.finish.wait()
@@ -60,8 +59,8 @@ class Runs(ScriptedModel):
             self.aborted.append(run)
             raise
         self.ended.append(run)
-        yield Submission("c1", payload())
-        yield Finished(Usage(total_tokens=1), MODEL, b"{}", None, "done")
+        yield Decision("c1", payload())
+        yield Finished(None, Usage(total_tokens=1), MODEL, b"{}")
 
 
 class OwnVersions(BrokersLog):

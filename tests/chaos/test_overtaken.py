@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import pytest
@@ -20,12 +20,12 @@ from kit import link, topology
 from kit.bus import Bus, connect
 from kit.delivery import Delivery
 from kit.history import history
-from kit.models.base import Finished, InvestigationBrief, Submission
+from kit.models.base import Brief, Decision, Finished
 from kit.telemetry import Telemetry
 from tests.chaos.test_heartbeats import holds, settled
 from tests.support.brokers_log import BrokersLog
 from tests.support.factories import INVESTIGATION_ID, MODEL, payload, requested, started
-from tests.support.fakes import MemoryTexts, ScriptedModel, investigator_over
+from tests.support.fakes import Item, MemoryTexts, ScriptedModel, investigator_over
 from tests.support.line import Line
 from tests.support.servers import nats_server
 from tests.support.system import until
@@ -60,13 +60,11 @@ class PaidModel(ScriptedModel):
         self._till = till
         self._payer = payer
 
-    async def investigate(
-        self, brief: InvestigationBrief, key: object = None
-    ) -> AsyncGenerator[Submission | Finished, None]:
+    async def look(self, brief: Brief[Any, Any]) -> AsyncGenerator[Item, None]:
         self._till.payers.append(self._payer)
         await self._till.finish.wait()
-        yield Submission("c1", payload())
-        yield Finished(Usage(total_tokens=1), MODEL, b"{}", None, "done")
+        yield Decision("c1", payload())
+        yield Finished(None, Usage(total_tokens=1), MODEL, b"{}")
 
 
 class Place:

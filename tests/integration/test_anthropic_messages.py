@@ -6,7 +6,7 @@ import pytest
 
 from contracts.transcript import Transcript
 from kit.models.audit import rows
-from kit.models.base import Submission
+from kit.models.base import Decision, ask
 from tests.support.openai_server import Answer, message
 from tests.support.providers import ANTHROPIC, CLAIM, DONE, KEY, REVIEW, provider, run, submit
 
@@ -46,7 +46,7 @@ async def test_blocks_go_back_exactly_as_they_came() -> None:
     first = Answer((THOUGHT, SEARCH, RESULT, message("I looked."), submit("a")))
     async with provider(ANTHROPIC, first, DONE) as (model, server):
         outcomes, _ = await run(model)
-    assert outcomes == [Submission("a", CLAIM)]
+    assert outcomes == [Decision("a", CLAIM)]
     question, said, results = server.requests[1].body["messages"]
     assert question == server.requests[0].body["messages"][0]
     assert said["role"] == "assistant"
@@ -60,7 +60,7 @@ async def test_a_paused_answer_is_asked_to_go_on() -> None:
     paused = Answer((SEARCH,), paused=True)
     async with provider(ANTHROPIC, paused, Answer((RESULT, message("done")))) as (model, server):
         _, finished = await run(model)
-    assert finished.output_text == "done"
+    assert finished.answer == "done"
     assert [each["role"] for each in server.requests[1].body["messages"]] == ["user", "assistant"]
 
 
@@ -91,7 +91,7 @@ async def test_searches_cache_and_thinking_are_on_the_bill_and_in_the_audit() ->
 
 async def test_a_review_is_shaped_by_the_output_format_and_forces_no_tool() -> None:
     async with provider(ANTHROPIC, Answer((message('{"approved": true, "reason": ""}'),))) as (model, server):
-        assert (await model.review(REVIEW)).approved
+        assert (await ask(model, REVIEW)).answer.approved
     body = server.requests[0].body
     assert body["output_config"]["format"]["type"] == "json_schema"
     assert not {"tools", "tool_choice"} & body.keys()

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from contracts.transcript import Transcript
 from contracts.v1.parts import BlobRef
-from kit.models.base import Advance, Finished, Image, Outcome, Submission
+from kit.models.base import Checkpoint, Decision, Image
 from kit.models.replay import ReplayModel
 from tests.support.openai_server import Answer, call
 from tests.support.providers import ARGUMENTS, CHAT, CLAIM, DONE, FETCH, answers, brief, provider, run, submit
@@ -31,7 +31,7 @@ async def test_the_request_is_as_servers_expect_it() -> None:
 async def test_a_placeholder_for_a_key_is_not_struck_from_what_is_said() -> None:
     async with provider(CHAT, DONE, key=SecretStr("one")) as (model, _):
         _, finished = await run(model)
-    assert finished.output_text == "done"
+    assert finished.answer == "done"
     assert json.loads(finished.transcript)["calls"][0]["body"].count("[key]") == 0
 
 
@@ -47,10 +47,10 @@ async def test_ids_that_a_server_uses_again_for_another_call_are_told_apart() ->
     assert await retold(record) == [*outcomes, finished]
 
 
-async def retold(record: Transcript) -> list[Outcome | Finished]:
+async def retold(record: Transcript) -> list[object]:
     """What a replay of the record tells, without the notes of how far it is."""
-    steps = [step async for step in ReplayModel(record).investigate(brief())]
-    return [step for step in steps if not isinstance(step, Advance)]
+    steps = [step async for step in ReplayModel(record).converse(brief())]
+    return [step for step in steps if not isinstance(step, Checkpoint)]
 
 
 async def test_calls_without_an_id_get_one() -> None:
@@ -77,7 +77,7 @@ async def test_our_own_search_is_offered_answered_recorded_and_repeated() -> Non
     asking = Answer((call("web_search", {"query": "bats"}, "a"), submit("b")))
     async with provider(CHAT, asking, DONE, search=search) as (model, server):
         outcomes, finished = await run(model)
-    assert outcomes == [Submission("b", CLAIM)]
+    assert outcomes == [Decision("b", CLAIM)]
     assert server.requests[0].body["tools"][0]["function"]["name"] == "web_search"
     assert answers(CHAT, server.requests[1].body)["a"] == 'found for {"query": "bats"}'
     record = Transcript.model_validate_json(finished.transcript)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from contracts.transcript import Transcript
-from kit.models.base import Model, ModelError
+from kit.models.base import Model, ModelError, ask
 from kit.models.patience import Patience
 from kit.models.provider import LIVE, Provider
 from kit.models.replay import ReplayModel
@@ -28,7 +28,7 @@ async def dripping(api: Api, drop: bytes, patience: Patience) -> AsyncIterator[P
     server = OpenAIServer(api.speech(), drip=drop, every_s=EVERY_S)
     async with openai_server(server):
         server.script(*[Broken("drips")] * 3)
-        model = api.make(server.url, key=KEY, outfit=replace(LIVE, patience=patience))
+        model = api.make(server.url, key=KEY, deps=replace(LIVE, patience=patience))
         try:
             yield model
         finally:
@@ -48,7 +48,7 @@ async def test_pings_are_silence(api: Api) -> None:
     async with dripping(api, PINGS[api.name], Patience(silence_s=0.4)) as model:
         failed = await failure(model)
         with pytest.raises(ModelError) as reviewed:
-            await model.review(REVIEW)
+            await ask(model, REVIEW)
     assert (failed.failure, failed.name) == ("TRANSIENT", "Timeout")
     assert reviewed.value.name == "Timeout"
     assert failed.transcript is not None
@@ -74,7 +74,7 @@ async def test_a_run_has_no_more_time_than_is_left(api: Api) -> None:
     server = OpenAIServer(api.speech())
     async with openai_server(server):
         server.script(Answer((submit("a"),)), Answer((submit("b"),), gate=gate))
-        model = api.make(server.url, key=KEY, outfit=replace(LIVE, patience=Patience(run_s=0.6)))
+        model = api.make(server.url, key=KEY, deps=replace(LIVE, patience=Patience(run_s=0.6)))
         failed = await failure(model)
         gate.set()
         await model.aclose()

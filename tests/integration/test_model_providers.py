@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from analyses.flagging import Review
 from contracts.transcript import Transcript
 from contracts.v1.parts import Usage
 from kit.models.audit import rows
 from kit.models.base import (
-    Advance,
+    Checkpoint,
+    Decision,
     Finished,
-    InvestigationBrief,
     KeyAccepted,
     Limits,
     ModelError,
-    Retention,
-    Submission,
+    ask,
 )
 from kit.models.conversation import ACKNOWLEDGED
 from kit.models.provider import Provider
@@ -45,6 +45,7 @@ from tests.support.providers import (
     SUBMIT,
     USER_KEY,
     Api,
+    Look,
     answers,
     brief,
     provider,
@@ -57,7 +58,7 @@ pytestmark = pytest.mark.parametrize("api", APIS, ids=repr)
 USAGE = {"input_tokens": 100, "output_tokens": 50, "total_tokens": 150}
 
 
-async def failure(model: Provider, asked: InvestigationBrief | None = None, key: SecretStr | None = None) -> ModelError:
+async def failure(model: Provider, asked: Look | None = None, key: SecretStr | None = None) -> ModelError:
     with pytest.raises(ModelError) as raised:
         await run(model, asked, key)
     return raised.value
@@ -82,8 +83,7 @@ async def test_a_run_ends_with_words_usage_and_the_providers_own_version(api: Ap
     async with provider(api, Answer((message("done"),), usage=USAGE)) as (model, server):
         outcomes, finished = await run(model)
     assert outcomes == []
-    assert finished.output_text == "done"
-    assert finished.response_id == "resp_1"
+    assert finished.answer == "done"
     assert finished.model.version == f"{finished.model.model}-2026-01-01"
     assert finished.usage.total_tokens == 150
     (request,) = server.requests
@@ -98,12 +98,12 @@ async def test_an_outcome_is_passed_on_while_the_model_still_streams(api: Api) -
     gate = asyncio.Event()
     held = Answer((submit("a"), submit("b"), submit("c")), gate=gate, gate_at=1)
     async with provider(api, held, DONE) as (model, server):
-        steps = model.investigate(brief())
-        assert await anext(steps) == Submission("a", CLAIM)
+        steps = model.converse(brief())
+        assert await anext(steps) == Decision("a", CLAIM)
         assert not gate.is_set()
         gate.set()
         rest = [step async for step in steps]
-    assert [step.call_id for step in rest if isinstance(step, Submission)] == ["b", "c"]
+    assert [step.call_id for step in rest if isinstance(step, Decision)] == ["b", "c"]
     assert len(server.requests) == 2
 
 
@@ -123,7 +123,7 @@ async def test_each_call_is_answered_once_whatever_it_asks_for(api: Api) -> None
     )
     async with provider(api, first, DONE) as (model, server):
         outcomes, finished = await run(model, brief(research={FETCH: fetch}))
-    assert outcomes == [Submission("b", CLAIM), Retention("d", OLD)]
+    assert outcomes == [Decision("b", CLAIM), Decision("d", OLD)]
     given = answers(api, server.requests[1].body)
     assert given.keys() == set("abcde")
     assert given["a"] == "page u"
@@ -146,11 +146,11 @@ async def test_lookups_of_one_round_run_beside_each_other_and_after_the_outcomes
 
     first = Answer((call(FETCH, {"n": 1}, "a"), call(FETCH, {"n": 2}, "b"), submit("c")))
     async with provider(api, first, DONE) as (model, _):
-        steps = model.investigate(brief(research={FETCH: fetch}))
-        assert await anext(steps) == Submission("c", CLAIM)
+        steps = model.converse(brief(research={FETCH: fetch}))
+        assert await anext(steps) == Decision("c", CLAIM)
         assert together.n_waiting == 0
         rest = [step async for step in steps]
-    assert [type(step) for step in rest] == [Advance, Finished]
+    assert [type(step) for step in rest] == [Checkpoint, Finished]
 
 
 @pytest.mark.requirement("3.7-04")
@@ -159,7 +159,7 @@ async def test_bad_arguments_are_answered_and_the_model_may_try_again(api: Api, 
     again = Answer((submit("b"),))
     async with provider(api, Answer((submit("a", arguments),)), again, DONE) as (model, server):
         outcomes, _ = await run(model)
-    assert outcomes == [Submission("b", CLAIM)]
+    assert outcomes == [Decision("b", CLAIM)]
     assert json.loads(answers(api, server.requests[1].body)["a"])["error"]
 
 
@@ -182,7 +182,7 @@ async def test_different_calls_under_one_id_are_all_heard_and_no_id_goes_back_tw
     pages = call(FETCH, {"n": 1}, "f"), call(FETCH, {"n": 2}, "f")
     async with provider(api, Answer((submit("a"), submit("a", other), *pages)), DONE) as (model, server):
         outcomes, finished = await run(model, brief(research={FETCH: fetch}))
-    assert [(each.call_id, each.claim.summary) for each in outcomes if isinstance(each, Submission)] == [
+    assert [(each.call_id, each.value.summary) for each in outcomes if isinstance(each, Decision)] == [
         ("a", ARGUMENTS["summary"]),
         ("a-2", "Something else."),
     ]
@@ -208,9 +208,9 @@ async def test_different_calls_under_one_id_are_all_heard_and_no_id_goes_back_tw
     record = Transcript.model_validate_json(finished.transcript)
     payloads = [item.tool_call.raw_payload for item in rows(record).output_items if item.tool_call]
     assert len(payloads) == 4, "the audit has them all"
-    retold = [step async for step in ReplayModel(record).investigate(brief(research={FETCH: fetch}))]
+    retold = [step async for step in ReplayModel(record).converse(brief(research={FETCH: fetch}))]
     assert len(looked_up) == 2, "a replay reads nothing anew"
-    assert [step for step in retold if not isinstance(step, Advance)] == [*outcomes, finished]
+    assert [step for step in retold if not isinstance(step, Checkpoint)] == [*outcomes, finished]
 
 
 async def test_an_id_that_comes_again_with_another_call_is_another_call(api: Api) -> None:
@@ -218,7 +218,7 @@ async def test_an_id_that_comes_again_with_another_call_is_another_call(api: Api
     turns = Answer((submit("a"),)), Answer((submit("a", other), submit("a", "{"))), DONE
     async with provider(api, *turns) as (model, server):
         outcomes, _ = await run(model)
-    assert [each.claim.summary for each in outcomes if isinstance(each, Submission)] == ["They see.", "Something else."]
+    assert [each.value.summary for each in outcomes if isinstance(each, Decision)] == ["They see.", "Something else."]
     given = answers(api, server.requests[2].body)
     if api is OPENAI:
         good, bad = json.loads(given.pop("a"))["answers"]
@@ -370,14 +370,14 @@ async def test_a_run_that_breaks_is_classed_and_never_reads_as_no_findings(api: 
 async def test_an_empty_last_answer_after_an_outcome_is_an_end(api: Api) -> None:
     async with provider(api, Answer((submit("a"),)), Answer(())) as (model, _):
         outcomes, _ = await run(model)
-    assert outcomes == [Submission("a", CLAIM)]
+    assert outcomes == [Decision("a", CLAIM)]
 
 
 @pytest.mark.parametrize("how", ["error", "silence", "lost", "ends", "garbage"])
 async def test_what_was_submitted_before_the_break_was_passed_on_and_is_on_record(api: Api, how: str) -> None:
     async with provider(api, Broken(how, (submit("a"), submit("b"))), silence_s=0.5) as (model, _):
-        steps = model.investigate(brief())
-        assert await anext(steps) == Submission("a", CLAIM)
+        steps = model.converse(brief())
+        assert await anext(steps) == Decision("a", CLAIM)
         with pytest.raises(ModelError) as raised:
             async for _ in steps:
                 pass
@@ -392,11 +392,11 @@ async def test_what_was_submitted_before_the_break_was_passed_on_and_is_on_recor
 async def test_rounds_are_limited_and_the_outcomes_before_stay(api: Api) -> None:
     turns = [Answer((submit(str(number)),)) for number in range(3)]
     async with provider(api, *turns) as (model, server):
-        steps = model.investigate(brief(limits=Limits(rounds=3)))
+        steps = model.converse(brief(limits=Limits(rounds=3)))
         seen = [await anext(steps) for _ in range(5)]
         with pytest.raises(ModelError) as raised:
             await anext(steps)
-    assert [step.call_id for step in seen if isinstance(step, Submission)] == ["0", "1", "2"]
+    assert [step.call_id for step in seen if isinstance(step, Decision)] == ["0", "1", "2"]
     assert (raised.value.failure, raised.value.name) == ("NON_RETRYABLE", "RoundLimit")
     assert len(server.requests) == 3
 
@@ -438,7 +438,7 @@ async def test_a_run_given_up_by_its_caller_closes_the_stream(api: Api) -> None:
     gate = asyncio.Event()
     held = Answer((submit("a"), submit("b"), message("x")), gate=gate, gate_at=1)
     async with provider(api, held) as (model, server):
-        async with aclosing(model.investigate(brief())) as steps:
+        async with aclosing(model.converse(brief())) as steps:
             await anext(steps)
             assert not server.left.is_set()
         await asyncio.wait_for(server.left.wait(), 30)
@@ -450,10 +450,10 @@ async def test_a_run_given_up_by_its_caller_closes_the_stream(api: Api) -> None:
 async def test_a_review_asks_for_a_strict_answer_and_reads_it(api: Api, approved: bool) -> None:
     answer = message(json.dumps({"approved": approved, "reason": "because"}))
     async with provider(api, Answer((answer,), usage=USAGE)) as (model, server):
-        verdict = await model.review(REVIEW)
-    assert (verdict.approved, verdict.reason) == (approved, "because")
+        verdict = await ask(model, REVIEW)
+    assert verdict.answer == Review(approved, "because")
     assert verdict.usage.total_tokens == 150
-    assert Transcript.model_validate_json(verdict.transcript).stage == "review"
+    assert Transcript.model_validate_json(verdict.transcript).step == "FACT_CHECK/review"
     body = server.requests[0].body
     assert "the claim" in json.dumps(body)
     assert "tools" not in body
@@ -487,7 +487,7 @@ async def test_a_review_asks_for_a_strict_answer_and_reads_it(api: Api, approved
 async def test_a_review_that_fails_is_an_error_and_never_a_verdict(api: Api, turn: Turn, expected: str) -> None:
     async with provider(api, turn, silence_s=0.3) as (model, _):
         with pytest.raises(ModelError) as raised:
-            await model.review(REVIEW)
+            await ask(model, REVIEW)
     assert raised.value.failure == expected
     assert raised.value.transcript is not None
 
@@ -497,10 +497,10 @@ async def test_where_money_is_limited_no_review_is_bought_without_a_price(api: A
     said = Answer((message(json.dumps({"approved": True, "reason": "ok"})),), usage=USAGE)
     async with provider(api, said) as (model, server):
         if api is not CHAT:
-            assert (await model.review(replace(REVIEW, cost_limited=True))).approved
+            assert (await ask(model, replace(REVIEW, limits=Limits(cost_micro_usd=1_000_000)))).answer.approved
             return
         with pytest.raises(ModelError) as raised:
-            await model.review(replace(REVIEW, cost_limited=True))
+            await ask(model, replace(REVIEW, limits=Limits(cost_micro_usd=1_000_000)))
     assert (raised.value.failure, raised.value.name) == ("NON_RETRYABLE", "PriceUnknown")
     assert server.requests == []
 
@@ -521,7 +521,7 @@ async def test_a_readers_key_is_used_for_its_own_call_only_and_only_by_openai(ap
             failed = await failure(model, key=USER_KEY)
             assert (failed.failure, failed.name) == ("NON_RETRYABLE", "KeyOfNoUse")
             with pytest.raises(ModelError):
-                await model.review(REVIEW, USER_KEY)
+                await ask(model, REVIEW, USER_KEY)
             assert not isinstance(await model.probe(USER_KEY), KeyAccepted)
             assert server.requests == []
             return
@@ -535,7 +535,7 @@ async def test_a_readers_key_is_used_for_its_own_call_only_and_only_by_openai(ap
 async def test_only_so_many_claims_are_taken_and_the_model_is_told(api: Api) -> None:
     turns = Answer((submit("a"), submit("b"), submit("c"))), Answer((submit("d"), call(RETAIN, {"id": str(OLD)}, "e")))
     async with provider(api, *turns, DONE) as (model, server):
-        outcomes, _ = await run(model, brief(limits=Limits(submissions=2)))
+        outcomes, _ = await run(model, brief(limits=Limits(decisions={"submit_correction": 2})))
     assert [outcome.call_id for outcome in outcomes] == ["a", "b", "e"]
-    assert "No more corrections" in answers(api, server.requests[1].body)["c"]
-    assert "No more corrections" in answers(api, server.requests[2].body)["d"]
+    assert "Nothing more of this" in answers(api, server.requests[1].body)["c"]
+    assert "Nothing more of this" in answers(api, server.requests[2].body)["d"]

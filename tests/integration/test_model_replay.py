@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
@@ -11,15 +12,14 @@ import pytest
 from contracts.transcript import Transcript
 from contracts.v1.parts import BlobRef
 from kit.models.base import (
-    Advance,
+    Checkpoint,
+    Decision,
     Finished,
     Image,
-    InvestigationBrief,
     Limits,
     Model,
     ModelError,
-    Retention,
-    Submission,
+    ask,
 )
 from kit.models.failover import Failover
 from kit.models.replay import ReplayModel, shown
@@ -37,22 +37,24 @@ from tests.support.providers import (
     REVIEW,
     USER_KEY,
     Api,
+    Found,
+    Look,
     brief,
     provider,
     submit,
 )
 
-Story = list[Submission | Retention | Finished | tuple[object, ...]]
+Story = list[Decision[Found] | Checkpoint | Finished[str] | tuple[object, ...]]
 Research = Mapping[str, Callable[[str], Awaitable[str]]]
 USAGE = {"input_tokens": 1000, "output_tokens": 500, "total_tokens": 1500}
 PICTURE = Image(BlobRef(sha256=sha256(b"png").hexdigest(), size_bytes=3, media_type="image/png"), b"png")
 
 
-async def told(model: Model, asked: InvestigationBrief) -> tuple[Story, bytes]:
+async def told(model: Model, asked: Look) -> tuple[Story, bytes]:
     """All that came out of a run, and its record."""
     story: Story = []
     try:
-        async for step in model.investigate(asked):
+        async for step in model.converse(asked):
             story.append(step)
     except ModelError as error:
         said = (error.failure, error.name, error.reason, error.status_code, error.retry_after_s, error.usage)
@@ -65,18 +67,11 @@ async def fetch(arguments: str) -> str:
     return f"the page, with \u201cquotes\u201d, for {arguments}"
 
 
-async def again(record: bytes, asked: InvestigationBrief) -> tuple[Story, bytes]:
+async def again(record: bytes, asked: Look) -> tuple[Story, bytes]:
     async def nowhere(arguments: str) -> str:
         raise AssertionError(f"a replay looked up {arguments}")
 
-    replayed = InvestigationBrief(
-        asked.instructions,
-        asked.parts,
-        asked.text,
-        asked.tools,
-        asked.decide,
-        dict.fromkeys(asked.research, nowhere),
-    )
+    replayed = replace(asked, research=dict.fromkeys(asked.research, nowhere), limits=Limits(), done=None)
     return await told(ReplayModel(Transcript.model_validate_json(record)), replayed)
 
 
@@ -126,8 +121,8 @@ async def test_a_run_told_again_is_the_same_to_the_byte(api: Api, script: str) -
 async def test_a_review_told_again_is_the_same_to_the_byte(api: Api) -> None:
     answer = message(json.dumps({"approved": False, "reason": "weak"}))
     async with provider(api, Answer((answer,), usage=USAGE)) as (model, _):
-        verdict = await model.review(REVIEW)
-    assert await ReplayModel(Transcript.model_validate_json(verdict.transcript)).review(REVIEW) == verdict
+        verdict = await ask(model, REVIEW)
+    assert await ask(ReplayModel(Transcript.model_validate_json(verdict.transcript)), REVIEW) == verdict
 
 
 @pytest.mark.parametrize("api", APIS, ids=repr)
@@ -161,10 +156,10 @@ async def test_what_decides_differently_today_shows(api: Api) -> None:
     asked = brief()
     async with provider(api, Answer((submit("a"),)), DONE) as (model, _):
         story, record = await told(model, asked)
-    stricter = InvestigationBrief(asked.instructions, asked.parts, asked.text, asked.tools, nothing)  # type: ignore[arg-type]  # refuses all
+    stricter = replace(asked, decide=nothing)
     retold, rewritten = await again(record, stricter)
-    assert story[0] == Submission("a", CLAIM)
-    assert [type(step) for step in retold] == [Advance, Finished]
+    assert story[0] == Decision("a", CLAIM)
+    assert [type(step) for step in retold] == [Checkpoint, Finished]
     assert rewritten != record
 
 
@@ -226,7 +221,7 @@ async def test_if_both_fail_after_the_second_was_asked_in_earnest_its_failure_co
 
 async def failed_review(model: Model) -> ModelError:
     with pytest.raises(ModelError) as raised:
-        await model.review(REVIEW)
+        await ask(model, REVIEW)
     return raised.value
 
 
@@ -257,11 +252,11 @@ async def test_a_review_fails_over_too_and_a_readers_key_never_does() -> None:
         provider(CHAT, answer) as (second, other),
     ):
         model = Failover(first, second)
-        verdict = await model.review(REVIEW)
+        verdict = await ask(model, REVIEW)
         with pytest.raises(ModelError) as raised:
-            await model.review(REVIEW, USER_KEY)
-    assert verdict.approved
+            await ask(model, REVIEW, USER_KEY)
+    assert verdict.answer.approved
     assert Transcript.model_validate_json(verdict.transcript).instead_of is not None
-    assert await ReplayModel(Transcript.model_validate_json(verdict.transcript)).review(REVIEW) == verdict
+    assert await ask(ReplayModel(Transcript.model_validate_json(verdict.transcript)), REVIEW) == verdict
     assert raised.value.status_code == 500
     assert len(other.requests) == 1

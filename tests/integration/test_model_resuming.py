@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from contracts.transcript import Stretch, Transcript, joined
-from kit.models.base import Advance, Finished, InvestigationBrief, Limits, Model, ModelError, Submission
+from contracts.transcript import Transcript, TranscriptSegment, join_segments
+from kit.models.base import Checkpoint, Decision, Finished, Limits, Model, ModelError
 from kit.models.failover import Failover
 from kit.models.replay import ReplayModel
 from tests.support.openai_server import Answer, HttpError, Turn, call, message
-from tests.support.providers import ANTHROPIC, APIS, CHAT, FETCH, OPENAI, Api, answers, brief, provider, submit
+from tests.support.providers import ANTHROPIC, APIS, CHAT, FETCH, OPENAI, Api, Look, answers, brief, provider, submit
 
 USAGE = {"input_tokens": 1000, "output_tokens": 500, "total_tokens": 1500}
 FIRST = Answer((call(FETCH, {"url": "u"}, "a"), submit("b")), usage=USAGE)
@@ -34,15 +34,15 @@ class Web:
         return f"page {self.asked}"
 
 
-def asked(web: Web, done: Transcript | None = None, **given: Any) -> InvestigationBrief:
+def asked(web: Web, done: Transcript | None = None, **given: Any) -> Look:
     return replace(brief(research={FETCH: web.fetch}, **given), done=done)
 
 
-async def told(model: Model, of: InvestigationBrief) -> Told:
+async def told(model: Model, of: Look) -> Told:
     """What came out, with the failure at the end if it failed."""
     story: Told = []
     try:
-        async for step in model.investigate(of):
+        async for step in model.converse(of):
             story.append(step)
     except ModelError as error:
         story.append(error)
@@ -51,17 +51,17 @@ async def told(model: Model, of: InvestigationBrief) -> Told:
 
 def record(story: Told) -> Transcript:
     """What a later attempt finds of this one, which had no other before it."""
-    done = joined([Stretch.model_validate_json(step.stretch) for step in advances(story)])
+    done = join_segments([TranscriptSegment.model_validate_json(step.segment) for step in advances(story)])
     assert done is not None
     return done
 
 
-def advances(story: Told) -> Sequence[Advance]:
-    return [step for step in story if isinstance(step, Advance)]
+def advances(story: Told) -> Sequence[Checkpoint]:
+    return [step for step in story if isinstance(step, Checkpoint)]
 
 
 def calls_of(story: Told) -> list[str]:
-    return [step.call_id for step in story if isinstance(step, Submission)]
+    return [step.call_id for step in story if isinstance(step, Decision)]
 
 
 async def again(transcript: bytes, done: Transcript | None) -> Told:
@@ -104,16 +104,16 @@ async def test_what_was_answered_is_not_asked_again(api: Api) -> None:
 
 
 @pytest.mark.parametrize("api", APIS, ids=repr)
-async def test_stretches_follow_one_another_over_any_number_of_attempts(api: Api) -> None:
+async def test_segments_follow_one_another_over_any_number_of_attempts(api: Api) -> None:
     web = Web()
-    stretches: list[Stretch] = []
+    segments: list[TranscriptSegment] = []
     async with provider(api, FIRST, HttpError(500), SECOND, HttpError(500), THIRD, LAST) as (model, server):
         for _ in range(3):
-            story = await told(model, asked(web, joined(stretches)))
-            stretches += [Stretch.model_validate_json(step.stretch) for step in advances(story)]
+            story = await told(model, asked(web, join_segments(segments)))
+            segments += [TranscriptSegment.model_validate_json(step.segment) for step in advances(story)]
     assert len(server.requests) == 6
     assert isinstance(story[-1], Finished)
-    assert [each.head is not None for each in stretches] == [True, False, False]
+    assert [each.head is not None for each in segments] == [True, False, False]
     assert Transcript.model_validate_json(story[-1].transcript).taken_over == 2
 
 

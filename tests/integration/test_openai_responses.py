@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from contracts.transcript import Transcript
 from kit.models.audit import rows
-from kit.models.base import KeyAccepted, KeyRefused, Limits, ModelError, Submission
+from kit.models.base import Decision, KeyAccepted, KeyRefused, Limits, ModelError, ask
 from tests.support.openai_server import Answer, Broken, HttpError, Turn, message
 from tests.support.providers import (
     CLAIM,
@@ -54,7 +54,7 @@ async def test_later_questions_refer_to_the_answer_before_and_hold_only_outputs(
 async def test_a_call_that_only_the_final_response_names_is_not_lost() -> None:
     async with provider(OPENAI, Answer((submit("a"),), announced=False), DONE) as (model, _):
         outcomes, _ = await run(model)
-    assert outcomes == [Submission("a", CLAIM)]
+    assert outcomes == [Decision("a", CLAIM)]
 
 
 async def test_the_lower_limit_of_rounds_counts() -> None:
@@ -106,12 +106,12 @@ async def test_without_a_key_nothing_is_sent(key: SecretStr | None) -> None:
 
 async def test_a_review_has_no_tools_and_a_named_strict_shape() -> None:
     async with provider(OPENAI, Answer((message('{"approved": true, "reason": ""}'),))) as (model, server):
-        await model.review(REVIEW)
+        await ask(model, REVIEW)
     body = server.requests[0].body
     assert body["input"] == "the claim"
     assert body["text"]["format"] == {
         "type": "json_schema",
-        "name": "claim_validation_result",
+        "name": "review",
         "schema": dict(VERDICT_SCHEMA),
         "strict": True,
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from uuid import UUID, uuid4
 
 import pytest
@@ -30,7 +29,7 @@ from contracts.v1.parts import PublishedClaim, Source, TextRef, Usage
 from kit.blobs import BlobMissing
 from kit.history import Past
 from kit.models.base import Limits, Model
-from kit.models.provider import Outfit
+from kit.models.provider import ProviderDeps
 from kit.web.reading import Reader
 from lifecycle.conclusion import conclusion
 from services.commands.comparing import Compared, Difference
@@ -59,6 +58,7 @@ from tests.support.fakes import (
     handled,
     investigator_over,
 )
+from tests.support.logged import entry
 from tests.support.openai_server import Answer, HttpError, Turn, call, message
 from tests.support.providers import APIS, FETCH, OPENAI, RETAIN, SUBMIT, USER_KEY, Api, provider
 
@@ -298,7 +298,7 @@ async def test_a_run_that_its_reviews_made_too_dear_leaves_what_was_said_and_fai
     world = World()
     limits = Limits(cost_micro_usd=1_000_000)
     more = Answer((call(SUBMIT, payload(OTHER_QUOTE).model_dump(mode="json"), "e"),), usage=USAGE)
-    async with provider(OPENAI, FOUND, more, outfit=Outfit(price=lambda _: CHEAP)) as (model, server):
+    async with provider(OPENAI, FOUND, more, deps=ProviderDeps(price=lambda _: CHEAP)) as (model, server):
         run = investigator_over(world.log, world.texts, model, limits=limits)
         async for event in run.on_investigation_requested(world.request, 1):
             world.log.publish(event)
@@ -515,6 +515,6 @@ async def test_a_refusal_made_an_approval_shows() -> None:
         **said.model_dump(exclude={"gate", "reason"}),
     )
     place = next(number for number, entry in enumerate(world.log.entries) if entry.event is said)
-    world.log.entries[place] = replace(world.log.entries[place], event=forged)
+    world.log.entries[place] = entry(world.log.entries[place].sequence, forged)
     compared = await world.again()
     assert not compared[1].same

@@ -11,7 +11,6 @@ from uuid import uuid4
 
 import pytest
 import pytest_asyncio
-from pydantic import SecretStr
 
 from contracts.topology import ERRATA, VALIDATOR_CLAIM_PROPOSED
 from contracts.v1 import ClaimApproved, ClaimProposed, Event
@@ -19,12 +18,12 @@ from kit import topology
 from kit.bus import Bus, connect
 from kit.delivery import Delivery
 from kit.history import history
-from kit.models.base import ReviewBrief, Verdict
+from kit.models.base import Brief
 from kit.telemetry import Telemetry
 from services.validator.adapters import LogRuns
 from services.validator.ends import Ends
 from tests.support.factories import INVESTIGATION_ID, proposed, requested, started
-from tests.support.fakes import ScriptedModel
+from tests.support.fakes import ScriptedModel, Verdict
 from tests.support.journals import Stored, empty_log
 from tests.support.judging import Journal, Judge
 from tests.support.judging_suite import JudgingSuite
@@ -75,8 +74,8 @@ class Unhurried(ScriptedModel):
         super().__init__()
         self.finish = asyncio.Event()
 
-    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
-        found = await super().review(brief, key)
+    async def review(self, brief: Brief[Any, Any]) -> Verdict:
+        found = await super().review(brief)
         await self.finish.wait()
         return found
 

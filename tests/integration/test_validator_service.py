@@ -12,8 +12,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from pydantic import SecretStr
 
+from analyses.flagging import Review
 from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, ClaimValidationFailed
 from contracts.v1.parts import Source
 from kit import topology
@@ -23,15 +23,14 @@ from kit.clock import SystemClock
 from kit.delivery import Delivery
 from kit.history import history
 from kit.host import Host
-from kit.models.base import ReviewBrief
-from kit.models.base import Verdict as Reviewed
+from kit.models.base import Brief, Finished
 from kit.telemetry import Telemetry
 from kit.vault import UserKeys
 from services.validator.adapters import LogRuns
 from services.validator.app import build
 from services.validator.ends import Ends
 from services.validator.handlers import Validator
-from tests.support.factories import INVESTIGATION_ID, OTHER_QUOTE, QUOTE, payload, proposed, started
+from tests.support.factories import INVESTIGATION_ID, OTHER_QUOTE, QUOTE, payload, proposed, requested, started
 from tests.support.fakes import ListedSources, MemoryKeys, ScriptedModel, handled
 from tests.support.servers import Servers, nats_server
 from tests.support.sites import Answer, Sites
@@ -60,7 +59,8 @@ class World:
 
     async def judged(self, *claims: ClaimProposed) -> Sequence[Verdict]:
         """Propose candidates, and wait for a verdict on each."""
-        await self.bus.publish(started(), correlation=uuid4())
+        for fact in (requested(), started()):
+            await self.bus.publish(fact, correlation=uuid4())
         for claim in claims:
             await self.bus.publish(claim, correlation=uuid4())
         async with asyncio.timeout(60):
@@ -127,7 +127,7 @@ async def test_claims_are_held_against_the_pages_they_cite(
         assert kept.page.sha256 == sha256(PAGE.encode()).hexdigest()
         assert await at.blobs.get(kept.page.sha256) == PAGE.encode()
         (brief,) = at.model.reviews
-        assert '"wordsOnPage": "A record The first ascent was in 1953, by two climbers."' in brief.message
+        assert '"wordsOnPage": "A record The first ascent was in 1953, by two climbers."' in brief.words
         assert len(at.sites.requests) == 1, "judged at the same time, or remembered"
 
 
@@ -168,10 +168,10 @@ class Meeting(ScriptedModel):
         super().__init__()
         self._together = asyncio.Barrier(size)
 
-    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Reviewed:
+    async def review(self, brief: Brief[Any, Any]) -> Finished[Review]:
         async with asyncio.timeout(30):
             await self._together.wait()
-        return await super().review(brief, key)
+        return await super().review(brief)
 
 
 @pytest.mark.parametrize(("setting", "at_once"), [({}, 4), ({"OPENERRATA_VALIDATOR_SLOTS": "2"}, 2)])

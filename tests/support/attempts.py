@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypeVar
+from uuid import UUID
 
 from contracts.v1 import (
     Event,
     InvestigationRequested,
 )
-from kit.models.base import Limits, Submission
+from contracts.v1.parts import ClaimPayload
+from kit.models.base import Decision, Limits
 from services.investigator.domain import Prior
 from tests.support.factories import (
     VERSION_ID,
@@ -33,9 +35,9 @@ from tests.support.fakes import (
 E = TypeVar("E", bound=Event)
 
 
-def submit(quote: str, call_id: str = "call-1", **given: object) -> Submission:
+def submit(quote: str, call_id: str = "call-1", **given: object) -> Decision[ClaimPayload | UUID]:
     """The model hands in a claim."""
-    return Submission(call_id, payload(quote, **given))
+    return Decision(call_id, payload(quote, **given))
 
 
 class World:

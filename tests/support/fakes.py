@@ -6,14 +6,17 @@ Each fake goes in through the front door, as an argument; nothing is patched.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
+from typing import Any
 from uuid import UUID
 
 from pydantic import SecretStr
 
 from analyses.evidence import Evidence
+from analyses.flagging import Review
 from contracts.v1 import (
     ClaimProposed,
     ClaimValidationStarted,
@@ -26,6 +29,7 @@ from contracts.v1.parts import (
     BlobRef,
     CanonicalPage,
     CheckedSource,
+    ClaimPayload,
     InvestigationInput,
     ModelName,
     Observation,
@@ -41,16 +45,16 @@ from kit.clock import Clock
 from kit.errors import Reject, Retry, Superseded
 from kit.history import Past
 from kit.models.base import (
+    Brief,
+    Checkpoint,
+    ClaimInDoubt,
+    Decision,
     Finished,
-    InvestigationBrief,
     KeyAccepted,
     KeyStatus,
     Limits,
     Model,
     ModelError,
-    Outcome,
-    ReviewBrief,
-    Verdict,
 )
 from kit.vault import KeyUnusable
 from lifecycle.investigation import Investigation
@@ -318,8 +322,10 @@ def investigator_over(
     )
 
 
-Run = Sequence[Outcome | ModelError]
-"""One run of the model: its outcomes, ended by an error or, without one, by a finish."""
+Item = Decision[ClaimPayload | UUID] | Checkpoint | Finished[None]
+Run = Sequence[Item | ModelError]
+"""One run of the model: what it says, ended by an error or, without one, by a finish."""
+Verdict = Finished[Review]
 
 
 class ScriptedModel:
@@ -332,28 +338,35 @@ class ScriptedModel:
         self, runs: Sequence[Run] = ((),), verdicts: Sequence[Verdict | ModelError] = (), name: ModelName = MODEL
     ) -> None:
         self.name = name
-        self.briefs: list[InvestigationBrief] = []
-        self.reviews: list[ReviewBrief] = []
+        self.briefs: list[Brief[Any, Any]] = []
+        self.reviews: list[Brief[Any, Any]] = []
         self.keys: list[str | None] = []
         self._runs = runs
         self._verdicts = verdicts or (verdict(approved=True),)
 
-    async def investigate(
-        self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Outcome | Finished, None]:
+    async def converse(self, brief: Brief[Any, Any], key: SecretStr | None = None) -> AsyncGenerator[Any, None]:
+        self.keys.append(key.get_secret_value() if key else None)
+        if isinstance(brief.subject, ClaimInDoubt):
+            yield await self.review(brief)
+            return
+        async with aclosing(self.look(brief)) as items:
+            async for item in items:
+                yield item
+
+    async def look(self, brief: Brief[Any, Any]) -> AsyncGenerator[Item, None]:
+        """One run."""
         run = self._runs[min(len(self.briefs), len(self._runs) - 1)]
         self.briefs.append(brief)
-        self.keys.append(key.get_secret_value() if key else None)
-        for step in run:
-            if isinstance(step, ModelError):
-                raise step
-            yield step
-        yield Finished(Usage(total_tokens=1), self.name, b"{}", "response-1", "")
+        for item in run:
+            if isinstance(item, ModelError):
+                raise item
+            yield item
+        yield Finished(None, Usage(total_tokens=1), self.name, b"{}")
 
-    async def review(self, brief: ReviewBrief, key: SecretStr | None = None) -> Verdict:
+    async def review(self, brief: Brief[Any, Any]) -> Verdict:
+        """One verdict."""
         answer = self._verdicts[min(len(self.reviews), len(self._verdicts) - 1)]
         self.reviews.append(brief)
-        self.keys.append(key.get_secret_value() if key else None)
         if isinstance(answer, ModelError):
             raise answer
         return answer
@@ -362,9 +375,9 @@ class ScriptedModel:
         return KeyAccepted()
 
 
-def verdict(*, approved: bool, reason: str | None = None) -> Verdict:
+def verdict(*, approved: bool, reason: str | None = None, usage: Usage | None = None) -> Verdict:
     """An answer to a review."""
-    return Verdict(approved, reason, Usage(total_tokens=1), MODEL, b"{}")
+    return Finished(Review(approved, reason), usage or Usage(total_tokens=1), MODEL, b"{}")
 
 
 def transient(status_code: int = 500) -> ModelError:

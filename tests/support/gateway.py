@@ -14,7 +14,7 @@ from uuid import UUID
 import httpx
 from sqlalchemy import text
 
-from analyses import analysis
+from analyses import flagging_kind
 from contracts.topology import VERIFIER_OBSERVATION_RECEIVED
 from contracts.v1 import (
     ClaimApproved,
@@ -50,7 +50,7 @@ LOOK = "post.getInvestigation"
 INVESTIGATE = "post.investigateNow"
 BATCH = "post.batchStatus"
 PROMPT = Prompt(version="test-1", sha256=sha256(b"look").hexdigest(), text="look")
-FACT_CHECK = analysis("FACT_CHECK")
+FACT_CHECK = flagging_kind("FACT_CHECK")
 MODEL = ModelName(provider="demo", model="demo-catalogue")
 
 

@@ -7,6 +7,7 @@ is no kinder than the real log: both refuse a once-event that does not follow, a
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
@@ -19,10 +20,10 @@ from contracts.v1 import (
     InvestigationRetryScheduled,
     InvestigationStarted,
 )
-from contracts.v1.parts import Usage
+from contracts.v1.parts import ClaimPayload, Usage
 from kit.bus import AlreadyThere
 from kit.errors import Retry, Superseded
-from kit.models.base import Advance, Submission
+from kit.models.base import Checkpoint, Decision
 from tests.support.factories import (
     NOW,
     OTHER_QUOTE,
@@ -42,9 +43,9 @@ from tests.support.fakes import transient
 from tests.support.investigating import Journal, Looker
 
 
-def submit(quote: str, call_id: str = "call-1") -> Submission:
+def submit(quote: str, call_id: str = "call-1") -> Decision[ClaimPayload | UUID]:
     """The model hands in a claim."""
-    return Submission(call_id, payload(quote))
+    return Decision(call_id, payload(quote))
 
 
 def kinds(facts: list[Event]) -> list[str]:
@@ -201,8 +202,8 @@ class InvestigatingSuite:
     @pytest.mark.requirement("3.6-03", "2.12-04")
     async def test_what_is_on_record_is_gone_on_from(self, journal: Journal) -> None:
         await journal.tell(requested())
-        one, two = (Advance(f"stretch {n}".encode(), n == 1, n, Usage(total_tokens=n)) for n in (1, 2))
-        looker = Looker(journal, [one, two, transient()], [Advance(b"stretch 3", False, 3, Usage(total_tokens=1))])
+        one, two = (Checkpoint(f"stretch {n}".encode(), n == 1, n, Usage(total_tokens=n)) for n in (1, 2))
+        looker = Looker(journal, [one, two, transient()], [Checkpoint(b"stretch 3", False, 3, Usage(total_tokens=1))])
         await looker.deliver(1)
         await looker.deliver(2)
         names = [text_ref(f"stretch {number}").sha256 for number in (1, 2)]

@@ -8,11 +8,20 @@ from typing import Protocol
 from contracts.v1 import ClaimProposed, ClaimValidationStarted, Event, OnceEvent
 from kit.bus import AlreadyThere
 from kit.errors import Reject, Retry, Superseded
-from kit.models.base import ModelError, Verdict
+from kit.models.base import ModelError
 from services.validator.handlers import Validator
 from services.validator.ports import Runs
 from tests.support.factories import proposed
-from tests.support.fakes import Handled, ListedSources, MemoryKeys, MemoryLog, MemoryTexts, ScriptedModel, StillClock
+from tests.support.fakes import (
+    Handled,
+    ListedSources,
+    MemoryKeys,
+    MemoryLog,
+    MemoryTexts,
+    ScriptedModel,
+    StillClock,
+    Verdict,
+)
 
 
 class Journal(Protocol):

@@ -165,7 +165,7 @@ class JudgingSuite:
         (fact,) = (await judge.judge(proposed(round=2, attempt=2))).facts
         assert isinstance(fact, ClaimApproved)
         (brief,) = judge.model.reviews
-        assert brief.cost_limited
+        assert brief.limits.cost_micro_usd == 100
 
     async def test_another_round_is_judged_anew(self, journal: Journal) -> None:
         await journal.tell(requested(), started(), validation_failed(), failed(), requested(round=2), started(2))

@@ -5,30 +5,34 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Never
 from uuid import UUID
 
 from pydantic import JsonValue, SecretStr
 
-from analyses.base import Tool
+from analyses.fact_check import ClaimReview
+from analyses.flagging import Review
+from analyses.kinds import Tool
 from analyses.submission import SUBMIT_CORRECTION, parse_correction
+from contracts.steps import Turns
 from contracts.v1.parts import ClaimPayload, Source
 from kit.models.anthropic import AnthropicMessages
 from kit.models.base import (
-    Advance,
+    Article,
+    Brief,
+    Checkpoint,
+    ClaimInDoubt,
+    Decision,
     Finished,
     Image,
-    InvestigationBrief,
     Limits,
     Model,
-    Retention,
-    ReviewBrief,
-    Submission,
+    Published,
 )
 from kit.models.chat_completions import ChatCompletions
 from kit.models.openai_responses import OpenAIResponses
-from kit.models.provider import LIVE, Outfit, Provider
+from kit.models.provider import LIVE, Provider, ProviderDeps
 from tests.support.openai_server import Answer, OpenAIServer, Turn, call, message, openai_server
 from tests.support.speeches import Chat, Messages, Responses, Speech
 
@@ -54,12 +58,22 @@ VERDICT_SCHEMA: Mapping[str, JsonValue] = {
     "required": ["approved", "reason"],
     "additionalProperties": False,
 }
-REVIEW = ReviewBrief("review instructions", "the claim", TEXT, CLAIM, VERDICT_SCHEMA)
+REVIEW: Brief[Never, Review] = Brief(
+    step="FACT_CHECK/review",
+    instructions="review instructions",
+    parts=("the claim",),
+    read=ClaimReview().read,
+    schema=VERDICT_SCHEMA,
+    subject=ClaimInDoubt(CLAIM, TEXT),
+    published=Published(),
+)
+Found = ClaimPayload | UUID
+Look = Brief[Found, str]
 TOOLS = (SUBMIT_CORRECTION, Tool(RETAIN, "Keep one.", {"type": "object"}), Tool(FETCH, "Read one.", {"type": "object"}))
 
 
 def decide(name: str, arguments: str) -> ClaimPayload | UUID:
-    """As an analysis does: a new claim, or the id of the one that is kept."""
+    """As a kind does: a new claim, or the id of the one that is kept."""
     if name == RETAIN:
         return UUID(json.loads(arguments)["id"])
     return parse_correction(arguments)
@@ -70,9 +84,22 @@ def brief(
     research: Mapping[str, Callable[[str], Awaitable[str]]] | None = None,
     limits: Limits | None = None,
     parts: tuple[str | Image, ...] = ("the article",),
-) -> InvestigationBrief:
-    """A stage-1 brief."""
-    return InvestigationBrief("instructions", parts, TEXT, TOOLS, decide, research or {}, limits or Limits())
+    **given: Any,
+) -> Look:
+    """A brief of a look whose answer is its last words."""
+    look: Look = Brief(
+        step="FACT_CHECK/look",
+        instructions="instructions",
+        parts=parts,
+        read=lambda answer, _: answer,
+        turns=Turns(with_tools=150),
+        tools=TOOLS,
+        decide=decide,
+        research=research or {},
+        limits=limits or Limits(),
+        subject=Article(TEXT),
+    )
+    return replace(look, **given)
 
 
 @dataclass(frozen=True)
@@ -111,13 +138,13 @@ async def provider(
     *turns: Turn,
     key: SecretStr | None = KEY,
     silence_s: float = 10.0,
-    outfit: Outfit = LIVE,
+    deps: ProviderDeps = LIVE,
     **settings: Any,
 ) -> AsyncIterator[tuple[Provider, OpenAIServer]]:
     """A model and the server that it asks, which plays these turns."""
     async with openai_server(OpenAIServer(api.speech())) as server:
         server.script(*turns)
-        model = api.make(server.url, key=key, silence_s=silence_s, outfit=outfit, **settings)
+        model = api.make(server.url, key=key, silence_s=silence_s, deps=deps, **settings)
         try:
             yield model, server
         finally:
@@ -125,14 +152,14 @@ async def provider(
 
 
 async def run(
-    model: Model, asked: InvestigationBrief | None = None, key: SecretStr | None = None
-) -> tuple[list[Submission | Retention], Finished]:
-    """All claims handed in or kept, and the end of a run."""
-    steps = [step async for step in model.investigate(asked or brief(), key) if not isinstance(step, Advance)]
-    assert isinstance(steps[-1], Finished)
-    outcomes = [step for step in steps[:-1] if not isinstance(step, Finished)]
-    assert len(outcomes) == len(steps) - 1
-    return outcomes, steps[-1]
+    model: Model, asked: Look | None = None, key: SecretStr | None = None
+) -> tuple[list[Decision[Found]], Finished[str]]:
+    """All decisions and the end of a run."""
+    items = [item async for item in model.converse(asked or brief(), key) if not isinstance(item, Checkpoint)]
+    assert isinstance(items[-1], Finished)
+    decisions = [item for item in items[:-1] if isinstance(item, Decision)]
+    assert len(decisions) == len(items) - 1
+    return decisions, items[-1]
 
 
 def submit(call_id: str, arguments: object = ARGUMENTS) -> dict[str, Any]:

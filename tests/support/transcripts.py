@@ -56,7 +56,7 @@ def run(*, output: list[dict[str, Any]] = OUTPUT, **given: Any) -> str:
         "output": output,
         "usage": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15},
     }
-    return _written("investigation", response, tools=TOOLS, research=(PAGE,), **given)
+    return _written("look", response, tools=TOOLS, research=(PAGE,), **given)
 
 
 def failure() -> str:
@@ -74,7 +74,7 @@ def review(*, approved: bool = True) -> str:
     return _written("review", response)
 
 
-def _written(stage: str, response: dict[str, Any] | None, **given: Any) -> str:
+def _written(step: str, response: dict[str, Any] | None, **given: Any) -> str:
     completed = {"type": "response.completed", "response": response}
     call = Call(
         request={"model": "gpt-test"},
@@ -86,11 +86,11 @@ def _written(stage: str, response: dict[str, Any] | None, **given: Any) -> str:
         ending="complete",
     )
     head = {
-        "stage": stage,
+        "step": f"FACT_CHECK/{step}",
         "protocol": "openai_responses",
         "provider": "openai",
         "model": "gpt-test",
-        "instructions": f"be strict in the {stage}",
+        "instructions": f"be strict in the {step}",
         "input": (Words(text="<<<ARTICLE>>> The moon is made of cheese."),),
         "reasoning": {"effort": "low", "summary": "auto"},
         "calls": (call,),

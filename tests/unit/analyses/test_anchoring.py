@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses import analysis
+from analyses import flagging_kind
 from contracts.v1.parts import ClaimPayload, Source
 
-FACT_CHECK = analysis("FACT_CHECK")
+FACT_CHECK = flagging_kind("FACT_CHECK")
 PAGE = Source(url="https://example.org", title="t", snippet="s")
 TEXT = 'It was late. Bats are blind. So they say - and "experts" agree... Owls are not. Moths are. Bats fly. Moths are.'
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from analyses import analysis
+from analyses import flagging_kind
 from contracts.v1.parts import ClaimPayload, ImageOccurrence, Source
 from platforms import platform
 from platforms.markdown import render
 
-FACT_CHECK = analysis("FACT_CHECK")
+FACT_CHECK = flagging_kind("FACT_CHECK")
 SITE = platform("LESSWRONG")
 URL = "https://www.lesswrong.com/posts/tea42/on-tea"
 HTML = """

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses import analysis
 from analyses.evidence import Evidence, listed
 from contracts.v1.parts import CheckedSource, ClaimPayload, Source
+from tests.support.kinds import FACT_CHECK, review_brief
 
-FACT_CHECK = analysis("FACT_CHECK")
 POST = "Bats are blind. Really."
 CLAIM = ClaimPayload(
     text="Bats are blind.",
@@ -50,16 +49,16 @@ def test_each_source_is_one_line_of_data() -> None:
 
 @pytest.mark.parametrize("word", ["`found`", "`unavailable`", "`unchecked`", "words around"])
 def test_the_reviewer_is_told_what_the_outcomes_mean(word: str) -> None:
-    assert word in FACT_CHECK.review_prompt.text
+    assert word in FACT_CHECK.review.prompt.text
 
 
 def test_the_reviewer_is_not_told_of_what_never_comes_before_it() -> None:
     """A claim that quotes what is not on its page is refused without asking anybody."""
-    assert "`missing`" not in FACT_CHECK.review_prompt.text
+    assert "`missing`" not in FACT_CHECK.review.prompt.text
 
 
 def test_without_evidence_there_is_no_such_block() -> None:
-    assert "SOURCES" not in FACT_CHECK.review_brief(CLAIM, POST)
+    assert "SOURCES" not in review_brief(CLAIM, POST)
 
 
 hostile = st.lists(
@@ -80,7 +79,7 @@ hostile = st.lists(
 
 @given(page=hostile, post=hostile)
 def test_neither_page_nor_post_can_end_its_block(page: str, post: str) -> None:
-    brief = FACT_CHECK.review_brief(CLAIM, post, (), (Evidence(FOUND, page), Evidence(GONE)))
+    brief = review_brief(CLAIM, post, (), (Evidence(FOUND, page), Evidence(GONE)))
     sources = block(brief, "SOURCES")
     assert [json.loads(row)["source"] for row in sources.splitlines()] == [1, 2]
     assert json.loads(sources.splitlines()[0])["wordsOnPage"] == page

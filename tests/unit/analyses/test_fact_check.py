@@ -14,15 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses import analysis
-from analyses.base import Earlier, Material
 from analyses.blocks import CLOSING, raw_block, raw_marks
+from analyses.flagging import Earlier, Material
 from contracts.composed import nfkc
 from contracts.rpc.status import ClaimOut
 from contracts.v1.parts import ClaimPayload, PublishedClaim, Source
+from tests.support.kinds import FACT_CHECK, review_brief
 from tests.support.marks import without_words
 
-FACT_CHECK = analysis("FACT_CHECK")
 MATERIAL = Material("LESSWRONG", "https://example.org/post", "Bats are blind. Really.")
 CLAIM = ClaimPayload(
     text="Bats are blind.",
@@ -36,7 +35,7 @@ MARKER = re.compile(r"<<<(BEGIN|END) ([^>\n]*)>>>")
 
 def words(material: Material) -> str:
     """The brief for an article without pictures."""
-    (message,) = FACT_CHECK.brief(material)
+    (message,) = FACT_CHECK.look.brief(material)
     assert isinstance(message, str)
     return message
 
@@ -47,7 +46,7 @@ def test_a_finding_is_a_correction_with_evidence_and_no_verdict() -> None:
     said = {"text", "context", "summary", "reasoning", "sources"}
     assert set(ClaimPayload.model_fields) == said
     assert set(ClaimOut.model_fields) == said | {"id"}
-    (submit,) = (tool for tool in FACT_CHECK.tools if "reasoning" in str(tool.parameters))
+    (submit,) = (tool for tool in FACT_CHECK.look.tools(MATERIAL) if "reasoning" in str(tool.parameters))
     assert set(submit.parameters["properties"]) == said
 
 
@@ -56,12 +55,12 @@ def test_a_finding_is_a_correction_with_evidence_and_no_verdict() -> None:
     "word", ["silent", "evidence", "dispute", "satire", "context", "sources", "verbatim|copied exactly", "image"]
 )
 def test_the_instructions_lean_to_silence(word: str) -> None:
-    assert re.search(word, FACT_CHECK.prompt.text)
+    assert re.search(word, FACT_CHECK.look.prompt.text)
 
 
 @pytest.mark.parametrize("word", ["Reject", "word for word", "disagree", "no authority", "unsure", "joke"])
 def test_the_reviewer_is_strict(word: str) -> None:
-    assert word in FACT_CHECK.review_prompt.text
+    assert word in FACT_CHECK.review.prompt.text
 
 
 @pytest.mark.requirement("2.4.4-02")
@@ -106,7 +105,7 @@ def test_metadata_is_json_and_leaves_out_what_is_unknown() -> None:
 
 
 def test_the_review_shows_the_plain_text_and_the_claim_as_json() -> None:
-    brief = without_words(FACT_CHECK.review_brief(CLAIM, "Bats are blind. Really."))
+    brief = without_words(review_brief(CLAIM, "Bats are blind. Really."))
     assert "<<<BEGIN POST>>>\nBats are blind. Really.\n<<<END POST>>>" in brief
     candidate = brief.partition("Candidate correction (JSON):\n")[2].rpartition("\n\n")[0]
     assert ClaimPayload.model_validate_json(candidate) == CLAIM
@@ -119,7 +118,7 @@ def test_the_claim_is_written_as_json_is_written_everywhere(words: list[str]) ->
     cited = Source(url=url, title=title, snippet=snippet)
     claim = ClaimPayload(text=text, context=context, summary=summary, reasoning=reasoning, sources=(cited,))
     written = json.dumps(claim.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    assert written in FACT_CHECK.review_brief(claim, "A text")
+    assert written in review_brief(claim, "A text")
 
 
 hostile = st.lists(
@@ -233,8 +232,8 @@ def test_an_update_shows_article_old_claims_and_diff() -> None:
 
 @pytest.mark.parametrize("word", ["retain_correction", "submit_correction", "removed", "oldClaims", "unchanged"])
 def test_the_instructions_for_an_update_say_what_becomes_of_old_findings(word: str) -> None:
-    assert word in FACT_CHECK.update_prompt.text
-    assert FACT_CHECK.update_prompt.text.startswith(FACT_CHECK.prompt.text.partition("\nWhen nothing")[0])
+    assert word in FACT_CHECK.update.prompt.text
+    assert FACT_CHECK.update.prompt.text.startswith(FACT_CHECK.look.prompt.text.partition("\nWhen nothing")[0])
 
 
 @given(text=hostile, quote=hostile, diff=hostile, name=hostile)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from analyses.base import InvalidSubmission
+from analyses.kinds import InvalidSubmission
 from analyses.research import MOST_POSTS, parse_author_history, parse_fetch_url
 
 

@@ -7,11 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from analyses import analysis
-from analyses.base import InvalidSubmission, Rejection
+from analyses.flagging import Earlier, Material, Rejection
+from analyses.kinds import InvalidSubmission
 from contracts.v1.parts import ClaimPayload, PublishedClaim, Source
+from tests.support.kinds import FACT_CHECK
 
-FACT_CHECK = analysis("FACT_CHECK")
 QUOTE = "Bats are blind."
 TEXT = f"A word on animals. {QUOTE} So it is said."
 
@@ -32,15 +32,19 @@ def claim(number: int, quote: str = QUOTE, context: str | None = None) -> Publis
 OLD = (claim(1, context=f"On animals: {QUOTE} Is that so?"), claim(2, "Cats bark."))
 
 
+def material(text: str, old_claims: tuple[PublishedClaim, ...] = ()) -> Material:
+    return Material("X", "https://x.com", text, earlier=Earlier(old_claims, ""))
+
+
 def decide(arguments: object, text: str = TEXT) -> ClaimPayload | UUID:
     said = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return FACT_CHECK.decide("retain_correction", said, text, OLD)
+    return FACT_CHECK.update.decide("retain_correction", said, material(text, OLD))
 
 
 @pytest.mark.requirement("2.4.3-05")
 def test_the_tool_offers_the_old_ids_and_only_where_there_are_some() -> None:
-    *fresh, retain = FACT_CHECK.update_tools(OLD)
-    assert tuple(fresh) == FACT_CHECK.update_tools(()) == FACT_CHECK.tools
+    *fresh, retain = FACT_CHECK.update.tools(material(TEXT, OLD))
+    assert tuple(fresh) == FACT_CHECK.update.tools(material(TEXT)) == FACT_CHECK.look.tools(material(TEXT))
     properties = retain.parameters["properties"]
     assert isinstance(properties, dict)
     assert properties["id"] == properties["id"] | {"type": "string", "enum": [str(old.claim_id) for old in OLD]}  # type: ignore[operator]  # an object
@@ -75,17 +79,17 @@ def test_words_that_now_stand_at_two_places_are_not_kept() -> None:
 
 @pytest.mark.requirement("2.4.4-05")
 def test_a_kept_finding_stands_in_the_words_around_it_now() -> None:
-    here = FACT_CHECK.kept(OLD[0].payload, TEXT)
+    here = FACT_CHECK.keep(OLD[0].payload, TEXT)
     assert isinstance(here, ClaimPayload)
     assert here.context in TEXT
     assert here.model_copy(update={"context": OLD[0].payload.context}) == OLD[0].payload
     assert FACT_CHECK.check(here, TEXT) is None
-    assert isinstance(FACT_CHECK.kept(OLD[1].payload, TEXT), Rejection)
+    assert isinstance(FACT_CHECK.keep(OLD[1].payload, TEXT), Rejection)
 
 
 def test_without_old_findings_there_is_no_such_function() -> None:
     with pytest.raises(InvalidSubmission, match="no function"):
-        FACT_CHECK.decide("retain_correction", json.dumps({"id": str(OLD[0].claim_id)}), TEXT)
+        FACT_CHECK.update.decide("retain_correction", json.dumps({"id": str(OLD[0].claim_id)}), material(TEXT))
 
 
 def test_the_answer_does_not_repeat_what_was_handed_in() -> None:

@@ -11,8 +11,9 @@ from uuid import UUID
 import pytest
 from pydantic import JsonValue
 
-from analyses import ANALYSES
-from analyses.base import Analysis, InvalidSubmission, Rejection
+from analyses import FLAGGING
+from analyses.flagging import Earlier, FlaggingKind, Material, Rejection
+from analyses.kinds import InvalidSubmission
 from analyses.research import parse_author_history, parse_fetch_url
 from analyses.snippets import find, page_text, too_short
 from contracts.v1.parts import ClaimPayload, PublishedClaim, Source
@@ -67,7 +68,7 @@ LOOKUPS = ("{}", "{", '{"url": "https://e.org"}', '{"url": "file:///etc"}', '{"l
 OLD = UUID(int=7)
 
 
-def decided(each: Analysis) -> str:
+def decided(each: FlaggingKind) -> str:
     """The hash of what is decided about all of these."""
     old = (PublishedClaim(claim_id=OLD, payload=_claim("Mount Everest was first climbed in 1963.")),)
     calls = (*map(json.dumps, SUBMITTED), json.dumps({"id": str(OLD)}), '{"id": "7"}', "{", "null")
@@ -89,9 +90,9 @@ def _claim(text: str) -> ClaimPayload:
     return ClaimPayload(text=text, context=text, summary="No.", reasoning="No.", sources=(source,))
 
 
-def _decision(each: Analysis, name: str, arguments: str, old: tuple[PublishedClaim, ...]) -> object:
+def _decision(each: FlaggingKind, name: str, arguments: str, old: tuple[PublishedClaim, ...]) -> object:
     try:
-        taken = each.decide(name, arguments, TEXT, old)
+        taken = each.update.decide(name, arguments, Material("X", "u", TEXT, earlier=Earlier(old, "")))
     except InvalidSubmission as error:
         return str(error)
     if isinstance(taken, UUID):
@@ -100,13 +101,13 @@ def _decision(each: Analysis, name: str, arguments: str, old: tuple[PublishedCla
     return anchored, each.place(anchored, TEXT), each.check(anchored, TEXT)
 
 
-def _kept(each: Analysis, text: str) -> ClaimPayload | Rejection:
-    return each.kept(_claim(text), TEXT)
+def _kept(each: FlaggingKind, text: str) -> ClaimPayload | Rejection:
+    return each.keep(_claim(text), TEXT)
 
 
 @pytest.mark.requirement("2.12-04", "2.6-01")
-@pytest.mark.parametrize("each", ANALYSES, ids=lambda each: each.kind)
-def test_what_decides_without_a_model_never_changes_under_a_version(each: Analysis) -> None:
+@pytest.mark.parametrize("each", FLAGGING, ids=lambda each: each.name)
+def test_what_decides_without_a_model_never_changes_under_a_version(each: FlaggingKind) -> None:
     assert RELEASED.get(each.rules) == decided(each), (
         f"Something is decided otherwise than under {each.rules}: give the rules a new version and add it to "
         "released_rules.json, or a replay of what was recorded will say DIFFERENT and nobody will know why."

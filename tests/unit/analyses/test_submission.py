@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses import analysis
-from analyses.base import InvalidSubmission
+from analyses.kinds import InvalidSubmission
 from analyses.submission import LONG_CHARACTERS, MOST_SOURCES, QUOTE_CHARACTERS, SHORT_CHARACTERS
+from analyses.submission import parse_correction as parse
 from contracts.v1.parts import Source
 
-parse = analysis("FACT_CHECK").parse_submission
 SOURCE = {"url": "https://example.org/a", "title": "A", "snippet": "words of a page"}
 GOOD: dict[str, Any] = {"text": "t", "context": "a t b", "summary": "s", "reasoning": "r", "sources": [SOURCE]}
 

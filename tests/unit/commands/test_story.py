@@ -178,7 +178,7 @@ def test_what_is_over_cannot_be_cancelled(events: Sequence[Event]) -> None:
 def test_an_exchange_can_be_read() -> None:
     said = click.unstyle("\n".join(exchanged(Transcript.model_validate_json(transcripts.run()))))
     order = [
-        "be strict in the investigation",
+        "be strict in the look",
         "The moon is made of cheese.",
         "web_search, fetch_url",
         "Look it up.",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from contracts.v1 import (
     InvestigationFailed,
@@ -16,7 +16,7 @@ from contracts.v1 import (
 from contracts.v1.investigation import KeySource
 from contracts.v1.parts import Usage
 from kit.errors import Retry
-from kit.models.base import KEY_UNUSABLE, Advance, Failure, Finished, InvestigationBrief, ModelError, Outcome
+from kit.models.base import KEY_UNUSABLE, Brief, Checkpoint, Failure, ModelError
 from lifecycle.retries import ATTEMPTS
 from tests.support.attempts import World, kinds, submit
 from tests.support.factories import (
@@ -28,6 +28,7 @@ from tests.support.factories import (
     snapshot,
 )
 from tests.support.fakes import (
+    Item,
     MemoryKeys,
     MemoryLog,
     MemoryTexts,
@@ -142,10 +143,8 @@ async def test_a_key_that_is_gone_is_the_readers_fault() -> None:
 class Stalled(ScriptedModel):
     """Answers once, and then never."""
 
-    async def investigate(
-        self, brief: InvestigationBrief, key: SecretStr | None = None
-    ) -> AsyncGenerator[Outcome | Finished, None]:
-        yield Advance(b"stretch 1", True, 1, Usage(total_tokens=7))
+    async def look(self, brief: Brief[Any, Any]) -> AsyncGenerator[Item, None]:
+        yield Checkpoint(b"stretch 1", True, 1, Usage(total_tokens=7))
         await asyncio.Event().wait()
 
 

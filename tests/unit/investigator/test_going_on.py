@@ -12,7 +12,7 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from contracts.v1.parts import Usage
-from kit.models.base import Advance, Limits
+from kit.models.base import Checkpoint, Limits
 from tests.support.attempts import World, kinds, submit
 from tests.support.factories import (
     OTHER_QUOTE,
@@ -36,9 +36,9 @@ async def test_a_run_is_told_its_limits() -> None:
     assert world.model.briefs[0].limits == limits
 
 
-def advance(calls: int, *, begins: bool = False) -> Advance:
+def advance(calls: int, *, begins: bool = False) -> Checkpoint:
     """The model wants to go on."""
-    return Advance(f"stretch {calls}".encode(), begins, calls, Usage(total_tokens=calls))
+    return Checkpoint(f"stretch {calls}".encode(), begins, calls, Usage(total_tokens=calls))
 
 
 @pytest.mark.requirement("3.6-03", "2.12-04")
@@ -75,7 +75,7 @@ async def test_reviews_count_towards_what_a_run_may_cost(reviews: int, goes_on: 
     """The model knows only what it cost itself; what passed is on record, and the start says where the limit was."""
     spent = Usage(total_tokens=1, cost_micro_usd=40)
     world = World(
-        [submit(QUOTE), Advance(b"stretch 1", True, 1, spent), submit(OTHER_QUOTE, "call-2")],
+        [submit(QUOTE), Checkpoint(b"stretch 1", True, 1, spent), submit(OTHER_QUOTE, "call-2")],
         limits=Limits(cost_micro_usd=100),
     )
     told: list[Event] = []
@@ -101,7 +101,7 @@ async def test_reviews_count_towards_what_a_run_may_cost(reviews: int, goes_on: 
 async def test_an_attempt_asks_nothing_that_the_run_can_no_longer_pay_for(reviews: int, asked: int) -> None:
     spent = Usage(total_tokens=1, cost_micro_usd=40)
     world = World(
-        [submit(QUOTE), Advance(b"stretch 1", True, 1, spent), transient()],
+        [submit(QUOTE), Checkpoint(b"stretch 1", True, 1, spent), transient()],
         [submit(OTHER_QUOTE, "call-2")],
         limits=Limits(cost_micro_usd=100),
     )

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from analyses import analysis
+from analyses import flagging_kind
 from contracts.v1 import (
     ClaimProposed,
     InvestigationDrafted,
@@ -55,8 +55,8 @@ async def test_a_run_tells_each_candidate_when_it_comes_and_then_its_draft() -> 
 async def test_the_model_is_asked_about_the_text_of_the_snapshot() -> None:
     world = World()
     await world.deliver()
-    assert world.model.briefs[0].text == TEXT
-    assert TEXT in world.model.briefs[0].message
+    assert world.model.briefs[0].subject.text == TEXT
+    assert TEXT in world.model.briefs[0].words
 
 
 async def test_markdown_goes_to_the_model_where_there_is_some() -> None:
@@ -64,8 +64,8 @@ async def test_markdown_goes_to_the_model_where_there_is_some() -> None:
     marked = snapshot(markdown_source="SERVER_HTML", markdown=text_ref("# A mountain"))
     world.log.versions[VERSION_ID] = marked
     await world.deliver()
-    assert "# A mountain" in world.model.briefs[0].message
-    assert world.model.briefs[0].text == TEXT, "quotes are held against the plain text"
+    assert "# A mountain" in world.model.briefs[0].words
+    assert world.model.briefs[0].subject.text == TEXT, "quotes are held against the plain text"
 
 
 @pytest.mark.requirement("2.4.4-05")
@@ -115,7 +115,7 @@ async def test_a_later_attempt_sees_what_the_first_one_saw() -> None:
     await world.deliver()
     world.log.versions[VERSION_ID] = snapshot("Another text.")
     await world.deliver()
-    assert [brief.text for brief in world.model.briefs] == [TEXT, TEXT]
+    assert [brief.subject.text for brief in world.model.briefs] == [TEXT, TEXT]
 
 
 @pytest.mark.requirement("2.1-08")
@@ -144,7 +144,7 @@ async def test_the_model_gets_the_instructions_of_the_kind() -> None:
     world = World([])
     await world.deliver()
     (brief,) = world.model.briefs
-    assert brief.instructions == analysis("FACT_CHECK").prompt.text
+    assert brief.instructions == flagging_kind("FACT_CHECK").look.prompt.text
     for demand in ("evidence", "satire", "dispute", "silent"):
         assert demand in brief.instructions
 
@@ -155,4 +155,4 @@ async def test_the_model_is_told_of_a_video(has_video: bool) -> None:
     world = World()
     world.log.versions[VERSION_ID] = snapshot(has_video=has_video)
     await world.deliver()
-    assert f'"hasVideo": {str(has_video).lower()}' in world.model.briefs[0].message
+    assert f'"hasVideo": {str(has_video).lower()}' in world.model.briefs[0].words

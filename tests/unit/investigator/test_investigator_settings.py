@@ -15,14 +15,14 @@ from services.verifier.settings import VerifierSettings
 
 
 def test_without_a_word_runs_are_limited_in_rounds_and_claims_alone() -> None:
-    limits = Limits(rounds=150, tokens=None, cost_micro_usd=None, submissions=50)
+    limits = Limits(rounds=150, tokens=None, cost_micro_usd=None, decisions={"submit_correction": 50})
     assert load(InvestigatorSettings).limits == limits
 
 
 def test_limits_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("ROUNDS", "7"), ("TOKENS", "90000"), ("COST_USD", "0.35"), ("SUBMISSIONS", "3")):
         monkeypatch.setenv(f"OPENERRATA_INVESTIGATOR_MAX_{name}", value)
-    assert load(InvestigatorSettings).limits == Limits(rounds=7, tokens=90_000, cost_micro_usd=350_000, submissions=3)
+    assert load(InvestigatorSettings).limits == Limits(7, 90_000, 350_000, {"submit_correction": 3})
 
 
 @pytest.mark.parametrize(("name", "value"), [("ROUNDS", "0"), ("TOKENS", "0"), ("COST_USD", "0"), ("COST_USD", "much")])

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from analyses import analysis
+from analyses import flagging_kind
 from analyses.diff import NO_CHANGES
 from contracts.v1 import (
     ClaimProposed,
@@ -16,8 +16,8 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from contracts.v1.investigation import RequestedBy
-from contracts.v1.parts import PublishedClaim
-from kit.models.base import Retention
+from contracts.v1.parts import ClaimPayload, PublishedClaim
+from kit.models.base import Decision
 from services.investigator.domain import Prior
 from tests.support.attempts import World, kinds, submit
 from tests.support.factories import (
@@ -49,9 +49,9 @@ PARENT = UUID(int=7)
 PRIOR = Prior(PARENT, TEXT.replace("Some history", "Long ago"), (OLD, OLD_OTHER, OLD_GONE))
 
 
-def keep(claim: PublishedClaim, call_id: str = "call-k") -> Retention:
+def keep(claim: PublishedClaim, call_id: str = "call-k") -> Decision[ClaimPayload | UUID]:
     """The model keeps an old claim."""
-    return Retention(call_id, claim.claim_id)
+    return Decision(call_id, claim.claim_id)
 
 
 @pytest.mark.requirement("2.4-05", "2.4.3-01", "2.12-05")
@@ -63,12 +63,12 @@ async def test_an_edited_post_is_looked_at_with_what_was_found_before() -> None:
     assert begun.input.old_claims == PRIOR.claims
     assert begun.input.content_diff is not None
     assert "- Long ago.\n+ Some history.\n" in await world.texts.get_text(begun.input.content_diff)
-    assert begun.prompt == analysis("FACT_CHECK").update_prompt
+    assert begun.prompt == flagging_kind("FACT_CHECK").update.prompt
     (brief,) = world.model.briefs
     assert brief.instructions == begun.prompt.text
-    assert await world.texts.get_text(begun.input.content_diff) in brief.message
-    assert [str(claim.claim_id) in brief.message for claim in PRIOR.claims] == [True] * 3
-    assert '"isUpdate": true' in brief.message
+    assert await world.texts.get_text(begun.input.content_diff) in brief.words
+    assert [str(claim.claim_id) in brief.words for claim in PRIOR.claims] == [True] * 3
+    assert '"isUpdate": true' in brief.words
     assert world.priors.asked == [(POST_ID, VERSION_ID, "FACT_CHECK")]
     assert "retain_correction" in {tool.name for tool in brief.tools}
 
@@ -80,8 +80,8 @@ async def test_a_first_run_knows_nothing_of_updates() -> None:
     assert isinstance(begun, InvestigationStarted)
     assert (begun.input.parent_investigation_id, begun.input.content_diff, begun.input.old_claims) == (None, None, ())
     (brief,) = world.model.briefs
-    assert brief.instructions == analysis("FACT_CHECK").prompt.text
-    assert not any(word in brief.message for word in ("oldClaims", "DIFF"))
+    assert brief.instructions == flagging_kind("FACT_CHECK").look.prompt.text
+    assert not any(word in brief.words for word in ("oldClaims", "DIFF"))
     assert {tool.name for tool in brief.tools} == {"fetch_url", "author_history", "submit_correction"}
     assert set(brief.research) == {"fetch_url", "author_history"}
 
@@ -91,8 +91,8 @@ async def test_an_update_of_a_version_without_findings_has_nothing_to_keep() -> 
     world = World(prior=Prior(PARENT, TEXT, ()))
     await world.deliver()
     (brief,) = world.model.briefs
-    assert '"isUpdate": true' in brief.message
-    assert NO_CHANGES in brief.message
+    assert '"isUpdate": true' in brief.words
+    assert NO_CHANGES in brief.words
     assert "retain_correction" not in {tool.name for tool in brief.tools}
     with pytest.raises(ValueError, match="no function"):
         brief.decide("retain_correction", json.dumps({"id": str(PARENT)}))

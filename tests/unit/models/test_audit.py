@@ -61,7 +61,7 @@ def transcript(protocol: Protocol, *bodies: str, headers: dict[str, str] | None 
         for place, body in enumerate(bodies)
     )
     whole: dict[str, Any] = {
-        "stage": "investigation",
+        "step": "FACT_CHECK/look",
         "protocol": protocol,
         "provider": "p",
         "model": "gpt-5.4",

@@ -1,4 +1,4 @@
-"""Which model is asked: as the settings say, per stage, with what is missing named before anything starts."""
+"""Which model is asked: as the settings say, per step, with what is missing named before anything starts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 from pydantic import SecretStr
 
 from contracts.v1.parts import ModelName
-from kit.models.base import Finished, KeyAccepted, KeyRefused, Model, ModelError
-from kit.models.choice import choose
+from kit.models.base import Finished, KeyAccepted, KeyRefused, Model, ModelError, ask
+from kit.models.by_step import ModelsByStep
+from kit.models.choice import REVIEW_STEP, choose
 from kit.models.demo import DemoModel
 from kit.models.failover import Failover
 from kit.models.prices import LISTED, price_of
-from kit.models.staged import Staged
 from kit.settings import Infrastructure, ModelSettings, OpenAISettings, SettingsError, load
 from tests.support.demo_runs import brief
 from tests.support.fakes import Run, ScriptedModel, transient, verdict
@@ -37,18 +37,20 @@ def chosen(wanted: str = "auto", openai: OpenAISettings = OPENAI, **models: obje
     return choose(infrastructure, openai, embedded=False, models=ModelSettings.model_validate(models))
 
 
-def test_both_stages_share_one_model_unless_told_otherwise() -> None:
+def test_all_steps_share_one_model_unless_told_otherwise() -> None:
     assert chosen().name == ModelName(provider="openai", model="gpt-5.4")
     assert chosen("openai_responses:gpt-5.4-mini").name.model == "gpt-5.4-mini"
-    assert not isinstance(chosen(investigator_model="openai_responses", validator_model="openai_responses"), Staged)
+    assert not isinstance(
+        chosen(investigator_model="openai_responses", validator_model="openai_responses"), ModelsByStep
+    )
 
 
 @pytest.mark.requirement("3.1-02")
-def test_each_stage_can_have_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_step_can_have_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-instance")
     monkeypatch.setenv("OPENERRATA_CHAT_BASE_URL", "http://127.0.0.1:1/v1")
     model = chosen(investigator_model="anthropic:claude-opus-5-5", validator_model="chat_completions:local")
-    assert isinstance(model, Staged)
+    assert isinstance(model, ModelsByStep)
     assert model.name == ModelName(provider="anthropic", model="claude-opus-5-5")
     assert not model.takes_readers_keys
 
@@ -58,7 +60,7 @@ def test_the_environment_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENERRATA_MODEL_FAILOVER", "openai_responses:gpt-5.4-mini")
     monkeypatch.setenv("OPENERRATA_MODEL_PRICES", '{"mine": {"input_usd": 0.5, "output_usd": "1.25"}}')
     model = choose(Infrastructure(), OPENAI, embedded=True)
-    assert isinstance(model, Staged)
+    assert isinstance(model, ModelsByStep)
     assert model.takes_readers_keys
     price = load(ModelSettings).prices()["mine"]
     assert (price.input, price.cached, price.cache_write, price.output, price.search) == (
@@ -70,7 +72,7 @@ def test_the_environment_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_a_failover_stands_behind_both_stages() -> None:
+def test_a_failover_stands_behind_all_steps() -> None:
     assert isinstance(chosen(model_failover="openai_responses:gpt-5.5"), Failover)
 
 
@@ -128,33 +130,37 @@ class Keyed(ScriptedModel):
         return self._own
 
 
+def both(looks: Keyed, reviews: Keyed) -> ModelsByStep:
+    return ModelsByStep(looks, {REVIEW_STEP: reviews})
+
+
 async def test_the_first_investigates_and_the_second_reviews() -> None:
     first, second = Keyed(takes=True), Keyed(takes=True)
-    model = Staged(first, second)
-    steps = [step async for step in model.investigate(brief("A text."), KEY)]
+    model = both(first, second)
+    steps = [step async for step in model.converse(brief("A text."), KEY)]
     assert isinstance(steps[-1], Finished)
-    assert not (await model.review(REVIEW, KEY)).approved
+    assert not (await ask(model, REVIEW, KEY)).answer.approved
     assert (len(first.briefs), len(first.reviews), len(second.briefs), len(second.reviews)) == (1, 0, 0, 1)
     assert await model.probe(KEY) == KeyAccepted()
 
 
-async def test_a_readers_key_is_taken_by_both_stages_or_by_none() -> None:
+async def test_a_readers_key_is_taken_by_all_steps_or_by_none() -> None:
     first, second = Keyed(takes=True), Keyed(takes=False)
-    model = Staged(first, second)
+    model = both(first, second)
     with pytest.raises(ModelError) as raised:
-        await anext(model.investigate(brief("A text."), KEY))
+        await anext(model.converse(brief("A text."), KEY))
     assert (raised.value.failure, raised.value.name) == ("NON_RETRYABLE", "KeyOfNoUse")
     with pytest.raises(ModelError):
-        await model.review(REVIEW, KEY)
+        await ask(model, REVIEW, KEY)
     assert isinstance(await model.probe(KEY), KeyRefused)
     assert first.keys == second.keys == []
 
 
-async def test_both_stages_must_answer_with_their_own_keys() -> None:
+async def test_all_steps_must_answer_with_their_own_keys() -> None:
     refused = KeyRefused("invalid", "no")
-    assert await Staged(Keyed(takes=True), Keyed(takes=True)).probe_own() == KeyAccepted()
-    assert await Staged(Keyed(takes=True), Keyed(takes=True, own=refused)).probe_own() == refused
-    assert await Staged(Keyed(takes=True, own=refused), Keyed(takes=True)).probe_own() == refused
+    assert await both(Keyed(takes=True), Keyed(takes=True)).probe_own() == KeyAccepted()
+    assert await both(Keyed(takes=True), Keyed(takes=True, own=refused)).probe_own() == refused
+    assert await both(Keyed(takes=True, own=refused), Keyed(takes=True)).probe_own() == refused
     assert await DemoModel().probe_own() == KeyAccepted()
 
 
@@ -162,6 +168,6 @@ async def test_a_failure_without_a_record_is_not_known_to_have_cost_nothing() ->
     first = Keyed(takes=True, runs=((transient(),),))
     second = Keyed(takes=True)
     with pytest.raises(ModelError) as raised:
-        await anext(Failover(first, second).investigate(brief("A text.")))
+        await anext(Failover(first, second).converse(brief("A text.")))
     assert raised.value.status_code == 500
     assert second.briefs == []

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.v1.parts import ClaimPayload
 from kit.models.demo_catalogue import Entry, catalogue, expand, parse
 from kit.models.demo_reading import fold
 from tests.support.demo_runs import FACT_CHECK, flagged, investigate, review
@@ -79,12 +80,13 @@ def test_it_is_large_enough_and_its_ids_are_unique() -> None:
 async def test_every_phrasing_is_flagged_with_a_claim_that_passes_the_gate(entry: Entry) -> None:
     for phrasing in entry.phrasings():
         text = f"{BEFORE}{as_sentence(phrasing)}{AFTER}"
-        submissions, _ = await investigate(text)
-        assert [each.call_id for each in submissions] == [f"demo-{entry.id}"], phrasing
-        claim = submissions[0].claim
+        decisions, _ = await investigate(text)
+        assert [each.call_id for each in decisions] == [f"demo-{entry.id}"], phrasing
+        claim = decisions[0].value
+        assert isinstance(claim, ClaimPayload)
         assert claim.text == as_sentence(phrasing)
         assert FACT_CHECK.check(claim, text) is None
-        assert (await review(claim, text)).approved is not entry.disputed
+        assert (await review(claim, text)).answer.approved is not entry.disputed
 
 
 @pytest.mark.parametrize("entry", KNOWN.entries, ids=lambda entry: entry.id)

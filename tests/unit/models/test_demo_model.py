@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from uuid import UUID
@@ -12,20 +13,30 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
+from analyses.flagging import Review
 from contracts.transcript import Transcript
 from contracts.v1.parts import ClaimPayload, PublishedClaim, Source
-from kit.models.base import Finished, KeyRefused, Retention, ReviewBrief, Submission
+from kit.models.base import Article, Decision, Finished, KeyRefused, ModelError, ask
 from kit.models.demo import DemoModel
 from kit.models.demo_catalogue import Catalogue
 from kit.models.replay import ReplayModel
-from tests.support.demo_runs import FACT_CHECK, MODEL, brief, flagged, investigate, review
+from tests.support.demo_runs import FACT_CHECK, MODEL, brief, doubt, flagged, investigate, review, submitted
 
 TEXT = "We talked for an hour. Bats are blind. The tea was good. Spiders are insects. We went home."
 DISPUTED = "We talked for an hour. Breakfast is the most important meal of the day. The tea was good."
 
 
 async def claim(text: str) -> ClaimPayload:
-    return (await investigate(text))[0][0].claim
+    return (await submitted(text))[0]
+
+
+async def answer(claim: ClaimPayload, text: str) -> Review:
+    return (await review(claim, text)).answer
+
+
+def quotes(items: Sequence[object]) -> list[str]:
+    decided = [item.value for item in items if isinstance(item, Decision)]
+    return [value.text for value in decided if isinstance(value, ClaimPayload)]
 
 
 async def test_it_says_everywhere_that_it_is_a_demonstration() -> None:
@@ -39,7 +50,7 @@ async def test_it_says_everywhere_that_it_is_a_demonstration() -> None:
         transcript = Transcript.model_validate_json(record)
         assert transcript.protocol == "demo"
         assert transcript.calls[0].request["demo"] is True
-    assert "Demonstration" in finished.output_text
+    assert "Demonstration" in finished.answer
     assert finished.usage.total_tokens == 0
 
 
@@ -51,11 +62,11 @@ async def test_a_submission_is_refused_by_the_reader_and_the_run_goes_on() -> No
     def refuse_bats(name: str, arguments: str) -> ClaimPayload | UUID:
         if "Bats are blind" in json.loads(arguments)["text"]:
             raise ValueError("not this one")
-        return FACT_CHECK.decide(name, arguments, TEXT)
+        return asked.decide(name, arguments)
 
-    asked = replace(brief(TEXT), decide=refuse_bats)
-    steps = [step async for step in MODEL.investigate(asked)]
-    assert [step.claim.text for step in steps if isinstance(step, Submission)] == ["Spiders are insects."]
+    asked = brief(TEXT)
+    steps = [step async for step in MODEL.converse(replace(asked, decide=refuse_bats))]
+    assert quotes(steps) == ["Spiders are insects."]
     assert isinstance(steps[-1], Finished)
     assert "Bats are blind." in steps[-1].transcript.decode()
 
@@ -65,12 +76,13 @@ async def test_what_was_found_before_and_still_stands_is_kept_and_the_rest_is_ne
     first = [PublishedClaim(claim_id=UUID(int=1), payload=await claim(TEXT))]
     gone = PublishedClaim(claim_id=UUID(int=2), payload=first[0].payload.model_copy(update={"text": "It is gone."}))
     edited = f"{TEXT} We came back."
-    steps = [step async for step in MODEL.investigate(brief(edited, [*first, gone]))]
+    steps = [step async for step in MODEL.converse(brief(edited, [*first, gone]))]
     kept, new, end = steps
-    assert isinstance(kept, Retention)
-    assert kept.claim_id == UUID(int=1)
-    assert isinstance(new, Submission)
-    assert new.claim.text == "Spiders are insects."
+    assert isinstance(kept, Decision)
+    assert kept.value == UUID(int=1)
+    assert isinstance(new, Decision)
+    assert isinstance(new.value, ClaimPayload)
+    assert new.value.text == "Spiders are insects."
     assert isinstance(end, Finished)
 
 
@@ -78,40 +90,46 @@ async def test_what_may_not_be_kept_is_handed_in_as_new() -> None:
     def keep_nothing(name: str, arguments: str) -> ClaimPayload | UUID:
         if name == "retain_correction":
             raise ValueError("not that one")
-        return FACT_CHECK.decide(name, arguments, TEXT)
+        return asked.decide(name, arguments)
 
     old = [PublishedClaim(claim_id=UUID(int=1), payload=await claim(TEXT))]
-    asked = replace(brief(TEXT, old), decide=keep_nothing)
-    steps = [step async for step in MODEL.investigate(asked)]
-    assert [step.claim.text for step in steps if isinstance(step, Submission)] == [
+    asked = brief(TEXT, old)
+    steps = [step async for step in MODEL.converse(replace(asked, decide=keep_nothing))]
+    assert quotes(steps) == [
         "Bats are blind.",
         "Spiders are insects.",
     ]
 
 
 async def test_without_the_tool_nothing_is_kept() -> None:
-    asked = replace(brief(TEXT), old_claims={UUID(int=1): "Bats are blind."})
-    steps = [step async for step in MODEL.investigate(asked)]
-    assert [type(step) for step in steps] == [Submission, Submission, Finished]
+    asked = replace(brief(TEXT), subject=Article(TEXT, {UUID(int=1): "Bats are blind."}))
+    steps = [step async for step in MODEL.converse(asked)]
+    assert [type(step) for step in steps] == [Decision, Decision, Finished]
 
 
 async def test_a_recorded_demonstration_is_told_again_by_another_catalogue() -> None:
     old = [PublishedClaim(claim_id=UUID(int=1), payload=await claim(TEXT))]
-    steps = [step async for step in MODEL.investigate(brief(TEXT, old))]
+    steps = [step async for step in MODEL.converse(brief(TEXT, old))]
     assert isinstance(steps[-1], Finished)
     verdict = await review(await claim(TEXT), TEXT)
     another = DemoModel(known=Catalogue("0", (), {}))
-    assert [type(step) async for step in another.investigate(brief(TEXT, old))] == [Finished]
+    assert [type(step) async for step in another.converse(brief(TEXT, old))] == [Finished]
     record = Transcript.model_validate_json(steps[-1].transcript)
-    assert [step async for step in ReplayModel(record).investigate(brief(TEXT, old))] == steps
-    asked = ReviewBrief("instructions", "message", TEXT, await claim(TEXT), FACT_CHECK.review_schema)
-    assert await ReplayModel(Transcript.model_validate_json(verdict.transcript)).review(asked) == verdict
+    assert [step async for step in ReplayModel(record).converse(brief(TEXT, old))] == steps
+    record = Transcript.model_validate_json(verdict.transcript)
+    assert await ask(ReplayModel(record), doubt(await claim(TEXT), TEXT)) == verdict
+
+
+async def test_a_step_that_the_catalogue_knows_nothing_of_is_refused() -> None:
+    with pytest.raises(ModelError, match="FACT_CHECK/update") as raised:
+        await ask(MODEL, replace(brief(TEXT), subject=None))
+    assert raised.value.failure == "NON_RETRYABLE"
 
 
 @pytest.mark.requirement("2.4-06")
 async def test_what_is_disputed_is_proposed_and_then_rejected_with_a_reason() -> None:
     assert await flagged(DISPUTED) == ["Breakfast is the most important meal of the day."]
-    verdict = await review(await claim(DISPUTED), DISPUTED)
+    verdict = await answer(await claim(DISPUTED), DISPUTED)
     assert not verdict.approved
     assert verdict.reason == "Serious sources disagree about this; only what is beyond dispute may be shown."
 
@@ -119,13 +137,13 @@ async def test_what_is_disputed_is_proposed_and_then_rejected_with_a_reason() ->
 async def test_review_reads_further_around_the_quote_than_the_search_did() -> None:
     text = f"This is a list of wrong statements. We made it on a train. {TEXT}"
     assert "Bats are blind." in await flagged(text)
-    verdict = await review(await claim(text), text)
+    verdict = await answer(await claim(text), text)
     assert not verdict.approved
     assert verdict.reason == "The sentences around the quote leave room for another reading."
 
 
 async def test_review_approves_what_is_plain() -> None:
-    verdict = await review(await claim(TEXT), TEXT)
+    verdict = await answer(await claim(TEXT), TEXT)
     assert verdict.approved
     assert verdict.reason is None
 
@@ -138,8 +156,8 @@ async def test_review_trusts_nothing_of_the_candidate() -> None:
         {"context": "Somewhere else."},
         {"sources": (foreign,)},
     ):
-        assert not (await review(good.model_copy(update=changes), TEXT)).approved
-    assert not (await review(good, "Another text.")).approved
+        assert not (await answer(good.model_copy(update=changes), TEXT)).approved
+    assert not (await answer(good, "Another text.")).approved
 
 
 async def test_the_context_is_about_ten_words_on_either_side() -> None:
@@ -154,7 +172,7 @@ async def test_a_repeated_quote_gets_a_context_that_tells_the_place() -> None:
 
 
 async def test_a_pace_puts_time_between_findings() -> None:
-    async with aclosing(DemoModel(pace_s=0.05).investigate(brief(TEXT))) as steps:
+    async with aclosing(DemoModel(pace_s=0.05).converse(brief(TEXT))) as steps:
         started = time.monotonic()
         await anext(steps)
         await anext(steps)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kit.models.demo_catalogue import catalogue
 from kit.models.demo_reading import SENTENCE, fold
-from tests.support.demo_runs import FACT_CHECK, flagged, investigate, review
+from tests.support.demo_runs import FACT_CHECK, flagged, investigate, review, submitted
 
 KNOWN = catalogue()
 PLAIN = "Bats are blind."
@@ -190,14 +190,14 @@ sentences = st.lists(
 
 @given(st.one_of(sentences, st.text()))
 async def test_whatever_is_flagged_is_a_verbatim_catalogued_sentence_that_passes_the_gate(text: str) -> None:
-    submissions, _ = await investigate(text)
-    assert len({each.call_id for each in submissions}) == len(submissions)
-    for each in submissions:
-        assert each.claim.text in text
-        assert fold(each.claim.text) in KNOWN.by_sentence
-        assert "?" not in each.claim.text
-        assert FACT_CHECK.check(each.claim, text) is None
-        await review(each.claim, text)
+    decisions, _ = await investigate(text)
+    assert len({each.call_id for each in decisions}) == len(decisions)
+    for claim in await submitted(text):
+        assert claim.text in text
+        assert fold(claim.text) in KNOWN.by_sentence
+        assert "?" not in claim.text
+        assert FACT_CHECK.check(claim, text) is None
+        await review(claim, text)
 
 
 @given(st.text())

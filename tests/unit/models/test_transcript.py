@@ -29,7 +29,7 @@ def record(bodies: list[dict[str, object]]) -> Transcript:
     for body in bodies:
         calls.append(shortened(body, before))  # type: ignore[arg-type]  # its values are JSON
         before = body
-    head = {"stage": "investigation", "protocol": "demo", "provider": "p", "model": "m", "instructions": "i"}
+    head = {"step": "FACT_CHECK/look", "protocol": "demo", "provider": "p", "model": "m", "instructions": "i"}
     return Transcript.model_validate({**head, "input": (), "calls": calls})
 
 

@@ -6,11 +6,9 @@ import pytest
 
 from contracts.v1 import ClaimApproved, ClaimValidationFailed, Event, InvestigationCompleted, InvestigationFailed
 from contracts.v1.parts import Usage
-from kit.models.base import Verdict
 from lifecycle.conclusion import conclusion
 from lifecycle.investigation import Investigation
 from tests.support.factories import (
-    MODEL,
     OTHER_QUOTE,
     QUOTE,
     claim_of,
@@ -19,7 +17,7 @@ from tests.support.factories import (
     requested,
     started,
 )
-from tests.support.fakes import MemoryLog
+from tests.support.fakes import MemoryLog, verdict
 from tests.support.judging import InMemory, Judge
 
 
@@ -35,7 +33,7 @@ def end_of(log: MemoryLog) -> Event | None:
 async def test_what_is_left_decides_over_the_next_review(limit: int | None, enough: bool) -> None:
     log = MemoryLog(requested(), started(cost_limit_micro_usd=limit))
     log.publish(drafted(claims=(claim_of(QUOTE), claim_of(OTHER_QUOTE)), usage=Usage(cost_micro_usd=70)))
-    judge = Judge(InMemory(log), Verdict(True, None, Usage(total_tokens=1, cost_micro_usd=30), MODEL, b"{}"))
+    judge = Judge(InMemory(log), verdict(approved=True, usage=Usage(total_tokens=1, cost_micro_usd=30)))
     (first,) = (await judge.judge(proposed(QUOTE))).facts
     (second,) = (await judge.judge(proposed(OTHER_QUOTE))).facts
     assert isinstance(first, ClaimApproved)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from analyses import analysis
+from analyses import flagging_kind
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
@@ -19,7 +19,7 @@ from contracts.v1 import (
 )
 from contracts.v1.parts import Picture, Source, SourceStatus, Usage
 from kit.errors import Retry
-from kit.models.base import ModelError, Verdict
+from kit.models.base import ClaimInDoubt, ModelError
 from lifecycle.retries import REVIEWS
 from services.validator.domain import may_pass
 from services.validator.sources import UnaskedSources
@@ -39,6 +39,7 @@ from tests.support.factories import (
 from tests.support.fakes import (
     ListedSources,
     MemoryLog,
+    Verdict,
     checked,
     final,
     partial,
@@ -73,15 +74,14 @@ async def test_an_approval() -> None:
         transcript=text_ref("{}"),
         usage=Usage(total_tokens=1),
         sources=(checked(source).source,),
-        prompt=analysis("FACT_CHECK").review_prompt,
-        rules=analysis("FACT_CHECK").rules,
+        prompt=flagging_kind("FACT_CHECK").review.prompt,
+        rules=flagging_kind("FACT_CHECK").rules,
         unchecked_allowed=False,
     )
     (brief,) = world.model.reviews
-    assert '"status": "found", "wordsOnPage": "So: It is otherwise."' in brief.message
-    assert brief.text == TEXT
-    assert QUOTE in brief.message
-    assert brief.claim == payload()
+    assert '"status": "found", "wordsOnPage": "So: It is otherwise."' in brief.words
+    assert brief.subject == ClaimInDoubt(payload(), TEXT)
+    assert QUOTE in brief.words
 
 
 async def test_the_reviewer_is_told_of_the_pictures() -> None:
@@ -95,7 +95,7 @@ async def test_the_reviewer_is_told_of_the_pictures() -> None:
     world = World(verdict(approved=True), log=MemoryLog(requested(), started(input=snapshot(pictures=(picture,)))))
     await only_fact(world)
     (brief,) = world.model.reviews
-    assert '"offset": 5, "status": "unavailable", "url": "https://img.example/0.png", "caption": null' in brief.message
+    assert '"offset": 5, "status": "unavailable", "url": "https://img.example/0.png", "caption": null' in brief.words
 
 
 async def test_a_rejection_keeps_the_models_reason() -> None:
@@ -153,8 +153,8 @@ async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval(lo
                 sources=(checked(payload().sources[0]).source,),
                 usage=Usage(total_tokens=7),
                 transcript=text_ref('{"calls":[]}'),
-                prompt=analysis("FACT_CHECK").review_prompt,
-                rules=analysis("FACT_CHECK").rules,
+                prompt=flagging_kind("FACT_CHECK").review.prompt,
+                rules=flagging_kind("FACT_CHECK").rules,
                 unchecked_allowed=False,
                 retry_at=NOW + timedelta(seconds=after_s),
             )
@@ -264,7 +264,7 @@ async def test_a_claim_needs_a_source_that_counts_and_no_invented_one(
     if counting and "missing" not in statuses:
         assert isinstance(fact, ClaimApproved)
         assert [source.title for source in fact.payload.sources] == counting
-        assert world.model.reviews[0].claim == claim.payload
+        assert world.model.reviews[0].subject == ClaimInDoubt(claim.payload, TEXT)
     else:
         assert isinstance(fact, ClaimRejected)
         assert fact.gate == "sources"
