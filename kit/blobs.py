@@ -13,8 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import inf
-from time import monotonic
+from functools import partial
 from typing import TypeVar
 
 import structlog
@@ -23,6 +22,8 @@ from minio.error import MinioException, S3Error
 from urllib3.exceptions import HTTPError, MaxRetryError
 
 from contracts.v1.parts import INLINE_BYTES, BlobRef, TextRef
+from kit.blob_check import BlobsUnavailable as BlobsUnavailable
+from kit.blob_check import StoreCheck
 from kit.s3_client import S3Client
 from kit.settings import SettingsError
 
@@ -33,10 +34,6 @@ TRY_AGAIN_S = 1.0
 CONNECT_TIMEOUT_S = 2.0
 SILENCE_S = 5.0
 """How long the store may be silent within an answer; minio sends no more than 5 MiB in one request."""
-WRITE_EVERY_S = 30.0
-"""A check writes so rarely while all is well: stores clear away late what is overwritten."""
-FAILED_S = 2.0
-"""How long what failed counts: a store may refuse in one folder, for good, and take everything in the next."""
 COMMON = "sha256"
 HEALTH_BODY = bytes(8 * 1024)
 """Larger than what is left of a page of the disk, so that it needs space of its own."""
@@ -75,10 +72,6 @@ class BlobMissing(LookupError):
     """No object has this hash, or the stored bytes do not have the hash they are stored under."""
 
 
-class BlobsUnavailable(Exception):
-    """The store does not answer now; asking again later is right."""
-
-
 class Blobs:
     """Content-addressed objects, with a bounded memory of those used lately.
 
@@ -103,10 +96,10 @@ class Blobs:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="blobs")
         self._cache: OrderedDict[str, bytes] = OrderedDict()
         self._cached_bytes = 0
-        self._checking: asyncio.Task[str | None] | None = None
-        self._written_at = -inf
-        self._failed_at = -inf
-        self._failure = ""
+        self._check = StoreCheck(
+            look=partial(self._run, self._has_bucket, patience_s=0.0),
+            write=partial(self._run, self._put, HEALTH, HEALTH_BODY, "application/octet-stream", patience_s=0.0),
+        )
 
     async def require(self) -> None:
         """Ask once whether the bucket is there for us.
@@ -132,27 +125,8 @@ class Blobs:
             )
 
     async def problem(self) -> str | None:
-        """What is wrong with the store now, in a sentence: it is asked, sometimes written to, and what failed counts.
-
-        Of many who ask at once all get one answer; who waits no longer leaves it to the others.
-        """
-        if self._checking is None or self._checking.done():
-            self._checking = asyncio.create_task(self._check())
-        return await asyncio.shield(self._checking)
-
-    async def _check(self) -> str | None:
-        began = monotonic()
-        if began - self._failed_at < FAILED_S:
-            return self._failure
-        try:
-            if began - self._written_at < WRITE_EVERY_S:
-                found = await self._run(self._client.bucket_exists, self._bucket, patience_s=0.0)
-                return None if found else f"there is no bucket {self._bucket!r}"
-            await self._run(self._put, HEALTH, HEALTH_BODY, "application/octet-stream", patience_s=0.0)
-        except BlobsUnavailable:
-            return self._failure
-        self._written_at = began
-        return None
+        """What is wrong with the store now, in a sentence."""
+        return await self._check.problem()
 
     async def put(self, data: bytes, media_type: str = "application/octet-stream", *, under: str = COMMON) -> BlobRef:
         """Store bytes under `<under>/<hash>`; bytes already stored are not sent again while they are remembered.
@@ -200,7 +174,11 @@ class Blobs:
 
     async def answers(self, step: str) -> list[TextRef]:
         """The texts that were stored as answers to a step, or to those under it, in the order of their names."""
-        found = await self._run(self._listed, f"{ANSWERS}/{step}/")
+        return await self.texts(f"{ANSWERS}/{step}")
+
+    async def texts(self, place: str) -> list[TextRef]:
+        """The texts that were stored in a place, or in those under it, in the order of their names."""
+        found = await self._run(self._listed, f"{place}/")
         return [TextRef(sha256=name.sha256, size_bytes=name.size_bytes, under=name.under) for name in found]
 
     async def get_text(self, ref: TextRef) -> str:
@@ -221,6 +199,17 @@ class Blobs:
         found = [await self._run(self._listed, f"{place}/") for place in (ANSWERS, COMMON)]
         return {name.sha256: name.under for names in found for name in names}
 
+    async def folders(self, place: str) -> list[str]:
+        """The names of the folders in a place."""
+        return await self._run(self._folders, f"{place}/")
+
+    async def remove_folder(self, place: str) -> int:
+        """Remove all objects in a place for good; how many there were."""
+        names = await self._run(self._listed, f"{place}/")
+        for name in names:
+            await self.remove(name.sha256, name.under)
+        return len(names)
+
     async def remove(self, sha256: str, under: str | None = None) -> None:
         """Remove an object for good; one that is not there is no error."""
         await self._run(self._client.remove_object, self._bucket, f"{under or COMMON}/{sha256}")
@@ -229,9 +218,15 @@ class Blobs:
 
     def close(self) -> None:
         """Let go of the threads."""
-        if self._checking is not None:
-            self._checking.cancel()
+        self._check.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _has_bucket(self) -> str | None:
+        return None if self._client.bucket_exists(self._bucket) else f"there is no bucket {self._bucket!r}"
+
+    def _folders(self, prefix: str) -> list[str]:
+        found = self._client.list_objects(self._bucket, prefix=prefix)
+        return [str(each.object_name).removeprefix(prefix).rstrip("/") for each in found if each.is_dir]
 
     def _listed(self, prefix: str) -> list[_Name]:
         names: list[_Name] = []
@@ -292,8 +287,7 @@ class Blobs:
                     if not fresh:
                         fresh = True
                         continue
-                self._written_at, self._failed_at = -inf, monotonic()
-                self._failure = f"blob store at {self._endpoint}: {_reason(error)}: see its log and its disk"
+                self._check.failed(f"blob store at {self._endpoint}: {_reason(error)}: see its log and its disk")
                 if loop.time() >= deadline:
                     raise BlobsUnavailable(f"blob store at {self._endpoint}: {_reason(error)}") from error
                 log.warning("blob store does not answer, trying again", error=_reason(error))

@@ -6,11 +6,11 @@ strings, so a new site or a new kind of analysis changes no contract.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Provenance = Literal["SERVER_VERIFIED", "CLIENT_FALLBACK"]
@@ -18,6 +18,8 @@ MarkdownSource = Literal["SERVER_HTML", "CLIENT_HTML", "NONE"]
 PictureStatus = Literal["used", "duplicate", "omitted", "unavailable"]
 SourceStatus = Literal["found", "missing", "unavailable", "unchecked"]
 
+EPHEMERAL = "until"
+"""The folder of the blob store for words that are kept until an hour."""
 INLINE_BYTES = 16_384
 """Texts up to this many UTF-8 bytes travel inside an event; longer ones lie in the blob store under their hash."""
 
@@ -55,6 +57,41 @@ class TextRef(Value):
     size_bytes: int = Field(ge=0)
     inline: str | None = None
     under: str | None = None
+
+
+def _whole_hour(moment: datetime) -> datetime:
+    hour = moment.astimezone(UTC)
+    if hour != hour.replace(minute=0, second=0, microsecond=0):
+        raise ValueError("words are kept until a whole hour")
+    return hour
+
+
+class EphemeralRef(Value):
+    """Words that are kept until an hour and then gone: never inside an event, and in no backup.
+
+    Shapes: `answers` is the step that they are the answer to, if they are one; whoever has to do that step again finds
+    them by it. Units: `until` is a whole hour in UTC; `sha256` and `size_bytes` are of the UTF-8 bytes.
+    """
+
+    sha256: Sha256
+    size_bytes: int = Field(ge=0)
+    until: Annotated[AwareDatetime, AfterValidator(_whole_hour)]
+    answers: str | None = Field(default=None, pattern=r"^[0-9A-Za-z/_-]+$")
+
+    @property
+    def under(self) -> str:
+        """The place of the blob, which a sweep finds by the hour alone."""
+        return ephemeral_place(self.until, self.answers)
+
+    def has_expired(self, now: datetime) -> bool:
+        """Whether its hour has come: a date that was promised, not a lifetime that is measured."""
+        return self.until <= now
+
+
+def ephemeral_place(until: datetime, answers: str | None = None) -> str:
+    """Where words that are kept until this hour lie; those that answer a step, under its name."""
+    hour = f"{EPHEMERAL}/{until:%Y-%m-%dT%H}"
+    return hour if answers is None else f"{hour}/answers/{answers}"
 
 
 class ImageOccurrence(Value):
