@@ -9,7 +9,7 @@ import nats.errors
 import nats.js.errors
 from nats.aio.msg import Msg
 
-from contracts.topology import ERRATA
+from contracts.topology import ERRATA, Stream
 from contracts.v1 import PREFIX, Envelope, Event, Undecodable, decode
 from kit.bus import Bus
 from kit.errors import Outage, Reject
@@ -34,7 +34,7 @@ class Past:
         return self.envelope.event
 
 
-async def history(bus: Bus, key: str) -> list[Past]:
+async def history(bus: Bus, key: str, *, stream: Stream = ERRATA) -> list[Past]:
     """All facts of one aggregate, in the order of the log.
 
     Raises: Outage: the log could not be read now. Reject: it holds something that is no fact.
@@ -44,14 +44,14 @@ async def history(bus: Bus, key: str) -> list[Past]:
     start = 1
     while True:
         question: dict[str, object] = {"batch": BATCH, "seq": start, "next_by_subj": pattern}
-        messages, pending = await direct_get(bus, ERRATA.name, question)
+        messages, pending = await direct_get(bus, stream.name, question)
         found.extend(_past(message) for message in messages)
         if not pending or not messages:
             return found
         start = found[-1].sequence + 1
 
 
-async def latest(bus: Bus, *subjects: str) -> list[Past]:
+async def latest(bus: Bus, *subjects: str, stream: Stream = ERRATA) -> list[Past]:
     """The newest fact on each of the given subjects, in the order of the log.
 
     One request a subject: the server keeps the last message of each at hand, while its request for many subjects
@@ -59,12 +59,12 @@ async def latest(bus: Bus, *subjects: str) -> list[Past]:
 
     Raises: Outage: the log could not be read now. Reject: it holds something that is no fact.
     """
-    asked = [(subject, await _ask(bus, subject)) for subject in subjects]
+    asked = [(subject, await _ask(bus, stream, subject)) for subject in subjects]
     found = [await _answer(subject, answer) for subject, answer in asked]
     return sorted((past for past in found if past is not None), key=lambda past: past.sequence)
 
 
-async def standing(bus: Bus, *subjects: str) -> list[Past]:
+async def standing(bus: Bus, *subjects: str, stream: Stream = ERRATA) -> list[Past]:
     """The same from the stream's leader, which lags behind nothing: for whoever acts on what is not there.
 
     Raises: see `latest`.
@@ -72,7 +72,7 @@ async def standing(bus: Bus, *subjects: str) -> list[Past]:
     found: list[Past] = []
     for subject in subjects:
         try:
-            message = await bus.jetstream.get_last_msg(ERRATA.name, subject)
+            message = await bus.jetstream.get_last_msg(stream.name, subject)
             found.append(Past(message.seq or 0, decode(message.subject or subject, message.data or b"")))
         except nats.js.errors.NotFoundError:
             continue
@@ -83,10 +83,10 @@ async def standing(bus: Bus, *subjects: str) -> list[Past]:
     return sorted(found, key=lambda past: past.sequence)
 
 
-async def _ask(bus: Bus, subject: str) -> asyncio.Future[Msg]:
+async def _ask(bus: Bus, stream: Stream, subject: str) -> asyncio.Future[Msg]:
     address, answer = bus.inbox.expect(TIMEOUT_S)
     try:
-        await bus.client.publish(f"$JS.API.DIRECT.GET.{ERRATA.name}.{subject}", reply=address)
+        await bus.client.publish(f"$JS.API.DIRECT.GET.{stream.name}.{subject}", reply=address)
     except nats.errors.Error as error:
         bus.inbox.forget(address)
         raise Outage(1.0, f"the log could not be read: {error}") from error

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from contracts.topology import (
+    CONCLUDE_MARK,
+    CONCLUDED,
+    ERRATA,
     INVESTIGATOR_INVESTIGATION_REQUESTED,
     INVESTIGATOR_READERS_INVESTIGATION_REQUESTED,
     Consumer,
 )
 from contracts.v1.investigation import KeySource
+from kit.concluding import Concluder
 from kit.host import Host
 from kit.settings import load
 from kit.web import Door, Policy
 from kit.web.contact import warn_of_no_contact
 from kit.web.reading import Reader
-from services.investigator.adapters import Concluder, EventLog
+from services.investigator.adapters import EventLog
+from services.investigator.concluding import InvestigationRules
 from services.investigator.handlers import Investigator
 from services.investigator.pictures import Pictures
 from services.investigator.reads import SqlReads
@@ -68,4 +73,6 @@ async def build(host: Host) -> None:
             given_up=investigator.on_given_up,
         )
     waiting = Waiting(host.telemetry.registry, host.clock.now)
-    host.keep_running("investigator-conclude", Concluder(host.bus, host.user_keys, waiting).run)
+    rules = InvestigationRules(host.bus, host.user_keys)
+    concluder = Concluder(host.bus, ERRATA, CONCLUDED, CONCLUDE_MARK, rules, waiting)
+    host.keep_running("investigator-conclude", concluder.run)
