@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
-from pydantic import SecretStr
-
 from analyses import flagging_kind
-from analyses.flagging import Earlier, FlaggingKind, Look, Material, Rejection, look_step
-from contracts.spent import usd
+from analyses.flagging import FlaggingKind, Look, Rejection, look_step
 from contracts.v1 import (
     ClaimProposed,
     ClaimRetained,
@@ -28,22 +25,20 @@ from contracts.v1 import (
 )
 from contracts.v1.ids import claim_id
 from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import ClaimPayload, InvestigationInput, Picture, TextRef, Usage
+from contracts.v1.parts import ClaimPayload, InvestigationInput, TextRef
 from kit.clock import Clock
 from kit.errors import Outage, Reject, Retry, Superseded
+from kit.runs import RunRecord, is_fault_of_key, limit_time, open_key
 from lifecycle.investigation import Investigation
-from lifecycle.planning import GiveUp, Known, LogLag, NotDue, OwnedByOtherWorker, Run, Step, first, plan
+from lifecycle.planning import GiveUp, Known, LogLag, NotDue, OwnedByOtherWorker, Run, Step, first, plan, step_name
 from lifecycle.retries import ATTEMPTS
+from services.investigator.briefs import read_material, write_brief
 from services.investigator.earlier import with_earlier
 from services.investigator.ports import (
-    KEY_UNUSABLE,
-    Article,
     Blobs,
-    Brief,
     Checkpoint,
     Decision,
     Finished,
-    Image,
     Keys,
     Limits,
     Log,
@@ -52,13 +47,9 @@ from services.investigator.ports import (
     Priors,
     Research,
 )
-from services.investigator.record import Record
 
 LOG_LAG_S = 0.2
 RUN_S = 3_600.0
-Found = ClaimPayload | UUID
-"""What a look decides: a new claim, or the id of an old one that is kept."""
-Item = Decision[Found] | Checkpoint | Finished[None]
 
 
 class Investigator:
@@ -106,7 +97,7 @@ class Investigator:
         if not isinstance(step, Run):
             return
         kind = flagging_kind(event.analysis)
-        deadline_s = asyncio.get_running_loop().time() + self._run_s
+        began = asyncio.get_running_loop().time()
         taken = step.input or await self._look(event)
         look = look_step(kind, is_update=taken.parent_investigation_id is not None)
         yield InvestigationStarted(
@@ -126,15 +117,21 @@ class Investigator:
             cost_limit_micro_usd=self._limits.cost_micro_usd,
             rules=kind.rules,
         )
-        record = Record(self._blobs, event, step)
+        record = RunRecord(
+            self._blobs,
+            partial(step_name, event.investigation_id, event.round),
+            step.done,
+            step.on_record,
+            is_first=step.attempt_of_round == 1,
+        )
         try:
-            async for fact in self._investigate(event, step, kind, look, taken, record, deadline_s):
+            async for fact in self._investigate(event, step, kind, look, taken, record, began):
                 yield fact
         except ModelError as error:
             delay_s = ATTEMPTS.delay_s(step.attempt_of_round, error.failure, error.retry_after_s)
             # What was exchanged before the failure has been paid for and may be looked at.
-            transcript = None if error.transcript is None else await record.kept(error.transcript)
-            if delay_s is None or _is_of_the_key(event, error):
+            transcript = None if error.transcript is None else await record.keep(error.transcript)
+            if delay_s is None or is_fault_of_key(event.key_source, error):
                 yield self._failed(event, step, error, transcript)
                 return
             yield InvestigationRetryScheduled(
@@ -177,20 +174,23 @@ class Investigator:
         kind: FlaggingKind,
         look: Look,
         taken: InvestigationInput,
-        record: Record,
-        deadline_s: float,
+        record: RunRecord[TextRef],
+        began: float,
     ) -> AsyncIterator[Event]:
-        material = await self._material(taken)
-        brief = await self._brief(event, look, material)
+        material = await read_material(taken, self._blobs)
+        research = self._research.calls(event.post_id, event.analysis)
+        brief = await write_brief(look, material, self._blobs, research, self._limits)
         done, published = await record.before()
         if published is None:
-            await self._stay_within(run.spent_micro_usd, record)
+            await record.stay_within(run.spent_micro_usd, self._limits.cost_micro_usd)
         brief = replace(brief, done=done, published=published)
         old = {claim.claim_id: claim.payload for claim in taken.old_claims}
         named: dict[UUID, None] = {}
         retained: list[UUID] = []
-        items = self._model.converse(brief, key=await self._key(event))
-        async with aclosing(self._within(items, record, deadline_s)) as items_in_time:
+        items = self._model.converse(
+            brief, key=await open_key(self._keys, event.key_source, event.investigation_id, event.attachment)
+        )
+        async with aclosing(limit_time(items, record, began=began, seconds=self._run_s)) as items_in_time:
             async for item in items_in_time:
                 match item:
                     case Decision(value=ClaimPayload() as submitted):
@@ -226,7 +226,15 @@ class Investigator:
                             retained.append(claim)
                         named[claim] = None
                     case Checkpoint():
-                        advanced = await record.advanced(item)
+                        segment = await record.keep_checkpoint(item)
+                        advanced = InvestigationAdvanced(
+                            investigation_id=event.investigation_id,
+                            attempt=run.attempt,
+                            calls=item.calls,
+                            before=segment.before,
+                            stretch=segment.words,
+                            usage=item.usage,
+                        )
                         yield advanced
                         if await self._is_over(event, advanced, record):
                             return
@@ -239,63 +247,15 @@ class Investigator:
                             retained_ids=tuple(retained),
                             model=item.model,
                             usage=item.usage,
-                            transcript=await record.kept(item.transcript),
+                            transcript=await record.keep(item.transcript),
                         )
 
-    async def _within(
-        self, items: AsyncGenerator[Item, None], record: Record, deadline_s: float
-    ) -> AsyncGenerator[Item, None]:
-        """What the model says before the deadline. Raises: ModelError: also when the deadline passes."""
-        async with aclosing(items):
-            while True:
-                try:
-                    async with asyncio.timeout_at(deadline_s) as limit:
-                        item = await anext(items, None)
-                except TimeoutError:
-                    if not limit.expired():
-                        raise
-                    reason = f"The run took longer than {self._run_s:g} seconds."
-                    error = ModelError("NON_RETRYABLE", reason, name="RunTimeout", usage=record.usage)
-                    error.transcript = await record.ended(error)
-                    raise error from None
-                if item is None:
-                    return
-                yield item
-
-    async def _material(self, taken: InvestigationInput) -> Material:
-        text = await self._blobs.get_text(taken.content)  # one after another: nearly all are inline
-        markdown, diff = await self._text(taken.markdown), await self._text(taken.content_diff)
-        return Material(
-            platform=taken.platform,
-            url=taken.url,
-            text=text,
-            markdown=markdown,
-            author_name=taken.author_name,
-            published_at=taken.published_at,
-            has_video=taken.has_video,
-            image_marker=taken.image_marker,
-            pictures=taken.pictures,
-            earlier=Earlier(taken.old_claims, diff or "") if taken.parent_investigation_id is not None else None,
-        )
-
-    async def _brief(self, event: InvestigationRequested, look: Look, material: Material) -> Brief[Found, None]:
-        return Brief(
-            step=look.name,
-            instructions=look.prompt.text,
-            parts=tuple(await asyncio.gather(*map(self._part, look.brief(material)))),
-            read=look.read,
-            turns=look.turns,
-            tools=look.tools(material),
-            decide=partial(look.decide, material=material),
-            research=self._research.calls(event.post_id, event.analysis),
-            limits=self._limits,
-            subject=Article(material.text, {claim.claim_id: claim.payload.text for claim in material.old_claims}),
-        )
-
-    async def _is_over(self, event: InvestigationRequested, advanced: InvestigationAdvanced, record: Record) -> bool:
+    async def _is_over(
+        self, event: InvestigationRequested, advanced: InvestigationAdvanced, record: RunRecord[TextRef]
+    ) -> bool:
         """Whether the rest of the run is of no use: it was cancelled, or a review failed for good.
 
-        Raises: as `_stay_within`.
+        Raises: ModelError: it has cost what it may.
         """
         try:
             found = await self._investigation(event)
@@ -306,41 +266,15 @@ class Investigator:
         if found.is_over(event.round):
             return True
         found.round.add_checkpoint(advanced)  # a replica may lag
-        await self._stay_within(found.round.micro_usd, record, advanced.usage)
+        await record.stay_within(found.round.micro_usd, self._limits.cost_micro_usd, advanced.usage)
         return False
-
-    async def _stay_within(self, cost: int, record: Record, usage: Usage | None = None) -> None:
-        """Raises: ModelError: a run and its reviews have cost together what the run may; a model knows only its own."""
-        limit = self._limits.cost_micro_usd
-        if limit is not None and cost >= limit:
-            reason = f"The run and its reviews cost {usd(cost)} and it wanted more; its limit is {usd(limit)}."
-            error = ModelError("NON_RETRYABLE", reason, name="CostLimit", usage=usage)
-            error.transcript = await record.ended(error)
-            raise error
-
-    async def _text(self, ref: TextRef | None) -> str | None:
-        return None if ref is None else await self._blobs.get_text(ref)
-
-    async def _part(self, part: str | Picture) -> str | Image:
-        if isinstance(part, str):
-            return part
-        assert part.blob is not None, "a picture that is shown has bytes"
-        return Image(part.blob, await self._blobs.get(part.blob.sha256))
-
-    async def _key(self, event: InvestigationRequested) -> SecretStr | None:
-        if event.key_source == "INSTANCE":
-            return None
-        try:
-            return SecretStr(await self._keys.open(event.investigation_id, event.attachment))
-        except LookupError as error:
-            raise ModelError("NON_RETRYABLE", str(error), name=KEY_UNUSABLE) from error
 
     def _failed(
         self, event: InvestigationRequested, run: Run, error: ModelError, transcript: TextRef | None
     ) -> InvestigationFailed:
         return self._ended(event, run.attempt, run.follows_failure, error.failure, error.reason).model_copy(
             update={
-                "fault": "USER_KEY" if _is_of_the_key(event, error) else "RUN",
+                "fault": "USER_KEY" if is_fault_of_key(event.key_source, error) else "RUN",
                 "status_code": error.status_code,
                 "error_name": error.name,
                 "usage": error.usage,
@@ -360,8 +294,3 @@ class Investigator:
             failure=failure,
             reason=reason,
         )
-
-
-def _is_of_the_key(event: InvestigationRequested, error: ModelError) -> bool:
-    """Whether a reader's own key failed; trying it again changes nothing."""
-    return event.key_source == "USER" and error.about_the_key

@@ -20,6 +20,7 @@ from kit.models.base import (
     ModelError,
     Published,
 )
+from kit.runs import Keys
 from lifecycle.investigation import LoggedEvent
 from services.investigator.domain import Prior
 
@@ -69,14 +70,6 @@ class Blobs(Protocol):
 
     async def get(self, sha256: str) -> bytes:
         """The bytes with this hash."""
-        ...
-
-
-class Keys(Protocol):
-    """Readers' own keys."""
-
-    async def open(self, investigation: UUID, attachment: UUID | None) -> str:
-        """The key that its request names. Raises: LookupError: it expired or cannot be opened."""
         ...
 
 

@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any, Never
 
-from pydantic import SecretStr
-
 from analyses import flagging_kind
 from analyses.flagging import Candidate, Review
 from contracts.spent import usd
@@ -20,16 +18,15 @@ from contracts.v1 import (
     ClaimValidationRetryScheduled,
     ClaimValidationStarted,
     Event,
-    InvestigationStarted,
 )
 from contracts.v1.parts import TextRef, Usage
 from kit.clock import Clock
 from kit.errors import Outage, Retry, Superseded
+from kit.runs import is_fault_of_key, open_key
 from lifecycle.retries import REVIEWS
 from lifecycle.reviews import ReviewState
 from services.validator.domain import published, unsupported
 from services.validator.ports import (
-    KEY_UNUSABLE,
     Blobs,
     Brief,
     ClaimInDoubt,
@@ -129,7 +126,9 @@ class Validator:
             published=Published(),
         )
         try:
-            finished = await ask(self._model, brief, key=await self._key(run))
+            finished = await ask(
+                self._model, brief, key=await open_key(self._keys, run.key_source, run.investigation_id, run.attachment)
+            )
         except ModelError as error:
             judged |= {
                 "failure": error.failure,
@@ -139,7 +138,7 @@ class Validator:
                 "transcript": await self._kept(error.transcript, step),
             }
             review_attempt = state.review_attempts + 1
-            of_the_key = _is_of_the_key(run, error)
+            of_the_key = is_fault_of_key(run.key_source, error)
             delay_s = REVIEWS.delay_s(review_attempt, error.failure, error.retry_after_s)
             if delay_s is None or of_the_key:
                 yield ClaimValidationFailed(**judged, fault="USER_KEY" if of_the_key else "RUN")
@@ -189,19 +188,6 @@ class Validator:
             if found is not None:
                 return found[0]
         return None
-
-    async def _key(self, run: InvestigationStarted) -> SecretStr | None:
-        if run.key_source == "INSTANCE":
-            return None
-        try:
-            return SecretStr(await self._keys.open(run.investigation_id, run.attachment))
-        except LookupError as error:
-            raise ModelError("NON_RETRYABLE", str(error), name=KEY_UNUSABLE) from error
-
-
-def _is_of_the_key(run: InvestigationStarted, error: ModelError) -> bool:
-    """Whether a reader's own key failed; trying it again changes nothing."""
-    return run.key_source == "USER" and error.about_the_key
 
 
 def _of(event: ClaimProposed) -> dict[str, Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
-from uuid import UUID
 
 from analyses.evidence import Evidence
 from contracts.v1 import ClaimProposed, InvestigationStarted
 from contracts.v1.parts import Source, TextRef
 from kit.models.base import KEY_UNUSABLE, Brief, ClaimInDoubt, Limits, Model, ModelError, Published, ask
+from kit.runs import Keys
 from lifecycle.reviews import ReviewState
 
 
@@ -50,14 +50,6 @@ class Sources(Protocol):
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
         """What became of each source when somebody went to look, in their order; trouble with a page is an answer."""
-        ...
-
-
-class Keys(Protocol):
-    """Readers' own keys."""
-
-    async def open(self, investigation: UUID, attachment: UUID | None) -> str:
-        """The key that its request names. Raises: LookupError: it expired or cannot be opened."""
         ...
 
 
