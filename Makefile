@@ -92,11 +92,11 @@ $(HELM): | $(VENV)/dev.stamp
 	@rm -rf $(VENV)/helm
 
 extension: extension/node_modules/.package-lock.json ## Build the browser extension for Chrome and Firefox, and check it
-	cd extension && npm run --silent build && npm run --silent test && npm run --silent lint:addons
+	cd extension && npm run --silent build && npm run --silent lint && npm run --silent test && npm run --silent lint:addons
 
 extension/node_modules/.package-lock.json: extension/package-lock.json
 	@echo "installing the extension's pinned packages (once)"
-	@cd extension && npm ci --silent && touch node_modules/.package-lock.json
+	@cd extension && npm ci --silent && npm run --silent prepare:types && touch node_modules/.package-lock.json
 
 clean: ## Remove what the commands above created, the demo's data included
 	rm -rf .openerrata $(VENV) extension/node_modules extension/.output extension/.wxt *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -65,7 +65,7 @@ export class Chromium {
       if (!request.isNavigationRequest() || request.frame() !== page.mainFrame()) return route.abort();
       const served = this.#served;
       // Nothing stands there: the browser stays where it is.
-      if (served === null || served.address !== address(request.url())) return route.fulfill({ status: 204 });
+      if (served?.address !== address(request.url())) return route.fulfill({ status: 204 });
       const headers = served.calm ? { 'content-security-policy': CALM } : {};
       return route.fulfill({ body: served.body, contentType: 'text/html; charset=utf-8', headers });
     });
@@ -139,7 +139,7 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
 }
 
 function executable(): string {
-  const given = process.env['CHROMIUM'];
+  const given = process.env.CHROMIUM;
   const found = given ? [given].find(existsSync) : EXECUTABLES.find(existsSync);
   if (found === undefined) throw new NoChromium('no Chromium: install the package chromium, or set CHROMIUM to one');
   return found;

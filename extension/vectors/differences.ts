@@ -43,13 +43,14 @@ export interface Quote {
 
 export const RULES = {
   unsaved: 'a page that is being written, compared or listed is no stored revision to be read, and is not sent',
-  stale: 'the page names the address of another post than that it stands at: its words may be the other one\'s',
+  stale: "the page names the address of another post than that it stands at: its words may be the other one's",
   never_text: 'words of script, style and noscript are content on no site',
   other_words: 'the recorded place does not read as the quote: only identical words are underlined',
   other_sentence: 'the context of the quote is not on the page: the sentence around it was changed',
   ambiguous: 'the quote stands in several places and its context names none: never the first of them',
   cut_word: 'the recorded place begins or ends inside a word',
-  joined: 'a sign (a hyphen, a stop, a symbol) ties the recorded place to what it touches: nobody can tell what is one word',
+  joined:
+    'a sign (a hyphen, a stop, a symbol) ties the recorded place to what it touches: nobody can tell what is one word',
   cut_context: 'the context begins or ends inside a word of the page, or tied to one by a sign',
   across_blocks: 'the quote joins the words of two blocks, which nobody reads as one',
   block_edge: 'the quote runs over the edge of a block, which parts words as a space does',
@@ -62,7 +63,11 @@ export const RULES = {
 export type Rule = keyof typeof RULES;
 
 /** Why a page that was read is not ready for us; null if it must be. */
-export function unready({ url, html }: { url: string; html: string }, recorded: Recorded, reason: unknown): Rule | null {
+export function unready(
+  { url, html }: { url: string; html: string },
+  recorded: Recorded,
+  reason: unknown,
+): Rule | null {
   if (recorded.result?.kind !== 'ready') return null;
   const address = new URL(url);
   if (recorded.adapter === 'SUBSTACK') {
@@ -76,7 +81,7 @@ export function unready({ url, html }: { url: string; html: string }, recorded: 
     asked.has('diff') ||
     asked.has('veaction') ||
     /["']wgAction["']\s*:\s*["'](?!view["'])/.test(html);
-  const isStored = Number(recorded.result.content?.metadata['revisionId']) !== 0;
+  const isStored = Number(recorded.result.content?.metadata.revisionId) !== 0;
   return (reason === 'unsupported' && isElse) || (reason === 'missing_identity' && !isStored) ? 'unsaved' : null;
 }
 
@@ -164,8 +169,8 @@ const SIGN = /[\p{Sm}\p{Sc}\p{Sk}\p{No}\p{Pd}\p{Pc}°℃℉%‰/\\&*~#@.,:'’·
 /** What touches a boundary in a way that may make one word of both sides; marks without width do not part words. */
 function touching(raw: string, at: number): 'nothing' | 'sign' | 'word' {
   const invisible = '[\\u200b-\\u200d\\ufeff\\u00ad]';
-  const before = [...raw.slice(Math.max(0, at - 20), at).replace(new RegExp(`${invisible}+$`), '')];
-  const after = [...raw.slice(at, at + 20).replace(new RegExp(`^${invisible}+`), '')];
+  const before = Array.from(raw.slice(Math.max(0, at - 20), at).replace(new RegExp(`${invisible}+$`), ''));
+  const after = Array.from(raw.slice(at, at + 20).replace(new RegExp(`^${invisible}+`), ''));
   const [left = '', right = ''] = [before.at(-1), after[0]];
   if (WORD.test(left) && WORD.test(right)) return 'word';
   const leftSign = SIGN.test(left);

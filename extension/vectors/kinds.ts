@@ -8,7 +8,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Chromium, NOWHERE } from './chromium';
 import { correction, permission, refusal, unready, type Quote, type RecordedClaim, type Rule } from './differences';
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- recorded data, of any shape until compared */
 export interface Case {
   id: string;
   input: any;
@@ -28,7 +27,7 @@ export interface Verdict {
 interface Kind {
   /** Where the page stands that the cases are put into; absent where each brings a page of its own. */
   readonly blank?: string;
-  judge(chromium: Chromium, one: Case): Promise<Verdict>;
+  readonly judge: (chromium: Chromium, one: Case) => Promise<Verdict>;
 }
 
 const ARTICLE = 'https://en.wikipedia.org/wiki/Test';

@@ -82,10 +82,14 @@ function readFolder(args: readonly string[]): (CaseFile | BadFolder)[] {
   const [folder] = args;
   if (folder === undefined || args.length > 1) throw new BadFolder('usage: npm run vectors -- DIR');
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new BadFolder(`${folder} is no folder`);
-  const names = readdirSync(folder).filter((name) => name.endsWith('.json')).sort();
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .sort();
   const files = names.map((name) => readCases(join(folder, name)));
   if (!files.some((file) => !(file instanceof BadFolder) && kindOf(file.name) !== null)) {
-    throw files.find((file) => file instanceof BadFolder) ?? new BadFolder(`${folder} holds no file of cases we can run`);
+    throw (
+      files.find((file) => file instanceof BadFolder) ?? new BadFolder(`${folder} holds no file of cases we can run`)
+    );
   }
   return files;
 }
@@ -98,7 +102,10 @@ function readCases(path: string): CaseFile | BadFolder {
     return new BadFolder(`${path} is not JSON: ${(error as Error).message}`);
   }
   const { name, cases } = (value ?? {}) as Partial<CaseFile>;
-  const isFile = typeof name === 'string' && Array.isArray(cases) && cases.every((one) => typeof one?.id === 'string');
+  const isFile =
+    typeof name === 'string' &&
+    Array.isArray(cases) &&
+    cases.every((one) => typeof (one as Case | null)?.id === 'string');
   if (isFile) return { name, cases };
   return new BadFolder(`${path} is no file of cases: {"name", "cases": [{"id", "input", "output"}]}`);
 }

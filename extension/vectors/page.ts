@@ -63,7 +63,12 @@ const questions = {
     const site = adapterFor(url, document);
     const found = site === null ? null : whole(site.extract(document, url));
     if (found?.kind !== 'ready') return found;
-    return { kind: found.kind, content: whole(complete(found)), isNamed: found.isNamed, root: found.root.id || found.root.className };
+    return {
+      kind: found.kind,
+      content: whole(complete(found)),
+      isNamed: found.isNamed,
+      root: found.root.id || found.root.className,
+    };
   },
 
   markup: () => document.documentElement.outerHTML,
@@ -109,7 +114,7 @@ export type Question = keyof typeof questions;
 
 Object.assign(globalThis, {
   askVectors(question: Question, inputs: string): string {
-    const ask = questions[question] as (input: unknown) => unknown;
+    const ask = (input: unknown): unknown => (questions[question] as (input: unknown) => unknown)(input);
     return JSON.stringify((JSON.parse(inputs) as unknown[]).map((input) => ask(input) ?? null));
   },
 });

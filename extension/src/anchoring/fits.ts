@@ -101,7 +101,7 @@ function shields(page: Folded, at: number, inner: string, outer: string, side: '
 function isOneEmoji(page: Folded, at: number): boolean {
   const before = glyph(page, at - 1);
   const after = glyph(page, at);
-  const between = page.raw.slice(page.till[at - 1]!, page.from[at]!);
+  const between = page.raw.slice(page.till[at - 1], page.from[at]);
   return (
     between.includes('\u200d') ||
     /^[\p{Emoji_Modifier}\u{e0020}-\u{e007f}]$/u.test(after) ||

@@ -41,7 +41,7 @@ const TYPOGRAPHY = new Map<string, string>(
     ["'", '\u2018\u2019\u201a\u201b\u2039\u203a\u02bc\u02bb\u2032'],
     ['-', '\u2010\u2011\u2012\u2013\u2014\u2015\u2212'],
     ['...', '\u2026'],
-  ].flatMap(([plain, fancy]) => [...fancy!].map((one) => [one, plain!] as const)),
+  ].flatMap(([plain, fancy]) => Array.from(fancy!).map((one) => [one, plain!] as const)),
 );
 
 /** Fold `text`, leaving out what lies in `skipped` ranges. */

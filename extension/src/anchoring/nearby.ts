@@ -9,7 +9,8 @@ import { JOINED, type Folded } from './fold';
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Scripts that do not put spaces between words: two characters stand for a word there. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 /** Share of a quote that may differ in a sentence that is still recognisably the same. */
 const TOLERANCE = 0.4;
 const MOST_SEEDS = 6;

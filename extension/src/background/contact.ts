@@ -51,7 +51,7 @@ export class Contact {
   /** Whether this version is too old for the server of today's settings. */
   async upgrade(): Promise<Upgrade | null> {
     const known = (await this.#area.get([UPGRADE]))[UPGRADE] as Upgrade | undefined;
-    if (known === undefined || known.detectedForVersion !== this.#version) return null;
+    if (known?.detectedForVersion !== this.#version) return null;
     const { apiBaseUrl } = await this.settings();
     return known.apiBaseUrl === serverAddress(apiBaseUrl).baseUrl ? known : null;
   }

@@ -18,7 +18,7 @@ export class Polling {
   readonly #alarm: Alarm;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #round: Promise<void> | null = null;
-  #again = false;
+  #asked = 0;
   #troubles = 0;
 
   constructor(ask: () => Promise<Round>, alarm: Alarm) {
@@ -29,7 +29,7 @@ export class Polling {
   /** Have a round now; one that is under way is followed by another. */
   async now(): Promise<void> {
     if (this.#round !== null) {
-      this.#again = true;
+      this.#asked++;
       return this.#round;
     }
     clearTimeout(this.#timer);
@@ -53,10 +53,11 @@ export class Polling {
   async #rounds(): Promise<void> {
     let found: Round;
     try {
+      let answered: number;
       do {
-        this.#again = false;
+        answered = this.#asked;
         found = await this.#ask();
-      } while (this.#again);
+      } while (answered !== this.#asked);
     } catch (error) {
       found = 'trouble';
       console.error(error);

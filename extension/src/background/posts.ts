@@ -110,7 +110,7 @@ export class Posts {
   /** The reader wants an investigation; false means that the page has to be registered first. */
   async investigate(tabId: number): Promise<boolean> {
     const status = this.#tabs.get(tabId);
-    if (status === null || status.postVersionId === null) return false;
+    if (status?.postVersionId == null) return false;
     if (status.state.kind === 'investigating') return true;
     await this.#request(tabId, status.tabSessionId, status.postVersionId);
     return true;

@@ -38,17 +38,21 @@ export class Tabs {
 
   async put(tabId: number, status: TabStatus): Promise<void> {
     this.#known.set(tabId, status);
-    await this.#area.set({ [PREFIX + tabId]: status });
+    await this.#area.set({ [keyOf(tabId)]: status });
   }
 
   async remove(tabId: number): Promise<void> {
-    if (this.#known.delete(tabId)) await this.#area.remove(PREFIX + tabId);
+    if (this.#known.delete(tabId)) await this.#area.remove(keyOf(tabId));
   }
 
   /** Forget everything: a browser that starts anew gives its numbers to other tabs. */
   async clear(): Promise<void> {
-    const keys = [...this.#known.keys()].map((tabId) => PREFIX + tabId);
+    const keys = [...this.#known.keys()].map((tabId) => keyOf(tabId));
     this.#known.clear();
     await this.#area.remove(keys);
   }
+}
+
+function keyOf(tabId: number): string {
+  return `${PREFIX}${tabId}`;
 }

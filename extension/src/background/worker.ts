@@ -237,7 +237,13 @@ export class Worker {
     const status = this.#tabs.get(tabId);
     this.#around.pages.paint(tabId, upgrade === null ? badgeOf(status?.state ?? null) : UPGRADE_BADGE);
     if (status === null) return;
-    this.#tell(tabId, write('STATE', { status, publicUrl: publicUrl(displayed(status.state)?.investigationId ?? null, serverAddress(apiBaseUrl).baseUrl) }));
+    this.#tell(
+      tabId,
+      write('STATE', {
+        status,
+        publicUrl: publicUrl(displayed(status.state)?.investigationId ?? null, serverAddress(apiBaseUrl).baseUrl),
+      }),
+    );
   }
 
   async #repaint(): Promise<void> {

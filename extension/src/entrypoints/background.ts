@@ -18,7 +18,7 @@ export default defineBackground({
   main() {
     const area = browser.storage.local;
     // A content script shares a process with its page, and keys are none of its business. Firefox cannot do this yet.
-    void area.setAccessLevel?.({ accessLevel: 'TRUSTED_CONTEXTS' });
+    void (area as Partial<typeof area>).setAccessLevel?.({ accessLevel: 'TRUSTED_CONTEXTS' });
     const clock = { now: () => Date.now() };
     const { version } = browser.runtime.getManifest();
     const begun = Worker.begin({ area, net, clock, alarm, pages, scripts, version });

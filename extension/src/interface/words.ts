@@ -7,6 +7,7 @@ import { browser } from 'wxt/browser';
 
 import type { Problem, SkipReason } from '../protocol/status';
 
+// eslint-disable-next-line @typescript-eslint/unbound-method -- the browser's own functions need no object
 export const say = browser.i18n.getMessage;
 
 /** One or many, in languages that know just these two. */

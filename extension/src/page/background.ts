@@ -6,7 +6,14 @@
 import { browser } from 'wxt/browser';
 
 import type { Anchoring } from '../anchoring';
-import { ANCHOR_PORT, write, type Answer, type AnchorAnswer, type PageSettings, type SyncAnswer } from '../protocol/messages';
+import {
+  ANCHOR_PORT,
+  write,
+  type Answer,
+  type AnchorAnswer,
+  type PageSettings,
+  type SyncAnswer,
+} from '../protocol/messages';
 import type { Background, Reply } from './ports';
 import type { Breath } from './slices';
 
@@ -16,8 +23,8 @@ const ANCHOR_WITHIN_MS = 30_000;
 
 /** Ask the worker whether this page may be looked at. */
 export async function hello(): Promise<PageSettings> {
-  const answer: Answer<PageSettings> = await browser.runtime.sendMessage(write('HELLO', {}));
-  if (answer?.ok !== true) throw new Error('the worker did not answer');
+  const answer: Answer<PageSettings> | undefined = await browser.runtime.sendMessage(write('HELLO', {}));
+  if (!answer?.ok) throw new Error('the worker did not answer');
   return { active: answer.active, showHighlights: answer.showHighlights };
 }
 
@@ -28,7 +35,9 @@ export function background(breath: Breath): Background {
     },
     async skipped(tabSessionId, { platform, externalId }, pageUrl, reason) {
       return heard(
-        await browser.runtime.sendMessage(write('PAGE_SKIPPED', { tabSessionId, platform, externalId, pageUrl, reason })),
+        await browser.runtime.sendMessage(
+          write('PAGE_SKIPPED', { tabSessionId, platform, externalId, pageUrl, reason }),
+        ),
       );
     },
     async reset(tabSessionId) {

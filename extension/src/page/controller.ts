@@ -39,10 +39,16 @@ export function start(doc: Document): () => void {
     breath,
     () => (session.place === null ? annotations.show(NOTHING_SHOWN) : annotations.moved()),
   );
-  const annotations = new Annotations(worker, underlines, breath, () => session.place, () => {
-    inPage.recolour();
-    inPage.refresh();
-  });
+  const annotations = new Annotations(
+    worker,
+    underlines,
+    breath,
+    () => session.place,
+    () => {
+      inPage.recolour();
+      inPage.refresh();
+    },
+  );
   const inPage = new Interface({
     doc,
     address: browser.runtime.getURL('/frame.html'),
@@ -57,7 +63,7 @@ export function start(doc: Document): () => void {
     session.end();
     underlines.clear();
     inPage.stop();
-    if (browser.runtime?.id !== undefined) {
+    if (!isOrphaned()) {
       browser.runtime.onMessage.removeListener(onMessage);
       browser.runtime.onConnect.removeListener(onConnect);
     }
@@ -70,8 +76,8 @@ export function start(doc: Document): () => void {
     else session.end();
   };
 
-  const onMessage = (message: ToContent, sender: { id?: string }, answer: (answer: Answer) => void): void => {
-    if (sender.id !== browser.runtime.id || message?.v !== PROTOCOL_VERSION) return;
+  const onMessage = (message: unknown, sender: { id?: string }, answer: (answer: Answer) => void): void => {
+    if (sender.id !== browser.runtime.id || !isMessage(message)) return;
     switch (message.type) {
       case 'STATE':
         if (message.payload.status.tabSessionId === session.id)
@@ -106,7 +112,7 @@ export function start(doc: Document): () => void {
   };
 
   browser.runtime.onMessage.addListener(onMessage);
-  browser.runtime.onConnect.addListener(onConnect as Parameters<typeof browser.runtime.onConnect.addListener>[0]);
+  browser.runtime.onConnect.addListener(onConnect);
   inPage.start();
   watch(
     doc,
@@ -135,7 +141,7 @@ export function start(doc: Document): () => void {
       },
       pulse() {
         // The extension was updated or removed; what is left here can reach nobody.
-        if (browser.runtime?.id === undefined) stop();
+        if (isOrphaned()) stop();
         else underlines.restore();
       },
     },
@@ -143,4 +149,13 @@ export function start(doc: Document): () => void {
   );
   begin();
   return stop;
+}
+
+/** Whether the extension was updated or removed, so that nothing here can reach it any more. */
+function isOrphaned(): boolean {
+  return (browser.runtime as Partial<typeof browser.runtime> | undefined)?.id === undefined;
+}
+
+function isMessage(message: unknown): message is ToContent {
+  return (message as { readonly v?: unknown } | undefined)?.v === PROTOCOL_VERSION;
 }

@@ -25,7 +25,8 @@ export interface Gestures {
   scrolled(): void;
 }
 
-const INTERACTIVE = 'a[href], button, input, select, textarea, label, summary, [contenteditable], [role="button"], [role="link"]';
+const INTERACTIVE =
+  'a[href], button, input, select, textarea, label, summary, [contenteditable], [role="button"], [role="link"]';
 
 /** Hear of them until `signal` aborts. */
 export function listen(doc: Document, gestures: Gestures, signal: AbortSignal): void {

@@ -110,7 +110,11 @@ export class Underlines {
     if (!this.#visible) return;
     const ranges = [...this.#pieces.values()].flatMap((list) => list.map((piece) => piece.range));
     this.#set(NAMES[this.#ground], ranges);
-    if (this.#current !== null) this.#set(CURRENT, this.piecesOf(this.#current).map((piece) => piece.range));
+    if (this.#current !== null)
+      this.#set(
+        CURRENT,
+        this.piecesOf(this.#current).map((piece) => piece.range),
+      );
   }
 
   #set(name: string, ranges: readonly Range[]): void {
@@ -123,5 +127,5 @@ export class Underlines {
 
 /** Underlines on the real page. */
 export function pageUnderlines(): Underlines {
-  return new Underlines(CSS.highlights as unknown as Registry, (ranges) => new Highlight(...ranges));
+  return new Underlines(CSS.highlights, (ranges) => new Highlight(...ranges));
 }

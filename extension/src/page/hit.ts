@@ -16,7 +16,7 @@ export interface Hit {
 
 /** The finding at a point of the viewport. */
 export function findingAt(doc: Document, underlines: Underlines, x: number, y: number): Hit | null {
-  const caret = doc.caretPositionFromPoint?.(x, y);
+  const caret = doc.caretPositionFromPoint(x, y);
   if (caret == null) return null;
   for (const piece of underlines.on(caret.offsetNode)) {
     if (caret.offset < piece.start || caret.offset > piece.end) continue;
@@ -28,7 +28,5 @@ export function findingAt(doc: Document, underlines: Underlines, x: number, y: n
 }
 
 function within(box: DOMRect, x: number, y: number): boolean {
-  return (
-    x >= box.left - SLACK_PX && x <= box.right + SLACK_PX && y >= box.top - SLACK_PX && y <= box.bottom + SLACK_PX
-  );
+  return x >= box.left - SLACK_PX && x <= box.right + SLACK_PX && y >= box.top - SLACK_PX && y <= box.bottom + SLACK_PX;
 }

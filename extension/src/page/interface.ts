@@ -46,7 +46,13 @@ export class Interface {
   constructor(options: InterfaceOptions) {
     this.#options = options;
     this.#tour = new Tour(options.doc, options.underlines);
-    this.#frame = new Framed(options.doc, options.address, options.title, (message) => this.#onFrame(message), () => this.#onLost());
+    this.#frame = new Framed(
+      options.doc,
+      options.address,
+      options.title,
+      (message) => this.#onFrame(message),
+      () => this.#onLost(),
+    );
   }
 
   /** Listen to the page. */
@@ -213,11 +219,17 @@ export class Interface {
 
   #spot(): Spot | null {
     if (this.#size === null) return null;
-    const rightToLeft = this.#options.doc.defaultView!.getComputedStyle(this.#options.doc.documentElement).direction === 'rtl';
+    const rightToLeft =
+      this.#options.doc.defaultView!.getComputedStyle(this.#options.doc.documentElement).direction === 'rtl';
     if (this.#view.kind === 'tooltip')
       return this.#words === null
         ? null
-        : besideWords(this.#words.box, this.#sentence(this.#view.claimId) ?? this.#words.box, this.#size, this.#viewport);
+        : besideWords(
+            this.#words.box,
+            this.#sentence(this.#view.claimId) ?? this.#words.box,
+            this.#size,
+            this.#viewport,
+          );
     return this.#view.kind === 'panel' || this.#focusWithin
       ? inCorner(this.#size, this.#viewport, rightToLeft, this.#view.kind === 'panel' ? this.#explained : null)
       : null;

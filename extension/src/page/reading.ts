@@ -44,16 +44,19 @@ export class PageReading {
   }
 
   /** Take a look; null once it is `over`. */
-  async look<T extends { readonly place: Place | null }>(steps: () => Steps<T>, over: () => boolean): Promise<T | null> {
+  async look<T extends { readonly place: Place | null }>(
+    steps: () => Steps<T>,
+    over: () => boolean,
+  ): Promise<T | null> {
     for (let looks = 1; ; looks++) {
       const touched: Node[] = (this.#touched = []);
       this.dirty = false;
       const breath = looks > SLICED_LOOKS ? { ...this.#breath, sliceMs: Infinity } : this.#breath;
       const found = await inSlices(steps(), breath, over);
       if (this.#touched === touched) this.#touched = null;
-      if (found === null || found.place === null) return found;
+      if (found?.place == null) return found;
       const { place } = found;
-      if (place.root.isConnected !== false && !touched.some((node) => isAbout(place, node))) return found;
+      if (place.root.isConnected && !touched.some((node) => isAbout(place, node))) return found;
     }
   }
 }

@@ -89,7 +89,6 @@ export function walk(root: Element, excluded: (element: Element) => boolean): Wa
 }
 
 const MARKER_TEXT = /^(?:\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,3})\]|\d{1,3}|[*\u2020\u2021\u00a7\u00b6]{1,3})$/;
-const BRACKETED = /^\[/;
 const LONGEST_MARKER = 12;
 
 /** A footnote's sign: raised and in brackets, or a link to a note that bears nothing but a number or a dagger. */
@@ -99,6 +98,6 @@ function isMarker(element: Element, name: string): boolean {
   const link = raised ? element.querySelector('a[href*="#"]') : element;
   const within = link?.getAttribute('href')?.includes('#') === true;
   if (!raised && !within) return false;
-  const text = (element.textContent ?? '').slice(0, LONGEST_MARKER + 1).trim();
-  return MARKER_TEXT.test(text) && (within || BRACKETED.test(text));
+  const text = element.textContent.slice(0, LONGEST_MARKER + 1).trim();
+  return MARKER_TEXT.test(text) && (within || text.startsWith('['));
 }

@@ -49,7 +49,7 @@ export function watch(doc: Document, watched: Watched, signal: AbortSignal): voi
   const colours = new MutationObserver(() => tint.in(RECOLOUR_MS, RESTLESS_MS));
   const switches = { attributes: true, attributeFilter: ['class', 'style', 'data-theme', 'data-color-mode'] };
   colours.observe(doc.documentElement, switches);
-  if (doc.body !== null) colours.observe(doc.body, switches);
+  if ((doc.body as HTMLElement | null) !== null) colours.observe(doc.body, switches);
   view.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => watched.recoloured(), { signal });
 
   const { navigation } = view as { navigation?: NavigationLike };

@@ -48,7 +48,7 @@ export interface Ready {
   /** All but the HTML. */
   content: PageContent;
   /** The HTML to be sent beside the content, null for none. Made only for what is sent: nothing costs more. */
-  html(): Steps<string | null>;
+  readonly html: () => Steps<string | null>;
   /** The live element that holds the content. */
   root: Element;
   /** Changes outside of it leave the reading as it is; absent where the surroundings count. */
@@ -113,7 +113,7 @@ export function notReady(reason: NotReadyReason): NotReady {
 }
 
 /** A post without HTML of its own. */
-// eslint-disable-next-line require-yield -- there is nothing to do
+
 export function* noHtml(): Steps<null> {
   return null;
 }

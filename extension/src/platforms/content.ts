@@ -74,11 +74,7 @@ export function imageCaption(image: Element, root: Element, excluded: Exclusion)
   const figure = image.closest('figure');
   const captions = figure !== null && root.contains(figure) ? figure.querySelectorAll('figcaption') : [];
   const caption = [...captions].find((one) => !isWithin(one, root, excluded));
-  return firstText(
-    caption && textWithout(caption, excluded),
-    image.getAttribute('alt'),
-    image.getAttribute('title'),
-  );
+  return firstText(caption && textWithout(caption, excluded), image.getAttribute('alt'), image.getAttribute('title'));
 }
 
 export function occurrence(

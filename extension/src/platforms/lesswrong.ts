@@ -84,7 +84,7 @@ function isBodyOf(externalId: string, post: Element | null, url: URL): boolean {
 
 function title(doc: Document, post: Element): string | null {
   const longest = [...post.querySelectorAll('h1')]
-    .map((heading) => normalize(heading.textContent ?? ''))
+    .map((heading) => normalize(heading.textContent))
     .reduce((best, one) => (one.length > best.length ? one : best), '');
   return longest || normalize(doc.title).replace(/\s*[-|·•:]\s*LessWrong(?:\s+2\.0)?$/i, '') || null;
 }

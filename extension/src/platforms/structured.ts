@@ -10,7 +10,7 @@ export type Fields = Record<string, unknown>;
 export function jsonLd(scope: ParentNode): Fields[] {
   return [...scope.querySelectorAll('script[type="application/ld+json"]')].flatMap((script) => {
     try {
-      return objects(JSON.parse(script.textContent ?? ''));
+      return objects(JSON.parse(script.textContent));
     } catch {
       return [];
     }
@@ -47,7 +47,7 @@ export function isoDate(value: unknown): string | null {
 
 /** When JSON-LD below a node says that something was published. */
 export function statedDate(scope: ParentNode): string | null {
-  const dates = jsonLd(scope).map((fields) => isoDate(fields['datePublished']) ?? isoDate(fields['dateCreated']));
+  const dates = jsonLd(scope).map((fields) => isoDate(fields.datePublished) ?? isoDate(fields.dateCreated));
   return dates.find((date) => date !== null) ?? null;
 }
 

@@ -94,7 +94,7 @@ function* read(doc: Document, url: URL): Steps<Reading> {
 
 /** The posts that the page says it shows. */
 function namedSlugs(doc: Document, url: URL): string[] {
-  const stated = jsonLd(doc).flatMap((fields) => [fields['url'], fields['mainEntityOfPage']]);
+  const stated = jsonLd(doc).flatMap((fields) => [fields.url, fields.mainEntityOfPage]);
   const canonical = doc.querySelector('link[rel="canonical"]')?.getAttribute('href');
   return [canonical, meta(doc, 'og:url'), ...stated].flatMap((address) => {
     const name = typeof address === 'string' ? plain(slug(URL.parse(address, url) ?? null)) : null;
@@ -112,7 +112,8 @@ function hasText(doc: Document): boolean {
   if (root === null) return false;
   const texts = doc.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
-    if (firstText(text.nodeValue) !== null && text.parentElement?.closest('script, style, noscript') === null) return true;
+    if (firstText(text.nodeValue) !== null && text.parentElement?.closest('script, style, noscript') === null)
+      return true;
   }
   return false;
 }
@@ -146,10 +147,10 @@ function firstMatch(pattern: RegExp, texts: readonly string[]): string | null {
 /** How many readers did something, as the page's structured data counts them. */
 function interactions(doc: Document, action: string): number | null {
   const counts = jsonLd(doc)
-    .flatMap((fields) => fields['interactionStatistic'])
+    .flatMap((fields) => fields.interactionStatistic)
     .filter((one): one is Record<string, unknown> => typeof one === 'object' && one !== null)
-    .filter((one) => typeName(one['interactionType']).endsWith(action))
-    .map((one) => Number(one['userInteractionCount'] ?? NaN));
+    .filter((one) => typeName(one.interactionType).endsWith(action))
+    .map((one) => Number(one.userInteractionCount ?? NaN));
   return counts.find((count) => Number.isSafeInteger(count) && count >= 0) ?? null;
 }
 

@@ -27,7 +27,7 @@ const LONGEST_NOTICE = 600;
 
 /** `hasText`: the post shows some of its words. */
 export function isGated(doc: Document, hasText: boolean): boolean {
-  if (jsonLd(doc).some((fields) => isFalse(fields['isAccessibleForFree']))) return true;
+  if (jsonLd(doc).some((fields) => isFalse(fields.isAccessibleForFree))) return true;
   if ([...doc.querySelectorAll(MARKERS)].some((element) => saysSo(element) && isVisible(element))) return true;
   const places = !hasText ? [doc.body] : [...doc.querySelectorAll('main, article')];
   return places.filter(saysSo).some((place) => hasNotice(place, hasText));
@@ -35,7 +35,7 @@ export function isGated(doc: Document, hasText: boolean): boolean {
 
 function hasNotice(place: Element, hasText: boolean): boolean {
   return [...place.querySelectorAll(BLOCKS)].some((block) => {
-    const text = block.textContent ?? '';
+    const text = block.textContent;
     if (text.length > LONGEST_NOTICE || !saysSo(block) || !isVisible(block)) return false;
     const marked = block.querySelector(`${MARKERS}, ${SIGN_IN}`) !== null;
     const offers = [...block.querySelectorAll(SUBSCRIBE)].some(isOffer);
@@ -44,11 +44,11 @@ function hasNotice(place: Element, hasText: boolean): boolean {
 }
 
 function isOffer(control: Element): boolean {
-  return (control.getAttribute('href') ?? control.textContent ?? '').toLowerCase().includes('subscribe');
+  return (control.getAttribute('href') ?? control.textContent).toLowerCase().includes('subscribe');
 }
 
 function saysSo(element: Element): boolean {
-  const text = normalize(element.textContent ?? '').toLowerCase();
+  const text = normalize(element.textContent).toLowerCase();
   return PHRASES.some((phrase) => text.includes(phrase));
 }
 

@@ -7,16 +7,18 @@
  * nodes.
  */
 
-const firstChild = getter<Node | null>(Node.prototype, 'firstChild');
-const nextSibling = getter<Node | null>(Node.prototype, 'nextSibling');
-const parentNode = getter<Node | null>(Node.prototype, 'parentNode');
-const nodeType = getter<number>(Node.prototype, 'nodeType');
-const localName = getter<string>(Element.prototype, 'localName');
-const outerHTML = getter<string>(Element.prototype, 'outerHTML');
-const { getAttribute } = Element.prototype;
+const firstChild = getter<Node | null>('Node', 'firstChild');
+const nextSibling = getter<Node | null>('Node', 'nextSibling');
+const parentNode = getter<Node | null>('Node', 'parentNode');
+const nodeType = getter<number>('Node', 'nodeType');
+const localName = getter<string>('Element', 'localName');
+const outerHTML = getter<string>('Element', 'outerHTML');
 
-function getter<T>(prototype: object, name: string): (this: Node) => T {
-  return Object.getOwnPropertyDescriptor(prototype, name)!.get as (this: Node) => T;
+type Getter<T> = (this: Node) => T;
+
+function getter<T>(owner: 'Node' | 'Element', name: string): Getter<T> {
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- called with a node each time
+  return Object.getOwnPropertyDescriptor(globalThis[owner].prototype, name)!.get as Getter<T>;
 }
 
 export const firstChildOf = (node: Node): Node | null => firstChild.call(node);
@@ -38,7 +40,8 @@ export function nextElementOf(element: Element): Element | null {
 }
 
 /** An element's attribute. */
-export const attributeOf = (element: Element, name: string): string | null => getAttribute.call(element, name);
+export const attributeOf = (element: Element, name: string): string | null =>
+  Element.prototype.getAttribute.call(element, name);
 
 /** An element's name without its prefix. */
 export const nameOf = (element: Element): string => localName.call(element);

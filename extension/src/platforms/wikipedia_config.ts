@@ -49,7 +49,7 @@ function ownConfig(doc: Document): Lookup {
 
 function configScripts(doc: Document): string[] {
   return [...doc.querySelectorAll('script:not([src])')]
-    .map((script) => script.textContent ?? '')
+    .map((script) => script.textContent)
     .filter((text) => text.includes('RLCONF') || text.includes('mw.config.set'));
 }
 
@@ -75,7 +75,7 @@ function digits(value: unknown): string | null {
 
 /** A moment that MediaWiki writes as 14 digits, in the wire's form. */
 function timestamp(value: unknown): string | null {
-  const parts = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(String(value ?? ''));
+  const parts = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(digits(value) ?? '');
   if (parts === null) return null;
   const [, year, month, day, hour, minute, second] = parts;
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;

@@ -50,7 +50,12 @@ export function asksForMore(url: URL): boolean {
 
 /** Bring a title into the form of addresses: underscores for gaps; null if nothing is left. */
 export function titleToken(title: string): string | null {
-  return title.replace(/[\s_]+/g, ' ').trim().replaceAll(' ', '_') || null;
+  return (
+    title
+      .replace(/[\s_]+/g, ' ')
+      .trim()
+      .replaceAll(' ', '_') || null
+  );
 }
 
 function titleIn(url: URL): string | null {

@@ -24,8 +24,7 @@ const PROTECTED = [
   'account owner limits who can view',
   "this account's posts are protected",
 ];
-const PICTURES =
-  '[data-testid="tweetPhoto"] img, [data-testid="card.wrapper"] img, img[src*="twimg.com/media"]';
+const PICTURES = '[data-testid="tweetPhoto"] img, [data-testid="card.wrapper"] img, img[src*="twimg.com/media"]';
 const VIDEOS = '[data-testid="videoPlayer"], [data-testid="card.wrapper"] video';
 const COLUMN = '[data-testid="primaryColumn"]';
 
@@ -58,7 +57,6 @@ function handle(name: string | undefined): string | null {
   return name === undefined || NO_HANDLES.has(name.toLowerCase()) ? null : name;
 }
 
-// eslint-disable-next-line require-yield -- a post is short
 function* read(doc: Document, url: URL): Steps<Reading> {
   const post = status(url);
   if (post === null) return notReady('missing_identity');
@@ -71,12 +69,17 @@ function* read(doc: Document, url: URL): Steps<Reading> {
   if (authorHandle === null) return notReady('missing_identity');
 
   // Emoji are pictures here and line breaks are characters: the text is what `textContent` says, without separators.
-  const text = normalize(root.textContent ?? '');
+  const text = normalize(root.textContent);
   const imageOccurrences = [...article.querySelectorAll(PICTURES)]
     .map((image) => ({ image, source: imageSource(image, url.origin) }))
     .filter((one): one is { image: Element; source: string } => one.source !== null)
     .map(({ image, source }, index) =>
-      occurrence(index, text.length, source, imageCaption(image, article, () => false)),
+      occurrence(
+        index,
+        text.length,
+        source,
+        imageCaption(image, article, () => false),
+      ),
     );
   const imageUrls = uniqueUrls(imageOccurrences);
   const postedAt = isoDate(article.querySelector('time[datetime]')?.getAttribute('datetime'));

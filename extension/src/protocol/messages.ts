@@ -110,7 +110,7 @@ export interface Failure {
   readonly errorCode?: ErrorCode;
 }
 
-export type Answer<T = Record<never, never>> = ({ readonly ok: true } & T) | Failure;
+export type Answer<T = unknown> = ({ readonly ok: true } & T) | Failure;
 
 /** Answered once the server has been asked. `retryAfterMs` is null where saying it again would change nothing. */
 export type SyncAnswer = { readonly ok: true } | (Failure & { readonly retryAfterMs: number | null });
@@ -158,6 +158,6 @@ const versioned = having({ v: (value: unknown) => value });
 export function readMessage<T>(read: Read<T>, received: unknown): T {
   const { v } = versioned(received, 'message');
   if (v === undefined) throw new Malformed('message.v', 'a version');
-  if (v !== PROTOCOL_VERSION) throw new OtherVersion(`protocol version ${String(v).slice(0, 10)}`);
+  if (v !== PROTOCOL_VERSION) throw new OtherVersion(`protocol version ${JSON.stringify(v).slice(0, 10)}`);
   return read(received, 'message');
 }

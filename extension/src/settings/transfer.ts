@@ -24,10 +24,10 @@ export function importSettings(file: string): Partial<Settings> | null {
   } catch {
     return null;
   }
-  if (!isObject(parsed) || parsed['format'] !== FORMAT || parsed['version'] !== 1 || !isObject(parsed['settings'])) {
+  if (!isObject(parsed) || parsed.format !== FORMAT || parsed.version !== 1 || !isObject(parsed.settings)) {
     return null;
   }
-  const said = parsed['settings'];
+  const said = parsed.settings;
   const read = asSettings(said);
   const known = (Object.keys(DEFAULTS) as (keyof Settings)[]).filter(
     (key) => key !== 'sitesAdded' && Object.hasOwn(said, key),

@@ -15,7 +15,11 @@ export const CORRECTIONS: readonly (readonly [string, string, string])[] = [
   ['number', 'It sold two million copies in a week.', 'It sold ten million copies in a week.'],
   ['number', 'It ranked 1st among the cities of the north.', 'It ranked 11th among the cities of the north.'],
   ['year', 'The treaty was signed in 1986 at the lakeside.', 'The treaty was signed in 1968 at the lakeside.'],
-  ['year', 'He moved to the coast in the 1920s with his family.', 'He moved to the coast in the 1930s with his family.'],
+  [
+    'year',
+    'He moved to the coast in the 1920s with his family.',
+    'He moved to the coast in the 1930s with his family.',
+  ],
   ['year', 'The observatory closed on 3 May 2011.', 'The observatory closed on 5 May 2011.'],
   ['year', 'The dynasty fell in 412 BC after a siege.', 'The dynasty fell in 412 AD after a siege.'],
   ['year', 'The mission ran from 1997–2005 without a pause.', 'The mission ran from 1997–2015 without a pause.'],
@@ -38,7 +42,11 @@ export const CORRECTIONS: readonly (readonly [string, string, string])[] = [
   ['quantifier', 'The river always freezes in winter.', 'The river rarely freezes in winter.'],
   ['quantifier', 'It is the only mammal that lays eggs.', 'It is a mammal that lays eggs.'],
   ['quantifier', 'The vaccine protects everyone against the fever.', 'The vaccine protects many against the fever.'],
-  ['negation', 'The wall is visible from the Moon with the naked eye.', 'The wall is not visible from the Moon with the naked eye.'],
+  [
+    'negation',
+    'The wall is visible from the Moon with the naked eye.',
+    'The wall is not visible from the Moon with the naked eye.',
+  ],
   ['negation', 'Goldfish can remember a face for months.', "Goldfish can't remember a face for months."],
   ['negation', 'The drug was effective in the second trial.', 'The drug was ineffective in the second trial.'],
   ['negation', 'The substance is toxic to fish.', 'The substance is non-toxic to fish.'],
@@ -87,7 +95,11 @@ export const CORRECTIONS: readonly (readonly [string, string, string])[] = [
 export const CORRECTIONS_BESIDE_THE_QUOTE: readonly (readonly [string, string, string])[] = [
   ['visible from the Moon', 'The wall is visible from the Moon.', 'The wall is not visible from the Moon.'],
   ['is the capital of Australia', 'Sydney is the capital of Australia.', 'Canberra is the capital of Australia.'],
-  ['effective in all age groups', 'The drug was effective in all age groups.', 'The drug was ineffective in all age groups.'],
+  [
+    'effective in all age groups',
+    'The drug was effective in all age groups.',
+    'The drug was ineffective in all age groups.',
+  ],
   ['The fine was 5', 'The fine was 5 euros.', 'The fine was 5,000 euros.'],
   ['The fine was 5', 'The fine was 5 euros.', 'The fine was 5.5 euros.'],
   ['Prices rose by 5', 'Prices rose by 5 euros.', 'Prices rose by 5% in May.'],

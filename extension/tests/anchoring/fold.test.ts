@@ -51,7 +51,9 @@ describe('folding', () => {
 
   const text = fc.string({
     unit: fc.oneof(
-      fc.constantFrom(...'ab 1.-"\'\n\u00a0\u200b\u00ad\u2026\u201c\u2014\ufb01\u0301\u202e\ud83d\ude00é한ش[]'.split('')),
+      fc.constantFrom(
+        ...'ab 1.-"\'\n\u00a0\u200b\u00ad\u2026\u201c\u2014\ufb01\u0301\u202e\ud83d\ude00é한ش[]'.split(''),
+      ),
       fc.constantFrom('😀', '👨‍👩‍👧', 'ﷺ', '\u1100\u1161', '🇩🇪'),
     ),
     maxLength: 60,

@@ -82,9 +82,30 @@ describe('a quote that stands on the page', () => {
 
   it('stands beside pictures, arrows and marks', () => {
     for (const [before, after] of [
-      ['', '🦇'], ['🦇', ''], ['→', ''], ['', '→'], ['*', '*'], ['**', '**'], ['_', '_'], ['__', '__'], ['~', '~'],
-      ['~~', '~~'], ['`', '`'], ['|', '|'], ['#', ''], ['@', ''], ['', '™'], ['', '®'], ['', '©'], ['✅', '❌'], ['■', '●'],
-      ['👍🏽', '👍🏽'], ['🇩🇪', '🇩🇪'], ['', '❤️'], ['x🦇', '🦇x'], ['', '🦇🦇'],
+      ['', '🦇'],
+      ['🦇', ''],
+      ['→', ''],
+      ['', '→'],
+      ['*', '*'],
+      ['**', '**'],
+      ['_', '_'],
+      ['__', '__'],
+      ['~', '~'],
+      ['~~', '~~'],
+      ['`', '`'],
+      ['|', '|'],
+      ['#', ''],
+      ['@', ''],
+      ['', '™'],
+      ['', '®'],
+      ['', '©'],
+      ['✅', '❌'],
+      ['■', '●'],
+      ['👍🏽', '👍🏽'],
+      ['🇩🇪', '🇩🇪'],
+      ['', '❤️'],
+      ['x🦇', '🦇x'],
+      ['', '🦇🦇'],
     ]) /* prettier-ignore */ {
       const quote = 'Bats are blind';
       for (const context of ['', quote, `${before}${quote}${after}`]) {
@@ -128,7 +149,10 @@ describe('a quote that stands there more than once', () => {
   });
 
   it('is placed by its context', () => {
-    expect(one(page(raw), 'The mayor resigned.', 'asked. The mayor resigned. Then')).toMatchObject({ start: 34, end: 53 });
+    expect(one(page(raw), 'The mayor resigned.', 'asked. The mayor resigned. Then')).toMatchObject({
+      start: 34,
+      end: 53,
+    });
     expect(one(page(raw), 'The mayor resigned.', 'The mayor resigned. Nobody')).toMatchObject({ start: 0, end: 19 });
   });
 
@@ -167,7 +191,13 @@ describe('the context', () => {
 });
 
 describe('footnote markers', () => {
-  const marked = page('The dam[1] broke2 at dawn.[3]', { markers: [[7, 10], [16, 17], [26, 29]] });
+  const marked = page('The dam[1] broke2 at dawn.[3]', {
+    markers: [
+      [7, 10],
+      [16, 17],
+      [26, 29],
+    ],
+  });
 
   it('may stand inside the sentence now', () => {
     expect(words(marked, 'The dam broke at dawn.')).toBe('The dam[1] broke2 at dawn.');

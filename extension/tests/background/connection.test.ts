@@ -9,7 +9,7 @@ const HEALTHY = { status: 'ok', minimumSupportedExtensionVersion: '0.2.0', more:
 
 function server(health: Response, validate?: Response): FakeServer {
   const fake = new FakeServer();
-  fake.answers['health'] = () => health;
+  fake.answers.health = () => health;
   if (validate !== undefined) fake.answers['post.validateSettings'] = () => validate;
   return fake;
 }

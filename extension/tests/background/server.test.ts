@@ -118,11 +118,7 @@ describe('an answer', () => {
     ['413 in any words', () => new Response('<h1>too large</h1>', { status: 413 }), { kind: 'too_large' }],
     ['413 by code', () => failure('PAYLOAD_TOO_LARGE', 413), { kind: 'too_large' }],
     ['401', () => failure('UNAUTHORIZED', 401), { kind: 'unauthorized' }],
-    [
-      'an erased post',
-      () => failure('BAD_REQUEST', 400, { openerrataCode: 'POST_FORGOTTEN' }),
-      { kind: 'forgotten' },
-    ],
+    ['an erased post', () => failure('BAD_REQUEST', 400, { openerrataCode: 'POST_FORGOTTEN' }), { kind: 'forgotten' }],
     ['400', () => failure('BAD_REQUEST', 400), { kind: 'refused' }],
     ['404 of ours', () => failure('NOT_FOUND', 404), { kind: 'not_openerrata' }],
     ['404 of somebody else', () => Response.json({ message: 'no' }, { status: 404 }), { kind: 'not_openerrata' }],

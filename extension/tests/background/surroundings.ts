@@ -64,7 +64,7 @@ export class FakeServer implements Net {
       procedure,
       method: init.method!,
       headers: new Headers(init.headers),
-      input: asked === null ? undefined : JSON.parse(asked),
+      input: asked === null ? undefined : (JSON.parse(asked) as unknown),
       body,
     };
     this.requests.push(request);

@@ -41,7 +41,7 @@ describe('trouble', () => {
     const worker = await world.begin();
     const waits: unknown[] = [];
     for (const attempt of [0, 1, 2, 3, 4, 5, 50]) {
-      waits.push((await worker.receive(pageContent('s1', attempt), tab(1)))['retryAfterMs']);
+      waits.push((await worker.receive(pageContent('s1', attempt), tab(1))).retryAfterMs);
     }
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
     expect(await state(worker)).toMatchObject({ kind: 'unanswered', problem: { kind } });
@@ -69,7 +69,7 @@ describe('trouble', () => {
     const worker = await world.begin();
     const reply = await worker.receive(pageContent(), tab(1));
     expect(reply).toMatchObject({ ok: false, retryAfterMs: null });
-    expect(reply['errorCode']).toBe(errorCode);
+    expect(reply.errorCode).toBe(errorCode);
   });
 
   it('while something runs leaves what is known on display', async () => {

@@ -16,7 +16,7 @@ it('has basic and advanced settings, each in its group', async () => {
   flushSync();
   const groups = [...document.querySelectorAll('form > section')].map((section) => [
     document.getElementById(section.getAttribute('aria-labelledby') ?? '')?.textContent,
-    ...[...section.querySelectorAll('label')].map((label) => label.textContent?.trim()),
+    ...[...section.querySelectorAll('label')].map((label) => label.textContent.trim()),
   ]);
   expect(groups).toEqual([
     ['optionsBasic', 'optionsOpenAiKey', 'optionsAuto'],

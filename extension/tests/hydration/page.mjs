@@ -8,7 +8,13 @@ export function Page({ id, title, paragraphs }) {
   return h(
     'html',
     { lang: 'en' },
-    h('head', null, h('meta', { charSet: 'utf-8' }), h('link', { rel: 'icon', href: 'data:,' }), h('title', null, title)),
+    h(
+      'head',
+      null,
+      h('meta', { charSet: 'utf-8' }),
+      h('link', { rel: 'icon', href: 'data:,' }),
+      h('title', null, title),
+    ),
     h(
       'body',
       null,

@@ -11,7 +11,7 @@ const messages: Record<string, Messages> = Object.fromEntries(
     JSON.parse(readFileSync(join(LOCALES, locale, 'messages.json'), 'utf8')) as Messages,
   ]),
 );
-const english = messages['en']!;
+const english = messages.en!;
 
 /** What a translation has to keep: the places of what is filled in. */
 function places({ message }: { readonly message: string }): string[] {

@@ -15,7 +15,14 @@ const breath = { sliceMs: 1e9, now: () => 0, rest: async () => undefined };
 function shown(...quotes: string[]): Shown {
   return {
     ...NOTHING_SHOWN,
-    findings: quotes.map((quote, index) => ({ id: `c${index}`, quote, context: '', summary: 's', reasoning: 'r', sources: [] })),
+    findings: quotes.map((quote, index) => ({
+      id: `c${index}`,
+      quote,
+      context: '',
+      summary: 's',
+      reasoning: 'r',
+      sources: [],
+    })),
   };
 }
 
@@ -34,7 +41,13 @@ function stage(html: string, anchor: Background['anchor'] = async (text, quotes)
   return {
     annotations,
     asked: () => asked,
-    words: () => underlines.claimIds.map((id) => underlines.piecesOf(id).map(({ range }) => range.toString()).join('')),
+    words: () =>
+      underlines.claimIds.map((id) =>
+        underlines
+          .piecesOf(id)
+          .map(({ range }) => range.toString())
+          .join(''),
+      ),
   };
 }
 

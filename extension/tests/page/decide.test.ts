@@ -18,14 +18,24 @@ function content(change: Partial<PageContent> = {}): PageContent {
 }
 
 function ready(change: Partial<PageContent> = {}): Extraction {
-  return { kind: 'ready', content: content(change), html: noHtml, root: {} as Element, excluded: () => false, isNamed: true };
+  return {
+    kind: 'ready',
+    content: content(change),
+    html: noHtml,
+    root: {} as Element,
+    excluded: () => false,
+    isNamed: true,
+  };
 }
 
 const post = { platform: 'LESSWRONG', externalId: 'abc' } as const;
 
 describe('what to do about a page', () => {
   it.each([
-    [{ kind: 'gated', ...post }, { kind: 'skip', reason: 'private_or_gated', post, final: false }],
+    [
+      { kind: 'gated', ...post },
+      { kind: 'skip', reason: 'private_or_gated', post, final: false },
+    ],
     [{ kind: 'gated', platform: 'X' }, { kind: 'nothing' }],
     [{ kind: 'not_ready', reason: 'hydrating', identityGuess: post }, { kind: 'wait' }],
     [{ kind: 'not_ready', reason: 'ambiguous_dom', identityGuess: post }, { kind: 'wait' }],
@@ -38,10 +48,7 @@ describe('what to do about a page', () => {
     [ready({ contentText: '' }), { kind: 'skip', reason: 'no_text', post, final: false }],
     [ready({ mediaState: 'has_video' }), { kind: 'skip', reason: 'has_video', post, final: true }],
     [ready({ contentText: '', mediaState: 'has_video' }), { kind: 'skip', reason: 'no_text', post, final: false }],
-    [
-      ready({ contentText: 'w '.repeat(WORD_LIMIT) + 'w' }),
-      { kind: 'skip', reason: 'word_count', post, final: true },
-    ],
+    [ready({ contentText: 'w '.repeat(WORD_LIMIT) + 'w' }), { kind: 'skip', reason: 'word_count', post, final: true }],
     [ready(), { kind: 'send', content: content() }],
   ] as [Extraction, unknown][])('%#', (extraction, decision) => {
     expect(decide(extraction)).toEqual(decision);

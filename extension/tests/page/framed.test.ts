@@ -43,7 +43,13 @@ function stage() {
     },
     documentElement: { value: document.documentElement },
   }) as Document;
-  const framed = new Framed(doc, 'https://frame.test/f.html', 'title', (message) => heard.push(message.kind), () => heard.push('lost'));
+  const framed = new Framed(
+    doc,
+    'https://frame.test/f.html',
+    'title',
+    (message) => heard.push(message.kind),
+    () => heard.push('lost'),
+  );
   return { framed, heard, secret: () => address.split('#')[1]! };
 }
 

@@ -47,7 +47,9 @@ describe('reasoning', () => {
   ])('brings in nothing that acts or loads: %s', (markdown) => {
     const box = document.createElement('div');
     box.append(rendered(document, markdown));
-    const allowed = new Set('p em strong s ul ol li blockquote h3 code pre br hr table thead tbody tr th td a span'.split(' '));
+    const allowed = new Set(
+      'p em strong s ul ol li blockquote h3 code pre br hr table thead tbody tr th td a span'.split(' '),
+    );
     for (const element of box.querySelectorAll('*')) {
       expect(allowed).toContain(element.localName);
       for (const { name, value } of element.attributes) {

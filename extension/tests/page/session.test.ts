@@ -8,7 +8,11 @@ import type { Steps } from '../../src/platforms/steps';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const root = { isConnected: true, closest: () => null, contains: (other: Node) => other === root } as unknown as Element;
+const root = {
+  isConnected: true,
+  closest: () => null,
+  contains: (other: Node) => other === root,
+} as unknown as Element;
 
 function ready(externalId: string, contentText = 'Words.', more: Partial<Ready> = {}): Ready {
   const content: PageContent = {
@@ -133,7 +137,10 @@ describe('a page session', () => {
     await becomes(ready('A'));
     expect(said).toEqual(['skipped s1 A no_text', 'reset s1', 'content s2 A 0']);
     const video = stage();
-    video.page.extraction = { ...ready('A'), content: { ...(ready('A') as { content: PageContent }).content, mediaState: 'has_video' } } as Extraction;
+    video.page.extraction = {
+      ...ready('A'),
+      content: { ...(ready('A') as { content: PageContent }).content, mediaState: 'has_video' },
+    };
     await video.session.refresh();
     await video.session.refresh();
     expect(video.said).toEqual(['skipped s1 A has_video']);
@@ -192,7 +199,10 @@ describe('a page session', () => {
     await becomes(ready('A', 'Words.', { html: made }));
     await becomes(ready('A', 'Words.', { html: made }));
     expect(made).toHaveBeenCalledTimes(1);
-    await becomes({ ...ready('A', 'Words.', { html: made }), content: { ...ready('A').content, mediaState: 'has_video' } });
+    await becomes({
+      ...ready('A', 'Words.', { html: made }),
+      content: { ...ready('A').content, mediaState: 'has_video' },
+    });
     expect(made).toHaveBeenCalledTimes(1);
   });
 

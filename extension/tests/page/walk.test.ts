@@ -61,13 +61,19 @@ describe('the walk', () => {
 
 describe('a quote on the page', () => {
   it.each([
-    ['<p>The <a href="x">quick</a> <em>brown</em> fox.</p>', 'The quick brown fox.', ['The ', 'quick', 'brown', ' fox.']],
+    [
+      '<p>The <a href="x">quick</a> <em>brown</em> fox.</p>',
+      'The quick brown fox.',
+      ['The ', 'quick', 'brown', ' fox.'],
+    ],
     ['<p>First.</p><p>Second.</p>', 'First. Second.', ['First.', 'Second.']],
     ['<p>First.</p>\n<p>Second.</p>', 'First. Second.', ['First.', 'Second.']],
     ['<div>“one”</div><div>two</div>', '"one" two', ['“one”', 'two']],
-    ['<p>The dam<sup>[1]</sup> broke<sup><a href="#2">2</a></sup> early.</p>', 'The dam broke early.', [
-      'The dam', '[1]', ' broke', '2', ' early.',
-    ]],
+    [
+      '<p>The dam<sup>[1]</sup> broke<sup><a href="#2">2</a></sup> early.</p>',
+      'The dam broke early.',
+      ['The dam', '[1]', ' broke', '2', ' early.'],
+    ],
     ['<p dir="rtl">ראש <b>הממשלה</b> נולד</p>', 'הממשלה נולד', ['הממשלה', ' נולד']],
     ['<p>10<sup>5</sup> grains</p>', '105 grains', ['10', '5', ' grains']],
   ])('%s: %s', (html, quote, pieces) => {
@@ -76,7 +82,10 @@ describe('a quote on the page', () => {
 
   it('is not underlined where the site excludes text inside it', () => {
     const html = '<p>The dam<i class="x">[edit]</i> broke.</p>';
-    expect(anchored(html, 'The dam broke.', '', (element) => element.className === 'x')).toEqual(['The dam', ' broke.']);
+    expect(anchored(html, 'The dam broke.', '', (element) => element.className === 'x')).toEqual([
+      'The dam',
+      ' broke.',
+    ]);
   });
 
   it('has no place any more once its text changed, moved or went', () => {

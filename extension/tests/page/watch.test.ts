@@ -93,11 +93,46 @@ describe('what is shown of a status', () => {
   const prior = { oldClaims: [claim], sourceInvestigationId: 'i' };
 
   it.each([
-    [{ kind: 'investigated', provenance: 'CLIENT_FALLBACK', claims: [claim, claim], investigationId: null, corroborationCount: 3, checkedAt: null }, 1, false],
+    [
+      {
+        kind: 'investigated',
+        provenance: 'CLIENT_FALLBACK',
+        claims: [claim, claim],
+        investigationId: null,
+        corroborationCount: 3,
+        checkedAt: null,
+      },
+      1,
+      false,
+    ],
     [{ kind: 'not_investigated', prior }, 1, true],
     [{ kind: 'not_investigated', prior: null }, 0, false],
-    [{ kind: 'investigating', investigationId: 'j', pendingCount: 4, confirmed: [claim], prior, trouble: null, wanted: false }, 1, true],
-    [{ kind: 'investigating', investigationId: 'j', pendingCount: 4, confirmed: [claim], prior: null, trouble: null, wanted: false }, 0, false],
+    [
+      {
+        kind: 'investigating',
+        investigationId: 'j',
+        pendingCount: 4,
+        confirmed: [claim],
+        prior,
+        trouble: null,
+        wanted: false,
+      },
+      1,
+      true,
+    ],
+    [
+      {
+        kind: 'investigating',
+        investigationId: 'j',
+        pendingCount: 4,
+        confirmed: [claim],
+        prior: null,
+        trouble: null,
+        wanted: false,
+      },
+      0,
+      false,
+    ],
     [{ kind: 'failed' }, 0, false],
     [{ kind: 'checking' }, 0, false],
   ] as [PostState, number, boolean][])('%j', (state, count, interim) => {

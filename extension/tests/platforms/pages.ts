@@ -18,7 +18,11 @@ export function page(head: string, body: string): string {
   return `<!doctype html><html><head><meta charset="utf-8">${head}</head><body>${body}</body></html>`;
 }
 
-export function lesswrongPost({ before = '', body = '<p>Bread.</p>', after = '' }: Parts = {}, id = 'Ab12', style = ''): string {
+export function lesswrongPost(
+  { before = '', body = '<p>Bread.</p>', after = '' }: Parts = {},
+  id = 'Ab12',
+  style = '',
+): string {
   return `<div id="postBody"><script type="application/ld+json">{"url":"https://www.lesswrong.com/posts/${id}/s"}</script>
     <h1>On bread</h1>${before}<div class="PostsPage-postContent" style="${style}"><div id="postContent">${body}</div></div>${after}</div>`;
 }
@@ -27,7 +31,10 @@ export function lesswrong(parts: Parts = {}): string {
   return page(parts.head ?? '', lesswrongPost(parts));
 }
 
-export function tweet({ head = '', before = '', body = 'Bread.', after = '' }: Parts = {}, path = '/ada/status/77'): string {
+export function tweet(
+  { head = '', before = '', body = 'Bread.', after = '' }: Parts = {},
+  path = '/ada/status/77',
+): string {
   return page(
     head,
     `<div data-testid="primaryColumn">${before}<article><div data-testid="User-Name"><a href="/ada">Ada</a> @ada</div>
@@ -42,7 +49,10 @@ export function substack({ head = '', before = '', body = '<p>Bread.</p>', after
   );
 }
 
-export function wikipedia({ head = '', body = '<p>Brot.</p>' }: Parts = {}, config: Record<string, unknown> = {}): string {
+export function wikipedia(
+  { head = '', body = '<p>Brot.</p>' }: Parts = {},
+  config: Record<string, unknown> = {},
+): string {
   const values = { wgNamespaceNumber: 0, wgPageName: 'Brot', wgArticleId: 12, wgRevisionId: 34, ...config };
   return page(
     `<script>RLCONF=${JSON.stringify(values)};</script>${head}`,

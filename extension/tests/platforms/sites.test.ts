@@ -18,11 +18,11 @@ import {
 const chromium = browser();
 
 /** The same cases as the server's rule is tested with. */
-const VIDEO_CASES = JSON.parse(
-  readFileSync(new URL('../../../tests/cases/video.json', import.meta.url), 'utf8'),
-) as { html: string; video: boolean }[];
+const VIDEO_CASES = JSON.parse(readFileSync(new URL('../../../tests/cases/video.json', import.meta.url), 'utf8')) as {
+  html: string;
+  video: boolean;
+}[];
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- plain data from the browser */
 async function outcome(url: string, html: string): Promise<any> {
   await chromium().open(url, html);
   return (await chromium().ask('outcome', [null]))[0];
@@ -65,7 +65,8 @@ describe('LessWrong', () => {
       LESSWRONG,
       lesswrong({
         head: '<meta property="article:published_time" content="2026-01-02T03:04:05Z">',
-        before: '<span class="PostsAuthors-authorName"><a href="/users/ada?from=x">Ada  L</a></span><a href="/tag/food">Food</a>',
+        before:
+          '<span class="PostsAuthors-authorName"><a href="/users/ada?from=x">Ada  L</a></span><a href="/tag/food">Food</a>',
         body: '<div class="LinkPostMessage-root">linked</div><p>One</p><p>two<img src="/i.png" alt="a loaf"></p><style>p{}</style>three',
       }),
     );
@@ -77,7 +78,12 @@ describe('LessWrong', () => {
       mediaState: 'has_images',
       imageUrls: ['https://www.lesswrong.com/i.png'],
       imageOccurrences: [
-        { originalIndex: 0, normalizedTextOffset: 7, sourceUrl: 'https://www.lesswrong.com/i.png', captionText: 'a loaf' },
+        {
+          originalIndex: 0,
+          normalizedTextOffset: 7,
+          sourceUrl: 'https://www.lesswrong.com/i.png',
+          captionText: 'a loaf',
+        },
       ],
       metadata: {
         slug: 'a-slug',
@@ -140,13 +146,20 @@ describe('X', () => {
   });
 
   test.each([
-    ['two elements of the post', tweet({ before: '<article><a href="/ada/status/77">x</a></article>' }), 'ambiguous_dom'],
+    [
+      'two elements of the post',
+      tweet({ before: '<article><a href="/ada/status/77">x</a></article>' }),
+      'ambiguous_dom',
+    ],
     ['only other posts', tweet({}, '/ada/status/76'), 'missing_identity'],
     ['an empty column', page('<link rel="canonical" href="/ada/status/77">', ''), 'hydrating'],
     ['a post without words', tweet().replace('tweetText', 'none'), 'unsupported'],
     [
       "only a quoted post's words",
-      tweet({ after: '<div role="link"><div data-testid="tweetText">Another\'s.</div></div>' }).replace('tweetText', 'none'),
+      tweet({ after: '<div role="link"><div data-testid="tweetText">Another\'s.</div></div>' }).replace(
+        'tweetText',
+        'none',
+      ),
       'unsupported',
     ],
   ])('not ready: %s', async (_, html, reason) => {
@@ -210,7 +223,11 @@ describe('Substack', () => {
 
   test.each([
     ['no author yet', substack().replace('"author"', '"x"'), 'hydrating'],
-    ['the last post under the new address', stated('<meta property="og:url" content="https://letters.substack.com/p/last">'), 'hydrating'],
+    [
+      'the last post under the new address',
+      stated('<meta property="og:url" content="https://letters.substack.com/p/last">'),
+      'hydrating',
+    ],
     ['the last post by its link', stated('<link rel="canonical" href="/p/last?x">'), 'hydrating'],
     [
       'the last post by its data',
@@ -227,7 +244,11 @@ describe('Substack', () => {
     ['nothing', '', false],
     ['the address of the publication', '<link rel="canonical" href="https://letters.substack.com/">', false],
     ['its own address', '<link rel="canonical" href="https://letters.substack.com/p/on-bread">', true],
-    ['its own address in capitals', '<meta property="og:url" content="https://letters.substack.com/p/On%2Dbread">', true],
+    [
+      'its own address in capitals',
+      '<meta property="og:url" content="https://letters.substack.com/p/On%2Dbread">',
+      true,
+    ],
     ['its own address as data', '<script type="application/ld+json">{"mainEntityOfPage":"/p/on-bread"}</script>', true],
   ])('a page that states %s', async (_, head, isNamed) => {
     expect(await outcome(SUBSTACK, stated(head))).toMatchObject({ kind: 'ready', isNamed });
@@ -242,7 +263,10 @@ describe('Substack', () => {
   test.each([
     ['a paywall', { after: '<div class="paywall">This post is for paid subscribers</div>' }],
     ['a marked notice', { after: '<div data-testid="subscriber-only">Become a paid subscriber</div>' }],
-    ['a notice to sign in', { before: `<div>Already a paid subscriber? <a href="/sign-in">Sign in</a> ${offer}</div>` }],
+    [
+      'a notice to sign in',
+      { before: `<div>Already a paid subscriber? <a href="/sign-in">Sign in</a> ${offer}</div>` },
+    ],
     ['no text but an offer', { body: '', after: `<div>Subscribe to continue reading ${offer}</div>` }],
     [
       'a paid post in full',
@@ -301,9 +325,12 @@ describe('Wikipedia', () => {
     expect(found.contentText).toBe(text);
   });
 
-  test.each([`${INDEX}&action=view`, `${INDEX}&oldid=34`, `${WIKIPEDIA}?redirect=no`])('to be read: %s', async (url) => {
-    expect((await content(url, wikipedia({}, { wgAction: 'view' }))).externalId).toBe('de:12');
-  });
+  test.each([`${INDEX}&action=view`, `${INDEX}&oldid=34`, `${WIKIPEDIA}?redirect=no`])(
+    'to be read: %s',
+    async (url) => {
+      expect((await content(url, wikipedia({}, { wgAction: 'view' }))).externalId).toBe('de:12');
+    },
+  );
 
   test('the numbers in a call that sets them', async () => {
     const html = wikipedia().replace(/RLCONF=(.*?);</, 'mw = {config: {set() {}}}; mw.config.set($1);<');
@@ -321,9 +348,19 @@ describe('Wikipedia', () => {
   });
 
   test.each([
-    ['a talk page', 'https://de.wikipedia.org/wiki/Diskussion:Brot', wikipedia({}, { wgNamespaceNumber: 1 }), 'unsupported'],
+    [
+      'a talk page',
+      'https://de.wikipedia.org/wiki/Diskussion:Brot',
+      wikipedia({}, { wgNamespaceNumber: 1 }),
+      'unsupported',
+    ],
     ['an English talk page', 'https://en.wikipedia.org/wiki/Talk:Bread', wikipedia(), 'missing_identity'],
-    ['an unsaved draft', `${INDEX}&action=submit`, wikipedia({}, { wgAction: 'submit', wgRevisionId: 0 }), 'unsupported'],
+    [
+      'an unsaved draft',
+      `${INDEX}&action=submit`,
+      wikipedia({}, { wgAction: 'submit', wgRevisionId: 0 }),
+      'unsupported',
+    ],
     ['a draft by its own word', WIKIPEDIA, wikipedia({}, { wgAction: 'submit' }), 'unsupported'],
     ['an editor', `${INDEX}&action=edit`, wikipedia(), 'unsupported'],
     ['an editor in the page', `${WIKIPEDIA}?veaction=edit`, wikipedia(), 'unsupported'],
@@ -338,9 +375,12 @@ describe('Wikipedia', () => {
     expect(await outcome(url, html)).toMatchObject({ kind: 'not_ready', reason });
   });
 
-  test.each(['<video></video>', '<audio></audio>', '<span class="mw-tmh-play">x</span>'])('media: %s', async (media) => {
-    expect((await content(WIKIPEDIA, wikipedia({ body: `<p>Brot.</p>${media}` }))).mediaState).toBe('has_video');
-  });
+  test.each(['<video></video>', '<audio></audio>', '<span class="mw-tmh-play">x</span>'])(
+    'media: %s',
+    async (media) => {
+      expect((await content(WIKIPEDIA, wikipedia({ body: `<p>Brot.</p>${media}` }))).mediaState).toBe('has_video');
+    },
+  );
 });
 
 describe('reading a page', () => {

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { correction, permission, refusal, unready, type RecordedClaim, type RecordedPage } from '../../vectors/differences';
+import {
+  correction,
+  permission,
+  refusal,
+  unready,
+  type RecordedClaim,
+  type RecordedPage,
+} from '../../vectors/differences';
 import { main } from '../../vectors/main';
 import { LESSWRONG, lesswrong } from './pages';
 
@@ -62,7 +69,11 @@ describe('the runner', { timeout: WITHIN_MS }, () => {
     ]);
     write('adapters', [
       { id: 'kept', input: { url: LESSWRONG, html: lesswrong({ body: style.html }), mw: null }, output: post('a') },
-      { id: 'counted', input: { url: LESSWRONG, html: lesswrong({ body: style.html }), mw: null }, output: post('s{} a') },
+      {
+        id: 'counted',
+        input: { url: LESSWRONG, html: lesswrong({ body: style.html }), mw: null },
+        output: post('s{} a'),
+      },
       { id: 'none', input: { url: 'https://a.example/', html: '', mw: null }, output: { adapter: null } },
     ]);
     write('dom_mapper', [
@@ -134,7 +145,10 @@ describe('the runner', { timeout: WITHIN_MS }, () => {
       page('good', '<p>a</p>'),
       { id: 'no input' },
     ]);
-    write('dom_mapper', [{ id: 'nothing', input: {}, output: {} }, mapped(false, { id: 'c', text: 'butter', context: '' })]);
+    write('dom_mapper', [
+      { id: 'nothing', input: {}, output: {} },
+      mapped(false, { id: 'c', text: 'butter', context: '' }),
+    ]);
     write('toString', [{ id: 'x', input: 1, output: 2 }]);
     writeFileSync(join(folder, 'z.json'), '{');
     expect(await run(folder)).toBe(1);
@@ -187,22 +201,24 @@ describe('the runner', { timeout: WITHIN_MS }, () => {
     expect(printed.join()).toContain(said);
   });
 
-  test.each([['{', 'is not JSON'], ['{"name":"adapters","cases":[1]}', 'is no file of cases'], ['null', 'is no file of cases']])(
-    'refuses a file of %s',
-    async (text, said) => {
-      writeFileSync(join(folder, 'a.json'), text);
-      expect(await run(folder)).toBe(2);
-      expect(printed.join()).toContain(said);
-    },
-  );
+  test.each([
+    ['{', 'is not JSON'],
+    ['{"name":"adapters","cases":[1]}', 'is no file of cases'],
+    ['null', 'is no file of cases'],
+  ])('refuses a file of %s', async (text, said) => {
+    writeFileSync(join(folder, 'a.json'), text);
+    expect(await run(folder)).toBe(2);
+    expect(printed.join()).toContain(said);
+  });
 });
 
-const RECORDED = process.env['OPENERRATA_VECTORS'] ?? fileURLToPath(new URL('../../../../shared/vectors', import.meta.url));
+const RECORDED =
+  process.env.OPENERRATA_VECTORS ?? fileURLToPath(new URL('../../../../shared/vectors', import.meta.url));
 
 describe('the recorded cases beside the checkout', () => {
   const there = existsSync(RECORDED);
 
-  test.skipIf(!there && process.env['CI'] !== 'true')('all pass, or differ by a rule', { timeout: 600_000 }, async () => {
+  test.skipIf(!there && process.env.CI !== 'true')('all pass, or differ by a rule', { timeout: 600_000 }, async () => {
     expect(there, `no recorded cases at ${RECORDED}`).toBe(true);
     expect(await run(RECORDED), printed.join('\n')).toBe(0);
   });

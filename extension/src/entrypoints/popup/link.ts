@@ -27,14 +27,15 @@ export async function ask<T extends FromPage['type']>(
   type: T,
   payload: Extract<FromPage, { type: T }>['payload'],
 ): Promise<Answer<Partial<CachedStatus>>> {
-  return browser.runtime.sendMessage(write(type, payload));
+  const answer: unknown = await browser.runtime.sendMessage(write(type, payload));
+  return answer as Answer<Partial<CachedStatus>>;
 }
 
 /** Scroll the tab to a finding; false if it is not there. */
 export async function visit(tabId: number, claimId: string): Promise<boolean> {
-  const answer: Answer | undefined = await browser.tabs
+  const answer = (await browser.tabs
     .sendMessage(tabId, write('FOCUS_CLAIM', { claimId }), { frameId: 0 })
-    .catch(() => undefined);
+    .catch(() => undefined)) as Answer | undefined;
   return answer?.ok === true;
 }
 

@@ -139,6 +139,11 @@ function ofState(
         trouble: state.trouble,
       };
     case 'not_investigated':
-      return { kind: 'not_investigated', viewCount: viewCount || null, mayInvestigate, interim: interim(state.prior) };
+      return {
+        kind: 'not_investigated',
+        viewCount: viewCount === 0 ? null : viewCount,
+        mayInvestigate,
+        interim: interim(state.prior),
+      };
   }
 }
