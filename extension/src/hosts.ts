@@ -3,15 +3,10 @@
  * further sites. A pattern that is only in one of them makes a script that runs where it may not speak, or the reverse.
  */
 
-/** Asked for at installation, and where the content script runs without being told. */
-export const INSTALL_HOSTS = [
-  'https://lesswrong.com/*',
-  'https://www.lesswrong.com/*',
-  'https://x.com/*',
-  'https://twitter.com/*',
-  'https://*.substack.com/*',
-  'https://*.wikipedia.org/*',
-] as const;
+import { SITES } from './platforms';
+
+/** Asked for at installation, and where the content script runs by itself. */
+export const INSTALL_HOSTS: readonly string[] = SITES.flatMap(({ matches }) => matches);
 
 /** The most that may ever be asked for: a publication's own domain, a reader's own server. */
 export const OPTIONAL_HOSTS = ['https://*/*', 'http://*/*'] as const;

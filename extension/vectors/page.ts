@@ -6,7 +6,7 @@
 
 import { anchorClaims, type Quote } from '../src/anchoring';
 import { walk as walkPage } from '../src/page/walk';
-import { adapterFor, type Adapter, type Exclusion, type Reading } from '../src/platforms';
+import { extract, siteFor, type Exclusion, type Reading, type Site } from '../src/platforms';
 import { complete } from '../src/platforms/base';
 import { readContent, type Content } from '../src/platforms/content';
 import { whole } from '../src/platforms/steps';
@@ -38,7 +38,7 @@ const questions = {
     const root = articleRoot(document) ?? holder;
     const parts = excludedParts(root);
     const { text, imageOccurrences } = readContent(root, url, (element) => parts.has(element), nothing);
-    const site = adapterFor(new URL(url), document);
+    const site = siteFor(new URL(url), document);
     return { text, imageOccurrences, reading: shown(site === null ? null : whole(site.read(document, new URL(url)))) };
   },
 
@@ -46,7 +46,7 @@ const questions = {
   extract({ mw }: { mw: Record<string, unknown> | null }) {
     if (mw !== null) configure(mw);
     const url = new URL(document.URL);
-    const site: Adapter | null = adapterFor(url, document);
+    const site: Site | null = siteFor(url, document);
     if (site === null) return { adapter: null };
     const reading = whole(site.read(document, url));
     return {
@@ -60,8 +60,8 @@ const questions = {
   /** What the page session is told of the page as it is loaded. */
   outcome() {
     const url = new URL(document.URL);
-    const site = adapterFor(url, document);
-    const found = site === null ? null : whole(site.extract(document, url));
+    const site = siteFor(url, document);
+    const found = site === null ? null : whole(extract(site, document, url));
     if (found?.kind !== 'ready') return found;
     return {
       kind: found.kind,

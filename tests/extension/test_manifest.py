@@ -6,6 +6,7 @@ Read from what was built, not from what it is built of: the tools in between add
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 import pytest
@@ -14,14 +15,19 @@ from platforms import PLATFORMS
 from tests.extension.chromium import EXTENSION
 
 BROWSERS: Final = ("chrome", "firefox")
+REGISTRY: Final = EXTENSION / "src" / "platforms"
+MODULES: Final = [
+    (REGISTRY / f"{name}.ts").read_text()
+    for name in re.findall(r"^import '\./(\w+)';$", (REGISTRY / "index.ts").read_text(), re.MULTILINE)
+]
+"""The file of each site, in the registry's order."""
 SITES: Final = {
-    "https://lesswrong.com/*",
-    "https://www.lesswrong.com/*",
-    "https://x.com/*",
-    "https://twitter.com/*",
-    "https://*.substack.com/*",
-    "https://*.wikipedia.org/*",
+    pattern
+    for module in MODULES
+    for patterns in re.findall(r"^  matches: \[(.*)\],$", module, re.MULTILINE)
+    for pattern in re.findall(r"'(.*?)'", patterns)
 }
+"""What the sites' own files ask for."""
 EVERYWHERE: Final = {"https://*/*", "http://*/*"}
 POLICY: Final = {
     "default-src": "'none'",
@@ -68,6 +74,7 @@ def test_it_asks_for_no_more_than_it_needs(browser: str) -> None:
     assert sorted(asked["permissions"]) == ["activeTab", "alarms", "scripting", "storage"]
     assert "optional_permissions" not in asked
     assert set(asked["host_permissions"]) == SITES
+    assert all(re.fullmatch(r"https://(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+/\*", pattern) for pattern in SITES)
     assert set(asked["optional_host_permissions"]) == EVERYWHERE, "asked for one address at a time, never installed"
 
 
@@ -81,7 +88,8 @@ def test_its_script_runs_where_it_may_read_and_in_no_frame(browser: str) -> None
         "css": ["content-scripts/content.css"],
         "js": ["content-scripts/content.js"],
     }
-    assert len(PLATFORMS) == 4, "a fifth site needs its address in the list above"
+    names = [re.findall(r"^  platform: '(\w+)',$", module, re.MULTILINE) for module in MODULES]
+    assert sorted(names) == sorted([site.name] for site in PLATFORMS), "both sides know the same sites"
 
 
 @pytest.mark.parametrize("browser", BROWSERS)

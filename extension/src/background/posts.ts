@@ -5,7 +5,6 @@
  * may have gone elsewhere, or another tab may have learned more. Source: CONTRACT 7.6.
  */
 import { type Content, observation } from '../protocol/observation';
-import type { PlatformName } from '../platforms/base';
 import type { Outcome as Standing, PostState, Problem, SkipReason, TabStatus } from '../protocol/status';
 import type { Contact } from './contact';
 import { type Round } from './polling';
@@ -75,7 +74,7 @@ export class Posts {
   async skip(
     tabId: number,
     session: string,
-    platform: PlatformName,
+    platform: string,
     externalId: string,
     pageUrl: string,
     reason: SkipReason,
@@ -87,7 +86,7 @@ export class Posts {
   async unreadable(
     tabId: number,
     session: string,
-    platform: PlatformName,
+    platform: string,
     externalId: string,
     pageUrl: string,
   ): Promise<void> {
@@ -214,7 +213,7 @@ export class Posts {
   async #begin(
     tabId: number,
     tabSessionId: string,
-    platform: PlatformName,
+    platform: string,
     externalId: string,
     pageUrl: string,
     state: PostState,

@@ -5,7 +5,7 @@
  */
 import { browser } from 'wxt/browser';
 
-import { adapterFor } from '../platforms';
+import { extract, siteFor } from '../platforms';
 import { PROTOCOL_VERSION, type Answer, type PageSettings, type ToContent } from '../protocol/messages';
 import { Annotations } from './annotations';
 import { background, hello } from './background';
@@ -32,8 +32,8 @@ export function start(doc: Document): () => void {
   const session = new PageSession(
     {
       url: () => new URL(view.location.href),
-      adapter: (url) => adapterFor(url, doc),
-      read: (adapter, url) => adapter.extract(doc, url),
+      site: (url) => siteFor(url, doc),
+      read: (site, url) => extract(site, doc, url),
     },
     worker,
     breath,

@@ -8,7 +8,7 @@
  * What nobody has touched since it was read is not read again. A page that goes on making versions of one address, as a
  * clock does, is looked at ever more rarely; its underlines stay with its words all the same.
  */
-import { complete, type Adapter, type Extraction, type PageContent } from '../platforms/base';
+import { complete, type Extraction, type PageContent, type Site } from '../platforms/base';
 import type { Steps } from '../platforms/steps';
 import { calmMs, decide, isLeftOver, retryAfterMs, sameVersion, type Decision } from './decide';
 import type { Background, Reply } from './ports';
@@ -19,8 +19,8 @@ export type { Place } from './reading';
 
 export interface PageSource {
   url(): URL;
-  adapter(url: URL): Adapter | null;
-  read(adapter: Adapter, url: URL): Steps<Extraction>;
+  site(url: URL): Site | null;
+  read(site: Site, url: URL): Steps<Extraction>;
 }
 
 type Taken = Extract<Decision, { kind: 'skip' | 'send' }>;
@@ -130,13 +130,13 @@ export class PageSession {
     const calm = current === null ? 0 : Math.max(0, this.#calmTill - Date.now());
     if (calm > 0) this.#later(calm);
     if (calm > 0 && stands) return;
-    const adapter = this.#source.adapter(url);
-    if (adapter === null) {
+    const site = this.#source.site(url);
+    if (site === null) {
       this.#drop();
       return;
     }
     const found = await this.#reading.look(
-      () => this.#steps(adapter, url, page, calm > 0),
+      () => this.#steps(site, url, page, calm > 0),
       () => this.#look !== look,
     );
     if (found === null) return;
@@ -153,8 +153,8 @@ export class PageSession {
     } else this.#begin(decision, page, url, place);
   }
 
-  *#steps(adapter: Adapter, url: URL, page: string, calm: boolean): Steps<Found> {
-    const read = yield* this.#source.read(adapter, url);
+  *#steps(site: Site, url: URL, page: string, calm: boolean): Steps<Found> {
+    const read = yield* this.#source.read(site, url);
     const decision = decide(read);
     if (read.kind !== 'ready' || decision.kind !== 'send') return { decision, place: null };
     const left = this.#left;

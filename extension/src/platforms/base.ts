@@ -5,9 +5,8 @@
  * gated is decided before anything is read from it, so that the text of a private page never reaches a message.
  */
 
+import type { Read } from '../protocol/read';
 import type { Steps } from './steps';
-
-export type PlatformName = 'LESSWRONG' | 'X' | 'SUBSTACK' | 'WIKIPEDIA';
 
 export type MediaState = 'text_only' | 'has_images' | 'has_video';
 
@@ -24,7 +23,7 @@ export interface ImageOccurrence {
 export type Metadata = Record<string, string | number | null | string[]>;
 
 export interface PageContent {
-  platform: PlatformName;
+  platform: string;
   externalId: string;
   url: string;
   contentText: string;
@@ -36,7 +35,7 @@ export interface PageContent {
 
 /** A post's identity as far as its address tells; the site may know it by another. */
 export interface IdentityGuess {
-  platform: PlatformName;
+  platform: string;
   externalId: string;
 }
 
@@ -66,19 +65,38 @@ export interface NotReady {
 
 export interface Gated {
   kind: 'gated';
-  platform: PlatformName;
+  platform: string;
   externalId?: string;
 }
 
 export type Reading = Ready | NotReady;
 export type Extraction = Reading | Gated;
 
-/** What one site's file gives. */
+/** Recognises a site under a publication's own domain. */
+export interface CustomDomain {
+  /** Whether the address has the form of a post's. */
+  isPost(url: URL): boolean;
+  /** Selector of what only pages of this site show. */
+  readonly marks: string;
+}
+
+/** Everything the extension knows of one site. */
 export interface Site {
-  readonly platform: PlatformName;
+  /** The name on the wire. */
+  readonly platform: string;
+  /** The name as readers know it. */
+  readonly displayName: string;
+  readonly publishes: 'posts' | 'articles';
+  /** Host names that mean this site with all their subdomains; settings keep the first. */
+  readonly domains: readonly [string, ...string[]];
+  /** Match patterns asked for at installation. Each is https, and has a whole host or `*.` before one. */
+  readonly matches: readonly string[];
+  readonly customDomain?: CustomDomain;
+  /** The metadata that a registration may carry. */
+  readonly metadata: Read<Readonly<Record<string, unknown>>>;
+  /** Fields of a registration that the server takes from elsewhere. */
+  readonly omits?: readonly ('externalId' | 'observedContentText')[];
   matchesUrl(url: URL): boolean;
-  /** Recognise the site under a host name of somebody else's. */
-  matchesDom?(doc: Document, url: URL): boolean;
   /** Whether only some readers may see this page. */
   isGated?(doc: Document, url: URL): boolean;
   /** Name the post from its address alone. */
@@ -86,26 +104,29 @@ export interface Site {
   read(doc: Document, url: URL): Steps<Reading>;
 }
 
-/** A site as the page session uses it. */
-export interface Adapter extends Site {
-  extract(doc: Document, url: URL): Steps<Extraction>;
+const added: Site[] = [];
+
+/** Add a site to `SITES`, which `./index` exports complete. */
+export function addSite(site: Site): Site {
+  added.push(site);
+  return site;
 }
 
-/** Put the gate before the reading, and the guessed identity onto what is not ready. */
-export function adapter(site: Site): Adapter {
-  return {
-    ...site,
-    *extract(doc, url) {
-      const { platform } = site;
-      const externalId = site.guess(url);
-      if (site.isGated?.(doc, url)) {
-        return externalId === null ? { kind: 'gated', platform } : { kind: 'gated', platform, externalId };
-      }
-      const reading = yield* site.read(doc, url);
-      if (reading.kind === 'ready' || externalId === null) return reading;
-      return { ...reading, identityGuess: { platform, externalId } };
-    },
-  };
+/** The sites added so far, in that order. */
+export function addedSites(): readonly Site[] {
+  return added;
+}
+
+/** Read a page: the gate before the content, and the guessed identity onto what is not ready. */
+export function* extract(site: Site, doc: Document, url: URL): Steps<Extraction> {
+  const { platform } = site;
+  const externalId = site.guess(url);
+  if (site.isGated?.(doc, url)) {
+    return externalId === null ? { kind: 'gated', platform } : { kind: 'gated', platform, externalId };
+  }
+  const reading = yield* site.read(doc, url);
+  if (reading.kind === 'ready' || externalId === null) return reading;
+  return { ...reading, identityGuess: { platform, externalId } };
 }
 
 export function notReady(reason: NotReadyReason): NotReady {

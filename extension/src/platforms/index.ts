@@ -1,21 +1,26 @@
-/** Every site the extension knows, in the order in which they are asked. */
+/**
+ * Every site the extension knows: one line a site, in the order in which they are asked and named to readers.
+ */
+import './lesswrong';
+import './x';
+import './substack';
+import './wikipedia';
 
-import type { Adapter } from './base';
-import { lesswrong } from './lesswrong';
-import { substack } from './substack';
-import { wikipedia } from './wikipedia';
-import { x } from './x';
+import { addedSites, type Site } from './base';
 
 export type * from './base';
+export { extract } from './base';
 
-export const ADAPTERS: readonly Adapter[] = [lesswrong, x, substack, wikipedia];
+export const SITES: readonly Site[] = addedSites();
 
 /** The site of a page: by its address, else by what only that site's pages show. */
-export function adapterFor(url: URL, doc: Document): Adapter | null {
+export function siteFor(url: URL, doc: Document): Site | null {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return null;
   return (
-    ADAPTERS.find((site) => site.matchesUrl(url)) ??
-    ADAPTERS.find((site) => site.matchesDom?.(doc, url) === true) ??
+    SITES.find((site) => site.matchesUrl(url)) ??
+    SITES.find(
+      ({ customDomain }) => customDomain?.isPost(url) === true && doc.querySelector(customDomain.marks) !== null,
+    ) ??
     null
   );
 }

@@ -4,8 +4,8 @@
  * The site swaps posts without loading a page. Whoever takes the first body that is there sends the last post's text
  * under the next one's name; so the body must carry structured data of the very post.
  */
-
-import { adapter, notReady, type Reading } from './base';
+import { exactly, instant, list, nonEmpty, nullable, optional } from '../protocol/read';
+import { addSite, notReady, type Reading } from './base';
 import { contentSteps } from './content';
 import { present } from './fields';
 import { htmlSteps } from './serialize';
@@ -20,8 +20,25 @@ const HOSTS = new Set(['lesswrong.com', 'www.lesswrong.com']);
 const PATH = /^\/posts\/([A-Za-z0-9]+)(?:\/([^/]*))?(?:\/|$)/;
 const AUTHORS = ['.PostsAuthors-authorName', '.LWPostsPageHeader-authorInfo', '.PostsAuthors-root'];
 
-export const lesswrong = adapter({
+const metadata = exactly({
+  slug: nonEmpty,
+  title: optional(nonEmpty),
+  htmlContent: nonEmpty,
+  authorName: optional(nonEmpty),
+  authorSlug: optional(nullable(nonEmpty)),
+  tags: list(nonEmpty),
+  publishedAt: optional(instant),
+});
+
+addSite({
   platform: 'LESSWRONG',
+  displayName: 'LessWrong',
+  publishes: 'posts',
+  domains: ['lesswrong.com'],
+  matches: ['https://lesswrong.com/*', 'https://www.lesswrong.com/*'],
+  metadata,
+  // The server reads the text from the HTML.
+  omits: ['observedContentText'],
   matchesUrl: (url) => postId(url) !== null,
   guess: postId,
   read,

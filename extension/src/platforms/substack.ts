@@ -7,8 +7,8 @@
  * The site swaps posts without loading a page: the address comes first, the words later. A page that names the address of
  * another post than that it stands at still shows that other one.
  */
-
-import { adapter, notReady, type Reading } from './base';
+import { count, digits, exactly, instant, nonEmpty, optional } from '../protocol/read';
+import { addSite, notReady, type Reading } from './base';
 import { contentSteps } from './content';
 import { present } from './fields';
 import { sendableSteps } from './serialize';
@@ -22,7 +22,7 @@ import { isNeverText } from './walk';
 const HOST = /^([a-z0-9-]+)\.substack\.com$/;
 const PATH = /^\/p\/([^/]+)/;
 /** What only pages of Substack show, whoever's domain they stand under. */
-export const FINGERPRINT = [
+const FINGERPRINT = [
   'link[href*="substackcdn.com"]',
   'script[src*="substackcdn.com"]',
   'img[src*="substackcdn.com"]',
@@ -33,10 +33,29 @@ const PREVIEW = /post_preview\/([0-9]+)\/(?:twitter|facebook)\.(?:jpe?g|png)/;
 const PUBLICATION = /\/\/([a-z0-9-]+)\.substack\.com(?:\/|$)/i;
 const BODY = '.body.markup';
 
-export const substack = adapter({
+const metadata = exactly({
+  substackPostId: digits,
+  publicationSubdomain: nonEmpty,
+  slug: nonEmpty,
+  title: nonEmpty,
+  subtitle: optional(nonEmpty),
+  htmlContent: optional(nonEmpty),
+  authorName: nonEmpty,
+  authorSubstackHandle: optional(nonEmpty),
+  publishedAt: optional(instant),
+  likeCount: optional(count),
+  commentCount: optional(count),
+});
+
+addSite({
   platform: 'SUBSTACK',
+  displayName: 'Substack',
+  publishes: 'posts',
+  domains: ['substack.com'],
+  matches: ['https://*.substack.com/*'],
+  customDomain: { isPost: (url) => slug(url) !== null, marks: FINGERPRINT },
+  metadata,
   matchesUrl: (url) => HOST.test(url.hostname) && slug(url) !== null,
-  matchesDom: (doc, url) => slug(url) !== null && doc.querySelector(FINGERPRINT) !== null,
   isGated: (doc) => isGated(doc, hasText(doc)),
   guess: slug,
   read,

@@ -16,9 +16,11 @@ const outerHTML = getter<string>('Element', 'outerHTML');
 
 type Getter<T> = (this: Node) => T;
 
+/** One of the browser's getters; in the worker and in the build there is no page, and none may be called. */
 function getter<T>(owner: 'Node' | 'Element', name: string): Getter<T> {
+  const { prototype } = (globalThis as Partial<typeof globalThis>)[owner] ?? {};
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with a node each time
-  return Object.getOwnPropertyDescriptor(globalThis[owner].prototype, name)!.get as Getter<T>;
+  return Object.getOwnPropertyDescriptor(prototype ?? {}, name)?.get as Getter<T>;
 }
 
 export const firstChildOf = (node: Node): Node | null => firstChild.call(node);

@@ -5,8 +5,8 @@
  * identity; talk, user and project pages are none. What somebody is writing (an editor, its preview) is stored nowhere and
  * nobody's business: only a page that shows a stored revision to be read is read.
  */
-
-import { adapter, notReady, type Reading } from './base';
+import { digits, exactly, instant, matching, nonEmpty, optional } from '../protocol/read';
+import { addSite, notReady, type Reading } from './base';
 import { contentSteps } from './content';
 import { present } from './fields';
 import { sendableSteps } from './serialize';
@@ -20,8 +20,25 @@ import { articleUrl, asksForMore, wikipediaLanguage } from './wikipedia_url';
 /** A class among others, read from the attribute: a `classList` would be an object for each element. */
 const PLAYER = /(?:^|\s)mw-tmh-play(?:er)?(?:\s|$)/;
 
-export const wikipedia = adapter({
+const metadata = exactly({
+  language: matching(/^[a-z][a-z0-9-]*$/i, 'a language'),
+  title: nonEmpty,
+  pageId: digits,
+  revisionId: digits,
+  displayTitle: optional(nonEmpty),
+  lastModifiedAt: optional(instant),
+  htmlContent: optional(nonEmpty),
+});
+
+addSite({
   platform: 'WIKIPEDIA',
+  displayName: 'Wikipedia',
+  publishes: 'articles',
+  domains: ['wikipedia.org'],
+  matches: ['https://*.wikipedia.org/*'],
+  metadata,
+  // It follows from the language and the page's number.
+  omits: ['externalId'],
   matchesUrl: (url) => wikipediaLanguage(url) !== null,
   guess: guessedId,
   read,

@@ -4,8 +4,8 @@
  * The page recycles its elements while it scrolls, and shows answers and quoted posts around the post. Words of another
  * author must never be taken for the post's, so whatever is in doubt is not ready.
  */
-
-import { adapter, noHtml, notReady, type NotReady, type Reading } from './base';
+import { contentText, count, exactly, instant, list, nonEmpty, nullable, optional, webUrl } from '../protocol/read';
+import { addSite, noHtml, notReady, type NotReady, type Reading } from './base';
 import { imageCaption, imageSource, mediaState, occurrence, uniqueUrls } from './content';
 import type { Steps } from './steps';
 import { isoDate, meta } from './structured';
@@ -34,8 +34,23 @@ interface Status {
   handle: string | null;
 }
 
-export const x = adapter({
+const metadata = exactly({
+  authorHandle: nonEmpty,
+  authorDisplayName: optional(nullable(nonEmpty)),
+  text: contentText,
+  mediaUrls: list(webUrl),
+  likeCount: optional(count),
+  retweetCount: optional(count),
+  postedAt: optional(instant),
+});
+
+addSite({
   platform: 'X',
+  displayName: 'X',
+  publishes: 'posts',
+  domains: ['x.com', 'twitter.com'],
+  matches: ['https://x.com/*', 'https://twitter.com/*'],
+  metadata,
   matchesUrl: (url) => status(url) !== null,
   isGated(doc, url) {
     const post = status(url);

@@ -43,6 +43,18 @@ export const nonEmpty: Read<string> = (value, at) => {
   return value as string;
 };
 
+/** Units: UTF-16 units, and UTF-8 bytes. */
+const MAX_TEXT = 500_000;
+
+/** A post's text, within what the server takes. */
+export const contentText: Read<string> = (value, at) => {
+  const observed = nonEmpty(value, at);
+  if (observed.length > MAX_TEXT || new TextEncoder().encode(observed).length > MAX_TEXT) {
+    throw new Malformed(at, `at most ${MAX_TEXT} bytes`);
+  }
+  return observed;
+};
+
 export const flag: Read<boolean> = (value, at) => {
   if (typeof value !== 'boolean') throw new Malformed(at, 'true or false');
   return value;

@@ -5,6 +5,7 @@
  * more without losing its readers. What only some servers say (`viewCount`, `investigationId`, `corroborationCount`) is
  * optional. Source: CONTRACT 1.3, 1.4, 2.
  */
+import { SITES } from '../platforms';
 import {
   count,
   flag,
@@ -25,7 +26,7 @@ import {
 
 export const MAX_BODY_BYTES = 512 * 1024;
 
-const platform = literal('LESSWRONG', 'X', 'SUBSTACK', 'WIKIPEDIA');
+const platform = literal(...SITES.map((site) => site.platform));
 const provenance = literal('SERVER_VERIFIED', 'CLIENT_FALLBACK');
 const runs = literal('PENDING', 'PROCESSING');
 

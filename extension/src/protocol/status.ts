@@ -5,7 +5,6 @@
  * kept, so that no part of the interface can show it by mistake.
  */
 import type { Anchoring } from '../anchoring/text';
-import type { PlatformName } from '../platforms/base';
 
 export type Provenance = 'SERVER_VERIFIED' | 'CLIENT_FALLBACK';
 
@@ -94,7 +93,7 @@ export type Outcome = Anchoring['outcome'];
 export interface TabStatus {
   /** Names one page session of one content script; a status of another session is stale. */
   readonly tabSessionId: string;
-  readonly platform: PlatformName;
+  readonly platform: string;
   readonly externalId: string;
   readonly pageUrl: string;
   /** Known once the server has registered what this page shows. */

@@ -1,20 +1,18 @@
 /**
- * What a reader means by "this site": all of Wikipedia is one, a publication's own domain is one.
+ * What a reader means by "this site": all languages of an encyclopaedia are one, a publication's own domain is one.
  *
  * The switch in the popup, the background and the settings page must agree, or a site that was switched off keeps
  * sending.
  */
 import { INSTALL_HOSTS } from '../hosts';
-
-const SITES: readonly string[] = ['lesswrong.com', 'x.com', 'substack.com', 'wikipedia.org'];
-const SAME: Readonly<Record<string, string>> = { 'twitter.com': 'x.com' };
+import { SITES } from '../platforms';
 
 /** The name of a page's site; null for what is no page of the web. */
 export function siteOf(url: string): string | null {
   const host = hostOf(url);
   if (host === null) return null;
-  const name = [...SITES, ...Object.keys(SAME)].find((site) => host === site || host.endsWith(`.${site}`));
-  return name === undefined ? host : (SAME[name] ?? name);
+  const known = SITES.find(({ domains }) => domains.some((name) => host === name || host.endsWith(`.${name}`)));
+  return known?.domains[0] ?? host;
 }
 
 /** The host of a page of the web. */

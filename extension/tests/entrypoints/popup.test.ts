@@ -12,7 +12,7 @@ function status(state: PostState, more: Partial<TabStatus> = {}): TabStatus {
 }
 
 function known(post: TabStatus | null, more: Partial<Known> = {}): Known {
-  return { cached: { status: post, upgrade: null }, url: PAGE, settings: DEFAULTS, looksLikeSubstack: false, ...more };
+  return { cached: { status: post, upgrade: null }, url: PAGE, settings: DEFAULTS, markedSite: null, ...more };
 }
 
 const KEYED = { ...DEFAULTS, apiKey: 'instance' };
@@ -142,8 +142,8 @@ describe('the popup over a page without a status', () => {
     ['a page nobody tells of', { url: null }, { kind: 'unsupported' }],
     [
       'a publication’s own domain',
-      { url: letters, looksLikeSubstack: true },
-      { kind: 'addable', host: 'letters.example' },
+      { url: letters, markedSite: 'Substack' },
+      { kind: 'addable', host: 'letters.example', site: 'Substack' },
     ],
     ['one that is not Substack’s', { url: letters }, { kind: 'unsupported' }],
     [

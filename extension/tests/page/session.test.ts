@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { Background, Reply } from '../../src/page/ports';
 import { PageSession } from '../../src/page/session';
-import { noHtml, type Adapter, type Extraction, type PageContent, type Ready } from '../../src/platforms/base';
+import { noHtml, type Extraction, type PageContent, type Ready, type Site } from '../../src/platforms/base';
 import type { Steps } from '../../src/platforms/steps';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -64,7 +64,7 @@ function stage() {
   const session = new PageSession(
     {
       url: () => new URL(page.url),
-      adapter: () => (page.known ? ({} as Adapter) : null),
+      site: () => (page.known ? ({} as Site) : null),
       *read(): Steps<Extraction> {
         page.reads++;
         yield;

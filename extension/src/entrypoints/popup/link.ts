@@ -3,7 +3,7 @@
  */
 import { browser } from 'wxt/browser';
 
-import { FINGERPRINT } from '../../platforms/substack';
+import { SITES } from '../../platforms';
 import { type Answer, type CachedStatus, type FromPage, write } from '../../protocol/messages';
 
 export interface Subject {
@@ -39,14 +39,18 @@ export async function visit(tabId: number, claimId: string): Promise<boolean> {
   return answer?.ok === true;
 }
 
-/** Look for Substack's marks on a page that was opened to the extension by this click. */
-export async function probeSubstack(tabId: number): Promise<boolean> {
-  const results = await browser.scripting
-    .executeScript({
-      target: { tabId },
-      func: (marks: string) => document.querySelector(marks) !== null,
-      args: [FINGERPRINT],
-    })
-    .catch(() => []);
-  return results[0]?.result === true;
+/** The display name of the site whose marks a page shows; the click on the popup opened the page to the extension. */
+export async function findMarkedSite(tabId: number): Promise<string | null> {
+  for (const { customDomain, displayName } of SITES) {
+    if (customDomain === undefined) continue;
+    const results = await browser.scripting
+      .executeScript({
+        target: { tabId },
+        func: (marks: string) => document.querySelector(marks) !== null,
+        args: [customDomain.marks],
+      })
+      .catch(() => []);
+    if (results[0]?.result === true) return displayName;
+  }
+  return null;
 }

@@ -3,7 +3,7 @@
  *
  * A candidate that waits for its verdict is a number here; there is no place in a view that could hold its words.
  */
-import { ADAPTERS } from '../../platforms';
+import { SITES } from '../../platforms';
 import type { CachedStatus } from '../../protocol/messages';
 import type { Claim, Outcome, PostState, PriorResult, Problem, SkipReason } from '../../protocol/status';
 import type { Settings } from '../../settings/settings';
@@ -28,8 +28,8 @@ export interface Interim {
 export type View =
   | { readonly kind: 'upgrade'; readonly minimumVersion: string | null }
   | { readonly kind: 'unsupported' }
-  /** A Substack publication on its own domain, not yet allowed. */
-  | { readonly kind: 'addable'; readonly host: string }
+  /** A site's publication on its own domain, not yet allowed. */
+  | { readonly kind: 'addable'; readonly host: string; readonly site: string }
   | { readonly kind: 'off'; readonly site: string }
   | { readonly kind: 'checking' }
   | { readonly kind: 'skipped'; readonly reason: SkipReason }
@@ -59,12 +59,12 @@ export interface Known {
   /** Null where the browser does not tell. */
   readonly url: string | null;
   readonly settings: Settings;
-  /** The page shows Substack's marks. */
-  readonly looksLikeSubstack: boolean;
+  /** The display name of the site whose marks a page of another domain shows. */
+  readonly markedSite: string | null;
 }
 
 /** Decide what to show. */
-export function viewOf({ cached, url, settings, looksLikeSubstack }: Known): View {
+export function viewOf({ cached, url, settings, markedSite }: Known): View {
   if (cached.upgrade !== null) return { kind: 'upgrade', minimumVersion: cached.upgrade.minimumVersion };
   const name = url === null ? null : siteOf(url);
   if (name !== null && settings.sitesOff.includes(name)) return { kind: 'off', site: name };
@@ -80,11 +80,11 @@ export function viewOf({ cached, url, settings, looksLikeSubstack }: Known): Vie
   const host = url === null ? null : hostOf(url);
   if (url === null || host === null) return { kind: 'unsupported' };
   if (!isBuiltIn(url) && !settings.sitesAdded.includes(host)) {
-    return looksLikeSubstack ? { kind: 'addable', host } : { kind: 'unsupported' };
+    return markedSite === null ? { kind: 'unsupported' } : { kind: 'addable', host, site: markedSite };
   }
   if (settings.sitesAdded.includes(host)) return { kind: mayBePost(url) ? 'checking' : 'unsupported' };
   const address = new URL(url);
-  const site = ADAPTERS.find((one) => one.matchesUrl(address));
+  const site = SITES.find((one) => one.matchesUrl(address));
   if (site === undefined) return { kind: 'unsupported' };
   // A page that its address names no post for never gets one: nobody is sent anything, and no status comes.
   return site.guess(address) === null ? { kind: 'skipped', reason: 'unsupported_content' } : { kind: 'checking' };
@@ -92,8 +92,8 @@ export function viewOf({ cached, url, settings, looksLikeSubstack }: Known): Vie
 
 /** Whether a page can be a post of a publication with a domain of its own. */
 export function mayBePost(url: string): boolean {
-  const { protocol, pathname } = new URL(url);
-  return protocol === 'https:' && /^\/p\/[^/]+/.test(pathname);
+  const address = new URL(url);
+  return address.protocol === 'https:' && SITES.some(({ customDomain }) => customDomain?.isPost(address));
 }
 
 function ofState(
