@@ -1,6 +1,6 @@
 /**
  * Every address pattern of the extension, in one place for the manifest, the content script and the registration of
- * further sites. A pattern that is only in one of them makes a script that runs where it may not speak, or the reverse.
+ * further sites. A pattern that is only in one of them makes a script that runs without permission, or the reverse.
  */
 
 import { SITES } from './platforms';

@@ -1,5 +1,5 @@
 /**
- * Runs every file of recorded cases in a folder and says what passed.
+ * Runs every file of recorded cases in a folder and reports what passed.
  *
  * Exit codes: 0 all passed, 1 some failed, 2 there was nothing to run.
  */

@@ -8,8 +8,8 @@ import { anchorClaims, type Quote } from '../src/anchoring';
 import { walk as walkPage } from '../src/page/walk';
 import { extract, siteFor, type Exclusion, type Reading, type Site } from '../src/platforms';
 import { complete } from '../src/platforms/base';
-import { readContent, type Content } from '../src/platforms/content';
-import { whole } from '../src/platforms/steps';
+import { readContent, type ExtractedContent } from '../src/platforms/content';
+import { runToEnd } from '../src/platforms/steps';
 import { normalize } from '../src/platforms/text';
 import { isEmbeddedVideo } from '../src/platforms/video';
 import { isNeverText } from '../src/platforms/walk';
@@ -39,7 +39,11 @@ const questions = {
     const parts = excludedParts(root);
     const { text, imageOccurrences } = readContent(root, url, (element) => parts.has(element), nothing);
     const site = siteFor(new URL(url), document);
-    return { text, imageOccurrences, reading: shown(site === null ? null : whole(site.read(document, new URL(url)))) };
+    return {
+      text,
+      imageOccurrences,
+      reading: shown(site === null ? null : runToEnd(site.read(document, new URL(url)))),
+    };
   },
 
   /** The page as it is loaded, through its site's adapter. */
@@ -48,7 +52,7 @@ const questions = {
     const url = new URL(document.URL);
     const site: Site | null = siteFor(url, document);
     if (site === null) return { adapter: null };
-    const reading = whole(site.read(document, url));
+    const reading = runToEnd(site.read(document, url));
     return {
       adapter: site.platform,
       private_or_gated: site.isGated?.(document, url) ?? null,
@@ -57,15 +61,15 @@ const questions = {
     };
   },
 
-  /** What the page session is told of the page as it is loaded. */
+  /** What the page session reads of the page as it is loaded. */
   outcome() {
     const url = new URL(document.URL);
     const site = siteFor(url, document);
-    const found = site === null ? null : whole(extract(site, document, url));
+    const found = site === null ? null : runToEnd(extract(site, document, url));
     if (found?.kind !== 'ready') return found;
     return {
       kind: found.kind,
-      content: whole(complete(found)),
+      content: runToEnd(complete(found)),
       isNamed: found.isNamed,
       root: found.root.id || found.root.className,
     };
@@ -132,12 +136,12 @@ function configure(values: Record<string, unknown>): void {
 function shown(reading: Reading | null) {
   if (reading === null) return null;
   return reading.kind === 'ready'
-    ? { kind: reading.kind, content: whole(complete(reading)) }
+    ? { kind: reading.kind, content: runToEnd(complete(reading)) }
     : { kind: reading.kind, reason: reading.reason };
 }
 
 /** What the content would be if scripts and styles counted; null where there are none. */
-function withScripts(root: Element, url: URL, excluded: Exclusion): Content | null {
+function withScripts(root: Element, url: URL, excluded: Exclusion): ExtractedContent | null {
   if (root.querySelector('script, style, noscript') === null) return null;
   return readContent(root, url.href, (element) => excluded(element) && !isNeverText(element), isEmbeddedVideo);
 }

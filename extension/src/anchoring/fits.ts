@@ -7,16 +7,22 @@
 import { JOINED, LOOSE, type Folded } from './fold';
 
 /** Whether the words of `needle[first, last)` are the words of `page` from `at` on. Both ends may still cut a word. */
-export function sameWords(page: Folded, at: number, needle: Folded, first = 0, last = needle.glyphs.length): boolean {
+export function hasSameWords(
+  page: Folded,
+  at: number,
+  needle: Folded,
+  first = 0,
+  last = needle.glyphs.length,
+): boolean {
   if (at < 0 || at + (last - first) > page.glyphs.length) return false;
   for (let i = first; i < last; i++) {
     if (page.glyphs.charCodeAt(at + i - first) !== needle.glyphs.charCodeAt(i)) return false;
   }
-  return sameGaps(page, at, needle, first, last);
+  return hasSameGaps(page, at, needle, first, last);
 }
 
 /** The same, where the letters are already known to agree. */
-export function sameGaps(page: Folded, at: number, needle: Folded, first = 0, last = needle.glyphs.length): boolean {
+export function hasSameGaps(page: Folded, at: number, needle: Folded, first = 0, last = needle.glyphs.length): boolean {
   for (let i = first + 1; i < last; i++) {
     const here = page.gaps[at + i - first]!;
     const there = needle.gaps[i]!;
@@ -46,14 +52,15 @@ const LONG_DASH = /[\u2012-\u2015]/;
 export type Edge = 'clean' | 'joined' | 'cut';
 
 /** Whether the quote that starts or ends at `at` in `page` cuts a word there. */
-export function edge(page: Folded, at: number, side: 'start' | 'end'): Edge {
+export function classifyEdge(page: Folded, at: number, side: 'start' | 'end'): Edge {
   const step = side === 'start' ? -1 : 1;
-  const outer = neighbour(page, at, step);
+  const outer = signBeyond(page, at, step);
   if (outer === null) return 'clean';
-  const inner = glyph(page, side === 'start' ? at : at - 1);
+  const inner = characterAt(page, side === 'start' ? at : at - 1);
   if (ORNAMENT.test(inner)) return ORNAMENT.test(outer.sign) && isOneEmoji(page, at) ? 'cut' : 'clean';
-  if (WORD.test(outer.sign)) return WORD.test(inner) || !shields(page, at, inner, outer.sign, side) ? 'cut' : 'clean';
-  const further = neighbour(page, outer.past, step)?.sign ?? '';
+  if (WORD.test(outer.sign))
+    return WORD.test(inner) || !separatesWords(page, at, inner, outer.sign, side) ? 'cut' : 'clean';
+  const further = signBeyond(page, outer.past, step)?.sign ?? '';
   const reckons = DIGIT.test(inner) || DIGIT.test(further);
   const joined = reckons ? 'cut' : 'joined';
   if (ORNAMENT.test(outer.sign)) return DIGIT.test(inner) && DIGIT.test(further) ? 'cut' : 'clean';
@@ -64,7 +71,7 @@ export function edge(page: Folded, at: number, side: 'start' | 'end'): Edge {
   if (MARKUP.test(outer.sign)) {
     if (outer.sign === '~' && side === 'start' && DIGIT.test(inner)) return 'cut';
     if (outer.sign === '#' && side === 'end') return joined;
-    return WORD.test(pastMarkup(page, outer.past, step)) ? joined : 'clean';
+    return WORD.test(signBeyondMarkup(page, outer.past, step)) ? joined : 'clean';
   }
   if (SYMBOL.test(outer.sign)) return joined;
   if (!JOINER.test(outer.sign)) return 'clean';
@@ -78,29 +85,29 @@ export function edge(page: Folded, at: number, side: 'start' | 'end'): Edge {
 }
 
 /** The whole sign beyond a boundary, and the boundary past it; null when a gap lies between. */
-function neighbour(page: Folded, at: number, step: number): { readonly sign: string; readonly past: number } | null {
+function signBeyond(page: Folded, at: number, step: number): { readonly sign: string; readonly past: number } | null {
   if (page.gaps[at] !== JOINED) return null;
-  const sign = glyph(page, step < 0 ? at - 1 : at);
+  const sign = characterAt(page, step < 0 ? at - 1 : at);
   return sign === '' ? null : { sign, past: at + step * sign.length };
 }
 
 /** What stands behind a run of markup. */
-function pastMarkup(page: Folded, at: number, step: number): string {
-  let next = neighbour(page, at, step);
-  while (next !== null && MARKUP.test(next.sign)) next = neighbour(page, next.past, step);
+function signBeyondMarkup(page: Folded, at: number, step: number): string {
+  let next = signBeyond(page, at, step);
+  while (next !== null && MARKUP.test(next.sign)) next = signBeyond(page, next.past, step);
   return next?.sign ?? '';
 }
 
 /** Whether a quote's own last sign keeps the word that touches it apart: "blind!See", but not "5.5" nor "example.com". */
-function shields(page: Folded, at: number, inner: string, outer: string, side: 'start' | 'end'): boolean {
+function separatesWords(page: Folded, at: number, inner: string, outer: string, side: 'start' | 'end'): boolean {
   if (/["!?]/.test(inner)) return true;
-  return side === 'end' && inner === '.' && /\p{Lu}/u.test(outer) && /\p{Ll}/u.test(glyph(page, at - 2));
+  return side === 'end' && inner === '.' && /\p{Lu}/u.test(outer) && /\p{Ll}/u.test(characterAt(page, at - 2));
 }
 
 /** Whether a boundary lies inside what is shown as one picture: a family, a tone of skin, a flag. */
 function isOneEmoji(page: Folded, at: number): boolean {
-  const before = glyph(page, at - 1);
-  const after = glyph(page, at);
+  const before = characterAt(page, at - 1);
+  const after = characterAt(page, at);
   const between = page.raw.slice(page.till[at - 1], page.from[at]);
   return (
     between.includes('\u200d') ||
@@ -110,7 +117,7 @@ function isOneEmoji(page: Folded, at: number): boolean {
 }
 
 /** The whole character that unit `at` belongs to. */
-function glyph(page: Folded, at: number): string {
+function characterAt(page: Folded, at: number): string {
   const code = page.glyphs.charCodeAt(at);
   if (Number.isNaN(code)) return '';
   const start = code >= 0xdc00 && code <= 0xdfff && at > 0 ? at - 1 : at;

@@ -2,7 +2,7 @@
  * Two spellings of one word fold to the same units; two words never do.
  *
  * That is all that stands between a corrected sentence and an underline that stays: whatever is folded away here cannot
- * tell a correction from a reprint any more. So only typography goes (quotation marks, dashes, ligatures, width, soft
+ * distinguish a correction from a reprint any more. So only typography goes (quotation marks, dashes, ligatures, width, soft
  * hyphens, invisible marks) and never case, digits in superscript, accents or letters.
  *
  * White space is kept apart from the units, as the gap before each: `glyphs` holds the words run together.
@@ -15,7 +15,7 @@ export const LOOSE = 1;
 export const SPACED = 2;
 
 /**
- * Folded text. `from[i]` and `till[i]` bound in the raw text what unit `i` was made of; `gaps[i]` tells what lies before it.
+ * Folded text. `from[i]` and `till[i]` bound in the raw text what unit `i` was made of; `gaps[i]` is what lies before it.
  * `gaps` has one entry more than there are units: what lies after the last.
  */
 export interface Folded {
@@ -61,9 +61,9 @@ export function fold(text: WalkedText, skipped: WalkedText['markers'] = []): Fol
 
   const grow = (): void => {
     room *= 2;
-    from = copied(new Uint32Array(room), from);
-    till = copied(new Uint32Array(room), till);
-    gaps = copied(new Uint8Array(room + 1), gaps);
+    from = copyInto(new Uint32Array(room), from);
+    till = copyInto(new Uint32Array(room), till);
+    gaps = copyInto(new Uint8Array(room + 1), gaps);
   };
   const put = (glyphs: string, start: number, end: number): void => {
     if (count + glyphs.length > room) grow();
@@ -107,8 +107,8 @@ export function fold(text: WalkedText, skipped: WalkedText['markers'] = []): Fol
       if (SPACE.test(cluster) && cluster !== '\ufeff') gap = SPACED;
       else if (INVISIBLE.test(cluster)) {
         if (cluster === ZERO_WIDTH_SPACE && gap === JOINED) gap = LOOSE;
-      } else put(plain(cluster), at, end);
-    } else put(composed(cluster), at, end);
+      } else put(foldCharacter(cluster), at, end);
+    } else put(compose(cluster), at, end);
     at = end;
   }
   if (nextBreak < breaks.length && gap === JOINED) gap = LOOSE;
@@ -142,7 +142,7 @@ function clusterEnd(raw: string, at: number): number {
   return end;
 }
 
-function plain(one: string): string {
+function foldCharacter(one: string): string {
   const typographic = TYPOGRAPHY.get(one);
   if (typographic !== undefined) return typographic;
   if (SHAPE.test(one)) {
@@ -152,12 +152,12 @@ function plain(one: string): string {
   return one.normalize('NFC');
 }
 
-function composed(cluster: string): string {
+function compose(cluster: string): string {
   const base = String.fromCodePoint(cluster.codePointAt(0) ?? 0);
-  return (plain(base) + cluster.slice(base.length)).normalize('NFC');
+  return (foldCharacter(base) + cluster.slice(base.length)).normalize('NFC');
 }
 
-function copied<T extends Uint32Array | Uint8Array>(into: T, of: T): T {
+function copyInto<T extends Uint32Array | Uint8Array>(into: T, of: T): T {
   into.set(of);
   return into;
 }

@@ -7,7 +7,7 @@
  */
 import { fold, foldString, type Folded } from './fold';
 import { match, type Match } from './match';
-import { resembles, wordTable, type WordTable } from './nearby';
+import { resembles, buildWordTable, type WordTable } from './nearby';
 import type { Anchoring, Quote, WalkedText } from './text';
 
 export type { Anchoring, Quote, WalkedText } from './text';
@@ -22,11 +22,11 @@ export function anchorClaims(page: WalkedText, claims: readonly Quote[]): Anchor
 
 function anchor(page: Readings, claim: Quote): Anchoring {
   const asShown = match(page.withMarkers, claim);
-  if (asShown.kind === 'unique') return anchored(claim, page.withMarkers, asShown);
+  if (asShown.kind === 'unique') return toAnchored(claim, page.withMarkers, asShown);
   let bare: Match = { kind: 'none' };
   if (asShown.kind !== 'several' && page.withoutMarkers !== null) {
-    bare = match(page.withoutMarkers, { text: unmarked(claim.text), context: unmarked(claim.context) });
-    if (bare.kind === 'unique') return anchored(claim, page.withoutMarkers, bare);
+    bare = match(page.withoutMarkers, { text: stripMarkers(claim.text), context: stripMarkers(claim.context) });
+    if (bare.kind === 'unique') return toAnchored(claim, page.withoutMarkers, bare);
   }
   if (asShown.kind === 'several' || bare.kind === 'several') return { claimId: claim.id, outcome: 'ambiguous' };
   if (asShown.kind === 'joined' || bare.kind === 'joined') return { claimId: claim.id, outcome: 'joined' };
@@ -35,11 +35,11 @@ function anchor(page: Readings, claim: Quote): Anchoring {
   return { claimId: claim.id, outcome: near ? 'changed' : 'missing' };
 }
 
-function anchored(claim: Quote, page: Folded, { at, length }: Extract<Match, { kind: 'unique' }>): Anchoring {
+function toAnchored(claim: Quote, page: Folded, { at, length }: Extract<Match, { kind: 'unique' }>): Anchoring {
   return { claimId: claim.id, outcome: 'anchored', start: page.from[at]!, end: page.till[at + length - 1]! };
 }
 
-function unmarked(text: string): string {
+function stripMarkers(text: string): string {
   return text.replace(BRACKETED_MARKER, '');
 }
 
@@ -61,6 +61,6 @@ class Readings {
   }
 
   get words(): WordTable {
-    return (this.#words ??= wordTable(this.withMarkers));
+    return (this.#words ??= buildWordTable(this.withMarkers));
   }
 }

@@ -4,8 +4,8 @@
  * Never the first of several places, never a place that is nearly right: a wrong underline costs more than a missing one.
  */
 import { foldString, type Folded } from './fold';
-import { type Edge, edge, sameGaps, sameWords } from './fits';
-import { sentenceAround } from './sentence';
+import { type Edge, classifyEdge, hasSameGaps, hasSameWords } from './fits';
+import { findSentence } from './sentence';
 import type { Quote } from './text';
 
 /**
@@ -26,30 +26,30 @@ const CUT_OFF = /^\s*(?:\.{3}|\u2026)|(?:\.{3}|\u2026)\s*$/g;
 export function match(page: Folded, quote: Pick<Quote, 'text' | 'context'>): Match {
   const needle = foldString(quote.text);
   if (needle.glyphs.length === 0) return { kind: 'none' };
-  const places = occurrences(page, needle);
+  const places = findOccurrences(page, needle);
   if (places === null) return { kind: 'several' };
   if (places.length === 0) return { kind: 'none' };
   const context = foldString(quote.context.replace(CUT_OFF, ''));
-  const inContext = occurrences(context, needle);
+  const inContext = findOccurrences(context, needle);
   if (inContext === null) return { kind: 'several' };
   const length = needle.glyphs.length;
   const fits = places.map((at) =>
     inContext.length === 0
-      ? worst(edge(page, at, 'start'), edge(page, at + length, 'end'))
-      : best(inContext.map((from) => inSentence(page, at, context, from, length))),
+      ? worstEdge(classifyEdge(page, at, 'start'), classifyEdge(page, at + length, 'end'))
+      : bestEdge(inContext.map((from) => compareSentence(page, at, context, from, length))),
   );
   const right = places.filter((_, index) => fits[index] === 'clean');
   if (right.length === 0) return { kind: fits.includes('joined') ? 'joined' : 'near' };
   if (right.length === 1) return { kind: 'unique', at: right[0]!, length };
-  const exact = right.filter((at) => inContext.some((from) => sameWords(page, at - from, context)));
+  const exact = right.filter((at) => inContext.some((from) => hasSameWords(page, at - from, context)));
   return exact.length === 1 ? { kind: 'unique', at: exact[0]!, length } : { kind: 'several' };
 }
 
 /** Every place where the letters and the white space of `needle` stand; null if they are too many. */
-function occurrences(page: Folded, needle: Folded): number[] | null {
+function findOccurrences(page: Folded, needle: Folded): number[] | null {
   const found: number[] = [];
   for (let at = page.glyphs.indexOf(needle.glyphs); at !== -1; at = page.glyphs.indexOf(needle.glyphs, at + 1)) {
-    if (!sameGaps(page, at, needle)) continue;
+    if (!hasSameGaps(page, at, needle)) continue;
     if (found.length === MOST_PLACES) return null;
     found.push(at);
   }
@@ -57,17 +57,17 @@ function occurrences(page: Folded, needle: Folded): number[] | null {
 }
 
 /** Whether the sentence that `context` shows around its own copy of the quote stands around `at` on the page. */
-function inSentence(page: Folded, at: number, context: Folded, from: number, length: number): Edge {
-  const [first, last] = sentenceAround(context, from, from + length);
+function compareSentence(page: Folded, at: number, context: Folded, from: number, length: number): Edge {
+  const [first, last] = findSentence(context, from, from + length);
   const start = at - (from - first);
-  if (!sameWords(page, start, context, first, last)) return 'cut';
-  return worst(edge(page, start, 'start'), edge(page, at + (last - from), 'end'));
+  if (!hasSameWords(page, start, context, first, last)) return 'cut';
+  return worstEdge(classifyEdge(page, start, 'start'), classifyEdge(page, at + (last - from), 'end'));
 }
 
-function worst(one: Edge, other: Edge): Edge {
+function worstEdge(one: Edge, other: Edge): Edge {
   return one === 'clean' ? other : one === 'cut' ? one : other === 'cut' ? other : one;
 }
 
-function best(edges: readonly Edge[]): Edge {
+function bestEdge(edges: readonly Edge[]): Edge {
   return edges.includes('clean') ? 'clean' : edges.includes('joined') ? 'joined' : 'cut';
 }

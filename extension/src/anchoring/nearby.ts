@@ -23,9 +23,9 @@ const LONGEST = 400;
 /** Where each word of a page stands. */
 export type WordTable = ReadonlyMap<string, readonly number[]>;
 
-export function wordTable(page: Folded): WordTable {
+export function buildWordTable(page: Folded): WordTable {
   const table = new Map<string, number[]>();
-  for (const [word, at] of words(page)) {
+  for (const [word, at] of listWords(page)) {
     const places = table.get(word);
     if (places === undefined) table.set(word, [at]);
     else places.push(at);
@@ -38,7 +38,7 @@ export function resembles(page: Folded, table: WordTable, quote: Folded): boolea
   const pattern = quote.glyphs.slice(0, LONGEST);
   if (pattern.length < SHORTEST) return false;
   const allowed = Math.floor(pattern.length * TOLERANCE);
-  const seeds = [...words(quote)]
+  const seeds = [...listWords(quote)]
     .filter(([word, at]) => at < LONGEST && table.has(word))
     .sort(([one], [other]) => table.get(one)!.length - table.get(other)!.length || other.length - one.length)
     .slice(0, MOST_SEEDS);
@@ -58,19 +58,19 @@ export function resembles(page: Folded, table: WordTable, quote: Folded): boolea
 }
 
 /** The words of a folded text with their places, in lower case. */
-function* words(text: Folded): Generator<readonly [string, number]> {
+function* listWords(text: Folded): Generator<readonly [string, number]> {
   let start = 0;
   for (let i = 1; i <= text.glyphs.length; i++) {
     if (i < text.glyphs.length && text.gaps[i] === JOINED) continue;
     for (const found of text.glyphs.slice(start, i).matchAll(WORD)) {
       const at = start + found.index;
-      if (UNSPACED.test(found[0])) yield* pairs(found[0], at);
+      if (UNSPACED.test(found[0])) yield* listPairs(found[0], at);
       else yield [found[0].toLowerCase(), at];
     }
     start = i;
   }
 }
 
-function* pairs(run: string, at: number): Generator<readonly [string, number]> {
+function* listPairs(run: string, at: number): Generator<readonly [string, number]> {
   for (let i = 0; i + 1 < run.length; i++) yield [run.slice(i, i + 2), at + i];
 }

@@ -16,16 +16,16 @@ const WORD = /[\p{L}\p{N}]/u;
 const SURE_WORD = 4;
 
 /** `[first, last)` of the sentence or sentences that `[start, end)` lies in. */
-export function sentenceAround(context: Folded, start: number, end: number): readonly [number, number] {
+export function findSentence(context: Folded, start: number, end: number): readonly [number, number] {
   let first = start;
-  while (first > 0 && !endsAt(context, first)) first--;
+  while (first > 0 && !sentenceEndsAt(context, first)) first--;
   let last = end;
-  while (last < context.glyphs.length && !(last > start && endsAt(context, last))) last++;
+  while (last < context.glyphs.length && !(last > start && sentenceEndsAt(context, last))) last++;
   return [first, last];
 }
 
 /** Whether a sentence surely ends right before unit `at`. */
-function endsAt(context: Folded, at: number): boolean {
+function sentenceEndsAt(context: Folded, at: number): boolean {
   let i = at - 1;
   while (i >= 0 && CLOSING.test(context.glyphs[i]!) && context.gaps[i] === JOINED) i--;
   const stop = context.glyphs[i];

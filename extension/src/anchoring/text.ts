@@ -1,5 +1,5 @@
 /**
- * What crosses from the page to the matcher: the walked text, and what only the page's structure can tell about it.
+ * What crosses from the page to the matcher: the walked text, and what only the page's structure shows about it.
  *
  * The matcher never sees the DOM. Whatever it must know of the DOM is an offset into `raw`; if a node leaked in here,
  * matching could no longer run in the background worker nor be tested without a browser.
@@ -14,7 +14,7 @@ export interface WalkedText {
   readonly markers: readonly (readonly [number, number])[];
 }
 
-/** The part of a claim that tells where it belongs. */
+/** The part of a claim that locates it. */
 export interface Quote {
   readonly id: string;
   readonly text: string;
@@ -25,8 +25,8 @@ export interface Quote {
  * Where a quote stands on the page.
  *
  * `changed`: the page says something close to it, in other words. `ambiguous`: it stands there several times and the
- * context does not tell which. `joined`: it stands there as it was, but a sign (a hyphen, a slash) ties it to what is beside
- * it, and nobody can tell whether it is still the same word. Only `anchored` is ever underlined.
+ * context does not decide which. `joined`: it stands there as it was, but a sign (a hyphen, a slash) ties it to what is beside
+ * it, so it may no longer be the same word. Only `anchored` is ever underlined.
  */
 export type Anchoring =
   | { readonly claimId: string; readonly outcome: 'anchored'; readonly start: number; readonly end: number }

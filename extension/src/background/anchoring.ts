@@ -3,7 +3,7 @@
  */
 import { anchorClaims } from '../anchoring';
 import { type AnchorAnswer, readAnchorMessage } from '../protocol/messages';
-import type { Outcome } from '../protocol/status';
+import type { AnchorOutcome } from '../protocol/status';
 
 /** More than any page that is checked; a page that sends more has been taken over. Units: UTF-16 units. */
 const MAX_TEXT = 20_000_000;
@@ -13,7 +13,7 @@ export class AnchorRequest {
   #length = 0;
 
   /** Take one message; the answer comes with the last. Raises: Malformed, RangeError. */
-  take(received: unknown): AnchorAnswer | null {
+  accept(received: unknown): AnchorAnswer | null {
     const message = readAnchorMessage(received, 'anchor');
     if (message.type === 'TEXT') {
       this.#length += message.raw.length;
@@ -26,6 +26,6 @@ export class AnchorRequest {
   }
 }
 
-export function outcomesOf({ anchorings }: AnchorAnswer): Record<string, Outcome> {
+export function outcomesOf({ anchorings }: AnchorAnswer): Record<string, AnchorOutcome> {
   return Object.fromEntries(anchorings.map(({ claimId, outcome }) => [claimId, outcome]));
 }

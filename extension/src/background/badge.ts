@@ -16,7 +16,7 @@ export type BadgeTitle =
 export interface Badge {
   readonly text: string;
   readonly color: string;
-  /** Key of what a screen reader says and a pointer shows; `$1` is `text`. */
+  /** Message key of the tooltip, which screen readers read; `$1` is `text`. */
   readonly title: BadgeTitle;
 }
 
@@ -44,15 +44,15 @@ export function badgeOf(state: PostState | null): Badge {
     case 'failed':
       return { text: '!', color: RED, title: 'badgeFailed' };
     case 'unanswered':
-      return isCalm(state.problem.kind) ? NO_BADGE : { text: '!', color: RED, title: 'badgeUnanswered' };
+      return isSilent(state.problem.kind) ? NO_BADGE : { text: '!', color: RED, title: 'badgeUnanswered' };
     default:
       return NO_BADGE;
   }
 }
 
-/** Being offline, or a post that was erased, is nothing that a reader has to be told on every tab. */
-function isCalm(problem: string): boolean {
-  return problem === 'offline' || problem === 'forgotten';
+/** Problems not worth an alert on every tab: being offline, or an erased post. */
+function isSilent(problem: string): boolean {
+  return problem === 'offline' || problem === 'erased';
 }
 
 function short(found: number): string {

@@ -1,7 +1,7 @@
 /**
  * The background's ports over the real browser. Nothing is decided here.
  *
- * What is said to a tab or painted on one may come too late, when the tab is gone: that is no error.
+ * A message or badge for a tab that was closed meanwhile is no error.
  */
 import { browser } from 'wxt/browser';
 
@@ -14,12 +14,12 @@ export const POLL_ALARM = 'poll';
 const POLL_MINUTES = 0.5;
 const SITE = 'site:';
 
-const gone = () => undefined;
+const ignoreClosedTab = () => undefined;
 
 export const net: Net = {
   fetch: (url, init) => fetch(url, init),
   isOnline: () => navigator.onLine,
-  mayContact: (pattern) => browser.permissions.contains({ origins: [pattern] }).catch(() => false),
+  hasPermission: (pattern) => browser.permissions.contains({ origins: [pattern] }).catch(() => false),
 };
 
 export const alarm: Alarm = {
@@ -28,27 +28,27 @@ export const alarm: Alarm = {
 };
 
 export const pages: Pages = {
-  tell: (tabId, message) => void browser.tabs.sendMessage(tabId, message, { frameId: 0 }).catch(gone),
-  async open() {
+  send: (tabId, message) => void browser.tabs.sendMessage(tabId, message, { frameId: 0 }).catch(ignoreClosedTab),
+  async openTabs() {
     const tabs = await browser.tabs.query({});
     return tabs.flatMap(({ id, url }) => (id === undefined || url === undefined ? [] : [{ id, url }]));
   },
-  async active() {
+  async activeTab() {
     const [tab] = await browser.tabs.query({ active: true, lastFocusedWindow: true });
     return tab?.id ?? null;
   },
-  paint(tabId, { text, color, title }) {
+  setBadge(tabId, { text, color, title }) {
     const tab = tabId === null ? {} : { tabId };
     const said = browser.i18n.getMessage(title, [text]);
-    void browser.action.setBadgeText({ ...tab, text }).catch(gone);
-    void browser.action.setBadgeBackgroundColor({ ...tab, color }).catch(gone);
-    void browser.action.setTitle({ ...tab, title: said }).catch(gone);
+    void browser.action.setBadgeText({ ...tab, text }).catch(ignoreClosedTab);
+    void browser.action.setBadgeBackgroundColor({ ...tab, color }).catch(ignoreClosedTab);
+    void browser.action.setTitle({ ...tab, title: said }).catch(ignoreClosedTab);
   },
 };
 
 export const scripts: Scripts = {
-  mayRead: (pattern) => browser.permissions.contains({ origins: [pattern] }),
-  async registered() {
+  hasPermission: (pattern) => browser.permissions.contains({ origins: [pattern] }),
+  async registeredHosts() {
     const known = await browser.scripting.getRegisteredContentScripts();
     return known.flatMap(({ id }) => (id.startsWith(SITE) ? [id.slice(SITE.length)] : []));
   },
@@ -59,9 +59,9 @@ export const scripts: Scripts = {
     ]);
     await inject([pattern]);
   },
-  start: (tabId) => startIn(tabId),
+  injectInto: (tabId) => startIn(tabId),
   unregister: (host) => browser.scripting.unregisterContentScripts({ ids: [SITE + host] }),
-  async giveBack(pattern) {
+  async revokePermission(pattern) {
     await browser.permissions.remove({ origins: [pattern] });
   },
 };
@@ -75,8 +75,8 @@ export async function inject(patterns: readonly string[] = INSTALL_HOSTS): Promi
 
 async function startIn(tabId: number): Promise<void> {
   const { js, css } = contentScript();
-  await browser.scripting.insertCSS({ target: { tabId }, files: css }).catch(gone);
-  await browser.scripting.executeScript({ target: { tabId }, files: js as never[] }).catch(gone);
+  await browser.scripting.insertCSS({ target: { tabId }, files: css }).catch(ignoreClosedTab);
+  await browser.scripting.executeScript({ target: { tabId }, files: js as never[] }).catch(ignoreClosedTab);
 }
 
 function contentScript(): { js: string[]; css: string[] } {
@@ -85,7 +85,7 @@ function contentScript(): { js: string[]; css: string[] } {
 }
 
 /**
- * Who sent a message; null is nobody that is listened to. A page that the browser only prepares has no reader yet,
+ * Who sent a message; null is a sender to ignore. A prerendered page has no reader yet,
  * and the in-page frame is an extension page that any site could try to show: it may ask for nothing.
  */
 export function senderOf(sender: {

@@ -2,7 +2,7 @@
  * When to ask again about running investigations: every 5 s while this worker lives, after 30 s by alarm if it does
  * not.
  *
- * One round asks for everything that runs, and no two rounds overlap, however often somebody wants one. Trouble makes
+ * One round asks for everything that runs, and no two rounds overlap, however often one is requested. Trouble makes
  * the rounds rarer, up to 30 s; nothing running means no timer and no alarm at all. Source: CONTRACT 7.6.
  */
 import type { Alarm } from './ports';
@@ -18,7 +18,7 @@ export class Polling {
   readonly #alarm: Alarm;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #round: Promise<void> | null = null;
-  #asked = 0;
+  #requested = 0;
   #troubles = 0;
 
   constructor(ask: () => Promise<Round>, alarm: Alarm) {
@@ -26,38 +26,38 @@ export class Polling {
     this.#alarm = alarm;
   }
 
-  /** Have a round now; one that is under way is followed by another. */
-  async now(): Promise<void> {
+  /** Run a round now; a running one is followed by another. */
+  async pollNow(): Promise<void> {
     if (this.#round !== null) {
-      this.#asked++;
+      this.#requested++;
       return this.#round;
     }
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#round = this.#rounds();
+    this.#round = this.#runRounds();
     await this.#round;
   }
 
-  /** Have a round by and by, unless one is under way or awaited. */
-  later(): void {
+  /** Schedule a round, unless one is running or scheduled. */
+  pollLater(): void {
     if (this.#round !== null || this.#timer !== undefined) return;
-    this.#wait(1);
+    this.#schedule(1);
   }
 
-  #wait(troubles: number): void {
+  #schedule(troubles: number): void {
     this.#alarm.start();
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.now(), pauseMs(troubles));
+    this.#timer = setTimeout(() => void this.pollNow(), delayMs(troubles));
   }
 
-  async #rounds(): Promise<void> {
+  async #runRounds(): Promise<void> {
     let found: Round;
     try {
       let answered: number;
       do {
-        answered = this.#asked;
+        answered = this.#requested;
         found = await this.#ask();
-      } while (answered !== this.#asked);
+      } while (answered !== this.#requested);
     } catch (error) {
       found = 'trouble';
       console.error(error);
@@ -69,11 +69,11 @@ export class Polling {
       this.#alarm.stop();
       return;
     }
-    this.#wait(this.#troubles);
+    this.#schedule(this.#troubles);
   }
 }
 
 /** How long to wait after so many rounds in trouble. */
-export function pauseMs(troubles: number): number {
+export function delayMs(troubles: number): number {
   return Math.min(POLL_MS * 2 ** Math.min(troubles, 8), LONGEST_MS);
 }

@@ -1,5 +1,5 @@
 /**
- * What the background needs of the browser, in its own words. src/background/browser.ts gives it; tests give their own.
+ * What the background needs of the browser. src/background/browser.ts implements it; tests have fakes.
  */
 import type { ToContent } from '../protocol/messages';
 import type { Badge } from './badge';
@@ -16,7 +16,7 @@ export interface Clock {
   now(): number;
 }
 
-/** Runs something again, also in a worker that has not begun yet. */
+/** Wakes the worker periodically, also after it was ended. */
 export interface Alarm {
   start(): void;
   stop(): void;
@@ -29,23 +29,23 @@ export interface OpenTab {
 }
 
 export interface Pages {
-  /** Say something to a tab's content script; whether anybody is there is not known. */
-  tell(tabId: number, message: ToContent): void;
-  open(): Promise<readonly OpenTab[]>;
+  /** Send a message to a tab's content script, which may not exist. */
+  send(tabId: number, message: ToContent): void;
+  openTabs(): Promise<readonly OpenTab[]>;
   /** The tab that the reader looks at. */
-  active(): Promise<number | null>;
-  /** Paint the button of one tab; null is every tab that has none of its own. */
-  paint(tabId: number | null, badge: Badge): void;
+  activeTab(): Promise<number | null>;
+  /** Set the badge of one tab; null sets the default of all tabs. */
+  setBadge(tabId: number | null, badge: Badge): void;
 }
 
 /** The content script on a publication's own domain. */
 export interface Scripts {
-  mayRead(pattern: string): Promise<boolean>;
-  registered(): Promise<readonly string[]>;
+  hasPermission(pattern: string): Promise<boolean>;
+  registeredHosts(): Promise<readonly string[]>;
   /** From now on, and in the tabs that are open. */
   register(host: string, pattern: string): Promise<void>;
   unregister(host: string): Promise<void>;
-  /** In a tab that has none, or anew. */
-  start(tabId: number): Promise<void>;
-  giveBack(pattern: string): Promise<void>;
+  /** Start the script in a tab, also where one already runs. */
+  injectInto(tabId: number): Promise<void>;
+  revokePermission(pattern: string): Promise<void>;
 }

@@ -1,16 +1,16 @@
 /**
  * The life of a post in a tab: registered, viewed, perhaps investigated, polled until it is done.
  *
- * Every answer is applied only to the session that asked for it, looked up anew after each wait: in between a reader
+ * Every answer is applied only to the session that asked for it, looked up again after each wait: in between a reader
  * may have gone elsewhere, or another tab may have learned more. Source: CONTRACT 7.6.
  */
-import { type Content, observation } from '../protocol/observation';
-import type { Outcome as Standing, PostState, Problem, SkipReason, TabStatus } from '../protocol/status';
-import type { Contact } from './contact';
+import { type ObservedContent, toObservation } from '../protocol/observation';
+import type { AnchorOutcome as Standing, PostState, Problem, SkipReason, TabStatus } from '../protocol/status';
+import type { ServerClient } from './server_client';
 import { type Round } from './polling';
 import type { Clock } from './ports';
 import type { Runs } from './runs';
-import { beginning, priorOf, stateOf, stateOfRequest, wanted } from './states';
+import { runningState, priorOf, stateOf, stateOfRequest, requestedState } from './states';
 import type { Tabs } from './tabs';
 
 /** A server may need a moment until it knows what it has just been asked for. */
@@ -18,53 +18,53 @@ const GRACE_MS = 15_000;
 
 export interface Hooks {
   /** A tab's status has changed. */
-  changed(tabId: number): void;
+  onChange(tabId: number): void;
   /** Something runs that should be asked about now. */
-  running(): void;
+  pollNow(): void;
   /** Something could not be asked now and should be asked later. */
-  waiting(): void;
+  pollLater(): void;
 }
 
 /** Null means that all went well. */
-export type Trouble = Problem | null;
+export type SyncProblem = Problem | null;
 
 export class Posts {
   readonly #tabs: Tabs;
   readonly #runs: Runs;
-  readonly #contact: Contact;
+  readonly #client: ServerClient;
   readonly #clock: Clock;
   readonly #hooks: Hooks;
   /** Versions for which a request is on its way. */
   readonly #requested = new Set<string>();
 
-  constructor(tabs: Tabs, runs: Runs, contact: Contact, clock: Clock, hooks: Hooks) {
+  constructor(tabs: Tabs, runs: Runs, client: ServerClient, clock: Clock, hooks: Hooks) {
     this.#tabs = tabs;
     this.#runs = runs;
-    this.#contact = contact;
+    this.#client = client;
     this.#clock = clock;
     this.#hooks = hooks;
   }
 
   /** A page shows a post. */
-  async show(tabId: number, session: string, content: Content): Promise<Trouble> {
+  async show(tabId: number, session: string, content: ObservedContent): Promise<SyncProblem> {
     const { platform, externalId, url } = content;
-    if (this.#current(tabId, session) === null)
+    if (this.#findSession(tabId, session) === null)
       await this.#begin(tabId, session, platform, externalId, url, { kind: 'checking' });
-    const registered = await this.#contact.ask('post.registerObservedVersion', observation(content));
-    if (!registered.ok) return this.#unanswered(tabId, session, registered.problem);
+    const registered = await this.#client.request('post.registerObservedVersion', toObservation(content));
+    if (!registered.ok) return this.#recordProblem(tabId, session, registered.problem);
     const { postVersionId } = registered.value;
     await this.#change(tabId, session, { postVersionId });
-    const viewed = await this.#contact.ask('post.recordViewAndGetStatus', { postVersionId });
-    if (!viewed.ok) return this.#unanswered(tabId, session, viewed.problem);
+    const viewed = await this.#client.request('post.recordViewAndGetStatus', { postVersionId });
+    if (!viewed.ok) return this.#recordProblem(tabId, session, viewed.problem);
     const run = this.#runs.get(postVersionId);
     const known = run?.outcome === 'running' ? run.investigationId : null;
     const state = stateOf(viewed.value, known);
     const viewCount = viewed.value.viewCount ?? null;
     const resumed = state.kind === 'not_investigated' && known !== null;
-    await this.#change(tabId, session, { viewCount, state: resumed ? beginning(known, state.prior) : state });
+    await this.#change(tabId, session, { viewCount, state: resumed ? runningState(known, state.prior) : state });
     if (state.kind === 'investigated') await this.#runs.remove(postVersionId);
-    if (resumed || state.kind === 'investigating') this.#hooks.running();
-    else if (state.kind === 'not_investigated' && run === null && (await this.#investigatesAlone())) {
+    if (resumed || state.kind === 'investigating') this.#hooks.pollNow();
+    else if (state.kind === 'not_investigated' && run === null && (await this.#autoInvestigates())) {
       return this.#request(tabId, session, postVersionId);
     }
     return null;
@@ -83,7 +83,7 @@ export class Posts {
   }
 
   /** A page shows a post in a way that cannot be sent. */
-  async unreadable(
+  async markUnreadable(
     tabId: number,
     session: string,
     platform: string,
@@ -96,14 +96,14 @@ export class Posts {
 
   /** A page no longer shows this session's post. */
   async end(tabId: number, session: string): Promise<void> {
-    if (this.#current(tabId, session) !== null) await this.forget(tabId);
+    if (this.#findSession(tabId, session) !== null) await this.discard(tabId);
   }
 
-  /** Whatever the tab showed is gone. */
-  async forget(tabId: number): Promise<void> {
+  /** Discard a tab's status. */
+  async discard(tabId: number): Promise<void> {
     if (this.#tabs.get(tabId) === null) return;
     await this.#tabs.remove(tabId);
-    this.#hooks.changed(tabId);
+    this.#hooks.onChange(tabId);
   }
 
   /** The reader wants an investigation; false means that the page has to be registered first. */
@@ -116,7 +116,7 @@ export class Posts {
   }
 
   /** Where claims were found on the page. */
-  async anchored(tabId: number, outcomes: Readonly<Record<string, Standing>>): Promise<void> {
+  async recordOutcomes(tabId: number, outcomes: Readonly<Record<string, Standing>>): Promise<void> {
     const status = this.#tabs.get(tabId);
     if (status !== null) await this.#tabs.put(tabId, { ...status, outcomes });
   }
@@ -139,10 +139,10 @@ export class Posts {
   }
 
   async #pollOne(investigationId: string, postVersionId: string | null): Promise<boolean> {
-    const asked = await this.#contact.ask('post.getInvestigation', { investigationId });
+    const asked = await this.#client.request('post.getInvestigation', { investigationId });
     if (!asked.ok) {
-      await this.#forRun(investigationId, (state) =>
-        endsPolling(asked.problem)
+      await this.#updateRun(investigationId, (state) =>
+        isPermanent(asked.problem)
           ? { kind: 'unanswered', problem: asked.problem }
           : { ...state, trouble: asked.problem },
       );
@@ -153,14 +153,14 @@ export class Posts {
     const answer = stateOf(asked.value, investigationId);
     if (answer.kind === 'not_investigated' && early) return true;
     const viewCount = 'viewCount' in asked.value ? asked.value.viewCount : undefined;
-    await this.#forRun(investigationId, () => answer, viewCount);
+    await this.#updateRun(investigationId, () => answer, viewCount);
     if (postVersionId !== null && answer.kind === 'failed')
       await this.#runs.put(postVersionId, investigationId, 'failed');
     else if (postVersionId !== null && answer.kind !== 'investigating') await this.#runs.remove(postVersionId);
     return true;
   }
 
-  async #forRun(
+  async #updateRun(
     investigationId: string,
     next: (state: Extract<PostState, { kind: 'investigating' }>) => PostState,
     viewCount?: number,
@@ -173,7 +173,7 @@ export class Posts {
   }
 
   /** Ask for an investigation. What may pass is asked again with the next round; what is known stays on display. */
-  async #request(tabId: number, session: string, postVersionId: string): Promise<Trouble> {
+  async #request(tabId: number, session: string, postVersionId: string): Promise<SyncProblem> {
     if (this.#requested.has(postVersionId)) return null;
     this.#requested.add(postVersionId);
     try {
@@ -183,17 +183,17 @@ export class Posts {
     }
   }
 
-  async #requestOnce(tabId: number, session: string, postVersionId: string): Promise<Trouble> {
-    const known = this.#current(tabId, session)?.state ?? null;
+  async #requestOnce(tabId: number, session: string, postVersionId: string): Promise<SyncProblem> {
+    const known = this.#findSession(tabId, session)?.state ?? null;
     const prior = known === null ? null : priorOf(known);
-    if (known !== null && !isWanted(known)) await this.#change(tabId, session, { state: wanted(prior) });
-    const asked = await this.#contact.ask('post.investigateNow', { postVersionId });
-    if (!asked.ok && !endsPolling(asked.problem)) {
-      await this.#change(tabId, session, { state: wanted(prior, asked.problem) });
-      this.#hooks.waiting();
+    if (known !== null && !isWanted(known)) await this.#change(tabId, session, { state: requestedState(prior) });
+    const asked = await this.#client.request('post.investigateNow', { postVersionId });
+    if (!asked.ok && !isPermanent(asked.problem)) {
+      await this.#change(tabId, session, { state: requestedState(prior, asked.problem) });
+      this.#hooks.pollLater();
       return null;
     }
-    if (!asked.ok) return this.#unanswered(tabId, session, asked.problem);
+    if (!asked.ok) return this.#recordProblem(tabId, session, asked.problem);
     const { investigationId, status: outcome } = asked.value;
     if (outcome === 'COMPLETE') await this.#runs.remove(postVersionId);
     else await this.#runs.put(postVersionId, investigationId, outcome === 'FAILED' ? 'failed' : 'running');
@@ -201,12 +201,12 @@ export class Posts {
       if (status.postVersionId !== postVersionId || status.state.kind === 'investigated') continue;
       await this.#change(other, status.tabSessionId, { state: stateOfRequest(asked.value, priorOf(status.state)) });
     }
-    if (outcome === 'PENDING' || outcome === 'PROCESSING') this.#hooks.running();
+    if (outcome === 'PENDING' || outcome === 'PROCESSING') this.#hooks.pollNow();
     return null;
   }
 
-  async #investigatesAlone(): Promise<boolean> {
-    const { autoInvestigate, openaiApiKey } = await this.#contact.settings();
+  async #autoInvestigates(): Promise<boolean> {
+    const { autoInvestigate, openaiApiKey } = await this.#client.settings();
     return autoInvestigate && openaiApiKey !== '';
   }
 
@@ -220,10 +220,10 @@ export class Posts {
   ): Promise<void> {
     const nothing = { postVersionId: null, viewCount: null, outcomes: {} };
     await this.#tabs.put(tabId, { tabSessionId, platform, externalId, pageUrl, ...nothing, state });
-    this.#hooks.changed(tabId);
+    this.#hooks.onChange(tabId);
   }
 
-  async #unanswered(tabId: number, session: string, problem: Problem): Promise<Trouble> {
+  async #recordProblem(tabId: number, session: string, problem: Problem): Promise<SyncProblem> {
     await this.#change(tabId, session, { state: { kind: 'unanswered', problem } });
     return problem;
   }
@@ -233,13 +233,13 @@ export class Posts {
     session: string,
     changes: Partial<Pick<TabStatus, 'state' | 'postVersionId' | 'viewCount'>>,
   ): Promise<void> {
-    const status = this.#current(tabId, session);
+    const status = this.#findSession(tabId, session);
     if (status === null) return;
     await this.#tabs.put(tabId, { ...status, ...changes });
-    if (changes.state !== undefined) this.#hooks.changed(tabId);
+    if (changes.state !== undefined) this.#hooks.onChange(tabId);
   }
 
-  #current(tabId: number, session: string): TabStatus | null {
+  #findSession(tabId: number, session: string): TabStatus | null {
     const status = this.#tabs.get(tabId);
     return status?.tabSessionId === session ? status : null;
   }
@@ -250,6 +250,6 @@ function isWanted(state: PostState): boolean {
 }
 
 /** Whether asking again cannot help until something else changes. */
-function endsPolling(problem: Problem): boolean {
+function isPermanent(problem: Problem): boolean {
   return !['offline', 'server_down', 'no_permission'].includes(problem.kind);
 }

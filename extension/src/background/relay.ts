@@ -1,8 +1,8 @@
 /**
  * Joins the in-page frame to its tab's page where the browser gives frames inside pages no access to tabs (Firefox).
  *
- * What is said passes through unread, and only to the page around the frame; whether it is the frame that was asked for is
- * told there, by its secret. Either end that goes takes the other along.
+ * Messages pass through unread, and only to the page around the frame, which checks the frame's secret. When either end
+ * disconnects, so does the other.
  */
 import { browser } from 'wxt/browser';
 

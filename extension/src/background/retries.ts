@@ -17,12 +17,12 @@ const CODES: Partial<Record<Problem['kind'], ErrorCode>> = {
   bad_content: 'INVALID_EXTENSION_MESSAGE',
 };
 
-const PASSING: ReadonlySet<Problem['kind']> = new Set(['offline', 'server_down', 'no_permission']);
+const TEMPORARY: ReadonlySet<Problem['kind']> = new Set(['offline', 'server_down', 'no_permission']);
 
 /** Answer a page whose content could not be brought to the server. */
 export function refusal(problem: Problem, attempt: number): SyncAnswer {
   const errorCode = CODES[problem.kind];
-  const retryAfterMs = PASSING.has(problem.kind) ? backoffMs(attempt) : null;
+  const retryAfterMs = TEMPORARY.has(problem.kind) ? backoffMs(attempt) : null;
   return { ok: false, error: problem.kind, ...(errorCode !== undefined && { errorCode }), retryAfterMs };
 }
 

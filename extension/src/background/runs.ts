@@ -2,13 +2,13 @@
  * Investigations that this browser knows to be under way or to have failed, by version.
  *
  * A server does not say with a view that a version is being investigated, so after a reload only this memory finds
- * the way back to the progress. It also keeps a failed version from being investigated anew, at the reader's expense,
+ * the way back to the progress. It also keeps a failed version from being investigated again, at the reader's expense,
  * on each view.
  */
 import type { Area, Clock } from './ports';
 
 const KEY = 'runs';
-const KEPT_MS = 24 * 60 * 60 * 1000;
+const RETENTION_MS = 24 * 60 * 60 * 1000;
 
 export interface Run {
   readonly investigationId: string;
@@ -35,7 +35,7 @@ export class Runs {
 
   get(postVersionId: string): Run | null {
     const run = this.#known.get(postVersionId);
-    return run === undefined || this.#clock.now() - run.since > KEPT_MS ? null : run;
+    return run === undefined || this.#clock.now() - run.since > RETENTION_MS ? null : run;
   }
 
   async put(postVersionId: string, investigationId: string, outcome: Run['outcome']): Promise<void> {

@@ -1,11 +1,11 @@
 /**
- * One question to the server, and everything that can come back as one of two things: a value or a problem.
+ * One request to the server; its result is a value or a problem.
  *
- * This is the only file that sends what a page showed, or a key. Every outcome is told by codes; no sentence of a
- * server is read. Redirects are not followed, because they would carry the keys along. Source: CONTRACT 1.2 to 1.8.
+ * This is the only file that sends what a page showed, or a key. Outcomes are read from codes only, never from a server's
+ * messages. Redirects are not followed, because they would carry the keys along. Source: CONTRACT 1.2 to 1.8.
  */
 import {
-  type Answer,
+  type ProcedureOutput,
   MAX_BODY_BYTES,
   PROCEDURES,
   type ProcedureName,
@@ -22,11 +22,11 @@ import { attest } from './attestation';
 export interface Net {
   fetch(url: string, init: RequestInit): Promise<Response>;
   isOnline(): boolean;
-  /** Whether the browser lets the extension speak to addresses of this pattern whatever they say. */
-  mayContact(pattern: string): Promise<boolean>;
+  /** Whether the extension has the browser's permission for addresses of this pattern. */
+  hasPermission(pattern: string): Promise<boolean>;
 }
 
-/** Where to ask, and as whom. */
+/** The server's address and the credentials to use. */
 export interface Access {
   readonly address: Address;
   readonly version: string;
@@ -35,20 +35,20 @@ export interface Access {
   readonly hmacSecret: string;
 }
 
-export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
+export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
 
 /** Shorter than a worker lives while it waits. */
 export const TIMEOUT_MS = 25_000;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** Ask, once. */
-export async function ask<N extends ProcedureName>(
+export async function callProcedure<N extends ProcedureName>(
   net: Net,
   access: Access,
   procedure: N,
   input?: Readonly<Record<string, unknown>>,
   timeoutMs = TIMEOUT_MS,
-): Promise<Outcome<Answer<N>>> {
+): Promise<Result<ProcedureOutput<N>>> {
   const { kind, carriesOpenAiKey } = PROCEDURES[procedure];
   const sent = input === undefined ? undefined : JSON.stringify(input);
   const url = new URL(`${access.address.baseUrl}/trpc/${procedure}`);
@@ -58,31 +58,31 @@ export async function ask<N extends ProcedureName>(
   const init: RequestInit = { method: kind === 'query' ? 'GET' : 'POST', headers };
   if (kind === 'mutation') {
     const body = sent ?? '';
-    if (new TextEncoder().encode(body).length > MAX_BODY_BYTES) return problem({ kind: 'too_large' });
+    if (new TextEncoder().encode(body).length > MAX_BODY_BYTES) return failure({ kind: 'too_large' });
     headers.set('content-type', 'application/json');
     headers.set('x-openerrata-signature', await attest(body, access.hmacSecret));
     init.body = body;
   }
   const address = kind === 'query' && sent !== undefined ? `${url.href}?input=${encodeURIComponent(sent)}` : url.href;
-  const reply = await exchange(net, access.address, address, init, timeoutMs);
+  const reply = await sendRequest(net, access.address, address, init, timeoutMs);
   return reply.ok ? interpret(procedure, reply.value) : reply;
 }
 
 /** What came back, before anybody has read sense into it. */
-export interface Reply {
+export interface HttpReply {
   readonly status: number;
   /** Undefined where it was no JSON. */
   readonly json: unknown;
 }
 
 /** Send one request and receive its whole answer. */
-export async function exchange(
+export async function sendRequest(
   net: Net,
   address: Address,
   url: string,
   init: RequestInit,
   timeoutMs: number,
-): Promise<Outcome<Reply>> {
+): Promise<Result<HttpReply>> {
   try {
     const response = await net.fetch(url, {
       ...init,
@@ -92,32 +92,32 @@ export async function exchange(
       referrerPolicy: 'no-referrer',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    if (response.type === 'opaqueredirect') return problem({ kind: 'not_openerrata' });
-    return { ok: true, value: { status: response.status, json: parsed(await readText(response)) } };
+    if (response.type === 'opaqueredirect') return failure({ kind: 'not_openerrata' });
+    return { ok: true, value: { status: response.status, json: parseJson(await readText(response)) } };
   } catch {
-    if (!net.isOnline()) return problem({ kind: 'offline' });
-    if (!(await net.mayContact(address.pattern))) return problem({ kind: 'no_permission', host: address.host });
-    return problem({ kind: 'server_down' });
+    if (!net.isOnline()) return failure({ kind: 'offline' });
+    if (!(await net.hasPermission(address.pattern))) return failure({ kind: 'no_permission', host: address.host });
+    return failure({ kind: 'server_down' });
   }
 }
 
-function interpret<N extends ProcedureName>(procedure: N, { status, json }: Reply): Outcome<Answer<N>> {
-  if (status === 413) return problem({ kind: 'too_large' });
+function interpret<N extends ProcedureName>(procedure: N, { status, json }: HttpReply): Result<ProcedureOutput<N>> {
+  if (status === 413) return failure({ kind: 'too_large' });
   try {
     if (status >= 200 && status < 300 && json !== undefined) {
       return { ok: true, value: readAnswer(procedure, json) };
     }
-    return problem(meaning(readRefusal(json)));
+    return failure(problemOf(readRefusal(json)));
   } catch (error) {
     if (!(error instanceof Malformed)) throw error;
-    if (isPassing(status) || json === undefined)
-      return problem({ kind: status === 404 ? 'not_openerrata' : 'server_down' });
-    return problem({ kind: status === 404 ? 'not_openerrata' : 'bad_answer' });
+    if (isTemporary(status) || json === undefined)
+      return failure({ kind: status === 404 ? 'not_openerrata' : 'server_down' });
+    return failure({ kind: status === 404 ? 'not_openerrata' : 'bad_answer' });
   }
 }
 
 /** What an error means for the reader. */
-function meaning({ code, httpStatus, openerrataCode, minimumVersion }: Refusal): Problem {
+function problemOf({ code, httpStatus, openerrataCode, minimumVersion }: Refusal): Problem {
   switch (openerrataCode) {
     case 'UPGRADE_REQUIRED':
       return { kind: 'upgrade_required', minimumVersion };
@@ -126,20 +126,20 @@ function meaning({ code, httpStatus, openerrataCode, minimumVersion }: Refusal):
     case 'PAYLOAD_TOO_LARGE':
       return { kind: 'too_large' };
     case 'POST_FORGOTTEN':
-      return { kind: 'forgotten' };
+      return { kind: 'erased' };
     default:
   }
   if (httpStatus === 413) return { kind: 'too_large' };
   if (code === 'NOT_FOUND') return { kind: 'not_openerrata' };
   if (httpStatus === 401 || httpStatus === 403) return { kind: 'unauthorized' };
-  return { kind: isPassing(httpStatus) ? 'server_down' : 'refused' };
+  return { kind: isTemporary(httpStatus) ? 'server_down' : 'refused' };
 }
 
-function isPassing(status: number): boolean {
+function isTemporary(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-function problem(what: Problem): { readonly ok: false; readonly problem: Problem } {
+function failure(what: Problem): { readonly ok: false; readonly problem: Problem } {
   return { ok: false, problem: what };
 }
 
@@ -161,7 +161,7 @@ async function readText(response: Response): Promise<string> {
   }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

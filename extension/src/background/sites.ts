@@ -31,7 +31,7 @@ export class Sites {
   }
 
   async add(host: string): Promise<void> {
-    return this.#next(async () => {
+    return this.#enqueue(async () => {
       const { sitesAdded } = await readSettings(this.#area);
       await writeSettings(this.#area, { sitesAdded: [...new Set([...sitesAdded, host])] });
       await this.#align();
@@ -39,16 +39,16 @@ export class Sites {
   }
 
   async remove(host: string): Promise<void> {
-    return this.#next(async () => {
+    return this.#enqueue(async () => {
       const { sitesAdded } = await readSettings(this.#area);
       await writeSettings(this.#area, { sitesAdded: sitesAdded.filter((added) => added !== host) });
       await this.#align();
-      await this.#scripts.giveBack(sitePattern(host));
+      await this.#scripts.revokePermission(sitePattern(host));
     });
   }
 
   async switch(site: string, off: boolean): Promise<void> {
-    return this.#next(async () => {
+    return this.#enqueue(async () => {
       const { sitesOff } = await readSettings(this.#area);
       const others = sitesOff.filter((name) => name !== site);
       await writeSettings(this.#area, { sitesOff: off ? [...others, site] : others });
@@ -57,20 +57,20 @@ export class Sites {
 
   /** Bring the registered scripts in line with what is wanted and allowed. */
   async align(): Promise<void> {
-    return this.#next(() => this.#align());
+    return this.#enqueue(() => this.#align());
   }
 
   async #align(): Promise<void> {
     const { sitesAdded } = await readSettings(this.#area);
-    const registered = await this.#scripts.registered();
+    const registered = await this.#scripts.registeredHosts();
     for (const host of new Set([...registered, ...sitesAdded])) {
-      const wanted = sitesAdded.includes(host) && (await this.#scripts.mayRead(sitePattern(host)));
+      const wanted = sitesAdded.includes(host) && (await this.#scripts.hasPermission(sitePattern(host)));
       if (wanted && !registered.includes(host)) await this.#scripts.register(host, sitePattern(host));
       if (!wanted && registered.includes(host)) await this.#scripts.unregister(host);
     }
   }
 
-  async #next(step: () => Promise<void>): Promise<void> {
+  async #enqueue(step: () => Promise<void>): Promise<void> {
     const done = this.#last.then(step);
     this.#last = done.catch(() => undefined);
     return done;

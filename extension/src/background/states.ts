@@ -1,14 +1,14 @@
 /**
  * From a server's answer to the state of a post. Pure.
  *
- * Candidates are counted here and left behind. An answer that tells less than is known already (an investigation
- * without its id) does not make it forgotten.
+ * Candidates are counted here and dropped. An answer that omits what is known already (an investigation without its id)
+ * does not overwrite it.
  */
-import type { Requested, Standing, Viewed } from '../protocol/rpc';
+import type { RequestStatus, InvestigationStatus, ViewStatus } from '../protocol/rpc';
 import type { Investigating, PostState, PriorResult, Problem } from '../protocol/status';
 
 /** Read the answer to a view or to a question about an investigation. */
-export function stateOf(answer: Viewed | Standing, investigationId: string | null): PostState {
+export function stateOf(answer: ViewStatus | InvestigationStatus, investigationId: string | null): PostState {
   switch (answer.investigationState) {
     case 'NOT_INVESTIGATED':
       return { kind: 'not_investigated', prior: answer.priorInvestigationResult };
@@ -37,7 +37,7 @@ export function stateOf(answer: Viewed | Standing, investigationId: string | nul
 }
 
 /** Read the answer to a request; `prior` stays what it was. */
-export function stateOfRequest(answer: Requested, prior: PriorResult | null): PostState {
+export function stateOfRequest(answer: RequestStatus, prior: PriorResult | null): PostState {
   switch (answer.status) {
     case 'FAILED':
       return { kind: 'failed' };
@@ -51,17 +51,17 @@ export function stateOfRequest(answer: Requested, prior: PriorResult | null): Po
         checkedAt: null,
       };
     default:
-      return beginning(answer.investigationId, prior);
+      return runningState(answer.investigationId, prior);
   }
 }
 
-/** An investigation of which nothing is known but that it runs. */
-export function beginning(investigationId: string, prior: PriorResult | null): PostState {
-  return { ...wanted(prior), investigationId, wanted: false };
+/** A running investigation without any detail yet. */
+export function runningState(investigationId: string, prior: PriorResult | null): PostState {
+  return { ...requestedState(prior), investigationId, wanted: false };
 }
 
 /** An investigation that the reader wants; `trouble` is why it has not begun. */
-export function wanted(prior: PriorResult | null, trouble: Problem | null = null): Investigating {
+export function requestedState(prior: PriorResult | null, trouble: Problem | null = null): Investigating {
   return { kind: 'investigating', investigationId: null, pendingCount: 0, confirmed: [], prior, trouble, wanted: true };
 }
 

@@ -2,7 +2,7 @@
  * The status of every tab's post: in memory while the worker lives, and in storage for the worker that comes after
  * it.
  *
- * Changes are made in memory at once and written behind, so that between two awaits there is one truth. The keys are
+ * Changes are made in memory at once and written behind, so that there is one state between two awaits. The keys are
  * those of CONTRACT 7.7.
  */
 import type { TabStatus } from '../protocol/status';
@@ -19,7 +19,7 @@ export class Tabs {
     this.#known = known;
   }
 
-  /** Take over what an earlier worker left. */
+  /** Load what an earlier worker stored. */
   static async load(area: Area): Promise<Tabs> {
     const known = new Map<number, TabStatus>();
     for (const [key, value] of Object.entries(await area.get(null))) {
@@ -45,7 +45,7 @@ export class Tabs {
     if (this.#known.delete(tabId)) await this.#area.remove(keyOf(tabId));
   }
 
-  /** Forget everything: a browser that starts anew gives its numbers to other tabs. */
+  /** Discard everything: a restarted browser reuses tab ids. */
   async clear(): Promise<void> {
     const keys = [...this.#known.keys()].map((tabId) => keyOf(tabId));
     this.#known.clear();

@@ -2,7 +2,7 @@
  * The background put together: messages in, statuses out, everything else behind ports.
  *
  * The browser may end the worker between any two lines. So nothing is kept here that is not also in storage, and a
- * new worker goes on where the last one stopped.
+ * new worker continues where the last one stopped.
  */
 import {
   type CachedStatus,
@@ -18,11 +18,11 @@ import {
 } from '../protocol/messages';
 import { readPlatform } from '../protocol/observation';
 import { having, literal, Malformed, nonEmpty, webUrl } from '../protocol/read';
-import { displayed, type Outcome } from '../protocol/status';
+import { displayedClaims, type AnchorOutcome } from '../protocol/status';
 import { publicUrl, serverAddress } from '../settings/address';
 import { PAGE_KEYS, readSettings, SERVER_KEYS, writeSettings } from '../settings/settings';
 import { badgeOf, NO_BADGE, UPGRADE_BADGE } from './badge';
-import { Contact } from './contact';
+import { ServerClient } from './server_client';
 import { Polling } from './polling';
 import type { Alarm, Area, Clock, Pages, Scripts } from './ports';
 import { Posts } from './posts';
@@ -32,7 +32,7 @@ import type { Net } from './server';
 import { isActive, pageSettings, Sites } from './sites';
 import { Tabs } from './tabs';
 
-export interface Surroundings {
+export interface Dependencies {
   readonly area: Area;
   readonly net: Net;
   readonly clock: Clock;
@@ -42,11 +42,11 @@ export interface Surroundings {
   readonly version: string;
 }
 
-/** Who sends a message: the script in a tab's page, or one of the extension's own pages. */
+/** The sender of a message: the script in a tab's page, or one of the extension's own pages. */
 export type Sender =
   { readonly kind: 'content'; readonly tabId: number; readonly url: string } | { readonly kind: 'page' };
 
-export type Reply = { readonly ok: boolean } & Readonly<Record<string, unknown>>;
+export type MessageReply = { readonly ok: boolean } & Readonly<Record<string, unknown>>;
 
 const identity = having({
   type: literal('PAGE_CONTENT'),
@@ -57,53 +57,57 @@ const identity = having({
 });
 
 export class Worker {
-  readonly #around: Surroundings;
+  readonly #dependencies: Dependencies;
   readonly #tabs: Tabs;
   readonly #runs: Runs;
-  readonly #contact: Contact;
+  readonly #client: ServerClient;
   readonly #posts: Posts;
   readonly #polling: Polling;
   readonly sites: Sites;
 
-  private constructor(around: Surroundings, tabs: Tabs, runs: Runs) {
-    const { area, net, clock, alarm, scripts, version } = around;
-    this.#around = around;
+  private constructor(dependencies: Dependencies, tabs: Tabs, runs: Runs) {
+    const { area, net, clock, alarm, scripts, version } = dependencies;
+    this.#dependencies = dependencies;
     this.#tabs = tabs;
     this.#runs = runs;
-    this.#contact = new Contact(area, net, version, () => void this.#repaint());
-    this.#posts = new Posts(tabs, runs, this.#contact, clock, {
-      changed: (tabId) => void this.#announce(tabId),
-      running: () => void this.#polling.now(),
-      waiting: () => this.#polling.later(),
+    this.#client = new ServerClient(area, net, version, () => void this.#updateBadges());
+    this.#posts = new Posts(tabs, runs, this.#client, clock, {
+      onChange: (tabId) => void this.#publishStatus(tabId),
+      pollNow: () => void this.#polling.pollNow(),
+      pollLater: () => this.#polling.pollLater(),
     });
     this.#polling = new Polling(() => this.#posts.poll(), alarm);
     this.sites = new Sites(area, scripts);
   }
 
-  /** Go on where the last worker stopped. */
-  static async begin(around: Surroundings): Promise<Worker> {
-    const worker = new Worker(around, await Tabs.load(around.area), await Runs.load(around.area, around.clock));
+  /** Continue where the last worker stopped. */
+  static async start(dependencies: Dependencies): Promise<Worker> {
+    const worker = new Worker(
+      dependencies,
+      await Tabs.load(dependencies.area),
+      await Runs.load(dependencies.area, dependencies.clock),
+    );
     void worker.poll();
     return worker;
   }
 
   /** Ask about what runs. */
   async poll(): Promise<void> {
-    return this.#polling.now();
+    return this.#polling.pollNow();
   }
 
   /** Answer one message; whatever happens, there is an answer. */
-  async receive(message: unknown, sender: Sender): Promise<Reply> {
+  async receive(message: unknown, sender: Sender): Promise<MessageReply> {
     try {
       return sender.kind === 'content'
-        ? await this.#fromContent(readMessage(readFromContent, message), sender.tabId, sender.url)
-        : await this.#fromPage(readMessage(readFromPage, message));
+        ? await this.#handleContentMessage(readMessage(readFromContent, message), sender.tabId, sender.url)
+        : await this.#handlePageMessage(readMessage(readFromPage, message));
     } catch (error) {
       if (error instanceof OtherVersion) {
         return { ok: false, error: error.message, errorCode: 'UNSUPPORTED_PROTOCOL_VERSION', retryAfterMs: null };
       }
       if (error instanceof Malformed) {
-        if (sender.kind === 'content') await this.#unreadable(message, sender.tabId);
+        if (sender.kind === 'content') await this.#reportUnreadable(message, sender.tabId);
         return { ok: false, error: error.message, errorCode: 'INVALID_EXTENSION_MESSAGE', retryAfterMs: null };
       }
       console.error(error);
@@ -111,64 +115,64 @@ export class Worker {
     }
   }
 
-  /** Claims were looked for on a tab's page. */
-  async anchored(tabId: number, outcomes: Readonly<Record<string, Outcome>>): Promise<void> {
-    return this.#posts.anchored(tabId, outcomes);
+  /** Record where claims were found on a tab's page. */
+  async recordOutcomes(tabId: number, outcomes: Readonly<Record<string, AnchorOutcome>>): Promise<void> {
+    return this.#posts.recordOutcomes(tabId, outcomes);
   }
 
-  /** A tab loads something; null is an address that the extension may not see. Within a site its own script tells. */
-  async loading(tabId: number, url: string | null): Promise<void> {
+  /** A tab loads something; null is an address that the extension may not see. Within a site its content script reports. */
+  async onTabLoading(tabId: number, url: string | null): Promise<void> {
     const status = this.#tabs.get(tabId);
     if (status === null) return;
-    if (url === null || new URL(url).origin !== new URL(status.pageUrl).origin) await this.#posts.forget(tabId);
+    if (url === null || new URL(url).origin !== new URL(status.pageUrl).origin) await this.#posts.discard(tabId);
   }
 
-  async closed(tabId: number): Promise<void> {
-    return this.#posts.forget(tabId);
+  async onTabClosed(tabId: number): Promise<void> {
+    return this.#posts.discard(tabId);
   }
 
-  /** Another run of the browser, or of the extension: nothing of the old tabs holds any more. */
-  async restarted(): Promise<void> {
+  /** The browser or the extension restarted: stored tab states are void. */
+  async onRestart(): Promise<void> {
     await this.#tabs.clear();
     await this.sites.align();
   }
 
-  /** Permissions came or went. */
-  async permitted(): Promise<void> {
+  /** React to granted or revoked permissions. */
+  async onPermissionsChanged(): Promise<void> {
     await this.sites.align();
     for (const [tabId, { state }] of this.#tabs.all()) {
       if (state.kind === 'unanswered' && state.problem.kind === 'no_permission') this.#resync(tabId);
     }
-    await this.#tellSettings();
+    await this.#sendSettings();
   }
 
-  /** Settings were changed, by whomever. */
-  async changed(keys: readonly string[]): Promise<void> {
+  /** React to changed settings. */
+  async onSettingsChanged(keys: readonly string[]): Promise<void> {
     if (SERVER_KEYS.some((key) => keys.includes(key))) {
       if (keys.includes('apiBaseUrl')) await this.#runs.clear();
-      await this.#repaint();
+      await this.#updateBadges();
       for (const [tabId] of this.#tabs.all()) this.#resync(tabId);
     }
-    if ([...PAGE_KEYS, 'sitesAdded'].some((key) => keys.includes(key))) await this.#tellSettings();
+    if ([...PAGE_KEYS, 'sitesAdded'].some((key) => keys.includes(key))) await this.#sendSettings();
   }
 
   /** A keyboard command. */
-  async command(name: string): Promise<void> {
-    const tabId = await this.#around.pages.active();
+  async runCommand(name: string): Promise<void> {
+    const tabId = await this.#dependencies.pages.activeTab();
     if (name === 'toggle-highlights') {
-      const { showHighlights } = await readSettings(this.#around.area);
-      await writeSettings(this.#around.area, { showHighlights: !showHighlights });
+      const { showHighlights } = await readSettings(this.#dependencies.area);
+      await writeSettings(this.#dependencies.area, { showHighlights: !showHighlights });
     } else if (tabId !== null && (name === 'next-finding' || name === 'previous-finding')) {
       const to = name === 'next-finding' ? ('next' as const) : ('previous' as const);
-      this.#tell(tabId, write('STEP', { to }));
+      this.#send(tabId, write('STEP', { to }));
     }
   }
 
-  async #fromContent(message: FromContent, tabId: number, url: string): Promise<Reply> {
-    const settings = await readSettings(this.#around.area);
+  async #handleContentMessage(message: FromContent, tabId: number, url: string): Promise<MessageReply> {
+    const settings = await readSettings(this.#dependencies.area);
     switch (message.type) {
       case 'HELLO': {
-        await this.#posts.forget(tabId);
+        await this.#posts.discard(tabId);
         const about: PageSettings = pageSettings(settings, url);
         return { ok: true, ...about };
       }
@@ -189,10 +193,10 @@ export class Worker {
     }
   }
 
-  async #fromPage(message: FromPage): Promise<Reply> {
+  async #handlePageMessage(message: FromPage): Promise<MessageReply> {
     switch (message.type) {
       case 'GET_CACHED': {
-        const upgrade = await this.#contact.upgrade();
+        const upgrade = await this.#client.upgrade();
         const cached: CachedStatus = {
           status: this.#tabs.get(message.payload.tabId),
           upgrade: upgrade && { minimumVersion: upgrade.minimumVersion },
@@ -204,10 +208,10 @@ export class Worker {
         return { ok: true };
       case 'RETRY':
         if (this.#tabs.get(message.payload.tabId) !== null) this.#resync(message.payload.tabId);
-        else await this.#around.scripts.start(message.payload.tabId);
+        else await this.#dependencies.scripts.injectInto(message.payload.tabId);
         return { ok: true };
       case 'SET_HIGHLIGHTS':
-        await writeSettings(this.#around.area, { showHighlights: message.payload.shown });
+        await writeSettings(this.#dependencies.area, { showHighlights: message.payload.shown });
         return { ok: true };
       case 'SET_SITE':
         await this.sites.switch(message.payload.site, message.payload.off);
@@ -221,51 +225,51 @@ export class Worker {
     }
   }
 
-  /** A page's content that cannot be read is not sent; the reader is told as far as the page says what it is. */
-  async #unreadable(message: unknown, tabId: number): Promise<void> {
+  /** A page's content that cannot be read is not sent; the tab shows an error where the post can be identified. */
+  async #reportUnreadable(message: unknown, tabId: number): Promise<void> {
     try {
       const { tabSessionId, content } = identity(message, 'message').payload;
-      await this.#posts.unreadable(tabId, tabSessionId, content.platform, content.externalId, content.url);
+      await this.#posts.markUnreadable(tabId, tabSessionId, content.platform, content.externalId, content.url);
     } catch (error) {
       if (!(error instanceof Malformed)) throw error;
     }
   }
 
-  /** Tell a tab's page and button how its post stands; what is newest by then is told. */
-  async #announce(tabId: number): Promise<void> {
-    const [{ apiBaseUrl }, upgrade] = await Promise.all([this.#contact.settings(), this.#contact.upgrade()]);
+  /** Send a tab's newest status to its page and badge. */
+  async #publishStatus(tabId: number): Promise<void> {
+    const [{ apiBaseUrl }, upgrade] = await Promise.all([this.#client.settings(), this.#client.upgrade()]);
     const status = this.#tabs.get(tabId);
-    this.#around.pages.paint(tabId, upgrade === null ? badgeOf(status?.state ?? null) : UPGRADE_BADGE);
+    this.#dependencies.pages.setBadge(tabId, upgrade === null ? badgeOf(status?.state ?? null) : UPGRADE_BADGE);
     if (status === null) return;
-    this.#tell(
+    this.#send(
       tabId,
       write('STATE', {
         status,
-        publicUrl: publicUrl(displayed(status.state)?.investigationId ?? null, serverAddress(apiBaseUrl).baseUrl),
+        publicUrl: publicUrl(displayedClaims(status.state)?.investigationId ?? null, serverAddress(apiBaseUrl).baseUrl),
       }),
     );
   }
 
-  async #repaint(): Promise<void> {
-    const upgrade = await this.#contact.upgrade();
-    this.#around.pages.paint(null, upgrade === null ? NO_BADGE : UPGRADE_BADGE);
+  async #updateBadges(): Promise<void> {
+    const upgrade = await this.#client.upgrade();
+    this.#dependencies.pages.setBadge(null, upgrade === null ? NO_BADGE : UPGRADE_BADGE);
     for (const [tabId, { state }] of this.#tabs.all()) {
-      this.#around.pages.paint(tabId, upgrade === null ? badgeOf(state) : UPGRADE_BADGE);
+      this.#dependencies.pages.setBadge(tabId, upgrade === null ? badgeOf(state) : UPGRADE_BADGE);
     }
   }
 
-  async #tellSettings(): Promise<void> {
-    const settings = await readSettings(this.#around.area);
-    for (const { id, url } of await this.#around.pages.open()) {
-      this.#tell(id, write('PAGE_SETTINGS', pageSettings(settings, url)));
+  async #sendSettings(): Promise<void> {
+    const settings = await readSettings(this.#dependencies.area);
+    for (const { id, url } of await this.#dependencies.pages.openTabs()) {
+      this.#send(id, write('PAGE_SETTINGS', pageSettings(settings, url)));
     }
   }
 
   #resync(tabId: number): void {
-    this.#tell(tabId, write('RESYNC', {}));
+    this.#send(tabId, write('RESYNC', {}));
   }
 
-  #tell(tabId: number, message: ToContent): void {
-    this.#around.pages.tell(tabId, message);
+  #send(tabId: number, message: ToContent): void {
+    this.#dependencies.pages.send(tabId, message);
   }
 }

@@ -21,7 +21,7 @@ export default defineBackground({
     void (area as Partial<typeof area>).setAccessLevel?.({ accessLevel: 'TRUSTED_CONTEXTS' });
     const clock = { now: () => Date.now() };
     const { version } = browser.runtime.getManifest();
-    const begun = Worker.begin({ area, net, clock, alarm, pages, scripts, version });
+    const begun = Worker.start({ area, net, clock, alarm, pages, scripts, version });
     const then = (step: (worker: Worker) => Promise<unknown>) => void begun.then(step).catch(console.error);
 
     browser.runtime.onMessage.addListener((message: unknown, from, answer: (reply: unknown) => void) => {
@@ -37,10 +37,10 @@ export default defineBackground({
       const request = new AnchorRequest();
       port.onMessage.addListener((message: unknown) => {
         try {
-          const answer = request.take(message);
+          const answer = request.accept(message);
           if (answer === null) return;
           port.postMessage(answer);
-          then((worker) => worker.anchored(sender.tabId, outcomesOf(answer)));
+          then((worker) => worker.recordOutcomes(sender.tabId, outcomesOf(answer)));
         } catch (error) {
           console.error(error);
           port.disconnect();
@@ -51,19 +51,19 @@ export default defineBackground({
       if (name === POLL_ALARM) then((worker) => worker.poll());
     });
     browser.tabs.onUpdated.addListener((tabId, { status }, tab) => {
-      if (status === 'loading') then((worker) => worker.loading(tabId, tab.url ?? null));
+      if (status === 'loading') then((worker) => worker.onTabLoading(tabId, tab.url ?? null));
     });
-    browser.tabs.onRemoved.addListener((tabId) => then((worker) => worker.closed(tabId)));
+    browser.tabs.onRemoved.addListener((tabId) => then((worker) => worker.onTabClosed(tabId)));
     browser.storage.onChanged.addListener((changes, where) => {
-      if (where === 'local') then((worker) => worker.changed(Object.keys(changes)));
+      if (where === 'local') then((worker) => worker.onSettingsChanged(Object.keys(changes)));
     });
-    browser.permissions.onAdded.addListener(() => then((worker) => worker.permitted()));
-    browser.permissions.onRemoved.addListener(() => then((worker) => worker.permitted()));
-    browser.commands.onCommand.addListener((name: string) => then((worker) => worker.command(name)));
-    browser.runtime.onStartup.addListener(() => then((worker) => worker.restarted()));
+    browser.permissions.onAdded.addListener(() => then((worker) => worker.onPermissionsChanged()));
+    browser.permissions.onRemoved.addListener(() => then((worker) => worker.onPermissionsChanged()));
+    browser.commands.onCommand.addListener((name: string) => then((worker) => worker.runCommand(name)));
+    browser.runtime.onStartup.addListener(() => then((worker) => worker.onRestart()));
     browser.runtime.onInstalled.addListener(({ reason }) => {
       then(async (worker) => {
-        await worker.restarted();
+        await worker.onRestart();
         if (reason === 'install') await browser.tabs.create({ url: browser.runtime.getURL('/welcome.html') });
         else await inject();
       });

@@ -1,102 +1,102 @@
 /**
- * Keeps the underlines true: the findings of the current post, where each of them stands on the page as it is now.
+ * Keeps the underlines correct: anchors the current post's findings in the page as it is now.
  *
  * An answer is used only if nothing happened since it was asked for: not another post, not other findings, not a change of
- * the text. Underlines that may have slipped are looked for anew; none is ever moved along.
+ * the text. Underlines that may have slipped are anchored again, never shifted.
  */
 import type { Anchoring } from '../anchoring';
 import { retryAfterMs } from './decide';
 import type { Underlines } from './highlights';
-import { NOTHING_SHOWN, type Background, type Shown } from './ports';
+import { NO_FINDINGS, type Background, type DisplayedFindings } from './ports';
 import { piecesOf, type Piece } from './ranges';
 import type { Place } from './session';
-import { inSlices, type Breath } from './slices';
+import { runInSlices, type Yielder } from './slices';
 import { walkSteps } from './walk';
 
 export class Annotations {
   readonly #background: Pick<Background, 'anchor'>;
   readonly #underlines: Underlines;
-  readonly #breath: Breath;
-  readonly #place: () => Place | null;
-  readonly #changed: () => void;
-  #shown: Shown = NOTHING_SHOWN;
+  readonly #yielder: Yielder;
+  readonly #location: () => Place | null;
+  readonly #onChange: () => void;
+  #displayed: DisplayedFindings = NO_FINDINGS;
   #round = 0;
-  #disturbed = false;
+  #invalidated = false;
   #failures = 0;
-  #again: ReturnType<typeof setTimeout> | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
 
   /** `changed` is called when the findings or their underlines are others than before. */
   constructor(
     background: Pick<Background, 'anchor'>,
     underlines: Underlines,
-    breath: Breath,
-    place: () => Place | null,
+    yielder: Yielder,
+    location: () => Place | null,
     changed: () => void,
   ) {
     this.#background = background;
     this.#underlines = underlines;
-    this.#breath = breath;
-    this.#place = place;
-    this.#changed = changed;
+    this.#yielder = yielder;
+    this.#location = location;
+    this.#onChange = changed;
   }
 
-  get shown(): Shown {
-    return this.#shown;
+  get displayed(): DisplayedFindings {
+    return this.#displayed;
   }
 
-  /** These are the findings now. */
-  show(shown: Shown): void {
-    const same = JSON.stringify(shown.findings) === JSON.stringify(this.#shown.findings);
-    this.#shown = shown;
+  /** Set the findings to underline. */
+  show(shown: DisplayedFindings): void {
+    const same = JSON.stringify(shown.findings) === JSON.stringify(this.#displayed.findings);
+    this.#displayed = shown;
     if (same) {
-      this.#changed();
+      this.#onChange();
       return;
     }
     this.#failures = 0;
     void this.#anchor();
   }
 
-  /** The text may have changed: nothing under way may be used. */
-  disturb(): void {
-    this.#disturbed = true;
+  /** The text may have changed: discard what is under way. */
+  invalidate(): void {
+    this.#invalidated = true;
   }
 
-  /** The page came to rest, or its text is elsewhere: see whether the underlines are still true. */
-  settle(): void {
-    if (this.#disturbed || !this.#underlines.sound) void this.#anchor();
+  /** The page settled: check that the underlines are still correct. */
+  revalidate(): void {
+    if (this.#invalidated || !this.#underlines.isIntact) void this.#anchor();
     else this.#underlines.restore();
   }
 
-  /** The post's words are somewhere else. */
-  moved(): void {
+  /** The post moved to another element. */
+  reanchor(): void {
     this.#failures = 0;
     void this.#anchor();
   }
 
   async #anchor(): Promise<void> {
-    clearTimeout(this.#again);
+    clearTimeout(this.#retry);
     const round = ++this.#round;
-    this.#disturbed = false;
-    const place = this.#place();
-    const quotes = this.#shown.findings.map(({ id, quote, context }) => ({ id, text: quote, context }));
-    if (place === null || quotes.length === 0) {
+    this.#invalidated = false;
+    const location = this.#location();
+    const quotes = this.#displayed.findings.map(({ id, quote, context }) => ({ id, text: quote, context }));
+    if (location === null || quotes.length === 0) {
       this.#underline(new Map());
       return;
     }
-    const over = (): boolean => this.#round !== round || this.#disturbed;
-    const walk = await inSlices(walkSteps(place.root, place.excluded), this.#breath, over);
+    const over = (): boolean => this.#round !== round || this.#invalidated;
+    const walk = await runInSlices(walkSteps(location.root, location.excluded), this.#yielder, over);
     if (walk === null || over()) return;
     const answers = await this.#background.anchor(walk.text, quotes).catch(() => null);
     if (over()) return;
     if (answers === null) {
-      this.#later();
+      this.#retryLater();
       return;
     }
     this.#failures = 0;
     const pieces = new Map<string, readonly Piece[]>();
-    for (const answer of inOrder(answers)) {
+    for (const answer of sortAnchored(answers)) {
       const found = piecesOf(walk, answer.start, answer.end);
-      if (found === null) this.#later();
+      if (found === null) this.#retryLater();
       else pieces.set(answer.claimId, found);
     }
     this.#underline(pieces);
@@ -104,19 +104,19 @@ export class Annotations {
 
   #underline(pieces: ReadonlyMap<string, readonly Piece[]>): void {
     this.#underlines.show(pieces);
-    this.#changed();
+    this.#onChange();
   }
 
-  #later(): void {
-    clearTimeout(this.#again);
-    this.#again = setTimeout(() => void this.#anchor(), retryAfterMs(this.#failures++));
+  #retryLater(): void {
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => void this.#anchor(), retryAfterMs(this.#failures++));
   }
 }
 
 type Anchored = Extract<Anchoring, { outcome: 'anchored' }>;
 
 /** What is anchored, in the order of the page. */
-function inOrder(answers: readonly Anchoring[]): Anchored[] {
+function sortAnchored(answers: readonly Anchoring[]): Anchored[] {
   return answers
     .filter((answer): answer is Anchored => answer.outcome === 'anchored')
     .sort((one, other) => one.start - other.start || one.end - other.end);

@@ -1,7 +1,7 @@
 /**
- * The page session's port to the worker, spoken in the extension's messages.
+ * Implements the page session's port to the worker with the extension's messages.
  *
- * The worker may end between any two messages. A call that it did not answer throws or gives null; nobody waits for ever.
+ * The worker may end between any two messages. A call that it did not answer throws or returns null; no call waits forever.
  */
 import { browser } from 'wxt/browser';
 
@@ -14,42 +14,42 @@ import {
   type PageSettings,
   type SyncAnswer,
 } from '../protocol/messages';
-import type { Background, Reply } from './ports';
-import type { Breath } from './slices';
+import type { Background, SyncReply } from './ports';
+import type { Yielder } from './slices';
 
 /** UTF-16 units of page text in one message: a copy of this size takes about a millisecond. */
 const PIECE = 64 * 1024;
 const ANCHOR_WITHIN_MS = 30_000;
 
 /** Ask the worker whether this page may be looked at. */
-export async function hello(): Promise<PageSettings> {
+export async function requestPageSettings(): Promise<PageSettings> {
   const answer: Answer<PageSettings> | undefined = await browser.runtime.sendMessage(write('HELLO', {}));
   if (!answer?.ok) throw new Error('the worker did not answer');
   return { active: answer.active, showHighlights: answer.showHighlights };
 }
 
-export function background(breath: Breath): Background {
+export function connectBackground(yielder: Yielder): Background {
   return {
-    async content(tabSessionId, content, attempt) {
-      return heard(await browser.runtime.sendMessage(write('PAGE_CONTENT', { tabSessionId, attempt, content })));
+    async sendContent(tabSessionId, content, attempt) {
+      return toReply(await browser.runtime.sendMessage(write('PAGE_CONTENT', { tabSessionId, attempt, content })));
     },
-    async skipped(tabSessionId, { platform, externalId }, pageUrl, reason) {
-      return heard(
+    async sendSkipped(tabSessionId, { platform, externalId }, pageUrl, reason) {
+      return toReply(
         await browser.runtime.sendMessage(
           write('PAGE_SKIPPED', { tabSessionId, platform, externalId, pageUrl, reason }),
         ),
       );
     },
-    async reset(tabSessionId) {
+    async resetSession(tabSessionId) {
       await browser.runtime.sendMessage(write('PAGE_RESET', { tabSessionId })).catch(() => undefined);
     },
     async anchor(text, quotes) {
       const port = browser.runtime.connect({ name: ANCHOR_PORT });
-      const answered = answerOn(port);
+      const answered = waitForAnswer(port);
       try {
-        for (const raw of piecesOf(text.raw)) {
+        for (const raw of splitText(text.raw)) {
           port.postMessage({ type: 'TEXT', raw });
-          await breath.rest();
+          await yielder.yieldToPage();
         }
         port.postMessage({ type: 'CLAIMS', breaks: text.breaks, markers: text.markers, claims: quotes });
         return await answered;
@@ -62,7 +62,7 @@ export function background(breath: Breath): Background {
 
 type Port = ReturnType<typeof browser.runtime.connect>;
 
-function answerOn(port: Port): Promise<readonly Anchoring[] | null> {
+function waitForAnswer(port: Port): Promise<readonly Anchoring[] | null> {
   return new Promise((resolve) => {
     const late = setTimeout(() => resolve(null), ANCHOR_WITHIN_MS);
     const settle = (anchorings: readonly Anchoring[] | null): void => {
@@ -75,7 +75,7 @@ function answerOn(port: Port): Promise<readonly Anchoring[] | null> {
 }
 
 /** Pieces that no character is cut by. */
-export function* piecesOf(raw: string): Generator<string> {
+export function* splitText(raw: string): Generator<string> {
   let start = 0;
   while (start < raw.length) {
     let end = Math.min(raw.length, start + PIECE);
@@ -86,7 +86,7 @@ export function* piecesOf(raw: string): Generator<string> {
   }
 }
 
-function heard(answer: SyncAnswer | undefined): Reply {
+function toReply(answer: SyncAnswer | undefined): SyncReply {
   if (answer === undefined) throw new Error('the worker did not answer');
   return answer.ok ? answer : { ok: false, retryAfterMs: answer.retryAfterMs ?? null };
 }

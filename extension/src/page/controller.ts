@@ -1,31 +1,31 @@
 /**
  * Everything that happens in one document, put together; `entrypoints/content.ts` only starts it.
  *
- * Nothing is read from the page before the worker has said that the reader wants us on this site.
+ * Nothing is read from the page before the worker has confirmed that the extension is active on this site.
  */
 import { browser } from 'wxt/browser';
 
 import { extract, siteFor } from '../platforms';
 import { PROTOCOL_VERSION, type Answer, type PageSettings, type ToContent } from '../protocol/messages';
 import { Annotations } from './annotations';
-import { background, hello } from './background';
+import { connectBackground, requestPageSettings } from './background';
 import { retryAfterMs } from './decide';
 import { pageUnderlines } from './highlights';
-import { Interface } from './interface';
-import type { FramePort } from './framed';
-import { NOTHING_SHOWN } from './ports';
-import { isAbout } from './reading';
+import { InPageUi } from './in_page_ui';
+import type { FramePort } from './frame_channel';
+import { NO_FINDINGS } from './ports';
+import { affects } from './reading';
 import { PageSession } from './session';
-import { shownOf } from './shown';
-import { pageBreath } from './slices';
+import { toDisplayedFindings } from './displayed_findings';
+import { pageYielder } from './slices';
 import { watch } from './watch';
 
 /** Start in `doc`; call what is returned to leave it as if nothing had been here. */
 export function start(doc: Document): () => void {
   const view = doc.defaultView!;
-  const over = new AbortController();
-  const breath = pageBreath();
-  const worker = background(breath);
+  const stopped = new AbortController();
+  const yielder = pageYielder();
+  const worker = connectBackground(yielder);
   const underlines = pageUnderlines();
   let settings: PageSettings = { active: false, showHighlights: false };
 
@@ -36,33 +36,33 @@ export function start(doc: Document): () => void {
       read: (site, url) => extract(site, doc, url),
     },
     worker,
-    breath,
-    () => (session.place === null ? annotations.show(NOTHING_SHOWN) : annotations.moved()),
+    yielder,
+    () => (session.location === null ? annotations.show(NO_FINDINGS) : annotations.reanchor()),
   );
   const annotations = new Annotations(
     worker,
     underlines,
-    breath,
-    () => session.place,
+    yielder,
+    () => session.location,
     () => {
-      inPage.recolour();
-      inPage.refresh();
+      ui.updateTone();
+      ui.refresh();
     },
   );
-  const inPage = new Interface({
+  const ui = new InPageUi({
     doc,
     address: browser.runtime.getURL('/frame.html'),
     title: browser.i18n.getMessage('pageFrameTitle'),
     underlines,
-    shown: () => annotations.shown,
-    root: () => session.place?.root ?? null,
+    shown: () => annotations.displayed,
+    root: () => session.location?.root ?? null,
   });
 
   const stop = (): void => {
-    over.abort();
+    stopped.abort();
     session.end();
     underlines.clear();
-    inPage.stop();
+    ui.stop();
     if (!isOrphaned()) {
       browser.runtime.onMessage.removeListener(onMessage);
       browser.runtime.onConnect.removeListener(onConnect);
@@ -81,71 +81,71 @@ export function start(doc: Document): () => void {
     switch (message.type) {
       case 'STATE':
         if (message.payload.status.tabSessionId === session.id)
-          annotations.show(shownOf(message.payload.status, message.payload.publicUrl));
+          annotations.show(toDisplayedFindings(message.payload.status, message.payload.publicUrl));
         return;
       case 'PAGE_SETTINGS':
         apply(message.payload);
         return;
       case 'FOCUS_CLAIM':
-        answer(inPage.visit(message.payload.claimId) ? { ok: true } : { ok: false, error: 'not on this page' });
+        answer(ui.visit(message.payload.claimId) ? { ok: true } : { ok: false, error: 'not on this page' });
         return;
       case 'STEP':
-        inPage.step(message.payload.to === 'next' ? 1 : -1);
+        ui.step(message.payload.to === 'next' ? 1 : -1);
         return;
       case 'RESYNC':
         if (settings.active) void session.restart();
     }
   };
   const onConnect = (port: FramePort & { sender?: { id?: string } }): void => {
-    if (port.sender?.id === browser.runtime.id) inPage.accept(port);
+    if (port.sender?.id === browser.runtime.id) ui.accept(port);
   };
 
-  const greet = (attempt: number): void => {
-    hello().then(apply, () => {
-      if (!over.signal.aborted) setTimeout(() => greet(attempt + 1), retryAfterMs(attempt));
+  const requestSettings = (attempt: number): void => {
+    requestPageSettings().then(apply, () => {
+      if (!stopped.signal.aborted) setTimeout(() => requestSettings(attempt + 1), retryAfterMs(attempt));
     });
   };
   // A page that is only prepared has no reader yet, and the worker answers it nothing.
   const begin = (): void => {
-    if ((doc as { prerendering?: boolean }).prerendering !== true) greet(0);
-    else doc.addEventListener('prerenderingchange', () => greet(0), { once: true, signal: over.signal });
+    if ((doc as { prerendering?: boolean }).prerendering !== true) requestSettings(0);
+    else doc.addEventListener('prerenderingchange', () => requestSettings(0), { once: true, signal: stopped.signal });
   };
 
   browser.runtime.onMessage.addListener(onMessage);
   browser.runtime.onConnect.addListener(onConnect);
-  inPage.start();
+  ui.start();
   watch(
     doc,
     {
-      settled() {
+      onSettled() {
         if (!settings.active) return;
-        void session.refresh().then(() => annotations.settle());
+        void session.refresh().then(() => annotations.revalidate());
       },
-      changed(records) {
+      onMutations(records) {
         if (!settings.active) return false;
-        const { place } = session;
+        const { location } = session;
         const foreign = records.filter(
           ({ target, addedNodes }) =>
-            target !== doc.documentElement || ![...addedNodes].every((node) => inPage.isOwn(node)),
+            target !== doc.documentElement || ![...addedNodes].every((node) => ui.isOwn(node)),
         );
         const nodes = foreign.map(({ target }) => target);
-        const isGone = place?.root.isConnected === false;
-        const matters = place === null || isGone || nodes.some((node) => isAbout(place, node));
-        if (isGone || nodes.some((node) => place?.root.contains(node) === true)) annotations.disturb();
+        const isGone = location?.root.isConnected === false;
+        const matters = location === null || isGone || nodes.some((node) => affects(location, node));
+        if (isGone || nodes.some((node) => location?.root.contains(node) === true)) annotations.invalidate();
         if (matters) session.touch(nodes);
         return matters;
       },
-      recoloured: () => inPage.recolour(),
-      returned() {
+      onToneChange: () => ui.updateTone(),
+      onReturn() {
         if (settings.active) void session.restart();
       },
-      pulse() {
-        // The extension was updated or removed; what is left here can reach nobody.
+      onTick() {
+        // The extension was updated or removed; this script can reach no worker.
         if (isOrphaned()) stop();
         else underlines.restore();
       },
     },
-    over.signal,
+    stopped.signal,
   );
   begin();
   return stop;

@@ -1,5 +1,5 @@
 /**
- * What to do about the page as it is right now. Pure; the order of the questions is the privacy promise.
+ * What to do about the page as it is right now. Pure; the order of the checks keeps the privacy promise.
  *
  * Whether a page is private is asked before anything else about it, and a page that is not sure what it shows is never
  * sent. Source: CONTRACT 7.3.
@@ -76,18 +76,18 @@ function samePicture(one: ImageOccurrence, other: ImageOccurrence): boolean {
   );
 }
 
-/** Versions of one address that are taken as they come; a page that goes on changing is a clock, not an author. */
+/** Versions of one address that are sent at once; a page that keeps changing is a clock, not an author. */
 const AT_ONCE = 3;
 const FIRST_CALM_MS = 30_000;
 const LONGEST_CALM_MS = 600_000;
 
 /** How long the `versions`-th version of one address is held before the next is looked for. */
-export function calmMs(versions: number): number {
+export function versionPauseMs(versions: number): number {
   return versions < AT_ONCE ? 0 : Math.min(FIRST_CALM_MS * 2 ** Math.min(versions - AT_ONCE, 16), LONGEST_CALM_MS);
 }
 
 /** Whether a page that does not name its post still shows the one of another address, in its head or in its words. */
-export function isLeftOver(content: PageContent, left: PageContent): boolean {
+export function showsPreviousPost(content: PageContent, left: PageContent): boolean {
   return content.externalId === left.externalId || content.contentText === left.contentText;
 }
 

@@ -1,10 +1,10 @@
 /**
- * What the content script and the in-page frame say to one another, over one port that the page cannot see.
+ * Messages between the content script and the in-page frame, over one port that the page cannot see.
  *
  * Words of findings travel here and nowhere else on the page: not by `window.postMessage`, not in an attribute, not in the
  * frame's address. The address only carries a secret that proves that this frame is the one which was asked for.
  */
-import type { Ground } from './highlights';
+import type { Tone } from './highlights';
 
 export interface Source {
   readonly url: string;
@@ -23,34 +23,34 @@ export interface Finding {
 }
 
 /** What is true of all findings of a post. */
-export interface Standing {
+export interface FindingsInfo {
   /** Found in an earlier version of this post; this version has not been checked yet. */
   readonly interim: boolean;
   readonly provenance: 'SERVER_VERIFIED' | 'CLIENT_FALLBACK' | null;
-  /** How many independent readers' copies agree, where the server tells. */
+  /** How many independent readers' copies agree, where the server sends it. */
   readonly corroborations: number | null;
   /** The public page of the investigation, where its address is known. */
   readonly publicUrl: string | null;
 }
 
-export type View =
-  | { readonly kind: 'resting' }
+export type FrameView =
+  | { readonly kind: 'hidden' }
   | { readonly kind: 'tooltip'; readonly claimId: string }
   | { readonly kind: 'panel'; readonly claimId: string };
 
-export const RESTING: View = { kind: 'resting' };
+export const HIDDEN_VIEW: FrameView = { kind: 'hidden' };
 
 export type ToFrame =
   | {
       readonly kind: 'findings';
       readonly findings: readonly Finding[];
-      readonly standing: Standing;
+      readonly info: FindingsInfo;
       /** Claims that are underlined; the others have no place on the page. */
       readonly anchored: readonly string[];
     }
-  | { readonly kind: 'ground'; readonly ground: Ground }
+  | { readonly kind: 'tone'; readonly tone: Tone }
   /** `focus`: the reader works with the keyboard, so the view takes the focus. `room`: what it may take up, in CSS pixels. */
-  | { readonly kind: 'view'; readonly view: View; readonly focus: boolean; readonly room: Size }
+  | { readonly kind: 'view'; readonly view: FrameView; readonly focus: boolean; readonly room: Size }
   /** Put the focus on a finding in the list, so that it is read out. */
   | { readonly kind: 'speak'; readonly claimId: string };
 

@@ -12,7 +12,7 @@ export interface Box {
   readonly bottom: number;
 }
 
-export interface Spot {
+export interface Placement {
   readonly left: number;
   readonly top: number;
   readonly width: number;
@@ -24,7 +24,7 @@ const GAP = 6;
 const NARROWEST = 120;
 
 /** What a view may take up at most. */
-export function roomIn(viewport: Size): Size {
+export function availableSize(viewport: Size): Size {
   return {
     width: Math.max(NARROWEST, viewport.width - 2 * MARGIN),
     height: Math.max(NARROWEST, viewport.height - 2 * MARGIN),
@@ -32,7 +32,7 @@ export function roomIn(viewport: Size): Size {
 }
 
 /** What encloses all of these; null is none of them. */
-export function around(boxes: readonly Box[]): Box | null {
+export function boundingBox(boxes: readonly Box[]): Box | null {
   return boxes.reduce<Box | null>(
     (all, { left, top, right, bottom }) =>
       all === null
@@ -51,34 +51,34 @@ export function around(boxes: readonly Box[]): Box | null {
  * Below the sentence, or above where there is more room; never over it while either side has enough. A sentence that
  * leaves no room on either side is covered in part, but not in the line that the reader looks at.
  */
-export function besideWords(line: Box, sentence: Box, size: Size, viewport: Size): Spot {
-  const { width, height } = fitted(size, viewport);
+export function placeBesideSentence(line: Box, sentence: Box, size: Size, viewport: Size): Placement {
+  const { width, height } = fitToViewport(size, viewport);
   const below = (words: Box): number => viewport.height - words.bottom - GAP - MARGIN;
   const above = (words: Box): number => words.top - GAP - MARGIN;
   const words = height <= Math.max(below(sentence), above(sentence)) ? sentence : line;
   const isBelow = height <= below(words) || below(words) >= above(words);
   const top = isBelow ? words.bottom + GAP : words.top - GAP - height;
   return {
-    left: between(MARGIN, line.left, viewport.width - width - MARGIN),
-    top: between(MARGIN, top, viewport.height - height - MARGIN),
+    left: clamp(MARGIN, line.left, viewport.width - width - MARGIN),
+    top: clamp(MARGIN, top, viewport.height - height - MARGIN),
     width,
     height,
   };
 }
 
 /** In the corner where a reader's line ends, or in the first other one that covers less of the words. */
-export function inCorner(size: Size, viewport: Size, rightToLeft: boolean, words: Box | null): Spot {
-  const { width, height } = fitted(size, viewport);
+export function placeInCorner(size: Size, viewport: Size, rightToLeft: boolean, words: Box | null): Placement {
+  const { width, height } = fitToViewport(size, viewport);
   const right = Math.max(MARGIN, viewport.width - width - MARGIN);
   const bottom = Math.max(MARGIN, viewport.height - height - MARGIN);
   const corners = (rightToLeft ? [MARGIN, right] : [right, MARGIN]).flatMap((left) =>
     [MARGIN, bottom].map((top) => ({ left, top, width, height })),
   );
-  return corners.reduce((best, one) => (covered(one, words) < covered(best, words) ? one : best));
+  return corners.reduce((best, one) => (overlapArea(one, words) < overlapArea(best, words) ? one : best));
 }
 
 /** How much of the words lies under a place. */
-function covered({ left, top, width, height }: Spot, words: Box | null): number {
+function overlapArea({ left, top, width, height }: Placement, words: Box | null): number {
   if (words === null) return 0;
   const across = Math.min(left + width, words.right) - Math.max(left, words.left);
   const down = Math.min(top + height, words.bottom) - Math.max(top, words.top);
@@ -86,15 +86,15 @@ function covered({ left, top, width, height }: Spot, words: Box | null): number 
 }
 
 /** Whether any of the words can be seen. */
-export function inSight(words: Box, viewport: Size): boolean {
+export function isOnScreen(words: Box, viewport: Size): boolean {
   return words.bottom > 0 && words.top < viewport.height && words.right > 0 && words.left < viewport.width;
 }
 
-function fitted(size: Size, viewport: Size): Size {
-  const room = roomIn(viewport);
+function fitToViewport(size: Size, viewport: Size): Size {
+  const room = availableSize(viewport);
   return { width: Math.min(size.width, room.width), height: Math.min(size.height, room.height) };
 }
 
-function between(low: number, value: number, high: number): number {
+function clamp(low: number, value: number, high: number): number {
   return Math.max(low, Math.min(value, high));
 }

@@ -2,7 +2,7 @@
  * What a reader does on the page, as far as it matters to us.
  *
  * Only events that a person made count; a page's script cannot open anything. No event is stopped or changed: the page's
- * own links, shortcuts and selections go on working.
+ * own links, shortcuts and selections keep working.
  */
 export interface Click {
   readonly x: number;
@@ -14,21 +14,21 @@ export interface Click {
 
 export interface Gestures {
   /** Whether it matters where the pointer is. */
-  wanted(): boolean;
-  /** Once a picture at most. */
-  pointed(x: number, y: number): void;
-  left(): void;
-  clicked(click: Click): void;
-  escape(): void;
-  tab(): void;
+  isNeeded(): boolean;
+  /** At most once per animation frame. */
+  onPointerMove(x: number, y: number): void;
+  onPointerLeave(): void;
+  onClick(click: Click): void;
+  onEscape(): void;
+  onTab(): void;
   /** The page moved under the window, or the window has another size. */
-  scrolled(): void;
+  onScroll(): void;
 }
 
 const INTERACTIVE =
   'a[href], button, input, select, textarea, label, summary, [contenteditable], [role="button"], [role="link"]';
 
-/** Hear of them until `signal` aborts. */
+/** Report gestures until `signal` aborts. */
 export function listen(doc: Document, gestures: Gestures, signal: AbortSignal): void {
   const view = doc.defaultView!;
   const quietly = { passive: true, capture: true, signal } as const;
@@ -40,11 +40,11 @@ export function listen(doc: Document, gestures: Gestures, signal: AbortSignal): 
     ({ isTrusted, pointerType, clientX, clientY }) => {
       if (!isTrusted || pointerType === 'touch') return;
       pointer = { x: clientX, y: clientY };
-      if (isDue || !gestures.wanted()) return;
+      if (isDue || !gestures.isNeeded()) return;
       isDue = true;
       requestAnimationFrame(() => {
         isDue = false;
-        gestures.pointed(pointer.x, pointer.y);
+        gestures.onPointerMove(pointer.x, pointer.y);
       });
     },
     quietly,
@@ -57,19 +57,19 @@ export function listen(doc: Document, gestures: Gestures, signal: AbortSignal): 
       const path = event.composedPath();
       const onControl = path.some((node) => node instanceof Element && node.matches(INTERACTIVE));
       const isPlain = !onControl && doc.getSelection()?.isCollapsed !== false;
-      gestures.clicked({ x: event.clientX, y: event.clientY, path, isPlain });
+      gestures.onClick({ x: event.clientX, y: event.clientY, path, isPlain });
     },
     quietly,
   );
   view.addEventListener(
     'keydown',
     ({ isTrusted, key }) => {
-      if (isTrusted && key === 'Escape') gestures.escape();
-      if (isTrusted && key === 'Tab') gestures.tab();
+      if (isTrusted && key === 'Escape') gestures.onEscape();
+      if (isTrusted && key === 'Tab') gestures.onTab();
     },
     quietly,
   );
-  view.addEventListener('scroll', () => gestures.scrolled(), quietly);
-  view.addEventListener('resize', () => gestures.scrolled(), quietly);
-  doc.documentElement.addEventListener('pointerleave', () => gestures.left(), { passive: true, signal });
+  view.addEventListener('scroll', () => gestures.onScroll(), quietly);
+  view.addEventListener('resize', () => gestures.onScroll(), quietly);
+  doc.documentElement.addEventListener('pointerleave', () => gestures.onPointerLeave(), { passive: true, signal });
 }

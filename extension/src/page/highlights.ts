@@ -1,15 +1,15 @@
 /**
  * Underlines are CSS custom highlights: not a node, not an attribute, not a style of the page is touched.
  *
- * The page sees the names and can empty them, so the names say nothing, the truth about what is underlined is kept here, and
+ * The page sees the names and can empty them, so the names are neutral, what is underlined is kept here, and
  * `restore` puts back what the page took away. The rules for the names are in `highlights.css`.
  */
-import { holds, type Piece } from './ranges';
+import { isIntact, type Piece } from './ranges';
 
 /** The look depends on what the text really stands on, not on what the system prefers. */
-export type Ground = 'light' | 'dark';
+export type Tone = 'light' | 'dark';
 
-const NAMES: Readonly<Record<Ground, string>> = { light: 'aside-day', dark: 'aside-night' };
+const NAMES: Readonly<Record<Tone, string>> = { light: 'aside-day', dark: 'aside-night' };
 const CURRENT = 'aside-here';
 
 /** The part of `CSS.highlights` in use. */
@@ -24,7 +24,7 @@ export class Underlines {
   readonly #make: (ranges: readonly Range[]) => Highlight;
   #pieces = new Map<string, readonly Piece[]>();
   #byNode = new Map<Node, (Piece & { readonly claimId: string })[]>();
-  #ground: Ground = 'light';
+  #tone: Tone = 'light';
   #visible = true;
   #current: string | null = null;
   #painted = new Map<string, { highlight: Highlight; size: number }>();
@@ -58,7 +58,7 @@ export class Underlines {
   }
 
   /** The findings that have words in `node`. */
-  on(node: Node): readonly (Piece & { readonly claimId: string })[] {
+  findingsIn(node: Node): readonly (Piece & { readonly claimId: string })[] {
     return this.#visible ? (this.#byNode.get(node) ?? []) : [];
   }
 
@@ -67,9 +67,9 @@ export class Underlines {
     this.#paint();
   }
 
-  setGround(ground: Ground): void {
-    if (ground === this.#ground) return;
-    this.#ground = ground;
+  setTone(tone: Tone): void {
+    if (tone === this.#tone) return;
+    this.#tone = tone;
     this.#paint();
   }
 
@@ -81,8 +81,8 @@ export class Underlines {
   }
 
   /** Whether the page still shows every underlined word where it was. */
-  get sound(): boolean {
-    for (const list of this.#pieces.values()) if (!list.every(holds)) return false;
+  get isIntact(): boolean {
+    for (const list of this.#pieces.values()) if (!list.every(isIntact)) return false;
     return true;
   }
 
@@ -109,7 +109,7 @@ export class Underlines {
     this.#painted = new Map();
     if (!this.#visible) return;
     const ranges = [...this.#pieces.values()].flatMap((list) => list.map((piece) => piece.range));
-    this.#set(NAMES[this.#ground], ranges);
+    this.#set(NAMES[this.#tone], ranges);
     if (this.#current !== null)
       this.#set(
         CURRENT,

@@ -18,15 +18,15 @@ export interface Hit {
 export function findingAt(doc: Document, underlines: Underlines, x: number, y: number): Hit | null {
   const caret = doc.caretPositionFromPoint(x, y);
   if (caret == null) return null;
-  for (const piece of underlines.on(caret.offsetNode)) {
+  for (const piece of underlines.findingsIn(caret.offsetNode)) {
     if (caret.offset < piece.start || caret.offset > piece.end) continue;
     for (const box of piece.range.getClientRects()) {
-      if (within(box, x, y)) return { claimId: piece.claimId, box };
+      if (containsPoint(box, x, y)) return { claimId: piece.claimId, box };
     }
   }
   return null;
 }
 
-function within(box: DOMRect, x: number, y: number): boolean {
+function containsPoint(box: DOMRect, x: number, y: number): boolean {
   return x >= box.left - SLACK_PX && x <= box.right + SLACK_PX && y >= box.top - SLACK_PX && y <= box.bottom + SLACK_PX;
 }

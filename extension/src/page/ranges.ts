@@ -36,7 +36,7 @@ export function piecesOf(walk: Walk, start: number, end: number): Piece[] | null
 }
 
 /** Whether the page still shows what the piece was made of. */
-export function holds({ node, start, end, range }: Piece): boolean {
+export function isIntact({ node, start, end, range }: Piece): boolean {
   return node.isConnected && range.startContainer === node && range.startOffset === start && range.endOffset === end;
 }
 

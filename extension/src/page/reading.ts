@@ -1,15 +1,15 @@
 /**
  * Reads a page that may be changed while it is read.
  *
- * A look is taken in slices; if what it read was changed meanwhile it is taken anew, and at last in one piece: half of one
- * state and half of another would be a version that nobody has ever seen.
+ * A look is taken in slices; if what it read was changed meanwhile it is repeated, and finally done in one piece: half of one
+ * state and half of another would be a version that never existed.
  */
 import type { Exclusion } from '../platforms/base';
 import type { Steps } from '../platforms/steps';
-import { inSlices, type Breath } from './slices';
+import { runInSlices, type Yielder } from './slices';
 
 /** Where the words of the current post are. */
-export interface Place {
+export interface PostLocation {
   readonly root: Element;
   /** Changes outside of it are none of the post; null where its surroundings count. */
   readonly scope: Element | null;
@@ -20,21 +20,21 @@ export interface Place {
 const SURROUNDINGS = 'article, main, [role="main"]';
 const SLICED_LOOKS = 2;
 
-/** Whether a change of a node's inside can have changed what stands in a place. */
-export function isAbout({ root, scope }: Place, changed: Node): boolean {
+/** Whether a change of a node's inside can have changed what stands in a location. */
+export function affects({ root, scope }: PostLocation, changed: Node): boolean {
   if (scope !== null) return scope.contains(changed);
   const around = root.closest(SURROUNDINGS) ?? root;
   return around.contains(changed) || changed.contains(around);
 }
 
 export class PageReading {
-  readonly #breath: Breath;
+  readonly #yielder: Yielder;
   #touched: Node[] | null = null;
   /** Something was changed since the last look began. */
   dirty = true;
 
-  constructor(breath: Breath) {
-    this.#breath = breath;
+  constructor(yielder: Yielder) {
+    this.#yielder = yielder;
   }
 
   /** Nodes were changed. */
@@ -44,19 +44,19 @@ export class PageReading {
   }
 
   /** Take a look; null once it is `over`. */
-  async look<T extends { readonly place: Place | null }>(
+  async look<T extends { readonly location: PostLocation | null }>(
     steps: () => Steps<T>,
     over: () => boolean,
   ): Promise<T | null> {
     for (let looks = 1; ; looks++) {
       const touched: Node[] = (this.#touched = []);
       this.dirty = false;
-      const breath = looks > SLICED_LOOKS ? { ...this.#breath, sliceMs: Infinity } : this.#breath;
-      const found = await inSlices(steps(), breath, over);
+      const yielder = looks > SLICED_LOOKS ? { ...this.#yielder, sliceMs: Infinity } : this.#yielder;
+      const found = await runInSlices(steps(), yielder, over);
       if (this.#touched === touched) this.#touched = null;
-      if (found?.place == null) return found;
-      const { place } = found;
-      if (place.root.isConnected && !touched.some((node) => isAbout(place, node))) return found;
+      if (found?.location == null) return found;
+      const { location } = found;
+      if (location.root.isConnected && !touched.some((node) => affects(location, node))) return found;
     }
   }
 }

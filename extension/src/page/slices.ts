@@ -1,16 +1,16 @@
 /**
  * Long work on the page's main thread is done in slices, so that no reader feels it.
  *
- * What is sliced has to bear the page changing between two slices: the caller is told through `stale` and starts anew.
+ * The page may change between two slices: `stale` reports that, and the caller starts again.
  */
 import type { Steps } from '../platforms/steps';
 
-export interface Breath {
-  /** Milliseconds of work before the page gets its turn. */
+export interface Yielder {
+  /** Milliseconds of work before yielding to the page. */
   readonly sliceMs: number;
   now(): number;
-  /** Resolves after the page had its turn. */
-  rest(): Promise<void>;
+  /** Resolves after the page ran its own tasks. */
+  yieldToPage(): Promise<void>;
 }
 
 interface YieldingScheduler {
@@ -18,25 +18,25 @@ interface YieldingScheduler {
 }
 
 /** Slices of eight milliseconds on the real page. */
-export function pageBreath(): Breath {
+export function pageYielder(): Yielder {
   const scheduler = (globalThis as { scheduler?: YieldingScheduler }).scheduler;
   return {
     sliceMs: 8,
     now: () => performance.now(),
-    rest: () =>
+    yieldToPage: () =>
       typeof scheduler?.yield === 'function' ? scheduler.yield() : new Promise((resolve) => setTimeout(resolve, 0)),
   };
 }
 
-/** Run `steps` to the end, or give it up and return null once `stale` says that its ground has moved. */
-export async function inSlices<T>(steps: Steps<T>, breath: Breath, stale: () => boolean): Promise<T | null> {
-  let started = breath.now();
+/** Run `steps` to the end, or stop and return null once `stale` is true. */
+export async function runInSlices<T>(steps: Steps<T>, yielder: Yielder, stale: () => boolean): Promise<T | null> {
+  let started = yielder.now();
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    if (breath.now() - started < breath.sliceMs) continue;
-    await breath.rest();
+    if (yielder.now() - started < yielder.sliceMs) continue;
+    await yielder.yieldToPage();
     if (stale()) return null;
-    started = breath.now();
+    started = yielder.now();
   }
 }

@@ -5,7 +5,7 @@
  * is not content on any site, whatever an adapter excludes besides.
  */
 import type { WalkedText } from '../anchoring/text';
-import { NODES_PER_STEP, type Steps, whole } from '../platforms/steps';
+import { NODES_PER_STEP, type Steps, runToEnd } from '../platforms/steps';
 import { firstChildOf, nameOf, nextSiblingOf, nodeTypeOf, parentOf } from '../platforms/tree';
 
 export interface Walk {
@@ -28,7 +28,7 @@ const BLOCKS = new Set(
   ).split(' '),
 );
 
-/** Walk the text under `root`; yields between steps so that a caller may let the page breathe. */
+/** Walk the text under `root`; yields between steps so that a caller may yield to the page. */
 export function* walkSteps(root: Element, excluded: (element: Element) => boolean): Steps<Walk> {
   const pieces: string[] = [];
   const nodes: Text[] = [];
@@ -85,13 +85,13 @@ export function* walkSteps(root: Element, excluded: (element: Element) => boolea
 
 /** The whole walk at once. */
 export function walk(root: Element, excluded: (element: Element) => boolean): Walk {
-  return whole(walkSteps(root, excluded));
+  return runToEnd(walkSteps(root, excluded));
 }
 
 const MARKER_TEXT = /^(?:\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,3})\]|\d{1,3}|[*\u2020\u2021\u00a7\u00b6]{1,3})$/;
 const LONGEST_MARKER = 12;
 
-/** A footnote's sign: raised and in brackets, or a link to a note that bears nothing but a number or a dagger. */
+/** A footnote's sign: raised and in brackets, or a link to a note that holds nothing but a number or a dagger. */
 function isMarker(element: Element, name: string): boolean {
   const raised = name === 'sup';
   if (!raised && name !== 'a') return false;

@@ -1,20 +1,20 @@
 /**
  * Notices what a page does without touching it: changes of its tree, of its address, of its colours.
  *
- * A content script cannot see `pushState`, which the page calls in its own world. The Navigation API tells of it where it
+ * A content script cannot see `pushState`, which the page calls in its own world. The Navigation API reports it where it
  * exists; elsewhere the address is compared whenever the page changes and once a second.
  */
-export interface Watched {
+export interface PageObserver {
   /** The address may be another, or the page came to rest after changes. */
-  settled(): void;
+  onSettled(): void;
   /** Called at once for a batch of changes; true if they matter and the page should be looked at again. */
-  changed(records: readonly MutationRecord[]): boolean;
+  onMutations(records: readonly MutationRecord[]): boolean;
   /** A switch between light and dark may have been turned. */
-  recoloured(): void;
+  onToneChange(): void;
   /** The page is back from the browser's back-forward cache. */
-  returned(): void;
+  onReturn(): void;
   /** About once a second while the page is seen. */
-  pulse(): void;
+  onTick(): void;
 }
 
 const REFRESH_MS = 200;
@@ -29,39 +29,39 @@ interface NavigationLike extends EventTarget {
 }
 
 /** Watch `doc` until `signal` aborts. */
-export function watch(doc: Document, watched: Watched, signal: AbortSignal): void {
+export function watch(doc: Document, watched: PageObserver, signal: AbortSignal): void {
   const view = doc.defaultView!;
-  const look = new Debounce(() => watched.settled());
-  const tint = new Debounce(() => watched.recoloured());
+  const look = new Debounce(() => watched.onSettled());
+  const tint = new Debounce(() => watched.onToneChange());
   let address = view.location.href;
 
   const addressMayHaveChanged = (): void => {
     if (view.location.href === address) return;
     address = view.location.href;
-    look.in(REFRESH_MS, REFRESH_MS);
+    look.schedule(REFRESH_MS, REFRESH_MS);
   };
   const tree = new MutationObserver((records) => {
     addressMayHaveChanged();
-    if (watched.changed(records)) look.in(MUTATION_MS, RESTLESS_MS);
+    if (watched.onMutations(records)) look.schedule(MUTATION_MS, RESTLESS_MS);
   });
   tree.observe(doc, { childList: true, subtree: true, characterData: true });
 
-  const colours = new MutationObserver(() => tint.in(RECOLOUR_MS, RESTLESS_MS));
+  const colours = new MutationObserver(() => tint.schedule(RECOLOUR_MS, RESTLESS_MS));
   const switches = { attributes: true, attributeFilter: ['class', 'style', 'data-theme', 'data-color-mode'] };
   colours.observe(doc.documentElement, switches);
   if ((doc.body as HTMLElement | null) !== null) colours.observe(doc.body, switches);
-  view.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => watched.recoloured(), { signal });
+  view.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => watched.onToneChange(), { signal });
 
   const { navigation } = view as { navigation?: NavigationLike };
   navigation?.addEventListener('currententrychange', addressMayHaveChanged, { signal });
   view.addEventListener('popstate', addressMayHaveChanged, { signal });
   view.addEventListener('hashchange', addressMayHaveChanged, { signal });
-  view.addEventListener('pageshow', (event) => event.persisted && watched.returned(), { signal });
-  doc.addEventListener('visibilitychange', () => look.in(REFRESH_MS, REFRESH_MS), { signal });
+  view.addEventListener('pageshow', (event) => event.persisted && watched.onReturn(), { signal });
+  doc.addEventListener('visibilitychange', () => look.schedule(REFRESH_MS, REFRESH_MS), { signal });
   const pulse = setInterval(() => {
     if (doc.visibilityState !== 'visible') return;
     addressMayHaveChanged();
-    watched.pulse();
+    watched.onTick();
   }, PULSE_MS);
 
   signal.addEventListener('abort', () => {
@@ -83,7 +83,7 @@ export class Debounce {
     this.#run = run;
   }
 
-  in(quietMs: number, longestMs: number): void {
+  schedule(quietMs: number, longestMs: number): void {
     const now = Date.now();
     this.#since ??= now;
     clearTimeout(this.#timer);

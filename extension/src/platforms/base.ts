@@ -33,7 +33,7 @@ export interface PageContent {
   metadata: Metadata;
 }
 
-/** A post's identity as far as its address tells; the site may know it by another. */
+/** A post's identity as its address gives it; the site may use another. */
 export interface IdentityGuess {
   platform: string;
   externalId: string;

@@ -8,23 +8,23 @@
 import type { Exclusion, ImageOccurrence, MediaState } from './base';
 import { firstText, normalize, NormalLength } from './text';
 import { outerOf } from './tree';
-import { type Steps, whole } from './steps';
+import { type Steps, runToEnd } from './steps';
 import { isBlock, textWithout, walkSteps } from './walk';
 
-export interface Content {
+export interface ExtractedContent {
   text: string;
   imageUrls: string[];
   imageOccurrences: ImageOccurrence[];
   mediaState: MediaState;
 }
 
-/** Read the content below an element; `isVideo` tells what plays. */
+/** Read the content below an element; `isVideo` recognises videos. */
 export function* contentSteps(
   root: Element,
   baseUrl: string,
   excluded: Exclusion,
   isVideo: (element: Element, name: string) => boolean,
-): Steps<Content> {
+): Steps<ExtractedContent> {
   const texts: string[] = [];
   const length = new NormalLength();
   const imageOccurrences: ImageOccurrence[] = [];
@@ -43,7 +43,7 @@ export function* contentSteps(
       length.add(texts.slice(measured).join(''));
       measured = texts.length;
       imageOccurrences.push(
-        occurrence(imageOccurrences.length, length.value, sourceUrl, imageCaption(element, root, excluded)),
+        createOccurrence(imageOccurrences.length, length.value, sourceUrl, imageCaption(element, root, excluded)),
       );
     },
   });
@@ -58,8 +58,8 @@ export function* contentSteps(
 }
 
 /** The same at once. */
-export function readContent(...asked: Parameters<typeof contentSteps>): Content {
-  return whole(contentSteps(...asked));
+export function readContent(...asked: Parameters<typeof contentSteps>): ExtractedContent {
+  return runToEnd(contentSteps(...asked));
 }
 
 /** Where a picture comes from; null for none, for one inside the page itself, and for an address that is none. */
@@ -77,7 +77,7 @@ export function imageCaption(image: Element, root: Element, excluded: Exclusion)
   return firstText(caption && textWithout(caption, excluded), image.getAttribute('alt'), image.getAttribute('title'));
 }
 
-export function occurrence(
+export function createOccurrence(
   originalIndex: number,
   normalizedTextOffset: number,
   sourceUrl: string,

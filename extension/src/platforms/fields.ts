@@ -2,7 +2,7 @@
 
 import type { Metadata } from './base';
 
-export function present(fields: Record<string, string | number | string[] | null | undefined>): Metadata {
+export function omitUnknown(fields: Record<string, string | number | string[] | null | undefined>): Metadata {
   const known: Metadata = {};
   for (const [name, value] of Object.entries(fields)) {
     if (value !== null && value !== undefined) known[name] = value;

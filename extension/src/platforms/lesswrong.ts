@@ -7,7 +7,7 @@
 import { exactly, instant, list, nonEmpty, nullable, optional } from '../protocol/read';
 import { addSite, notReady, type Reading } from './base';
 import { contentSteps } from './content';
-import { present } from './fields';
+import { omitUnknown } from './fields';
 import { htmlSteps } from './serialize';
 import type { Steps } from './steps';
 import { jsonLd, metaDate, shownDate, statedDate } from './structured';
@@ -78,7 +78,7 @@ function* read(doc: Document, url: URL): Steps<Reading> {
       imageUrls: content.imageUrls,
       imageOccurrences: content.imageOccurrences,
       metadata: {
-        ...present({
+        ...omitUnknown({
           slug: PATH.exec(url.pathname)?.[2] || externalId,
           title: title(doc, post),
           authorName: textIn(author),

@@ -1,6 +1,6 @@
 /**
  * The HTML of a piece of the page without what is excluded, piece by piece: it is the most expensive thing there is to
- * know of a page, so it is made in steps and given up as soon as it is too long to be sent.
+ * know of a page, so it is made in steps and abandoned as soon as it is too long to be sent.
  *
  * Nothing is copied into the page's own document: copied pictures would be asked for again and copied custom elements
  * would run.
@@ -15,7 +15,7 @@ const MOST_BYTES = 262_144;
 
 /** The HTML below `root`; null where it would be longer than `most` UTF-16 units. */
 export function* htmlSteps(root: Element, excluded: ReadonlySet<Element>, most = Infinity): Steps<string | null> {
-  const taken = around(excluded, root);
+  const partial = ancestorsOf(excluded, root);
   const inert = root.ownerDocument.implementation.createHTMLDocument('');
   const pieces: string[] = [];
   const closing: string[] = [];
@@ -27,7 +27,7 @@ export function* htmlSteps(root: Element, excluded: ReadonlySet<Element>, most =
   let node = firstChildOf(root);
   while (node !== null) {
     const left = excluded.has(node as Element);
-    const inside = left || !taken.has(node) ? null : firstChildOf(node);
+    const inside = left || !partial.has(node) ? null : firstChildOf(node);
     if (inside !== null) {
       const empty = inert.importNode(node as Element, false).outerHTML;
       const end = empty.lastIndexOf('</');
@@ -58,7 +58,7 @@ export function* sendableSteps(root: Element, excluded: ReadonlySet<Element>): S
 }
 
 /** Every element that something excluded lies in: it has to be taken apart. */
-function around(excluded: ReadonlySet<Element>, root: Element): Set<Node> {
+function ancestorsOf(excluded: ReadonlySet<Element>, root: Element): Set<Node> {
   const found = new Set<Node>();
   for (const element of excluded) {
     for (let at = parentOf(element); at !== null && at !== root && !found.has(at); at = parentOf(at)) found.add(at);

@@ -10,7 +10,7 @@
 import { count, digits, exactly, instant, nonEmpty, optional } from '../protocol/read';
 import { addSite, notReady, type Reading } from './base';
 import { contentSteps } from './content';
-import { present } from './fields';
+import { omitUnknown } from './fields';
 import { sendableSteps } from './serialize';
 import type { Steps } from './steps';
 import { jsonLd, meta, metaDate, shownDate, statedDate } from './structured';
@@ -71,7 +71,7 @@ function* read(doc: Document, url: URL): Steps<Reading> {
   const title = textIn(doc.querySelector('h1.post-title')) ?? firstText(doc.title);
   if (root === null || authorName === null || title === null) return notReady('hydrating');
   const named = namedSlugs(doc, url);
-  if (named.some((one) => one !== plain(slug(url)))) return notReady('hydrating');
+  if (named.some((one) => one !== normalizeSlug(slug(url)))) return notReady('hydrating');
   const previews = previewAddresses(doc);
   const externalId = firstMatch(PREVIEW, previews);
   const publicationSubdomain = HOST.exec(url.hostname)?.[1] ?? firstMatch(PUBLICATION, previews)?.toLowerCase() ?? null;
@@ -94,7 +94,7 @@ function* read(doc: Document, url: URL): Steps<Reading> {
       mediaState: content.mediaState,
       imageUrls: content.imageUrls,
       imageOccurrences: content.imageOccurrences,
-      metadata: present({
+      metadata: omitUnknown({
         substackPostId: externalId,
         publicationSubdomain,
         slug: name,
@@ -116,14 +116,14 @@ function namedSlugs(doc: Document, url: URL): string[] {
   const stated = jsonLd(doc).flatMap((fields) => [fields.url, fields.mainEntityOfPage]);
   const canonical = doc.querySelector('link[rel="canonical"]')?.getAttribute('href');
   return [canonical, meta(doc, 'og:url'), ...stated].flatMap((address) => {
-    const name = typeof address === 'string' ? plain(slug(URL.parse(address, url) ?? null)) : null;
+    const name = typeof address === 'string' ? normalizeSlug(slug(URL.parse(address, url) ?? null)) : null;
     return name === null ? [] : [name];
   });
 }
 
 /** A slug as it is compared. */
-function plain(name: string | null): string | null {
-  return name === null ? null : decoded(name).toLowerCase();
+function normalizeSlug(name: string | null): string | null {
+  return name === null ? null : decodeAddress(name).toLowerCase();
 }
 
 function hasText(doc: Document): boolean {
@@ -142,12 +142,12 @@ function previewAddresses(doc: Document): string[] {
   return ['twitter:image', 'og:image'].flatMap((name) => {
     const address = meta(doc, name);
     if (address === null) return [];
-    const once = decoded(address);
-    return [address, once, decoded(once)];
+    const once = decodeAddress(address);
+    return [address, once, decodeAddress(once)];
   });
 }
 
-function decoded(text: string): string {
+function decodeAddress(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -7,7 +7,7 @@
 
 const REPLACED = /[\u200b-\u200d\u2010-\u2015\u2018\u2019\u201c\u201d\u2026\ufeff]/g;
 
-function replacement(character: string): string {
+function replaceCharacter(character: string): string {
   if (character === '\u201c' || character === '\u201d') return '"';
   if (character === '\u2018' || character === '\u2019') return "'";
   if (character === '\u2026') return '...';
@@ -16,11 +16,11 @@ function replacement(character: string): string {
 
 /** Compose, plain quotes and dashes, no zero-width marks, single spaces. Source: CONTRACT 4.1. */
 export function normalize(raw: string): string {
-  return collapsed(raw).trim();
+  return collapse(raw).trim();
 }
 
-function collapsed(raw: string): string {
-  return raw.normalize('NFC').replace(REPLACED, replacement).replace(/\s+/g, ' ');
+function collapse(raw: string): string {
+  return raw.normalize('NFC').replace(REPLACED, replaceCharacter).replace(/\s+/g, ' ');
 }
 
 /**
@@ -48,7 +48,7 @@ export class NormalLength {
   }
 
   #with(raw: string): [settled: number, gap: boolean] {
-    const text = collapsed(raw);
+    const text = collapse(raw);
     const words = text.trim();
     if (words === '') return [this.#settled, this.#gap || text !== ''];
     const space = this.#settled > 0 && (this.#gap || text.startsWith(' ')) ? 1 : 0;

@@ -1,11 +1,11 @@
 /**
- * The one way through a page's content: every text, block edge and element in document order.
+ * Visits a page's content: every text, block edge and element in document order.
  *
  * The page is read where it stands, without a copy, and with a loop: pages nest deeper than calls may.
  */
 
 import type { Exclusion } from './base';
-import { NODES_PER_STEP, type Steps, whole } from './steps';
+import { NODES_PER_STEP, type Steps, runToEnd } from './steps';
 import { firstChildOf, nameOf, nextSiblingOf, nodeTypeOf, parentOf } from './tree';
 
 const BLOCKS = new Set('p li h1 h2 h3 h4 h5 h6 figcaption blockquote tr td th div'.split(' '));
@@ -61,7 +61,7 @@ export function* walkSteps(root: Element, excluded: Exclusion, visitor: Visitor)
 
 /** The same at once. */
 export function walk(root: Element, excluded: Exclusion, visitor: Visitor): void {
-  whole(walkSteps(root, excluded, visitor));
+  runToEnd(walkSteps(root, excluded, visitor));
 }
 
 /** All text of an element, as `textContent` gives it but without what is excluded. */

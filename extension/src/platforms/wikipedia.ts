@@ -2,13 +2,13 @@
  * Wikipedia: every language, desktop and mobile, at the revision that is shown.
  *
  * What is sent names the revision, and the server asks for exactly that one. An article without both its numbers has no
- * identity; talk, user and project pages are none. What somebody is writing (an editor, its preview) is stored nowhere and
- * nobody's business: only a page that shows a stored revision to be read is read.
+ * identity; talk, user and project pages are none. What somebody is writing (an editor, its preview) is not published:
+ * only a page that shows a stored revision to be read is read.
  */
 import { digits, exactly, instant, matching, nonEmpty, optional } from '../protocol/read';
 import { addSite, notReady, type Reading } from './base';
 import { contentSteps } from './content';
-import { present } from './fields';
+import { omitUnknown } from './fields';
 import { sendableSteps } from './serialize';
 import type { Steps } from './steps';
 import { textIn } from './text';
@@ -85,7 +85,7 @@ function* read(doc: Document, url: URL): Steps<Reading> {
       mediaState: content.mediaState,
       imageUrls: content.imageUrls,
       imageOccurrences: content.imageOccurrences,
-      metadata: present({
+      metadata: omitUnknown({
         language: page.language,
         title,
         pageId,

@@ -5,7 +5,7 @@
  * pictures stand at other places. Nothing is removed here: the page stays whole, the result is a set.
  */
 
-import { type Steps, whole } from './steps';
+import { type Steps, runToEnd } from './steps';
 import { textWithout, walkSteps } from './walk';
 import { attributeOf, nameOf, nextElementOf, outerOf } from './tree';
 import { normalize } from './text';
@@ -18,7 +18,7 @@ const HEADING = /^h[2-6]$/;
 export function* excludedSteps(root: Element, otherwise = ''): Steps<Set<Element>> {
   const language = root.getAttribute('lang') || otherwise;
   const parts = new Set<Element>();
-  const isUnwanted = remembering(language);
+  const isUnwanted = createClassifier(language);
   // Most of an article's elements lie within its notes and references: what is excluded is not walked.
   const collect = (element: Element): boolean => {
     const unwanted = isUnwanted(element);
@@ -32,11 +32,11 @@ export function* excludedSteps(root: Element, otherwise = ''): Steps<Set<Element
 
 /** The same at once. */
 export function excludedParts(root: Element, language = ''): Set<Element> {
-  return whole(excludedSteps(root, language));
+  return runToEnd(excludedSteps(root, language));
 }
 
 /** Tells unwanted elements by name and classes, of which an article repeats few spellings thousands of times. */
-function remembering(language: string): (element: Element) => boolean {
+function createClassifier(language: string): (element: Element) => boolean {
   const answers = new Map<string, boolean>();
   return (element) => {
     const name = nameOf(element);
@@ -111,7 +111,7 @@ class Sections {
     return HEADING.test(element.localName) ? element.localName : (this.#wrapped(element)?.localName ?? null);
   }
 
-  /** The heading a `div.mw-heading` speaks for: its first child that is one. */
+  /** The heading a `div.mw-heading` wraps: its first child that is one. */
   #wrapped(element: Element): Element | null {
     if (element.localName !== 'div') return null;
     if (!classes(element).some((token) => token.toLowerCase() === 'mw-heading')) return null;

@@ -6,7 +6,7 @@
  */
 import { contentText, count, exactly, instant, list, nonEmpty, nullable, optional, webUrl } from '../protocol/read';
 import { addSite, noHtml, notReady, type NotReady, type Reading } from './base';
-import { imageCaption, imageSource, mediaState, occurrence, uniqueUrls } from './content';
+import { imageCaption, imageSource, mediaState, createOccurrence, uniqueUrls } from './content';
 import type { Steps } from './steps';
 import { isoDate, meta } from './structured';
 import { normalize, textIn } from './text';
@@ -89,7 +89,7 @@ function* read(doc: Document, url: URL): Steps<Reading> {
     .map((image) => ({ image, source: imageSource(image, url.origin) }))
     .filter((one): one is { image: Element; source: string } => one.source !== null)
     .map(({ image, source }, index) =>
-      occurrence(
+      createOccurrence(
         index,
         text.length,
         source,

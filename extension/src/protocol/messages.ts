@@ -39,7 +39,7 @@ function message<const T extends string, P>(type: T, payload: Read<P>) {
 export const readFromContent = oneOf('type', {
   /** A content script begins in a new document. Answer: `Answer<PageSettings>`. */
   HELLO: message('HELLO', nothing),
-  /** `attempt` counts from 0 for each session and tells how long to wait. Answer: `SyncAnswer`. */
+  /** `attempt` counts from 0 for each session and decides how long to wait. Answer: `SyncAnswer`. */
   PAGE_CONTENT: message('PAGE_CONTENT', exactly({ tabSessionId: nonEmpty, attempt: count, content: readContent })),
   PAGE_SKIPPED: message(
     'PAGE_SKIPPED',
@@ -61,7 +61,7 @@ export const readFromPage = oneOf('type', {
   GET_CACHED: message('GET_CACHED', exactly({ tabId: count })),
   /** Answer: `Answer`. */
   INVESTIGATE_NOW: message('INVESTIGATE_NOW', exactly({ tabId: count })),
-  /** Ask the page to say again what it shows. Answer: `Answer`. */
+  /** Ask the page to send its content again. Answer: `Answer`. */
   RETRY: message('RETRY', exactly({ tabId: count })),
   SET_HIGHLIGHTS: message('SET_HIGHLIGHTS', exactly({ shown: flag })),
   SET_SITE: message('SET_SITE', exactly({ site: host, off: flag })),
@@ -112,7 +112,7 @@ export interface Failure {
 
 export type Answer<T = unknown> = ({ readonly ok: true } & T) | Failure;
 
-/** Answered once the server has been asked. `retryAfterMs` is null where saying it again would change nothing. */
+/** Answered once the server has been asked. `retryAfterMs` is null where a retry would change nothing. */
 export type SyncAnswer = { readonly ok: true } | (Failure & { readonly retryAfterMs: number | null });
 
 export interface CachedStatus {
@@ -123,7 +123,7 @@ export interface CachedStatus {
 /**
  * The port on which a content script has claims anchored: any number of `TEXT`, then one `CLAIMS`, then the answer
  * comes as `AnchorAnswer` and the port closes. The text comes in pieces so that no single copy holds up the page;
- * should the worker end in between, the port closes without an answer and the content script begins anew.
+ * should the worker end in between, the port closes without an answer and the content script starts again.
  */
 export const ANCHOR_PORT = `anchor/${PROTOCOL_VERSION}`;
 
@@ -152,11 +152,11 @@ export function write<T extends string, P>(type: T, payload: P): Message<T, P> {
 /** A message of another version of the extension, which a reload of the page or the browser brings together again. */
 export class OtherVersion extends Error {}
 
-const versioned = having({ v: (value: unknown) => value });
+const anyVersion = having({ v: (value: unknown) => value });
 
 /** Read a message to the background. Raises: OtherVersion, Malformed. */
 export function readMessage<T>(read: Read<T>, received: unknown): T {
-  const { v } = versioned(received, 'message');
+  const { v } = anyVersion(received, 'message');
   if (v === undefined) throw new Malformed('message.v', 'a version');
   if (v !== PROTOCOL_VERSION) throw new OtherVersion(`protocol version ${JSON.stringify(v).slice(0, 10)}`);
   return read(received, 'message');

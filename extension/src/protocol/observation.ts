@@ -1,5 +1,5 @@
 /**
- * What a page's content script hands over, read field by field, and the request that is made of it.
+ * What a page's content script sends, read field by field, and the request that is made of it.
  *
  * A page's process may be taken over by the page, so nothing of it is trusted: what does not fit the server's own rules
  * never leaves the browser. Source: CONTRACT 2.1, 7.5.
@@ -48,10 +48,10 @@ export const readContent = oneOf(
 
 export const readPlatform: Read<string> = literal(...SITES.map(({ platform }) => platform));
 
-export type Content = Of<typeof readContent>;
+export type ObservedContent = Of<typeof readContent>;
 
 /** The input of `post.registerObservedVersion`: each site leaves out what its server does not take from a reader. */
-export function observation(content: Content): Readonly<Record<string, unknown>> {
+export function toObservation(content: ObservedContent): Readonly<Record<string, unknown>> {
   const occurrences = content.imageOccurrences?.slice(0, MAX_OCCURRENCES) ?? [];
   const omits = SITES.find(({ platform }) => platform === content.platform)?.omits ?? [];
   return {

@@ -1,7 +1,7 @@
 /**
  * Reading what others sent: a reader either returns a fresh value made only of what it checked, or throws `Malformed`.
  *
- * Nothing that was not read is passed on, so a key that nobody expected cannot travel from a server or a page's process
+ * Nothing that was not read is passed on, so an unexpected key cannot travel from a server or a page's process
  * into storage or onto the screen.
  *
  * Units: string lengths count UTF-16 units. Source: CONTRACT 2.0.
@@ -157,7 +157,7 @@ export function having<const F extends Fields>(fields: F): Read<Shape<F>> {
   };
 }
 
-/** One of several objects, told apart by one field. */
+/** One of several objects, distinguished by one field. */
 export function oneOf<const V extends Readonly<Record<string, Read<unknown>>>>(
   tag: string,
   variants: V,

@@ -28,13 +28,13 @@ export const MAX_BODY_BYTES = 512 * 1024;
 
 const platform = literal(...SITES.map((site) => site.platform));
 const provenance = literal('SERVER_VERIFIED', 'CLIENT_FALLBACK');
-const runs = literal('PENDING', 'PROCESSING');
+const runStatus = literal('PENDING', 'PROCESSING');
 
-const someSources = list(having({ url: text, title: nonEmpty, snippet: nonEmpty }), { min: 1 });
+const anySources = list(having({ url: text, title: nonEmpty, snippet: nonEmpty }), { min: 1 });
 
 /** Sources are shown as links; an address that is none of the web is no source a reader could open. */
-const sources: Read<Of<typeof someSources>> = (value, at) =>
-  someSources(value, at).filter((source) => isWebUrl(source.url));
+const sources: Read<Of<typeof anySources>> = (value, at) =>
+  anySources(value, at).filter((source) => isWebUrl(source.url));
 
 const payload = { text: nonEmpty, context: text, summary: nonEmpty, reasoning: nonEmpty, sources };
 const claims = list(having({ ...payload, id: nonEmpty }));
@@ -49,7 +49,7 @@ const notInvestigated = having({
 
 const investigating = having({
   investigationState: literal('INVESTIGATING'),
-  status: runs,
+  status: runStatus,
   provenance,
   pendingClaims: payloads,
   confirmedClaims: payloads,
@@ -67,7 +67,7 @@ const result = {
   viewCount: optional(count),
 };
 
-const registered = having({
+const registration = having({
   platform,
   externalId: nonEmpty,
   versionHash: matching(/^[0-9a-f]{64}$/i, '64 hexadecimal digits'),
@@ -75,13 +75,13 @@ const registered = having({
   provenance,
 });
 
-const viewed = oneOf('investigationState', {
+const viewStatus = oneOf('investigationState', {
   NOT_INVESTIGATED: notInvestigated,
   INVESTIGATING: investigating,
   INVESTIGATED: having({ ...result, checkedAt: optional(instant) }),
 });
 
-const standing = oneOf('investigationState', {
+const investigationStatus = oneOf('investigationState', {
   NOT_INVESTIGATED: notInvestigated,
   INVESTIGATING: investigating,
   INVESTIGATED: having({ ...result, checkedAt: instant }),
@@ -90,7 +90,7 @@ const standing = oneOf('investigationState', {
 
 const queued = having({ investigationId: nonEmpty, status: literal('PENDING', 'PROCESSING', 'FAILED'), provenance });
 const complete = having({ investigationId: nonEmpty, status: literal('COMPLETE'), provenance, claims });
-const requested = oneOf('status', { PENDING: queued, PROCESSING: queued, FAILED: queued, COMPLETE: complete });
+const requestStatus = oneOf('status', { PENDING: queued, PROCESSING: queued, FAILED: queued, COMPLETE: complete });
 
 const keyUnremarkable = having({ instanceApiKeyAccepted: flag, openaiApiKeyStatus: literal('missing', 'valid') });
 const keyRefused = having({
@@ -107,10 +107,10 @@ const settings = oneOf('openaiApiKeyStatus', {
   error: keyRefused,
 });
 
-export type Registered = Of<typeof registered>;
-export type Viewed = Of<typeof viewed>;
-export type Standing = Of<typeof standing>;
-export type Requested = Of<typeof requested>;
+export type Registration = Of<typeof registration>;
+export type ViewStatus = Of<typeof viewStatus>;
+export type InvestigationStatus = Of<typeof investigationStatus>;
+export type RequestStatus = Of<typeof requestStatus>;
 export type SettingsVerdict = Of<typeof settings>;
 
 interface Procedure<T> {
@@ -121,15 +121,15 @@ interface Procedure<T> {
 }
 
 export const PROCEDURES = {
-  'post.registerObservedVersion': { kind: 'mutation', answer: registered, carriesOpenAiKey: false },
-  'post.recordViewAndGetStatus': { kind: 'mutation', answer: viewed, carriesOpenAiKey: false },
-  'post.investigateNow': { kind: 'mutation', answer: requested, carriesOpenAiKey: true },
-  'post.getInvestigation': { kind: 'query', answer: standing, carriesOpenAiKey: false },
+  'post.registerObservedVersion': { kind: 'mutation', answer: registration, carriesOpenAiKey: false },
+  'post.recordViewAndGetStatus': { kind: 'mutation', answer: viewStatus, carriesOpenAiKey: false },
+  'post.investigateNow': { kind: 'mutation', answer: requestStatus, carriesOpenAiKey: true },
+  'post.getInvestigation': { kind: 'query', answer: investigationStatus, carriesOpenAiKey: false },
   'post.validateSettings': { kind: 'query', answer: settings, carriesOpenAiKey: true },
 } as const satisfies Readonly<Record<string, Procedure<unknown>>>;
 
 export type ProcedureName = keyof typeof PROCEDURES;
-export type Answer<N extends ProcedureName> = Of<(typeof PROCEDURES)[N]['answer']>;
+export type ProcedureOutput<N extends ProcedureName> = Of<(typeof PROCEDURES)[N]['answer']>;
 
 /** The server's own word on what went wrong; its sentences are not read. */
 export interface Refusal {
@@ -165,9 +165,9 @@ export function readRefusal(body: unknown): Refusal {
 }
 
 /** Read a success's envelope. */
-export function readAnswer<N extends ProcedureName>(procedure: N, body: unknown): Answer<N> {
+export function readAnswer<N extends ProcedureName>(procedure: N, body: unknown): ProcedureOutput<N> {
   const read: Read<unknown> = PROCEDURES[procedure].answer;
-  return having({ result: having({ data: read }) })(body, 'answer').result.data as Answer<N>;
+  return having({ result: having({ data: read }) })(body, 'answer').result.data as ProcedureOutput<N>;
 }
 
 export const readHealth = having({ status: literal('ok') });

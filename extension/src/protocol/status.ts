@@ -44,7 +44,7 @@ export type Problem =
   | { readonly kind: 'upgrade_required'; readonly minimumVersion: string | null }
   | { readonly kind: 'malformed_version' }
   | { readonly kind: 'too_large' }
-  /** The server says something that this protocol does not know. */
+  /** The server's answer does not fit this protocol. */
   | { readonly kind: 'bad_answer' }
   /** What the page gave cannot be sent. */
   | { readonly kind: 'bad_content' }
@@ -52,7 +52,7 @@ export type Problem =
   | { readonly kind: 'not_openerrata' }
   | { readonly kind: 'unauthorized' }
   /** Somebody had the right to have the post erased; the server takes nothing of it any more. */
-  | { readonly kind: 'forgotten' }
+  | { readonly kind: 'erased' }
   | { readonly kind: 'refused' };
 
 export type PostState =
@@ -68,14 +68,14 @@ export type PostState =
       readonly prior: PriorResult | null;
       /** The last question went unanswered; what stands here is older. */
       readonly trouble: Problem | null;
-      /** The reader wants it, and the server has not said yet that it has begun. */
+      /** The reader wants it, and the server has not confirmed the start yet. */
       readonly wanted: boolean;
     }
   | {
       readonly kind: 'investigated';
       readonly provenance: Provenance;
       readonly claims: readonly Claim[];
-      /** Servers tell it only with some answers. */
+      /** Servers send it only with some answers. */
       readonly investigationId: string | null;
       readonly corroborationCount: number | null;
       readonly checkedAt: string | null;
@@ -87,7 +87,7 @@ export type PostState =
 
 export type Investigating = Extract<PostState, { kind: 'investigating' }>;
 
-export type Outcome = Anchoring['outcome'];
+export type AnchorOutcome = Anchoring['outcome'];
 
 /** A tab's post: which page session it belongs to, and how it stands. */
 export interface TabStatus {
@@ -100,19 +100,19 @@ export interface TabStatus {
   readonly postVersionId: string | null;
   readonly viewCount: number | null;
   /** Where each displayed claim stands on the page, as far as it has been looked for. */
-  readonly outcomes: Readonly<Record<string, Outcome>>;
+  readonly outcomes: Readonly<Record<string, AnchorOutcome>>;
   readonly state: PostState;
 }
 
 /** Claims to show on the page, and whether they are only an earlier version's. */
-export interface Displayed {
+export interface DisplayedClaims {
   readonly claims: readonly Claim[];
   readonly interim: boolean;
   readonly investigationId: string | null;
 }
 
 /** What may be underlined in this state: findings of this version, else those of an earlier one as interim. */
-export function displayed(state: PostState): Displayed | null {
+export function displayedClaims(state: PostState): DisplayedClaims | null {
   switch (state.kind) {
     case 'investigated':
       return { claims: state.claims, interim: false, investigationId: state.investigationId };

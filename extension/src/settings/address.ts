@@ -63,7 +63,7 @@ export function isPrivateHost(hostname: string): boolean {
   );
 }
 
-/** `URL` writes IPv6 addresses in their shortest form, so the first group tells the range. */
+/** `URL` writes IPv6 addresses in their shortest form, so the first group decides the range. */
 function isPrivateIpv6(address: string): boolean {
   if (address === '::1' || address === '::') return true;
   const first = /^([0-9a-f]{4}):/.exec(address)?.[1];

@@ -33,7 +33,7 @@ export const DEFAULTS: Settings = {
 
 /** What changes the answers of the server, or which server it is. */
 export const SERVER_KEYS: readonly (keyof Settings)[] = ['apiBaseUrl', 'apiKey', 'hmacSecret'];
-/** What a content script has to be told. */
+/** Settings that content scripts depend on. */
 export const PAGE_KEYS: readonly (keyof Settings)[] = ['showHighlights', 'sitesOff'];
 
 interface Area {
@@ -56,13 +56,13 @@ export function asSettings(stored: Readonly<Record<string, unknown>>): Settings 
   const settings: Record<string, unknown> = {};
   for (const [key, fallback] of Object.entries(DEFAULTS)) {
     const value = Object.hasOwn(stored, key) ? stored[key] : undefined;
-    if (Array.isArray(fallback)) settings[key] = strings(value);
+    if (Array.isArray(fallback)) settings[key] = readStrings(value);
     else settings[key] = typeof value !== typeof fallback ? fallback : typeof value === 'string' ? value.trim() : value;
   }
   return settings as unknown as Settings;
 }
 
-function strings(value: unknown): string[] {
+function readStrings(value: unknown): string[] {
   if (!Array.isArray(value)) return [];
   return [...new Set(value.filter((item): item is string => typeof item === 'string' && item !== ''))];
 }

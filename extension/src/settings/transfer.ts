@@ -16,7 +16,7 @@ export function exportSettings(settings: Settings, withKeys: boolean): string {
   return `${JSON.stringify({ format: FORMAT, version: 1, settings: Object.fromEntries(kept) }, null, 2)}\n`;
 }
 
-/** Read an exported file: only what it says; null if it is none. */
+/** Read an exported file: only the settings it holds; null if it is none. */
 export function importSettings(file: string): Partial<Settings> | null {
   let parsed: unknown;
   try {

@@ -36,7 +36,7 @@ describe('folding', () => {
     }
   });
 
-  it('tells white space, block edges and nothing apart', () => {
+  it('distinguishes white space, block edges and nothing', () => {
     const folded = fold({ raw: 'ab c\u200bde', breaks: [1, 6], markers: [] });
     expect(folded.glyphs).toBe('abcde');
     expect([...folded.gaps]).toEqual([LOOSE, LOOSE, SPACED, LOOSE, LOOSE, LOOSE]);

@@ -62,7 +62,7 @@ describe('a quote that stands on the page', () => {
     }
   });
 
-  it('is not underlined where a sign may make it a part of something else, and nobody says that it was changed', () => {
+  it('is not underlined where a sign may make it a part of something else, and is not reported as changed', () => {
     for (const [raw, quote] of [
       ['It is a well-known fact.', 'a well'],
       ['It is a well-known fact.', 'known fact'],
@@ -156,7 +156,7 @@ describe('a quote that stands there more than once', () => {
     expect(one(page(raw), 'The mayor resigned.', 'The mayor resigned. Nobody')).toMatchObject({ start: 0, end: 19 });
   });
 
-  it('stays ambiguous when the context does not tell', () => {
+  it('stays ambiguous when the context does not decide', () => {
     expect(one(page(raw), 'The mayor resigned.', 'The mayor resigned.').outcome).toBe('ambiguous');
     expect(one(page(raw), 'The mayor resigned.', 'He cried. The mayor resigned. So what?').outcome).toBe('ambiguous');
   });
@@ -207,7 +207,7 @@ describe('footnote markers', () => {
     expect(words(marked, 'The dam[1] broke2 at dawn.[3]')).toBe('The dam[1] broke2 at dawn.[3]');
   });
 
-  it('may have been numbered anew', () => {
+  it('may have been renumbered', () => {
     const raw = 'The dam[4] broke at dawn.';
     expect(words(page(raw, { markers: [[7, 10]] }), 'The dam[1] broke at dawn.')).toBe(raw);
   });
@@ -261,7 +261,7 @@ describe('properties', () => {
     expect(one(page('It rained. '.repeat(20_000)), 'It rained.').outcome).toBe('ambiguous');
   });
 
-  it('a place is not the only one because nobody looked further', () => {
+  it('a place is not unique because the search stopped early', () => {
     const raw = `It rained. ${'Brained. '.repeat(3_000)}`;
     expect(words(page(raw), 'rained')).toBe('ambiguous');
   });

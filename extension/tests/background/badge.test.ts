@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { badgeOf } from '../../src/background/badge';
 import type { PostState } from '../../src/protocol/status';
-import { CLAIM, PAYLOAD, PRIOR } from './surroundings';
+import { CLAIM, PAYLOAD, PRIOR } from './fakes';
 
 const running = { kind: 'investigating', investigationId: 'i', prior: null, trouble: null, wanted: false } as const;
 const done = {
@@ -28,7 +28,7 @@ describe('the button', () => {
     ['clean', { ...done, claims: [] }, '✓', 'badgeClean'],
     ['failed', { kind: 'failed' }, '!', 'badgeFailed'],
     ['unanswered', { kind: 'unanswered', problem: { kind: 'refused' } }, '!', 'badgeUnanswered'],
-    ['erased', { kind: 'unanswered', problem: { kind: 'forgotten' } }, '', 'extName'],
+    ['erased', { kind: 'unanswered', problem: { kind: 'erased' } }, '', 'extName'],
     ['offline', { kind: 'unanswered', problem: { kind: 'offline' } }, '', 'extName'],
   ])('%s', (_, state, text, title) => expect(badgeOf(state)).toMatchObject({ text, title }));
 });

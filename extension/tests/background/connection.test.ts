@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { probe, test as examine } from '../../src/background/connection';
-import { accessOf } from '../../src/background/contact';
+import { accessOf } from '../../src/background/server_client';
 import { DEFAULTS } from '../../src/settings/settings';
-import { BASE, failure, FakeServer } from './surroundings';
+import { BASE, failure, FakeServer } from './fakes';
 
 const HEALTHY = { status: 'ok', minimumSupportedExtensionVersion: '0.2.0', more: 1 };
 
@@ -40,7 +40,7 @@ describe('a look at an address', () => {
     expect(fake.requests.map(({ headers }) => [...headers.keys()])).toEqual([['accept']]);
   });
 
-  it('tells who does not answer from who may not be asked', async () => {
+  it('distinguishes no answer from no permission', async () => {
     const fake = server(Response.json(HEALTHY));
     fake.up = false;
     expect(await probe(fake, access.address)).toEqual(problem('server_down'));
@@ -52,7 +52,7 @@ describe('a look at an address', () => {
 });
 
 describe('a test of settings', () => {
-  it('tells what the server says of the keys', async () => {
+  it('reports whether the server accepts the keys', async () => {
     const verdict = { instanceApiKeyAccepted: true, openaiApiKeyStatus: 'valid' };
     const fake = server(Response.json(HEALTHY), Response.json({ result: { data: verdict } }));
     expect(await examine(fake, access)).toEqual({ kind: 'connected', verdict });
@@ -60,7 +60,7 @@ describe('a test of settings', () => {
     expect([asked!.headers.get('x-api-key'), asked!.headers.get('x-openai-api-key')]).toEqual(['instance', 'sk-own']);
   });
 
-  it('goes no further where there is no such server', async () => {
+  it('stops where there is no such server', async () => {
     const fake = server(new Response('<h1>hello</h1>'));
     expect(await examine(fake, access)).toEqual(problem('not_openerrata'));
     expect(fake.requests).toHaveLength(1);

@@ -18,23 +18,23 @@ import {
   state,
   stopTime,
   tab,
-  World,
-} from './surroundings';
+  FakeEnvironment,
+} from './fakes';
 
 beforeEach(stopTime);
 afterEach(() => void vi.useRealTimers());
 
 describe('an investigation', () => {
   it('is asked for, followed, and ends', async () => {
-    const world = new World();
-    world.area.items.set('openaiApiKey', 'sk-own');
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    environment.area.items.set('openaiApiKey', 'sk-own');
+    const worker = await environment.begin();
     await worker.receive(pageContent(), tab(1));
-    world.server.says('post.investigateNow', queued());
-    world.server.says('post.getInvestigation', investigating(1, 1));
+    environment.server.says('post.investigateNow', queued());
+    environment.server.says('post.getInvestigation', investigating(1, 1));
     await investigate(worker);
-    expect(world.server.asked('post.investigateNow')[0]!.headers.get('x-openai-api-key')).toBe('sk-own');
-    await vi.waitUntil(() => world.server.asked('post.getInvestigation').length === 1);
+    expect(environment.server.asked('post.investigateNow')[0]!.headers.get('x-openai-api-key')).toBe('sk-own');
+    await vi.waitUntil(() => environment.server.asked('post.getInvestigation').length === 1);
     await settled();
     expect(await state(worker)).toMatchObject({
       kind: 'investigating',
@@ -42,131 +42,131 @@ describe('an investigation', () => {
       pendingCount: 1,
       confirmed: [PAYLOAD],
     });
-    expect(world.badges.get(1)).toMatchObject({ text: '2', title: 'badgeInvestigating' });
-    expect(world.alarmed).toBe(true);
-    world.server.says('post.getInvestigation', DONE);
+    expect(environment.badges.get(1)).toMatchObject({ text: '2', title: 'badgeInvestigating' });
+    expect(environment.alarmRunning).toBe(true);
+    environment.server.says('post.getInvestigation', DONE);
     await pass(5_000);
     expect(await state(worker)).toMatchObject({
       kind: 'investigated',
       investigationId: 'i1',
       checkedAt: DONE.checkedAt,
     });
-    expect(world.alarmed).toBe(false);
+    expect(environment.alarmRunning).toBe(false);
     await pass(60_000);
-    expect(world.server.asked('post.getInvestigation')).toHaveLength(2);
+    expect(environment.server.asked('post.getInvestigation')).toHaveLength(2);
   });
 
   it('keeps nothing of a candidate but that there is one', async () => {
-    const world = new World();
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     const secret = { ...PAYLOAD, summary: 'unproven words' };
-    world.server.says('post.recordViewAndGetStatus', {
+    environment.server.says('post.recordViewAndGetStatus', {
       ...investigating(0, 0),
       pendingClaims: [secret],
       investigationId: 'i1',
     });
-    world.server.says('post.getInvestigation', { ...investigating(0, 0), pendingClaims: [secret] });
+    environment.server.says('post.getInvestigation', { ...investigating(0, 0), pendingClaims: [secret] });
     await worker.receive(pageContent(), tab(1));
     await settled();
     expect(await state(worker)).toMatchObject({ kind: 'investigating', pendingCount: 1 });
-    expect(JSON.stringify([[...world.area.items], world.told])).not.toContain('unproven words');
+    expect(JSON.stringify([[...environment.area.items], environment.messages])).not.toContain('unproven words');
   });
 
   it('shown in many tabs is asked about once, and all of them learn', async () => {
-    const world = new World();
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     for (const id of [1, 2, 3]) await worker.receive(pageContent(`s${id}`), tab(id));
-    world.server.says('post.investigateNow', queued());
-    world.server.says('post.getInvestigation', investigating(0, 0));
+    environment.server.says('post.investigateNow', queued());
+    environment.server.says('post.getInvestigation', investigating(0, 0));
     await investigate(worker, 2);
-    await vi.waitUntil(() => world.server.asked('post.getInvestigation').length === 1);
+    await vi.waitUntil(() => environment.server.asked('post.getInvestigation').length === 1);
     await pass(5_000);
-    expect(world.server.asked('post.getInvestigation')).toHaveLength(2);
-    world.server.says('post.getInvestigation', DONE);
+    expect(environment.server.asked('post.getInvestigation')).toHaveLength(2);
+    environment.server.says('post.getInvestigation', DONE);
     await pass(5_000);
     for (const id of [1, 2, 3]) expect(await state(worker, id)).toMatchObject({ kind: 'investigated' });
   });
 
-  it('is found again after a reload, although a view does not tell of it', async () => {
-    const world = new World();
-    const worker = await world.begin();
-    world.server.says('post.investigateNow', queued());
-    world.server.says('post.getInvestigation', investigating(1, 0));
+  it('is found again after a reload, although the answer to a view omits it', async () => {
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
+    environment.server.says('post.investigateNow', queued());
+    environment.server.says('post.getInvestigation', investigating(1, 0));
     await worker.receive(pageContent('s1'), tab(1));
     await investigate(worker);
     await worker.receive(write('HELLO', {}), tab(1));
     await worker.receive(pageContent('s2'), tab(1));
     await settled();
     expect(await state(worker)).toMatchObject({ kind: 'investigating', investigationId: 'i1' });
-    expect(world.server.asked('post.investigateNow')).toHaveLength(1);
+    expect(environment.server.asked('post.investigateNow')).toHaveLength(1);
   });
 
-  it('goes on in a new worker after the old one was ended', async () => {
-    const world = new World();
-    const old = await world.begin();
-    world.server.says('post.investigateNow', queued());
-    world.server.says('post.getInvestigation', investigating(1, 0));
+  it('continues in a new worker after the old one was ended', async () => {
+    const environment = new FakeEnvironment();
+    const old = await environment.begin();
+    environment.server.says('post.investigateNow', queued());
+    environment.server.says('post.getInvestigation', investigating(1, 0));
     await old.receive(pageContent(), tab(1));
     await investigate(old);
     await settled();
     vi.clearAllTimers();
-    world.server.says('post.getInvestigation', DONE);
-    const worker = await world.begin();
+    environment.server.says('post.getInvestigation', DONE);
+    const worker = await environment.begin();
     await vi.waitUntil(async () => (await state(worker))?.kind === 'investigated');
     await settled();
-    expect(world.statesOf(1).at(-1)).toBe('investigated');
-    expect(world.alarmed).toBe(false);
+    expect(environment.statesOf(1).at(-1)).toBe('investigated');
+    expect(environment.alarmRunning).toBe(false);
   });
 
   it('that a server does not know yet is given a moment', async () => {
-    const world = new World();
-    const worker = await world.begin();
-    world.server.says('post.investigateNow', queued());
-    world.server.says('post.getInvestigation', NOT_INVESTIGATED);
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
+    environment.server.says('post.investigateNow', queued());
+    environment.server.says('post.getInvestigation', NOT_INVESTIGATED);
     await worker.receive(pageContent(), tab(1));
     await investigate(worker);
     await pass(5_000);
     expect(await state(worker)).toMatchObject({ kind: 'investigating' });
-    world.now += 20_000;
+    environment.now += 20_000;
     await pass(5_000);
     expect(await state(worker)).toEqual({ kind: 'not_investigated', prior: null });
-    expect(world.alarmed).toBe(false);
+    expect(environment.alarmRunning).toBe(false);
   });
 
   it('that is complete already is shown at once', async () => {
-    const world = new World();
-    const worker = await world.begin();
-    world.server.says('post.investigateNow', { ...queued(), status: 'COMPLETE', claims: [CLAIM] });
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
+    environment.server.says('post.investigateNow', { ...queued(), status: 'COMPLETE', claims: [CLAIM] });
     await worker.receive(pageContent(), tab(1));
     await investigate(worker);
     expect(await state(worker)).toMatchObject({ kind: 'investigated', investigationId: 'i1' });
-    expect(world.server.asked('post.getInvestigation')).toHaveLength(0);
+    expect(environment.server.asked('post.getInvestigation')).toHaveLength(0);
   });
 
-  it('of a page that was never registered has the page say again what it shows', async () => {
-    const world = new World();
-    world.server.up = false;
-    const worker = await world.begin();
+  it('of a page that was never registered makes the page send its content again', async () => {
+    const environment = new FakeEnvironment();
+    environment.server.up = false;
+    const worker = await environment.begin();
     await worker.receive(pageContent(), tab(1));
     await investigate(worker);
-    expect(world.sent('RESYNC')).toEqual([1]);
+    expect(environment.sent('RESYNC')).toEqual([1]);
   });
 });
 
 describe('a request for an investigation', () => {
   it('is seen at once, and is one however often it is made', async () => {
-    const world = new World();
+    const environment = new FakeEnvironment();
     let answer: (response: Response) => void = () => undefined;
-    world.server.answers['post.investigateNow'] = () => new Promise((resolve) => (answer = resolve));
-    world.server.says('post.getInvestigation', investigating(0, 0));
-    const worker = await world.begin();
+    environment.server.answers['post.investigateNow'] = () => new Promise((resolve) => (answer = resolve));
+    environment.server.says('post.getInvestigation', investigating(0, 0));
+    const worker = await environment.begin();
     await worker.receive(pageContent(), tab(1));
     const asked = [investigate(worker), investigate(worker), investigate(worker)];
-    await vi.waitUntil(() => world.server.asked('post.investigateNow').length > 0);
+    await vi.waitUntil(() => environment.server.asked('post.investigateNow').length > 0);
     expect(await state(worker)).toMatchObject({ kind: 'investigating', wanted: true, trouble: null });
     answer(ok(queued()));
     await Promise.all(asked);
-    expect(world.server.asked('post.investigateNow')).toHaveLength(1);
+    expect(environment.server.asked('post.investigateNow')).toHaveLength(1);
     expect(await state(worker)).toMatchObject({ kind: 'investigating', wanted: false });
   });
 });
@@ -179,28 +179,28 @@ describe('automatic investigation', () => {
     ['not where there is a result', { autoInvestigate: true, openaiApiKey: 'sk-own' }, INVESTIGATED, 0],
   ];
   it.each(journeys)('%s', async (_, settings, viewed, times) => {
-    const world = new World();
-    await world.area.set(settings);
-    world.server.says('post.recordViewAndGetStatus', viewed);
-    world.server.says('post.investigateNow', queued());
-    world.server.says('post.getInvestigation', investigating(0, 0));
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    await environment.area.set(settings);
+    environment.server.says('post.recordViewAndGetStatus', viewed);
+    environment.server.says('post.investigateNow', queued());
+    environment.server.says('post.getInvestigation', investigating(0, 0));
+    const worker = await environment.begin();
     await worker.receive(pageContent(), tab(1));
-    expect(world.server.asked('post.investigateNow')).toHaveLength(times);
+    expect(environment.server.asked('post.investigateNow')).toHaveLength(times);
   });
 
   it('does not pay again on each view for what has failed; a reader’s click does', async () => {
-    const world = new World();
-    await world.area.set({ autoInvestigate: true, openaiApiKey: 'sk-own' });
-    world.server.says('post.investigateNow', queued());
-    world.server.says('post.getInvestigation', FAILED);
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    await environment.area.set({ autoInvestigate: true, openaiApiKey: 'sk-own' });
+    environment.server.says('post.investigateNow', queued());
+    environment.server.says('post.getInvestigation', FAILED);
+    const worker = await environment.begin();
     await worker.receive(pageContent('s1'), tab(1));
     await vi.waitUntil(async () => (await state(worker))?.kind === 'failed');
     await worker.receive(pageContent('s2'), tab(1));
     expect(await state(worker)).toMatchObject({ kind: 'not_investigated' });
-    expect(world.server.asked('post.investigateNow')).toHaveLength(1);
+    expect(environment.server.asked('post.investigateNow')).toHaveLength(1);
     await investigate(worker);
-    expect(world.server.asked('post.investigateNow')).toHaveLength(2);
+    expect(environment.server.asked('post.investigateNow')).toHaveLength(2);
   });
 });

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { write } from '../../src/protocol/messages';
-import { PAGE_SENDER, pageContent, stopTime, tab, World } from './surroundings';
+import { PAGE_SENDER, pageContent, stopTime, tab, FakeEnvironment } from './fakes';
 
 beforeEach(stopTime);
 afterEach(() => void vi.useRealTimers());
 
 describe('messages', () => {
-  it('of another version are told apart from bad ones', async () => {
-    const worker = await new World().begin();
+  it('of another version are distinguished from bad ones', async () => {
+    const worker = await new FakeEnvironment().begin();
     const newer = { ...write('GET_CACHED', { tabId: 1 }), v: 2 };
     expect(await worker.receive(newer, PAGE_SENDER)).toMatchObject({
       ok: false,
@@ -24,7 +24,7 @@ describe('messages', () => {
     ['a payload too many', write('GET_CACHED', { tabId: 1, more: 1 })],
     ['a wrong kind', write('GET_CACHED', { tabId: '1' })],
   ])('are refused: %s', async (_, message) => {
-    const worker = await new World().begin();
+    const worker = await new FakeEnvironment().begin();
     expect(await worker.receive(message, PAGE_SENDER)).toMatchObject({
       ok: false,
       errorCode: 'INVALID_EXTENSION_MESSAGE',
@@ -32,17 +32,17 @@ describe('messages', () => {
   });
 
   it('of the extension’s own pages do nothing when a page’s script sends them, nor the reverse', async () => {
-    const world = new World();
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     expect(await worker.receive(write('SET_SITE', { site: 'x.com', off: true }), tab(1))).toMatchObject({ ok: false });
     expect(await worker.receive(pageContent(), PAGE_SENDER)).toMatchObject({ ok: false });
-    expect([world.area.items.has('sitesOff'), world.server.requests.length]).toEqual([false, 0]);
+    expect([environment.area.items.has('sitesOff'), environment.server.requests.length]).toEqual([false, 0]);
   });
 
   it('start a page’s script where there is none', async () => {
-    const world = new World();
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     await worker.receive(write('RETRY', { tabId: 5 }), PAGE_SENDER);
-    expect([world.started, world.sent('RESYNC')]).toEqual([[5], []]);
+    expect([environment.started, environment.sent('RESYNC')]).toEqual([[5], []]);
   });
 });

@@ -15,27 +15,27 @@ import {
   state,
   stopTime,
   tab,
-  World,
-} from './surroundings';
+  FakeEnvironment,
+} from './fakes';
 
 beforeEach(stopTime);
 afterEach(() => void vi.useRealTimers());
 
 describe('a page that is opened', () => {
   it('is registered, then viewed, and its status goes to page, button and storage', async () => {
-    const world = new World();
-    world.server.says('post.recordViewAndGetStatus', { ...NOT_INVESTIGATED, viewCount: 3 });
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    environment.server.says('post.recordViewAndGetStatus', { ...NOT_INVESTIGATED, viewCount: 3 });
+    const worker = await environment.begin();
     expect(await worker.receive(pageContent(), tab(1))).toEqual({ ok: true });
-    expect(world.server.requests.map(({ procedure }) => procedure)).toEqual([
+    expect(environment.server.requests.map(({ procedure }) => procedure)).toEqual([
       'post.registerObservedVersion',
       'post.recordViewAndGetStatus',
     ]);
-    expect(world.server.requests[1]!.input).toEqual({ postVersionId: 'v1' });
+    expect(environment.server.requests[1]!.input).toEqual({ postVersionId: 'v1' });
     await settled();
-    expect(world.statesOf(1)).toEqual(['checking', 'not_investigated']);
-    expect(world.badges.get(1)!.text).toBe('');
-    expect(world.area.items.get('tab:1')).toMatchObject({
+    expect(environment.statesOf(1)).toEqual(['checking', 'not_investigated']);
+    expect(environment.badges.get(1)!.text).toBe('');
+    expect(environment.area.items.get('tab:1')).toMatchObject({
       externalId: '20',
       viewCount: 3,
       state: { kind: 'not_investigated' },
@@ -43,40 +43,40 @@ describe('a page that is opened', () => {
   });
 
   it('shows findings that are there already', async () => {
-    const world = new World();
-    world.server.says('post.recordViewAndGetStatus', {
+    const environment = new FakeEnvironment();
+    environment.server.says('post.recordViewAndGetStatus', {
       ...INVESTIGATED,
       investigationId: 'i 1',
       corroborationCount: 2,
     });
-    const worker = await world.begin();
+    const worker = await environment.begin();
     await worker.receive(pageContent(), tab(1));
     await settled();
     expect(await state(worker)).toMatchObject({ kind: 'investigated', claims: [CLAIM], corroborationCount: 2 });
-    expect(world.badges.get(1)).toMatchObject({ text: '1', title: 'badgeFindingsOne' });
-    const last = world.told.at(-1)!.message;
+    expect(environment.badges.get(1)).toMatchObject({ text: '1', title: 'badgeFindingsOne' });
+    const last = environment.messages.at(-1)!.message;
     expect(last).toMatchObject({
       type: 'STATE',
       payload: { publicUrl: 'https://errata.example/investigations/i%201' },
     });
-    expect(world.server.asked('post.getInvestigation')).toHaveLength(0);
+    expect(environment.server.asked('post.getInvestigation')).toHaveLength(0);
   });
 
   it('shows an earlier version’s findings as such', async () => {
-    const world = new World();
-    world.server.says('post.recordViewAndGetStatus', { ...NOT_INVESTIGATED, priorInvestigationResult: PRIOR });
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    environment.server.says('post.recordViewAndGetStatus', { ...NOT_INVESTIGATED, priorInvestigationResult: PRIOR });
+    const worker = await environment.begin();
     await worker.receive(pageContent(), tab(1));
     await settled();
     expect(await state(worker)).toEqual({ kind: 'not_investigated', prior: PRIOR });
-    expect(world.told.at(-1)!.message).toMatchObject({
+    expect(environment.messages.at(-1)!.message).toMatchObject({
       payload: { publicUrl: 'https://errata.example/investigations/i0' },
     });
   });
 
-  it('that is skipped says why and sends nothing', async () => {
-    const world = new World();
-    const worker = await world.begin();
+  it('that is skipped has a reason and sends nothing', async () => {
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     const skipped = {
       tabSessionId: 's1',
       platform: 'X' as const,
@@ -86,41 +86,41 @@ describe('a page that is opened', () => {
     };
     expect(await worker.receive(write('PAGE_SKIPPED', skipped), tab(1))).toEqual({ ok: true });
     expect(await state(worker)).toEqual({ kind: 'skipped', reason: 'private_or_gated' });
-    expect(world.server.requests).toHaveLength(0);
+    expect(environment.server.requests).toHaveLength(0);
   });
 
   it('on a site that is off sends nothing', async () => {
-    const world = new World();
-    world.area.items.set('sitesOff', ['x.com']);
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    environment.area.items.set('sitesOff', ['x.com']);
+    const worker = await environment.begin();
     expect(await worker.receive(write('HELLO', {}), tab(1))).toEqual({ ok: true, active: false, showHighlights: true });
     expect(await worker.receive(pageContent(), tab(1))).toMatchObject({ ok: false, retryAfterMs: null });
-    expect(world.server.requests).toHaveLength(0);
+    expect(environment.server.requests).toHaveLength(0);
   });
 
-  it('cannot be sent if it says what no page of this platform says', async () => {
-    const world = new World();
-    const worker = await world.begin();
+  it('cannot be sent with metadata that its platform does not have', async () => {
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     const content = { ...CONTENT, contentText: 'a'.repeat(500_001) };
     expect(await worker.receive(pageContent('s1', 0, content), tab(1))).toMatchObject({
       errorCode: 'INVALID_EXTENSION_MESSAGE',
       retryAfterMs: null,
     });
     expect(await state(worker)).toEqual({ kind: 'unanswered', problem: { kind: 'bad_content' } });
-    expect(world.server.requests).toHaveLength(0);
+    expect(environment.server.requests).toHaveLength(0);
   });
 });
 
 describe('a reader who moves on', () => {
   it('does not get the last post’s answer on the next', async () => {
-    const world = new World();
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     let release: (response: Response) => void = () => undefined;
-    world.server.answers['post.recordViewAndGetStatus'] = () => new Promise((resolve) => (release = resolve));
+    environment.server.answers['post.recordViewAndGetStatus'] = () => new Promise((resolve) => (release = resolve));
     const first = worker.receive(pageContent('s1'), tab(1));
-    await vi.waitUntil(() => world.server.asked('post.recordViewAndGetStatus').length === 1);
+    await vi.waitUntil(() => environment.server.asked('post.recordViewAndGetStatus').length === 1);
     await worker.receive(write('PAGE_RESET', { tabSessionId: 's1' }), tab(1));
-    world.server.says('post.recordViewAndGetStatus', NOT_INVESTIGATED);
+    environment.server.says('post.recordViewAndGetStatus', NOT_INVESTIGATED);
     await worker.receive(pageContent('s2', 0, { ...CONTENT, externalId: '21' }), tab(1));
     release(ok(INVESTIGATED));
     await first;
@@ -132,30 +132,30 @@ describe('a reader who moves on', () => {
   });
 
   it('leaves no status behind, in this tab or in storage', async () => {
-    const world = new World();
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     for (const leave of [
       () => worker.receive(write('PAGE_RESET', { tabSessionId: 's1' }), tab(1)),
       () => worker.receive(write('HELLO', {}), tab(1)),
-      () => worker.loading(1, null),
-      () => worker.loading(1, 'https://elsewhere.example/'),
-      () => worker.closed(1),
-      () => worker.restarted(),
+      () => worker.onTabLoading(1, null),
+      () => worker.onTabLoading(1, 'https://elsewhere.example/'),
+      () => worker.onTabClosed(1),
+      () => worker.onRestart(),
     ]) {
       await worker.receive(pageContent(), tab(1));
       expect((await cached(worker)).status).not.toBeNull();
       await leave();
-      expect([(await cached(worker)).status, world.area.items.has('tab:1')]).toEqual([null, false]);
+      expect([(await cached(worker)).status, environment.area.items.has('tab:1')]).toEqual([null, false]);
     }
     await settled();
-    expect(world.badges.get(1)!.text).toBe('');
+    expect(environment.badges.get(1)!.text).toBe('');
   });
 
   it('keeps it within the same site, and a late farewell of an older session changes nothing', async () => {
-    const world = new World();
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     await worker.receive(pageContent('s2'), tab(1));
-    await worker.loading(1, 'https://x.com/other');
+    await worker.onTabLoading(1, 'https://x.com/other');
     await worker.receive(write('PAGE_RESET', { tabSessionId: 's1' }), tab(1));
     expect((await cached(worker)).status).not.toBeNull();
   });
@@ -163,10 +163,10 @@ describe('a reader who moves on', () => {
 
 describe('where claims stand', () => {
   it('is kept for the popup', async () => {
-    const world = new World();
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     await worker.receive(pageContent(), tab(1));
-    await worker.anchored(1, { c1: 'changed' });
+    await worker.recordOutcomes(1, { c1: 'changed' });
     expect((await cached(worker)).status!.outcomes).toEqual({ c1: 'changed' });
   });
 });

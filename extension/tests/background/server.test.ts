@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { attest } from '../../src/background/attestation';
-import { type Access, ask } from '../../src/background/server';
+import { type Access, callProcedure } from '../../src/background/server';
 import { serverAddress } from '../../src/settings/address';
-import { BASE, failure, FakeServer, NOT_INVESTIGATED, ok, queued, REGISTERED } from './surroundings';
+import { BASE, failure, FakeServer, NOT_INVESTIGATED, ok, queued, REGISTERED } from './fakes';
 
 const access: Access = {
   address: serverAddress(`${BASE}/prefix/`),
@@ -22,7 +22,7 @@ const outcome = async (
   const server = new FakeServer();
   server.answers['post.recordViewAndGetStatus'] = () => answer;
   change(server);
-  const asked = await ask(server, access, 'post.recordViewAndGetStatus', { postVersionId: 'v1' });
+  const asked = await callProcedure(server, access, 'post.recordViewAndGetStatus', { postVersionId: 'v1' });
   return asked.ok ? 'ok' : asked.problem;
 };
 
@@ -31,8 +31,8 @@ describe('a request', () => {
     const server = new FakeServer();
     let seen: [string, RequestInit] | undefined;
     const fetch = async (url: string, init: RequestInit) => ((seen = [url, init]), ok(NOT_INVESTIGATED));
-    await ask(
-      { fetch, isOnline: () => true, mayContact: () => server.mayContact() },
+    await callProcedure(
+      { fetch, isOnline: () => true, hasPermission: () => server.hasPermission() },
       access,
       'post.recordViewAndGetStatus',
       { postVersionId: 'é' },
@@ -58,7 +58,7 @@ describe('a request', () => {
   it('of a query is an address, unsigned', async () => {
     const server = new FakeServer();
     server.answers['post.getInvestigation'] = () => failure('INTERNAL_SERVER_ERROR', 500);
-    await ask(server, access, 'post.getInvestigation', { investigationId: 'a&b=é' });
+    await callProcedure(server, access, 'post.getInvestigation', { investigationId: 'a&b=é' });
     const [request] = server.requests;
     expect(request).toMatchObject({ method: 'GET', body: null, input: { investigationId: 'a&b=é' } });
     expect([...request!.headers.keys()]).toEqual(['x-api-key', 'x-openerrata-extension-version']);
@@ -67,7 +67,7 @@ describe('a request', () => {
   it('of a query without input has none', async () => {
     const server = new FakeServer();
     server.says('post.validateSettings', { instanceApiKeyAccepted: true, openaiApiKeyStatus: 'valid' });
-    await ask(server, access, 'post.validateSettings');
+    await callProcedure(server, access, 'post.validateSettings');
     expect(server.requests[0]).toMatchObject({ input: undefined });
     expect(server.requests[0]!.headers.get('x-openai-api-key')).toBe('sk-own');
   });
@@ -75,8 +75,10 @@ describe('a request', () => {
   it('carries the reader’s own key to an investigation, and no empty header', async () => {
     const server = new FakeServer();
     server.says('post.investigateNow', queued());
-    await ask(server, access, 'post.investigateNow', { postVersionId: 'v1' });
-    await ask(server, { ...access, apiKey: '', openaiApiKey: '' }, 'post.investigateNow', { postVersionId: 'v1' });
+    await callProcedure(server, access, 'post.investigateNow', { postVersionId: 'v1' });
+    await callProcedure(server, { ...access, apiKey: '', openaiApiKey: '' }, 'post.investigateNow', {
+      postVersionId: 'v1',
+    });
     expect(server.requests.map(({ headers }) => [headers.get('x-api-key'), headers.get('x-openai-api-key')])).toEqual([
       ['instance', 'sk-own'],
       [null, null],
@@ -86,7 +88,8 @@ describe('a request', () => {
   it('that is too large is not sent', async () => {
     const server = new FakeServer();
     server.says('post.registerObservedVersion', REGISTERED);
-    const send = (length: number) => ask(server, access, 'post.registerObservedVersion', { text: 'a'.repeat(length) });
+    const send = (length: number) =>
+      callProcedure(server, access, 'post.registerObservedVersion', { text: 'a'.repeat(length) });
     const frame = '{"text":""}'.length;
     expect(await send(512 * 1024 - frame + 1)).toEqual({ ok: false, problem: { kind: 'too_large' } });
     expect(server.requests).toHaveLength(0);
@@ -118,7 +121,7 @@ describe('an answer', () => {
     ['413 in any words', () => new Response('<h1>too large</h1>', { status: 413 }), { kind: 'too_large' }],
     ['413 by code', () => failure('PAYLOAD_TOO_LARGE', 413), { kind: 'too_large' }],
     ['401', () => failure('UNAUTHORIZED', 401), { kind: 'unauthorized' }],
-    ['an erased post', () => failure('BAD_REQUEST', 400, { openerrataCode: 'POST_FORGOTTEN' }), { kind: 'forgotten' }],
+    ['an erased post', () => failure('BAD_REQUEST', 400, { openerrataCode: 'POST_FORGOTTEN' }), { kind: 'erased' }],
     ['400', () => failure('BAD_REQUEST', 400), { kind: 'refused' }],
     ['404 of ours', () => failure('NOT_FOUND', 404), { kind: 'not_openerrata' }],
     ['404 of somebody else', () => Response.json({ message: 'no' }, { status: 404 }), { kind: 'not_openerrata' }],
@@ -139,7 +142,7 @@ describe('an answer', () => {
     expect(await outcome(elsewhere)).toEqual({ kind: 'not_openerrata' });
   });
 
-  it('that does not come is told by what hinders it', async () => {
+  it('that does not come is reported with its cause', async () => {
     const without = async (change: (server: FakeServer) => void) =>
       outcome(ok(NOT_INVESTIGATED), (server) => {
         server.up = false;

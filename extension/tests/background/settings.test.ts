@@ -1,43 +1,43 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { write } from '../../src/protocol/messages';
-import { PAGE, PAGE_SENDER, pageContent, settled, stopTime, tab, World } from './surroundings';
+import { PAGE, PAGE_SENDER, pageContent, settled, stopTime, tab, FakeEnvironment } from './fakes';
 
 beforeEach(stopTime);
 afterEach(() => void vi.useRealTimers());
 
 describe('settings', () => {
   it('reach every open page, each with what holds for it', async () => {
-    const world = new World();
-    world.tabs = [
+    const environment = new FakeEnvironment();
+    environment.tabs = [
       { id: 1, url: PAGE },
       { id: 2, url: 'https://de.wikipedia.org/wiki/Mond' },
     ];
-    const worker = await world.begin();
+    const worker = await environment.begin();
     await worker.receive(write('SET_SITE', { site: 'wikipedia.org', off: true }), PAGE_SENDER);
     await settled();
-    const told = world.told.filter(({ message }) => message.type === 'PAGE_SETTINGS');
-    expect(told.map(({ tabId, message }) => [tabId, message.payload])).toEqual([
+    const messages = environment.messages.filter(({ message }) => message.type === 'PAGE_SETTINGS');
+    expect(messages.map(({ tabId, message }) => [tabId, message.payload])).toEqual([
       [1, { active: true, showHighlights: true }],
       [2, { active: false, showHighlights: true }],
     ]);
     await worker.receive(write('SET_HIGHLIGHTS', { shown: false }), PAGE_SENDER);
     await settled();
-    expect(world.told.at(-1)!.message.payload).toEqual({ active: false, showHighlights: false });
+    expect(environment.messages.at(-1)!.message.payload).toEqual({ active: false, showHighlights: false });
     await worker.receive(write('SET_SITE', { site: 'wikipedia.org', off: false }), PAGE_SENDER);
-    expect(world.area.items.get('sitesOff')).toEqual([]);
+    expect(environment.area.items.get('sitesOff')).toEqual([]);
   });
 
   it('can be reached by keyboard', async () => {
-    const world = new World();
-    const worker = await world.begin();
-    await worker.command('toggle-highlights');
-    expect(world.area.items.get('showHighlights')).toBe(false);
-    await worker.command('next-finding');
-    await worker.command('previous-finding');
-    world.activeTab = null;
-    await worker.command('next-finding');
-    const steps = world.told.flatMap(({ message }) => (message.type === 'STEP' ? [message.payload.to] : []));
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
+    await worker.runCommand('toggle-highlights');
+    expect(environment.area.items.get('showHighlights')).toBe(false);
+    await worker.runCommand('next-finding');
+    await worker.runCommand('previous-finding');
+    environment.activeTab = null;
+    await worker.runCommand('next-finding');
+    const steps = environment.messages.flatMap(({ message }) => (message.type === 'STEP' ? [message.payload.to] : []));
     expect(steps).toEqual(['next', 'previous']);
   });
 });
@@ -47,44 +47,44 @@ describe('a publication’s own domain', () => {
   const URL = `https://${HOST}/p/one`;
 
   it('is used once the browser allows it, and as long as it does', async () => {
-    const world = new World();
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     await worker.receive(write('ADD_SITE', { host: HOST }), PAGE_SENDER);
-    expect(world.registered).toEqual([]);
-    world.allowedSites.add(`https://${HOST}/*`);
-    await worker.permitted();
-    expect(world.registered).toEqual([HOST]);
+    expect(environment.registered).toEqual([]);
+    environment.allowedSites.add(`https://${HOST}/*`);
+    await worker.onPermissionsChanged();
+    expect(environment.registered).toEqual([HOST]);
     expect(await worker.receive(write('HELLO', {}), tab(1, URL))).toMatchObject({ active: true });
-    world.allowedSites.clear();
-    await worker.permitted();
-    expect(world.registered).toEqual([]);
+    environment.allowedSites.clear();
+    await worker.onPermissionsChanged();
+    expect(environment.registered).toEqual([]);
   });
 
   it('is left again, and its permission given back', async () => {
-    const world = new World();
-    world.allowedSites.add(`https://${HOST}/*`);
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    environment.allowedSites.add(`https://${HOST}/*`);
+    const worker = await environment.begin();
     await worker.receive(write('ADD_SITE', { host: HOST }), PAGE_SENDER);
-    expect(world.registered).toEqual([HOST]);
+    expect(environment.registered).toEqual([HOST]);
     await worker.receive(write('REMOVE_SITE', { host: HOST }), PAGE_SENDER);
-    expect([world.registered, [...world.allowedSites]]).toEqual([[], []]);
+    expect([environment.registered, [...environment.allowedSites]]).toEqual([[], []]);
     expect(await worker.receive(write('HELLO', {}), tab(1, URL))).toMatchObject({ active: false });
   });
 
-  it('that nobody added is not active', async () => {
-    const world = new World();
-    const worker = await world.begin();
+  it('that was not added is not active', async () => {
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
     expect(await worker.receive(write('HELLO', {}), tab(1, URL))).toMatchObject({ active: false });
     expect(await worker.receive(pageContent(), tab(1, URL))).toMatchObject({ ok: false, retryAfterMs: null });
   });
 
   it('and a server, once allowed, are tried again', async () => {
-    const world = new World();
-    world.server.up = world.server.permitted = false;
-    const worker = await world.begin();
+    const environment = new FakeEnvironment();
+    environment.server.up = environment.server.permitted = false;
+    const worker = await environment.begin();
     await worker.receive(pageContent(), tab(1));
-    world.server.up = world.server.permitted = true;
-    await worker.permitted();
-    expect(world.sent('RESYNC')).toEqual([1]);
+    environment.server.up = environment.server.permitted = true;
+    await worker.onPermissionsChanged();
+    expect(environment.sent('RESYNC')).toEqual([1]);
   });
 });

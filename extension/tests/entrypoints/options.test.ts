@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { complaintsOf, draftOf, isSame, maySave, trimmed } from '../../src/entrypoints/options/draft';
+import { complaintsOf, draftOf, isSame, maySave, trimDraft } from '../../src/entrypoints/options/draft';
 import { DEFAULTS } from '../../src/settings/settings';
 
 const draft = draftOf(DEFAULTS);
@@ -28,6 +28,6 @@ describe('settings while they are edited', () => {
   it('are the same with white space around', () => {
     expect(isSame(draft, { ...draft, apiKey: ' ' })).toBe(true);
     expect(isSame(draft, { ...draft, apiKey: 'a' })).toBe(false);
-    expect(trimmed({ ...draft, apiBaseUrl: ' https://a.example ' }).apiBaseUrl).toBe('https://a.example');
+    expect(trimDraft({ ...draft, apiBaseUrl: ' https://a.example ' }).apiBaseUrl).toBe('https://a.example');
   });
 });

@@ -1,17 +1,17 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest';
 
-import { type Known, viewOf } from '../../src/entrypoints/popup/view';
+import { type PopupInput, viewOf } from '../../src/entrypoints/popup/view';
 import type { PostState, TabStatus } from '../../src/protocol/status';
 import { DEFAULTS } from '../../src/settings/settings';
-import { CLAIM, PAGE, PAYLOAD, PRIOR } from '../background/surroundings';
+import { CLAIM, PAGE, PAYLOAD, PRIOR } from '../background/fakes';
 
 function status(state: PostState, more: Partial<TabStatus> = {}): TabStatus {
   const post = { tabSessionId: 's', platform: 'X', externalId: '20', pageUrl: PAGE, postVersionId: 'v1' } as const;
   return { ...post, viewCount: null, outcomes: {}, state, ...more };
 }
 
-function known(post: TabStatus | null, more: Partial<Known> = {}): Known {
+function known(post: TabStatus | null, more: Partial<PopupInput> = {}): PopupInput {
   return { cached: { status: post, upgrade: null }, url: PAGE, settings: DEFAULTS, markedSite: null, ...more };
 }
 
@@ -27,7 +27,7 @@ const listed = { id: 'c1', summary: CLAIM.summary, quote: CLAIM.text, reasoning:
 const NONE = { claims: [], investigationId: null };
 
 describe('the popup over a post', () => {
-  it.each<[string, Known, object]>([
+  it.each<[string, PopupInput, object]>([
     ['checking', known(status({ kind: 'checking' })), { kind: 'checking' }],
     ['skipped', known(status({ kind: 'skipped', reason: 'word_count' })), { kind: 'skipped', reason: 'word_count' }],
     [
@@ -99,12 +99,12 @@ describe('the popup over a post', () => {
     });
   });
 
-  it('says before all else that the extension is too old', () => {
+  it('shows first that the extension is outdated', () => {
     const cached = { status: status({ ...done, claims: [] }), upgrade: { minimumVersion: null } };
     expect(viewOf(known(null, { cached }))).toEqual({ kind: 'upgrade', minimumVersion: null });
   });
 
-  it('says that the site is off', () => {
+  it('shows that the site is off', () => {
     const settings = { ...DEFAULTS, sitesOff: ['x.com'] };
     expect(viewOf(known(status({ kind: 'checking' }), { settings }))).toEqual({ kind: 'off', site: 'x.com' });
   });
@@ -129,17 +129,17 @@ const NO_ARTICLES = [
 
 describe('the popup over a page without a status', () => {
   const letters = 'https://letters.example/p/one';
-  it.each<[string, Partial<Known>, object]>([
+  it.each<[string, Partial<PopupInput>, object]>([
     ['a post that is not read yet', {}, { kind: 'checking' }],
-    ...OTHER_PAGES.map((url): [string, Partial<Known>, object] => [url, { url }, { kind: 'unsupported' }]),
-    ...NO_ARTICLES.map((url): [string, Partial<Known>, object] => [
+    ...OTHER_PAGES.map((url): [string, Partial<PopupInput>, object] => [url, { url }, { kind: 'unsupported' }]),
+    ...NO_ARTICLES.map((url): [string, Partial<PopupInput>, object] => [
       url,
       { url },
       { kind: 'skipped', reason: 'unsupported_content' },
     ]),
     ['some other site', { url: 'https://other.example/' }, { kind: 'unsupported' }],
     ['a page of the browser', { url: 'chrome://extensions' }, { kind: 'unsupported' }],
-    ['a page nobody tells of', { url: null }, { kind: 'unsupported' }],
+    ['a page of unknown address', { url: null }, { kind: 'unsupported' }],
     [
       'a publication’s own domain',
       { url: letters, markedSite: 'Substack' },

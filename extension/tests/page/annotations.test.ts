@@ -4,17 +4,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { anchorClaims } from '../../src/anchoring';
 import { Annotations } from '../../src/page/annotations';
 import { Underlines } from '../../src/page/highlights';
-import type { Background, Shown } from '../../src/page/ports';
-import { NOTHING_SHOWN } from '../../src/page/ports';
+import type { Background, DisplayedFindings } from '../../src/page/ports';
+import { NO_FINDINGS } from '../../src/page/ports';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const breath = { sliceMs: 1e9, now: () => 0, rest: async () => undefined };
+const yielder = { sliceMs: 1e9, now: () => 0, yieldToPage: async () => undefined };
 
-function shown(...quotes: string[]): Shown {
+function shown(...quotes: string[]): DisplayedFindings {
   return {
-    ...NOTHING_SHOWN,
+    ...NO_FINDINGS,
     findings: quotes.map((quote, index) => ({
       id: `c${index}`,
       quote,
@@ -34,7 +34,7 @@ function stage(html: string, anchor: Background['anchor'] = async (text, quotes)
   const annotations = new Annotations(
     { anchor: (...question) => (asked++, anchor(...question)) },
     underlines,
-    breath,
+    yielder,
     () => ({ root: document.querySelector('article')!, scope: null, excluded: () => false }),
     () => undefined,
   );
@@ -61,12 +61,12 @@ describe('annotations', () => {
     expect(words()).toEqual(['First thing.', 'Second thing.']);
   });
 
-  it('follow a page that is rendered anew', async () => {
+  it('follow a page that is re-rendered', async () => {
     const { annotations, words } = stage('<p>First thing.</p>');
     annotations.show(shown('First thing.'));
     await settled();
     document.querySelector('article')!.innerHTML = '<div>Now: <b>First thing.</b></div>';
-    annotations.settle();
+    annotations.revalidate();
     await settled();
     expect(words()).toEqual(['First thing.']);
   });
@@ -76,8 +76,8 @@ describe('annotations', () => {
     annotations.show(shown('It holds 5 litres.'));
     await settled();
     document.querySelector('p')!.firstChild!.textContent = 'It holds 6 litres.';
-    annotations.disturb();
-    annotations.settle();
+    annotations.invalidate();
+    annotations.revalidate();
     await settled();
     expect(words()).toEqual([]);
   });
@@ -86,8 +86,8 @@ describe('annotations', () => {
     const { annotations, asked } = stage('<p>First thing.</p>');
     annotations.show(shown('First thing.'));
     await settled();
-    annotations.settle();
-    annotations.settle();
+    annotations.revalidate();
+    annotations.revalidate();
     await settled();
     expect(asked()).toBe(1);
   });
@@ -114,7 +114,7 @@ describe('annotations', () => {
     const { annotations, words } = stage('<p>It holds 5 litres.</p>', async (text, quotes) => {
       if (!changed) {
         document.querySelector('p')!.firstChild!.textContent = 'It holds 6 litres.';
-        annotations.disturb();
+        annotations.invalidate();
         changed = true;
       }
       return anchorClaims(text, quotes);
@@ -122,7 +122,7 @@ describe('annotations', () => {
     annotations.show(shown('It holds 5 litres.'));
     await settled();
     expect(words()).toEqual([]);
-    annotations.settle();
+    annotations.revalidate();
     await settled();
     expect(words()).toEqual([]);
   });
@@ -146,7 +146,7 @@ describe('annotations', () => {
     const { annotations, words } = stage('<p>First thing.</p>');
     annotations.show(shown('First thing.'));
     await settled();
-    annotations.show(NOTHING_SHOWN);
+    annotations.show(NO_FINDINGS);
     await settled();
     expect(words()).toEqual([]);
   });

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
-import { calmMs, decide, exceedsWords, isLeftOver, retryAfterMs, sameVersion, WORD_LIMIT } from '../../src/page/decide';
+import {
+  versionPauseMs,
+  decide,
+  exceedsWords,
+  showsPreviousPost,
+  retryAfterMs,
+  sameVersion,
+  WORD_LIMIT,
+} from '../../src/page/decide';
 import { noHtml, type Extraction, type PageContent } from '../../src/platforms/base';
 
 function content(change: Partial<PageContent> = {}): PageContent {
@@ -89,13 +97,13 @@ describe('a version', () => {
   });
 
   it('is left over from another address when its head or its words are', () => {
-    expect(isLeftOver(content({ contentText: 'New.' }), content())).toBe(true);
-    expect(isLeftOver(content({ externalId: 'new' }), content())).toBe(true);
-    expect(isLeftOver(content({ externalId: 'new', contentText: 'New.' }), content())).toBe(false);
+    expect(showsPreviousPost(content({ contentText: 'New.' }), content())).toBe(true);
+    expect(showsPreviousPost(content({ externalId: 'new' }), content())).toBe(true);
+    expect(showsPreviousPost(content({ externalId: 'new', contentText: 'New.' }), content())).toBe(false);
   });
 
   it('is looked for more rarely the more there have been', () => {
-    expect([1, 2, 3, 4, 5, 9, 99].map(calmMs)).toEqual([0, 0, 30e3, 60e3, 120e3, 600e3, 600e3]);
+    expect([1, 2, 3, 4, 5, 9, 99].map(versionPauseMs)).toEqual([0, 0, 30e3, 60e3, 120e3, 600e3, 600e3]);
   });
 });
 

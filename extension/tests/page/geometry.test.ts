@@ -2,8 +2,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { around, besideWords, type Box, inCorner, inSight, roomIn, type Spot } from '../../src/page/geometry';
-import { luminanceOf } from '../../src/page/ground';
+import {
+  boundingBox,
+  placeBesideSentence,
+  type Box,
+  placeInCorner,
+  isOnScreen,
+  availableSize,
+  type Placement,
+} from '../../src/page/geometry';
+import { luminanceOf } from '../../src/page/background_tone';
 
 const viewport = { width: 1000, height: 800 };
 
@@ -13,7 +21,7 @@ function words(left: number, top: number) {
 
 describe('the tooltip', () => {
   it('stands below the words, else above', () => {
-    const beside = (at: Box) => besideWords(at, at, { width: 200, height: 100 }, viewport);
+    const beside = (at: Box) => placeBesideSentence(at, at, { width: 200, height: 100 }, viewport);
     expect(beside(words(100, 100))).toMatchObject({ left: 100, top: 126 });
     expect(beside(words(100, 700))).toMatchObject({ left: 100, top: 594 });
   });
@@ -21,12 +29,12 @@ describe('the tooltip', () => {
   it('covers no other line of the sentence either, where there is room', () => {
     const [first, last] = [words(600, 100), words(20, 160)];
     const size = { width: 200, height: 100 };
-    const sentence = around([first, words(20, 130), last])!;
+    const sentence = boundingBox([first, words(20, 130), last])!;
     expect(sentence).toEqual({ left: 20, top: 100, right: 680, bottom: 180 });
-    expect(besideWords(first, sentence, size, viewport)).toMatchObject({ left: 600, top: 186 });
+    expect(placeBesideSentence(first, sentence, size, viewport)).toMatchObject({ left: 600, top: 186 });
     const endless = { ...sentence, bottom: 790 };
-    expect(besideWords(first, endless, size, viewport)).toMatchObject({ left: 600, top: 126 });
-    expect(around([])).toBeNull();
+    expect(placeBesideSentence(first, endless, size, viewport)).toMatchObject({ left: 600, top: 126 });
+    expect(boundingBox([])).toBeNull();
   });
 
   it('fits into every window and leaves the words free where there is room', () => {
@@ -36,11 +44,11 @@ describe('the tooltip', () => {
       fc.property(side, side, size, fc.nat(2000), fc.nat(2000), (width, height, wanted, x, y) => {
         const window = { width, height };
         const at = words(x % width, y % height);
-        const inside = (spot: Spot): boolean =>
+        const inside = (spot: Placement): boolean =>
           spot.left >= 0 && spot.top >= 0 && spot.left + spot.width <= width && spot.top + spot.height <= height;
-        const spot = besideWords(at, at, wanted, window);
+        const spot = placeBesideSentence(at, at, wanted, window);
         expect(inside(spot)).toBe(true);
-        expect(inside(inCorner(wanted, window, x % 2 === 0, at))).toBe(true);
+        expect(inside(placeInCorner(wanted, window, x % 2 === 0, at))).toBe(true);
         if (wanted.height <= height - at.bottom - 20) expect(spot.top).toBeGreaterThanOrEqual(at.bottom);
       }),
     );
@@ -49,25 +57,27 @@ describe('the tooltip', () => {
 
 it('the panel stands where a line ends', () => {
   const size = { width: 300, height: 400 };
-  expect(inCorner(size, viewport, false, null)).toMatchObject({ left: 688, top: 12 });
-  expect(inCorner(size, viewport, true, null)).toMatchObject({ left: 12, top: 12 });
-  expect(roomIn({ width: 160, height: 90 })).toEqual({ width: 136, height: 120 });
+  expect(placeInCorner(size, viewport, false, null)).toMatchObject({ left: 688, top: 12 });
+  expect(placeInCorner(size, viewport, true, null)).toMatchObject({ left: 12, top: 12 });
+  expect(availableSize({ width: 160, height: 90 })).toEqual({ width: 136, height: 120 });
 });
 
 it('the panel does not cover the words that it is about', () => {
   const size = { width: 300, height: 300 };
-  expect(inCorner(size, viewport, false, words(700, 100))).toMatchObject({ left: 688, top: 488 });
-  expect(inCorner(size, viewport, false, words(700, 600))).toMatchObject({ left: 688, top: 12 });
-  expect(inCorner({ width: 300, height: 770 }, viewport, false, words(700, 100))).toMatchObject({ left: 12 });
+  expect(placeInCorner(size, viewport, false, words(700, 100))).toMatchObject({ left: 688, top: 488 });
+  expect(placeInCorner(size, viewport, false, words(700, 600))).toMatchObject({ left: 688, top: 12 });
+  expect(placeInCorner({ width: 300, height: 770 }, viewport, false, words(700, 100))).toMatchObject({ left: 12 });
   const wide = { left: 100, top: 100, right: 700, bottom: 200 };
-  expect(inCorner({ width: 600, height: 770 }, viewport, false, wide)).toMatchObject({ left: 388 });
-  expect(inCorner({ width: 600, height: 770 }, viewport, false, { ...wide, right: 950 })).toMatchObject({ left: 12 });
+  expect(placeInCorner({ width: 600, height: 770 }, viewport, false, wide)).toMatchObject({ left: 388 });
+  expect(placeInCorner({ width: 600, height: 770 }, viewport, false, { ...wide, right: 950 })).toMatchObject({
+    left: 12,
+  });
 });
 
 it('words out of the window are out of sight', () => {
-  expect(inSight(words(0, 0), viewport)).toBe(true);
-  expect(inSight(words(0, -21), viewport)).toBe(false);
-  expect(inSight(words(0, 800), viewport)).toBe(false);
+  expect(isOnScreen(words(0, 0), viewport)).toBe(true);
+  expect(isOnScreen(words(0, -21), viewport)).toBe(false);
+  expect(isOnScreen(words(0, 800), viewport)).toBe(false);
 });
 
 it.each([

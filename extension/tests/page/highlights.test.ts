@@ -30,12 +30,12 @@ beforeEach(() => {
 });
 
 describe('underlines', () => {
-  it('are one highlight for the ground, and leave the page as it was', () => {
+  it('are one highlight for the tone, and leave the page as it was', () => {
     const before = document.documentElement.outerHTML;
     const { registry, underlines: made } = underlines();
     made.show(pieces);
     expect(words(registry)).toEqual({ 'aside-day': ['one', 'two', 'three'] });
-    made.setGround('dark');
+    made.setTone('dark');
     expect(words(registry)).toEqual({ 'aside-night': ['one', 'two', 'three'] });
     expect(document.documentElement.outerHTML).toBe(before);
   });
@@ -54,7 +54,7 @@ describe('underlines', () => {
     made.show(pieces);
     made.setVisible(false);
     expect(registry.size).toBe(0);
-    expect(made.on(pieces.get('a')![0]!.node)).toEqual([]);
+    expect(made.findingsIn(pieces.get('a')![0]!.node)).toEqual([]);
     made.setVisible(true);
     expect(words(registry)['aside-day']).toHaveLength(3);
   });
@@ -86,15 +86,15 @@ describe('underlines', () => {
   it('know when the page no longer shows their words', () => {
     const { underlines: made } = underlines();
     made.show(pieces);
-    expect(made.sound).toBe(true);
+    expect(made.isIntact).toBe(true);
     document.querySelector('p')!.innerHTML = 'one two';
-    expect(made.sound).toBe(false);
+    expect(made.isIntact).toBe(false);
   });
 
   it('know which finding has words in a node', () => {
     const { underlines: made } = underlines();
     made.show(pieces);
     const [shared] = pieces.get('a')!;
-    expect(made.on(shared!.node).map(({ claimId }) => claimId)).toEqual(['a', 'b']);
+    expect(made.findingsIn(shared!.node).map(({ claimId }) => claimId)).toEqual(['a', 'b']);
   });
 });

@@ -1,11 +1,11 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest';
 
-import { linkable, rendered } from '../../src/interface/markdown';
+import { safeHref, renderMarkdown } from '../../src/ui/markdown';
 
 function html(markdown: string): string {
   const box = document.createElement('div');
-  box.append(rendered(document, markdown));
+  box.append(renderMarkdown(document, markdown));
   return box.innerHTML;
 }
 
@@ -22,7 +22,7 @@ describe('reasoning', () => {
     expect(html(markdown).replace(/\n/g, '')).toBe(expected);
   });
 
-  it('links only to the web, and tells it nothing', () => {
+  it('links only to the web, without a referrer', () => {
     expect(html('[a](https://example.org/x "t")')).toBe(
       '<p><a href="https://example.org/x" target="_blank" rel="noopener noreferrer nofollow">a</a></p>',
     );
@@ -46,7 +46,7 @@ describe('reasoning', () => {
     '```<img src=x>\n<script>\n```',
   ])('brings in nothing that acts or loads: %s', (markdown) => {
     const box = document.createElement('div');
-    box.append(rendered(document, markdown));
+    box.append(renderMarkdown(document, markdown));
     const allowed = new Set(
       'p em strong s ul ol li blockquote h3 code pre br hr table thead tbody tr th td a span'.split(' '),
     );
@@ -71,5 +71,5 @@ it.each([
   ['mailto:a@example.org', null],
   ['nonsense', null],
 ])('%s is linked as %s', (address, href) => {
-  expect(linkable(address)).toBe(href);
+  expect(safeHref(address)).toBe(href);
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import type { Background, Reply } from '../../src/page/ports';
+import type { Background, SyncReply } from '../../src/page/ports';
 import { PageSession } from '../../src/page/session';
 import { noHtml, type Extraction, type PageContent, type Ready, type Site } from '../../src/platforms/base';
 import type { Steps } from '../../src/platforms/steps';
@@ -28,25 +28,25 @@ function ready(externalId: string, contentText = 'Words.', more: Partial<Ready> 
   return { kind: 'ready', content, html: noHtml, root, excluded: () => false, isNamed: true, ...more };
 }
 
-/** A page, and a worker that answers what it is told to, in turn. */
+/** A page, and a worker that gives the prepared answers in turn. */
 function stage() {
   const said: string[] = [];
-  const replies: (Reply | Error)[] = [];
+  const replies: (SyncReply | Error)[] = [];
   const names = new Map<string, string>();
   const name = (id: string): string => {
     if (!names.has(id)) names.set(id, `s${names.size + 1}`);
     return names.get(id)!;
   };
-  const reply = async (line: string): Promise<Reply> => {
+  const reply = async (line: string): Promise<SyncReply> => {
     said.push(line);
     const next = replies.shift() ?? { ok: true };
     if (next instanceof Error) throw next;
     return next;
   };
   const worker: Background = {
-    content: (id, { externalId }, attempt) => reply(`content ${name(id)} ${externalId} ${attempt}`),
-    skipped: (id, { externalId }, _url, reason) => reply(`skipped ${name(id)} ${externalId} ${reason}`),
-    async reset(id) {
+    sendContent: (id, { externalId }, attempt) => reply(`content ${name(id)} ${externalId} ${attempt}`),
+    sendSkipped: (id, { externalId }, _url, reason) => reply(`skipped ${name(id)} ${externalId} ${reason}`),
+    async resetSession(id) {
       said.push(`reset ${name(id)}`);
     },
     anchor: async () => null,
@@ -60,7 +60,7 @@ function stage() {
     /** Called between two steps of each reading. */
     meanwhile: (): void => undefined,
   };
-  const breath = { sliceMs: -1, now: () => 0, rest: async () => page.meanwhile() };
+  const yielder = { sliceMs: -1, now: () => 0, yieldToPage: async () => page.meanwhile() };
   const session = new PageSession(
     {
       url: () => new URL(page.url),
@@ -72,7 +72,7 @@ function stage() {
       },
     },
     worker,
-    breath,
+    yielder,
     () => page.moves++,
   );
   /** The page changes, and is looked at again. */
@@ -85,12 +85,12 @@ function stage() {
 }
 
 describe('a page session', () => {
-  it('says once what is here, however often the page changes', async () => {
+  it('reports once what is here, however often the page changes', async () => {
     const { said, session, page } = stage();
     await session.refresh();
     await session.refresh();
     expect(said).toEqual(['content s1 A 0']);
-    expect(session.place?.root).toBe(root);
+    expect(session.location?.root).toBe(root);
     expect(page.moves).toBe(1);
   });
 
@@ -103,7 +103,7 @@ describe('a page session', () => {
     expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 A 0', 'reset s2', 'content s3 B 0']);
   });
 
-  it('survives a fragment, and a page that is being rendered anew', async () => {
+  it('survives a fragment, and a page that is being re-rendered', async () => {
     const { said, session, page, becomes } = stage();
     await session.refresh();
     page.url += '#history';
@@ -120,15 +120,15 @@ describe('a page session', () => {
       page.known = known;
       await becomes({ kind: 'not_ready', reason: 'hydrating' });
       expect(said).toEqual(['content s1 A 0', 'reset s1']);
-      expect(session.place).toBeNull();
+      expect(session.location).toBeNull();
     }
   });
 
-  it('says that a gated page is one, and nothing of it', async () => {
+  it('reports that a page is gated, and nothing of it', async () => {
     const { said, session, becomes } = stage();
     await becomes({ kind: 'gated', platform: 'SUBSTACK', externalId: '7' });
     expect(said).toEqual(['skipped s1 7 private_or_gated']);
-    expect(session.place).toBeNull();
+    expect(session.location).toBeNull();
   });
 
   it('looks again at what was skipped, but not at videos and long texts', async () => {
@@ -147,7 +147,7 @@ describe('a page session', () => {
     expect(video.page.reads).toBe(1);
   });
 
-  it('says it again when the worker asks for that or does not answer', async () => {
+  it('reports again when the worker asks for that or does not answer', async () => {
     const { said, replies, session } = stage();
     replies.push({ ok: false, retryAfterMs: 500 }, new Error('no worker'), { ok: true });
     await session.refresh();
@@ -159,7 +159,7 @@ describe('a page session', () => {
     expect(said).toEqual(['content s1 A 0', 'content s1 A 1', 'content s1 A 2']);
   });
 
-  it('does not say again what can never be taken', async () => {
+  it('does not report again what is refused for good', async () => {
     const { said, replies, session } = stage();
     replies.push({ ok: false, retryAfterMs: null });
     await session.refresh();
@@ -184,7 +184,7 @@ describe('a page session', () => {
     expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 A 0']);
   });
 
-  it('does not read again what nobody has touched', async () => {
+  it('does not read again what has not changed', async () => {
     const { session, page, becomes } = stage();
     await session.refresh();
     await session.refresh();
@@ -232,7 +232,7 @@ describe('a page session', () => {
     expect(said).toEqual([]);
   });
 
-  it('looks again while a post is to come, though nothing says that it has', async () => {
+  it('looks again while a post is to come, though no change announces it', async () => {
     const { said, page, becomes } = stage();
     await becomes({ kind: 'not_ready', reason: 'hydrating' });
     page.extraction = ready('A');
@@ -260,7 +260,7 @@ describe('a page session', () => {
     expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 A 0']);
   });
 
-  it('takes ever fewer versions of a page that goes on making them, and keeps its place', async () => {
+  it('sends ever fewer versions of a page that keeps making them, and keeps its place', async () => {
     const { said, session, page, becomes } = stage();
     const sent = (): number => said.filter((line) => line.startsWith('content')).length;
     for (let second = 0; second < 300; second++) {
@@ -274,7 +274,7 @@ describe('a page session', () => {
     Object.assign(root, { isConnected: false });
     await becomes(ready('A', 'Rendered anew.', { root: elsewhere }));
     Object.assign(root, { isConnected: true });
-    expect([session.place?.root, sent()]).toEqual([elsewhere, 6]);
+    expect([session.location?.root, sent()]).toEqual([elsewhere, 6]);
     await becomes(ready('B'), 'https://en.wikipedia.org/wiki/B');
     expect(sent()).toBe(7);
   });

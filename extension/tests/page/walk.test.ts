@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { anchorClaims } from '../../src/anchoring';
-import { holds, piecesOf } from '../../src/page/ranges';
-import { inSlices } from '../../src/page/slices';
+import { isIntact, piecesOf } from '../../src/page/ranges';
+import { runInSlices } from '../../src/page/slices';
 import { walk, walkSteps } from '../../src/page/walk';
 
 function root(html: string): Element {
@@ -35,7 +35,7 @@ describe('the walk', () => {
     expect(walk(root(html), (element) => element.className === 'x').text.raw).toBe('ag');
   });
 
-  it('bears pages that nest deeper than calls may', () => {
+  it('reads pages that nest deeper than calls may', () => {
     const article = document.createElement('article');
     let at: Element = article;
     for (let i = 0; i < 20_000; i++) at = at.appendChild(document.createElement('div'));
@@ -92,26 +92,26 @@ describe('a quote on the page', () => {
     const article = root('<p>One two</p><p>three four</p>');
     const walked = walk(article, none);
     const pieces = piecesOf(walked, 0, 12)!;
-    expect(pieces.every(holds)).toBe(true);
+    expect(pieces.every(isIntact)).toBe(true);
     walked.nodes[1]!.data = 'three five';
     expect(piecesOf(walked, 0, 12)).toBeNull();
     expect(piecesOf(walked, 0, 7)).not.toBeNull();
     article.firstElementChild!.remove();
     expect(piecesOf(walked, 0, 7)).toBeNull();
-    expect(pieces.map(holds)[0]).toBe(false);
+    expect(pieces.map(isIntact)[0]).toBe(false);
   });
 });
 
 describe('a sliced walk', () => {
   const paragraphs = '<p>word</p>'.repeat(1_000);
 
-  function breath(onRest: () => void = () => undefined) {
+  function yielder(onRest: () => void = () => undefined) {
     let now = 0;
     let rests = 0;
     return {
       sliceMs: 8,
       now: () => (now += 3),
-      async rest() {
+      async yieldToPage() {
         rests++;
         onRest();
       },
@@ -123,8 +123,8 @@ describe('a sliced walk', () => {
 
   it('rests between slices and reads the same', async () => {
     const article = root(paragraphs);
-    const slow = breath();
-    const sliced = await inSlices(walkSteps(article, none), slow, () => false);
+    const slow = yielder();
+    const sliced = await runInSlices(walkSteps(article, none), slow, () => false);
     expect(sliced!.text).toEqual(walk(article, none).text);
     expect(slow.rests).toBeGreaterThan(3);
   });
@@ -132,9 +132,9 @@ describe('a sliced walk', () => {
   it('is given up when the page changes under it', async () => {
     const article = root(paragraphs);
     let changed = false;
-    const sliced = await inSlices(
+    const sliced = await runInSlices(
       walkSteps(article, none),
-      breath(() => (changed = true)),
+      yielder(() => (changed = true)),
       () => changed,
     );
     expect(sliced).toBeNull();

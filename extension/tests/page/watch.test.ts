@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { Debounce, watch } from '../../src/page/watch';
-import { piecesOf } from '../../src/page/background';
-import { shownOf } from '../../src/page/shown';
+import { splitText } from '../../src/page/background';
+import { toDisplayedFindings } from '../../src/page/displayed_findings';
 import type { Claim, PostState } from '../../src/protocol/status';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -14,7 +14,7 @@ describe('a debounce', () => {
     let runs = 0;
     const debounce = new Debounce(() => runs++);
     for (let i = 0; i < 3; i++) {
-      debounce.in(300, 1_500);
+      debounce.schedule(300, 1_500);
       vi.advanceTimersByTime(200);
     }
     expect(runs).toBe(0);
@@ -28,7 +28,7 @@ describe('a debounce', () => {
     let runs = 0;
     const debounce = new Debounce(() => runs++);
     for (let ms = 0; ms < 6_000; ms += 100) {
-      debounce.in(300, 1_500);
+      debounce.schedule(300, 1_500);
       vi.advanceTimersByTime(100);
     }
     expect(runs).toBeGreaterThanOrEqual(3);
@@ -42,11 +42,11 @@ describe('watching a page', () => {
     watch(
       document,
       {
-        settled: () => happened.push('settled'),
-        changed: () => true,
-        recoloured: () => happened.push('recoloured'),
-        returned: () => happened.push('returned'),
-        pulse: () => happened.push('pulse'),
+        onSettled: () => happened.push('settled'),
+        onMutations: () => true,
+        onToneChange: () => happened.push('recoloured'),
+        onReturn: () => happened.push('returned'),
+        onTick: () => happened.push('pulse'),
       },
       over.signal,
     );
@@ -83,7 +83,7 @@ describe('watching a page', () => {
 
 it('cuts page text without cutting a character', () => {
   const raw = 'a'.repeat(64 * 1024 - 1) + '😀' + 'b'.repeat(70_000);
-  const pieces = [...piecesOf(raw)];
+  const pieces = [...splitText(raw)];
   expect(pieces.join('')).toBe(raw);
   for (const piece of pieces) expect(piece.isWellFormed()).toBe(true);
 });
@@ -136,7 +136,7 @@ describe('what is shown of a status', () => {
     [{ kind: 'failed' }, 0, false],
     [{ kind: 'checking' }, 0, false],
   ] as [PostState, number, boolean][])('%j', (state, count, interim) => {
-    const { findings, standing } = shownOf({ state }, 'https://s.test/investigations/i');
+    const { findings, info: standing } = toDisplayedFindings({ state }, 'https://s.test/investigations/i');
     expect(findings).toHaveLength(count);
     expect(standing.interim).toBe(interim);
     if (count > 0) expect(standing.publicUrl).toBe('https://s.test/investigations/i');

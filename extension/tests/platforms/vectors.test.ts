@@ -308,7 +308,7 @@ describe('the rules of differences', () => {
     [null, page('fox fox'), 'fox', 'fox', 'fox'],
     [null, page('quick fox'), 'quick', 'fox', 'quick'],
     [null, page('the quick fox'), 'the', 'quick fox', 'quick fox'],
-  ])('placed anew for %s', (rule, recorded, before, range, text) => {
+  ])('placed again for %s', (rule, recorded, before, range, text) => {
     const start = recorded.raw.indexOf(range);
     const own = { start, end: start + range.length, range };
     expect(correction(recorded, at(recorded.raw, before), own, { text, context: '' })).toBe(rule);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { MAX_OCCURRENCES, observation, readContent } from '../../src/protocol/observation';
-import { CONTENT } from '../background/surroundings';
+import { MAX_OCCURRENCES, toObservation, readContent } from '../../src/protocol/observation';
+import { CONTENT } from '../background/fakes';
 
 const common = { url: 'https://a.example/p', contentText: 'Words.', mediaState: 'text_only', imageUrls: [] };
 const lesswrong = {
@@ -28,7 +28,7 @@ const picture = (index: number) => ({
   normalizedTextOffset: 0,
   sourceUrl: 'https://a.example/i.png',
 });
-const sent = (content: unknown) => observation(readContent(content, 'content'));
+const sent = (content: unknown) => toObservation(readContent(content, 'content'));
 
 describe('what is sent', () => {
   it('is HTML instead of text for LessWrong', () => {

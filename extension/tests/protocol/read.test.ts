@@ -83,7 +83,7 @@ describe('one of several', () => {
     b: read.exactly({ kind: read.literal('b') }),
   });
 
-  it('is told apart by its tag', () => {
+  it('is distinguished by its tag', () => {
     expect(either({ kind: 'a', n: 1 }, 'x')).toEqual({ kind: 'a', n: 1 });
     expect(() => either({ kind: 'b', n: 1 }, 'x')).toThrow('x.n');
   });

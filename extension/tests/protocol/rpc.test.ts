@@ -13,7 +13,7 @@ import {
   PRIOR,
   queued,
   REGISTERED,
-} from '../background/surroundings';
+} from '../background/fakes';
 
 const answer = (procedure: ProcedureName, data: unknown) => readAnswer(procedure, { result: { data } });
 
@@ -76,7 +76,7 @@ describe('answers that are refused', () => {
 describe('an error', () => {
   const error = (data: unknown) => ({ error: { message: 'm', code: -1, data } });
 
-  it('is told by its codes', () => {
+  it('is read from its codes', () => {
     const data = {
       code: 'PRECONDITION_FAILED',
       httpStatus: 412,

@@ -14,13 +14,13 @@ export interface Link {
 /** Connect to the page around this frame; messages are given to `receive`. */
 export async function connect(receive: (message: ToFrame) => void): Promise<Link> {
   const name = `${PORT_NAME}:${location.hash.slice(1)}`;
-  const port = await opened(name);
+  const port = await openPort(name);
   port.onMessage.addListener((message: unknown) => receive(message as ToFrame));
   return { send: (message) => port.postMessage(message) };
 }
 
 /** Straight to the page where the browser lets a frame inside a page do so; Firefox does not, there the worker joins them. */
-async function opened(name: string): Promise<ReturnType<typeof browser.runtime.connect>> {
+async function openPort(name: string): Promise<ReturnType<typeof browser.runtime.connect>> {
   const tabs = browser.tabs as typeof browser.tabs | undefined;
   if (tabs === undefined) return browser.runtime.connect({ name });
   const tab = await tabs.getCurrent();

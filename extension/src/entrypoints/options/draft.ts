@@ -1,5 +1,5 @@
 /**
- * Settings while they are edited: what is wrong with them is said as they are typed, in the reader's words. Pure.
+ * Settings being edited, validated while they are typed. Pure.
  */
 import { type AddressProblem, readAddress } from '../../settings/address';
 import { isSendable, looksLikeOpenAiKey, type Settings } from '../../settings/settings';
@@ -46,11 +46,11 @@ export function maySave(complaints: Complaints): boolean {
 }
 
 export function isSame(one: Draft, other: Draft): boolean {
-  return (Object.keys(one) as (keyof Draft)[]).every((field) => trimmed(one)[field] === trimmed(other)[field]);
+  return (Object.keys(one) as (keyof Draft)[]).every((field) => trimDraft(one)[field] === trimDraft(other)[field]);
 }
 
 /** As it is stored. */
-export function trimmed(draft: Draft): Draft {
+export function trimDraft(draft: Draft): Draft {
   return {
     ...draft,
     apiBaseUrl: draft.apiBaseUrl.trim(),

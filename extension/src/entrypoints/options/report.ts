@@ -1,24 +1,24 @@
 /**
  * A connection test in plain words: one sentence each, and whether it is good news.
  */
-import type { Finding } from '../../background/connection';
-import { say, sayProblem } from '../../interface/words';
+import type { ConnectionResult } from '../../background/connection';
+import { say, sayProblem } from '../../ui/texts';
 
 export interface Sentence {
   readonly good: boolean;
   readonly words: string;
 }
 
-export function reportOf(finding: Finding, host: string, keys: { readonly instance: boolean }): Sentence[] {
+export function reportOf(finding: ConnectionResult, host: string, keys: { readonly instance: boolean }): Sentence[] {
   switch (finding.kind) {
     case 'reachable':
       return [{ good: true, words: say('testConnected', [host]) }];
     case 'unwell':
-      return [bad(say('testUnwell', [host]))];
+      return [badNews(say('testUnwell', [host]))];
     case 'http_error':
-      return [bad(say('testError', [host, String(finding.status)]))];
+      return [badNews(say('testError', [host, String(finding.status)]))];
     case 'problem':
-      return [bad(trouble(finding.problem, host))];
+      return [badNews(describeProblem(finding.problem, host))];
     case 'connected': {
       const { instanceApiKeyAccepted, openaiApiKeyStatus } = finding.verdict;
       const sentences = [{ good: true, words: say('testConnected', [host]) }];
@@ -26,7 +26,7 @@ export function reportOf(finding: Finding, host: string, keys: { readonly instan
         sentences.push(
           instanceApiKeyAccepted
             ? { good: true, words: say('testInstanceKeyAccepted') }
-            : bad(say('testInstanceKeyRefused')),
+            : badNews(say('testInstanceKeyRefused')),
         );
       }
       switch (openaiApiKeyStatus) {
@@ -36,23 +36,23 @@ export function reportOf(finding: Finding, host: string, keys: { readonly instan
           sentences.push({ good: true, words: say('testOpenAiValid') });
           break;
         case 'format_invalid':
-          sentences.push(bad(say('testOpenAiFormat')));
+          sentences.push(badNews(say('testOpenAiFormat')));
           break;
         case 'invalid':
-          sentences.push(bad(say('testOpenAiInvalid')));
+          sentences.push(badNews(say('testOpenAiInvalid')));
           break;
         case 'authenticated_restricted':
-          sentences.push(bad(say('testOpenAiRestricted')));
+          sentences.push(badNews(say('testOpenAiRestricted')));
           break;
         case 'error':
-          sentences.push(bad(say('testOpenAiError')));
+          sentences.push(badNews(say('testOpenAiError')));
       }
       return sentences;
     }
   }
 }
 
-function trouble(problem: Extract<Finding, { kind: 'problem' }>['problem'], host: string): string {
+function describeProblem(problem: Extract<ConnectionResult, { kind: 'problem' }>['problem'], host: string): string {
   switch (problem.kind) {
     case 'offline':
       return say('testOffline');
@@ -71,6 +71,6 @@ function trouble(problem: Extract<Finding, { kind: 'problem' }>['problem'], host
   }
 }
 
-function bad(words: string): Sentence {
+function badNews(words: string): Sentence {
   return { good: false, words };
 }

@@ -6,14 +6,14 @@ import { browser } from 'wxt/browser';
 import { SITES } from '../../platforms';
 import { type Answer, type CachedStatus, type FromPage, write } from '../../protocol/messages';
 
-export interface Subject {
+export interface PopupTab {
   readonly id: number;
   readonly url: string | null;
   readonly title: string;
 }
 
 /** The tab this popup is about: the one in front, or the one that its address names where it stands in a tab itself. */
-export async function subject(): Promise<Subject | null> {
+export async function findTab(): Promise<PopupTab | null> {
   const named = new URLSearchParams(location.search).get('tab');
   const tab =
     named === null
@@ -23,7 +23,7 @@ export async function subject(): Promise<Subject | null> {
 }
 
 /** Ask the background; a worker that could not answer is an error. */
-export async function ask<T extends FromPage['type']>(
+export async function sendMessage<T extends FromPage['type']>(
   type: T,
   payload: Extract<FromPage, { type: T }>['payload'],
 ): Promise<Answer<Partial<CachedStatus>>> {
@@ -32,7 +32,7 @@ export async function ask<T extends FromPage['type']>(
 }
 
 /** Scroll the tab to a finding; false if it is not there. */
-export async function visit(tabId: number, claimId: string): Promise<boolean> {
+export async function focusClaim(tabId: number, claimId: string): Promise<boolean> {
   const answer = (await browser.tabs
     .sendMessage(tabId, write('FOCUS_CLAIM', { claimId }), { frameId: 0 })
     .catch(() => undefined)) as Answer | undefined;

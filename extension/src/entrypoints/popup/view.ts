@@ -5,27 +5,27 @@
  */
 import { SITES } from '../../platforms';
 import type { CachedStatus } from '../../protocol/messages';
-import type { Claim, Outcome, PostState, PriorResult, Problem, SkipReason } from '../../protocol/status';
+import type { Claim, AnchorOutcome, PostState, PriorResult, Problem, SkipReason } from '../../protocol/status';
 import type { Settings } from '../../settings/settings';
 import { hostOf, isBuiltIn, siteOf } from '../../settings/sites';
 
-export interface Listed {
+export interface ListedClaim {
   readonly id: string;
   readonly summary: string;
   /** The sentence, and why it is wrong, in Markdown: read here where the page shows no place for it. */
   readonly quote: string;
   readonly reasoning: string;
-  /** Undefined as long as nobody has looked for it on the page. */
-  readonly outcome: Outcome | undefined;
+  /** Undefined until it was searched on the page. */
+  readonly outcome: AnchorOutcome | undefined;
 }
 
 /** What was found in an earlier version, and which investigation found it. */
 export interface Interim {
-  readonly claims: readonly Listed[];
+  readonly claims: readonly ListedClaim[];
   readonly investigationId: string | null;
 }
 
-export type View =
+export type PopupView =
   | { readonly kind: 'upgrade'; readonly minimumVersion: string | null }
   | { readonly kind: 'unsupported' }
   /** A site's publication on its own domain, not yet allowed. */
@@ -33,7 +33,7 @@ export type View =
   | { readonly kind: 'off'; readonly site: string }
   | { readonly kind: 'checking' }
   | { readonly kind: 'skipped'; readonly reason: SkipReason }
-  | { readonly kind: 'found'; readonly claims: readonly Listed[]; readonly investigationId: string | null }
+  | { readonly kind: 'found'; readonly claims: readonly ListedClaim[]; readonly investigationId: string | null }
   | { readonly kind: 'clean'; readonly investigationId: string | null }
   | { readonly kind: 'failed'; readonly mayInvestigate: boolean }
   | { readonly kind: 'unanswered'; readonly problem: Problem }
@@ -48,15 +48,15 @@ export type View =
     }
   | {
       readonly kind: 'not_investigated';
-      /** Null also where nobody has been counted: whoever reads that views it. */
+      /** Null also for no views: the reader of that line is a viewer. */
       readonly viewCount: number | null;
       readonly mayInvestigate: boolean;
       readonly interim: Interim;
     };
 
-export interface Known {
+export interface PopupInput {
   readonly cached: CachedStatus;
-  /** Null where the browser does not tell. */
+  /** Null where the browser withholds it. */
   readonly url: string | null;
   readonly settings: Settings;
   /** The display name of the site whose marks a page of another domain shows. */
@@ -64,13 +64,13 @@ export interface Known {
 }
 
 /** Decide what to show. */
-export function viewOf({ cached, url, settings, markedSite }: Known): View {
+export function viewOf({ cached, url, settings, markedSite }: PopupInput): PopupView {
   if (cached.upgrade !== null) return { kind: 'upgrade', minimumVersion: cached.upgrade.minimumVersion };
   const name = url === null ? null : siteOf(url);
   if (name !== null && settings.sitesOff.includes(name)) return { kind: 'off', site: name };
   const { status } = cached;
   if (status !== null) {
-    return ofState(
+    return viewOfState(
       status.state,
       status.outcomes,
       status.viewCount,
@@ -86,7 +86,7 @@ export function viewOf({ cached, url, settings, markedSite }: Known): View {
   const address = new URL(url);
   const site = SITES.find((one) => one.matchesUrl(address));
   if (site === undefined) return { kind: 'unsupported' };
-  // A page that its address names no post for never gets one: nobody is sent anything, and no status comes.
+  // Without a post in its address a page never sends anything, so no status will come.
   return site.guess(address) === null ? { kind: 'skipped', reason: 'unsupported_content' } : { kind: 'checking' };
 }
 
@@ -96,13 +96,13 @@ export function mayBePost(url: string): boolean {
   return address.protocol === 'https:' && SITES.some(({ customDomain }) => customDomain?.isPost(address));
 }
 
-function ofState(
+function viewOfState(
   state: PostState,
-  outcomes: Readonly<Record<string, Outcome>>,
+  outcomes: Readonly<Record<string, AnchorOutcome>>,
   viewCount: number | null,
   mayInvestigate: boolean,
-): View {
-  const listed = (claims: readonly Claim[]): Listed[] =>
+): PopupView {
+  const listed = (claims: readonly Claim[]): ListedClaim[] =>
     claims.map(({ id, summary, text, reasoning }) => ({
       id,
       summary,

@@ -1,8 +1,8 @@
 import { mount } from 'svelte';
 
-import '../../interface/base.css';
-import { dress, say } from '../../interface/words';
+import '../../ui/base.css';
+import { localizeDocument, say } from '../../ui/texts';
 import App from './App.svelte';
 
-dress(document, say('welcomeTitle'));
+localizeDocument(document, say('welcomeTitle'));
 mount(App, { target: document.getElementById('app')! });

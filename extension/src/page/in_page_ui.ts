@@ -1,56 +1,64 @@
 /**
- * From what a reader does to what the in-page frame shows: hovering, clicking, keys, and the frame's own word.
+ * From what a reader does to what the in-page frame shows: hovering, clicking, keys, and the frame's messages.
  *
- * `gestures.ts` hears the page, `tour.ts` goes from finding to finding, `framed.ts` speaks to the frame; here is decided
- * what is shown. What appears on hover can be reached with the pointer, closed with Escape,
+ * `gestures.ts` observes the page, `navigation.ts` moves between findings, `frame_channel.ts` sends to the frame; this file
+ * decides what is shown. What appears on hover can be reached with the pointer, closed with Escape,
  * and stays until the pointer leaves both (WCAG 1.4.13).
  */
-import { around, besideWords, inCorner, inSight, roomIn, type Box, type Spot } from './geometry';
-import { RESTING, type Finding, type FromFrame, type Size, type View } from './frame_messages';
-import { Framed, type FramePort } from './framed';
-import { groundOf } from './ground';
+import {
+  boundingBox,
+  placeBesideSentence,
+  placeInCorner,
+  isOnScreen,
+  availableSize,
+  type Box,
+  type Placement,
+} from './geometry';
+import { HIDDEN_VIEW, type Finding, type FromFrame, type Size, type FrameView } from './frame_messages';
+import { FrameChannel, type FramePort } from './frame_channel';
+import { backgroundTone } from './background_tone';
 import type { Underlines } from './highlights';
 import { listen } from './gestures';
 import { findingAt, type Hit } from './hit';
-import type { Shown } from './ports';
-import { Tour } from './tour';
+import type { DisplayedFindings } from './ports';
+import { FindingNavigation } from './navigation';
 
-export interface InterfaceOptions {
+export interface InPageUiOptions {
   readonly doc: Document;
   /** The frame's address without its secret. */
   readonly address: string;
   readonly title: string;
   readonly underlines: Underlines;
-  shown(): Shown;
-  /** Where the words are, to tell what ground they stand on. */
+  shown(): DisplayedFindings;
+  /** The post's element, whose background decides the tone. */
   root(): Element | null;
 }
 
 /** Time for the pointer to get from the words to the tooltip. */
 const LEAVE_MS = 300;
 
-export class Interface {
-  readonly #options: InterfaceOptions;
-  readonly #frame: Framed;
-  readonly #tour: Tour;
+export class InPageUi {
+  readonly #options: InPageUiOptions;
+  readonly #channel: FrameChannel;
+  readonly #navigation: FindingNavigation;
   readonly #stop = new AbortController();
-  #view: View = RESTING;
+  #view: FrameView = HIDDEN_VIEW;
   #size: Size | null = null;
-  #words: Hit | null = null;
+  #hit: Hit | null = null;
   /** Where the words of the panel stood as it opened: it does not jump while the page is scrolled under it. */
-  #explained: Box | null = null;
+  #panelSentence: Box | null = null;
   #focusWithin = false;
   #leaving: ReturnType<typeof setTimeout> | undefined;
   #focusBefore: Element | null = null;
 
-  constructor(options: InterfaceOptions) {
+  constructor(options: InPageUiOptions) {
     this.#options = options;
-    this.#tour = new Tour(options.doc, options.underlines);
-    this.#frame = new Framed(
+    this.#navigation = new FindingNavigation(options.doc, options.underlines);
+    this.#channel = new FrameChannel(
       options.doc,
       options.address,
       options.title,
-      (message) => this.#onFrame(message),
+      (message) => this.#onFrameMessage(message),
       () => this.#onLost(),
     );
   }
@@ -60,18 +68,18 @@ export class Interface {
     listen(
       this.#options.doc,
       {
-        wanted: () => this.#options.underlines.claimIds.length > 0,
-        pointed: (x, y) => this.#point(x, y),
-        left: () => this.#leaveSoon(),
-        clicked: (click) => this.#onClick(click.x, click.y, click.path, click.isPlain),
-        escape: () => {
-          if (this.#view.kind !== 'resting') this.close(false);
+        isNeeded: () => this.#options.underlines.claimIds.length > 0,
+        onPointerMove: (x, y) => this.#onPointerMove(x, y),
+        onPointerLeave: () => this.#leaveSoon(),
+        onClick: (click) => this.#onClick(click.x, click.y, click.path, click.isPlain),
+        onEscape: () => {
+          if (this.#view.kind !== 'hidden') this.close(false);
         },
         // A reader who uses the keyboard must find the list on the way; it is read, not seen, until the focus is in it.
-        tab: () => {
-          if (this.#options.shown().findings.length > 0) this.#frame.ensure();
+        onTab: () => {
+          if (this.#options.shown().findings.length > 0) this.#channel.ensure();
         },
-        scrolled: () => this.#onScroll(),
+        onScroll: () => this.#onScroll(),
       },
       this.#stop.signal,
     );
@@ -79,62 +87,62 @@ export class Interface {
 
   /** Take the port that a frame opened; false if it is not from ours. */
   accept(port: FramePort): boolean {
-    return this.#frame.accept(port);
+    return this.#channel.accept(port);
   }
 
   /** The findings or their underlines are others now. */
   refresh(): void {
-    if (this.#view.kind !== 'resting' && !this.#knows(this.#view.claimId)) this.close(false);
-    if (this.#frame.ready) this.#tellFindings();
+    if (this.#view.kind !== 'hidden' && !this.#hasFinding(this.#view.claimId)) this.close(false);
+    if (this.#channel.ready) this.#sendFindings();
   }
 
-  /** The ground may have another colour now. */
-  recolour(): void {
+  /** The background may have another colour now. */
+  updateTone(): void {
     if (this.#options.shown().findings.length === 0) return;
-    const ground = groundOf(this.#options.root());
-    this.#options.underlines.setGround(ground);
-    if (this.#frame.ready) this.#frame.tell({ kind: 'ground', ground });
+    const tone = backgroundTone(this.#options.root());
+    this.#options.underlines.setTone(tone);
+    if (this.#channel.ready) this.#channel.send({ kind: 'tone', tone });
   }
 
   /** Scroll to a finding and put the focus on it in the list, so that it is read out; false if it is not on the page. */
   visit(claimId: string): boolean {
-    if (!this.#tour.locate(claimId)) return false;
-    this.#open(RESTING, false);
-    this.#remember();
-    this.#frame.focus();
-    this.#frame.tell({ kind: 'speak', claimId });
+    if (!this.#navigation.locate(claimId)) return false;
+    this.#open(HIDDEN_VIEW, false);
+    this.#saveFocus();
+    this.#channel.focus();
+    this.#channel.send({ kind: 'speak', claimId });
     return true;
   }
 
-  /** The finding after the current one, or before it, round and round. */
+  /** The finding after the current one, or before it, wrapping around. */
   step(by: 1 | -1): boolean {
-    const next = this.#tour.next(by);
+    const next = this.#navigation.next(by);
     return next !== null && this.visit(next);
   }
 
   close(back: boolean): void {
-    this.#stay();
-    this.#view = RESTING;
-    this.#words = null;
+    this.#cancelLeave();
+    this.#view = HIDDEN_VIEW;
+    this.#hit = null;
     this.#size = null;
-    this.#tour.look(null);
+    this.#navigation.look(null);
     if (back) this.#returnFocus();
-    this.#frame.tell({ kind: 'view', view: RESTING, focus: false, room: this.#room });
+    this.#channel.send({ kind: 'view', view: HIDDEN_VIEW, focus: false, room: this.#room });
     this.#place();
   }
 
   stop(): void {
-    this.#stay();
+    this.#cancelLeave();
     this.#stop.abort();
-    this.#frame.remove();
+    this.#channel.remove();
   }
 
   /** Whether this is our element on the page. */
   isOwn(node: Node): boolean {
-    return this.#frame.is(node);
+    return this.#channel.owns(node);
   }
 
-  #knows(claimId: string): boolean {
+  #hasFinding(claimId: string): boolean {
     return this.#options.shown().findings.some(({ id }) => id === claimId);
   }
 
@@ -145,48 +153,48 @@ export class Interface {
   }
 
   get #room(): Size {
-    return roomIn(this.#viewport);
+    return availableSize(this.#viewport);
   }
 
-  #open(view: View, focus: boolean): void {
-    this.#frame.ensure();
+  #open(view: FrameView, focus: boolean): void {
+    this.#channel.ensure();
     this.#view = view;
     this.#size = null;
-    this.#frame.tell({ kind: 'view', view, focus, room: this.#room });
+    this.#channel.send({ kind: 'view', view, focus, room: this.#room });
     if (focus) {
-      this.#remember();
-      this.#frame.focus();
+      this.#saveFocus();
+      this.#channel.focus();
     }
     this.#place();
   }
 
-  #tellFindings(): void {
-    const { findings, standing } = this.#options.shown();
+  #sendFindings(): void {
+    const { findings, info } = this.#options.shown();
     const anchored = this.#options.underlines.claimIds;
-    this.#frame.tell({ kind: 'findings', findings: inOrderOf(anchored, findings), standing, anchored });
+    this.#channel.send({ kind: 'findings', findings: sortByPosition(anchored, findings), info: info, anchored });
   }
 
-  #onFrame(message: FromFrame): void {
+  #onFrameMessage(message: FromFrame): void {
     switch (message.kind) {
       case 'ready':
         this.#focusWithin = false;
-        this.#tellFindings();
-        this.recolour();
+        this.#sendFindings();
+        this.updateTone();
         // A frame that knows no room takes none, and then the keyboard would lead to a list that nobody sees.
-        this.#frame.tell({ kind: 'view', view: this.#view, focus: false, room: this.#room });
+        this.#channel.send({ kind: 'view', view: this.#view, focus: false, room: this.#room });
         break;
       case 'size':
         this.#size = message.size;
         this.#place();
         break;
       case 'pointer':
-        if (message.over) this.#stay();
+        if (message.over) this.#cancelLeave();
         else this.#leaveSoon();
         break;
       case 'focus':
         this.#focusWithin = message.within;
         if (!message.within) {
-          if (this.#view.kind === 'resting') this.#tour.look(null);
+          if (this.#view.kind === 'hidden') this.#navigation.look(null);
           this.#leaveSoon();
         }
         this.#place();
@@ -195,60 +203,60 @@ export class Interface {
         this.close(message.back);
         break;
       case 'open':
-        if (this.#knows(message.claimId)) this.#openPanel(message.claimId);
+        if (this.#hasFinding(message.claimId)) this.#openPanel(message.claimId);
         break;
       case 'locate':
-        this.#tour.locate(message.claimId);
+        this.#navigation.locate(message.claimId);
         break;
     }
   }
 
-  /** The page took the frame away, and with it whatever was shown: the next look makes it anew. */
+  /** The page took the frame away, and with it whatever was shown: the next use creates it again. */
   #onLost(): void {
-    this.#stay();
-    this.#view = RESTING;
-    this.#words = null;
+    this.#cancelLeave();
+    this.#view = HIDDEN_VIEW;
+    this.#hit = null;
     this.#size = null;
     this.#focusWithin = false;
-    this.#tour.look(null);
+    this.#navigation.look(null);
   }
 
   #place(): void {
-    this.#frame.put(this.#spot());
+    this.#channel.place(this.#spot());
   }
 
-  #spot(): Spot | null {
+  #spot(): Placement | null {
     if (this.#size === null) return null;
     const rightToLeft =
       this.#options.doc.defaultView!.getComputedStyle(this.#options.doc.documentElement).direction === 'rtl';
     if (this.#view.kind === 'tooltip')
-      return this.#words === null
+      return this.#hit === null
         ? null
-        : besideWords(
-            this.#words.box,
-            this.#sentence(this.#view.claimId) ?? this.#words.box,
+        : placeBesideSentence(
+            this.#hit.box,
+            this.#sentenceBox(this.#view.claimId) ?? this.#hit.box,
             this.#size,
             this.#viewport,
           );
     return this.#view.kind === 'panel' || this.#focusWithin
-      ? inCorner(this.#size, this.#viewport, rightToLeft, this.#view.kind === 'panel' ? this.#explained : null)
+      ? placeInCorner(this.#size, this.#viewport, rightToLeft, this.#view.kind === 'panel' ? this.#panelSentence : null)
       : null;
   }
 
-  #point(x: number, y: number): void {
+  #onPointerMove(x: number, y: number): void {
     const hit = findingAt(this.#options.doc, this.#options.underlines, x, y);
     if (hit === null) {
       if (this.#view.kind === 'tooltip') this.#leaveSoon();
       return;
     }
     if (this.#view.kind === 'panel') return;
-    this.#stay();
+    this.#cancelLeave();
     if (this.#view.kind === 'tooltip' && this.#view.claimId === hit.claimId) return;
-    this.#words = hit;
+    this.#hit = hit;
     this.#open({ kind: 'tooltip', claimId: hit.claimId }, false);
   }
 
-  #stay(): void {
+  #cancelLeave(): void {
     clearTimeout(this.#leaving);
     this.#leaving = undefined;
   }
@@ -265,38 +273,38 @@ export class Interface {
     const { doc, underlines } = this.#options;
     const hit = findingAt(doc, underlines, x, y);
     if (hit === null) {
-      if (this.#view.kind === 'panel' && !path.some((node) => this.#frame.is(node))) this.close(false);
+      if (this.#view.kind === 'panel' && !path.some((node) => this.#channel.owns(node))) this.close(false);
     } else if (isPlain) this.#openPanel(hit.claimId);
   }
 
   #onScroll(): void {
     if (this.#view.kind === 'tooltip') {
       const box = this.#options.underlines.piecesOf(this.#view.claimId)[0]?.range.getClientRects()[0];
-      if (box === undefined || !inSight(box, this.#viewport)) this.close(false);
-      else this.#words = { claimId: this.#view.claimId, box };
+      if (box === undefined || !isOnScreen(box, this.#viewport)) this.close(false);
+      else this.#hit = { claimId: this.#view.claimId, box };
     }
     this.#place();
   }
 
   /** All lines of a finding. */
-  #sentence(claimId: string): Box | null {
-    return around(this.#options.underlines.piecesOf(claimId).flatMap(({ range }) => [...range.getClientRects()]));
+  #sentenceBox(claimId: string): Box | null {
+    return boundingBox(this.#options.underlines.piecesOf(claimId).flatMap(({ range }) => [...range.getClientRects()]));
   }
 
   #openPanel(claimId: string): void {
-    this.#tour.look(claimId);
-    this.#explained = this.#sentence(claimId);
+    this.#navigation.look(claimId);
+    this.#panelSentence = this.#sentenceBox(claimId);
     this.#open({ kind: 'panel', claimId }, true);
   }
 
-  #remember(): void {
+  #saveFocus(): void {
     const active = this.#options.doc.activeElement;
-    if (active !== null && !this.#frame.is(active)) this.#focusBefore = active;
+    if (active !== null && !this.#channel.owns(active)) this.#focusBefore = active;
   }
 
   #returnFocus(): void {
     this.#focusWithin = false;
-    this.#frame.blur();
+    this.#channel.blur();
     const before = this.#focusBefore;
     this.#focusBefore = null;
     if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
@@ -304,7 +312,7 @@ export class Interface {
 }
 
 /** The findings in the order of the page; those that have no place there come last. */
-function inOrderOf(claimIds: readonly string[], findings: readonly Finding[]): Finding[] {
+function sortByPosition(claimIds: readonly string[], findings: readonly Finding[]): Finding[] {
   const place = new Map(claimIds.map((id, index) => [id, index]));
   const at = ({ id }: Finding): number => place.get(id) ?? claimIds.length;
   return [...findings].sort((one, other) => at(one) - at(other));

@@ -1,9 +1,9 @@
 /**
- * Goes from finding to finding: which is looked at, which comes next, and to its place on the page.
+ * Navigates between findings: which is current, which comes next, and scrolling to it.
  */
 import type { Underlines } from './highlights';
 
-export class Tour {
+export class FindingNavigation {
   readonly #doc: Document;
   readonly #underlines: Underlines;
   /** What next and previous count from; it outlives the look at it. */
@@ -20,7 +20,7 @@ export class Tour {
     this.#underlines.setCurrent(claimId);
   }
 
-  /** The finding after the last one, or before it, round and round; null where there is none. */
+  /** The finding after the last one, or before it, wrapping around; null where there is none. */
   next(by: 1 | -1): string | null {
     const ids = this.#underlines.claimIds;
     const at = ids.indexOf(this.#last ?? '');

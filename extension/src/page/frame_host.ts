@@ -1,12 +1,12 @@
 /**
  * The one element that is ever added to a page, and the frame inside it.
  *
- * The element stands under `<html>`, where a page that renders its whole document anew leaves it alone, and is only added
+ * The element stands under `<html>`, where a page that re-renders its whole document leaves it alone, and is only added
  * when a reader first points at a finding or uses the keyboard. It is a plain `div`, which no page can define as its own
- * element. Its shadow root is closed, but that is no wall: a page's script can read text in it by searching for it. So no
+ * element. Its shadow root is closed, but that does not hide it: a page's script can read text in it by searching for it. So no
  * word of ours is in it; words are in the frame, which is a document of the extension.
  */
-import type { Spot } from './geometry';
+import type { Placement } from './geometry';
 
 // Set as properties, not as a style sheet, which a page's security policy might refuse.
 const ELEMENT_STYLE =
@@ -17,7 +17,7 @@ const SHOWN_STYLE = `${BOX_STYLE}border-radius:10px;box-shadow:0 4px 24px rgb(0 
 const RESTING_STYLE = `${BOX_STYLE}width:1px;height:1px;inset:auto auto 0 0;clip-path:inset(50%);pointer-events:none;`;
 const FRAME_STYLE = 'display:block;border:0;';
 
-export class Host {
+export class FrameHost {
   readonly #doc: Document;
   readonly #address: string;
   readonly #title: string;
@@ -32,7 +32,7 @@ export class Host {
     this.#title = title;
   }
 
-  /** True when the frame had to be made, so that nothing said to an earlier one holds. */
+  /** True when the frame had to be made, so that messages to an earlier one are void. */
   ensure(): boolean {
     if (this.#element?.isConnected === true) return false;
     this.remove();
@@ -49,17 +49,17 @@ export class Host {
     this.#element = element;
     this.#box = box;
     this.#frame = frame;
-    this.put(null);
+    this.place(null);
     return true;
   }
 
   /** Whether `node` is the element on the page. */
-  is(node: unknown): boolean {
+  owns(node: unknown): boolean {
     return node !== null && node === this.#element;
   }
 
   /** Show the frame at a place, or keep it there for assistive technology only. */
-  put(spot: Spot | null): void {
+  place(spot: Placement | null): void {
     if (this.#box === null || this.#frame === null) return;
     if (spot === null) {
       this.#box.style.cssText = RESTING_STYLE;

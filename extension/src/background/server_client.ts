@@ -1,16 +1,16 @@
 /**
- * The server as the rest of the background sees it: questions go out with today's settings, and what its answers say
- * of this extension's age is remembered.
+ * The server as the rest of the background sees it: requests use the current settings, and whether the server considers
+ * this version outdated is stored.
  *
  * "Too old" belongs to one version of the extension and one server; any answer from that server ends it. Source:
  * CONTRACT 1.6, 7.7.
  */
-import type { Answer, ProcedureName } from '../protocol/rpc';
+import type { ProcedureOutput, ProcedureName } from '../protocol/rpc';
 import type { Problem } from '../protocol/status';
 import { serverAddress } from '../settings/address';
 import { isSendable, readSettings, type Settings } from '../settings/settings';
 import type { Area } from './ports';
-import { type Access, ask, type Net, type Outcome } from './server';
+import { type Access, callProcedure, type Net, type Result } from './server';
 
 const UPGRADE = 'runtime:upgrade-required';
 
@@ -20,7 +20,7 @@ export interface Upgrade {
   readonly apiBaseUrl: string;
 }
 
-export class Contact {
+export class ServerClient {
   readonly #area: Area;
   readonly #net: Net;
   readonly #version: string;
@@ -37,14 +37,14 @@ export class Contact {
     return readSettings(this.#area);
   }
 
-  async ask<N extends ProcedureName>(
+  async request<N extends ProcedureName>(
     procedure: N,
     input: Readonly<Record<string, unknown>>,
-  ): Promise<Outcome<Answer<N>>> {
+  ): Promise<Result<ProcedureOutput<N>>> {
     const access = accessOf(await this.settings(), this.#version);
-    const outcome = await ask(this.#net, access, procedure, input);
-    if (outcome.ok) await this.#welcome();
-    else if (outcome.problem.kind === 'upgrade_required') await this.#outdated(outcome.problem, access);
+    const outcome = await callProcedure(this.#net, access, procedure, input);
+    if (outcome.ok) await this.#clearUpgrade();
+    else if (outcome.problem.kind === 'upgrade_required') await this.#recordUpgrade(outcome.problem, access);
     return outcome;
   }
 
@@ -56,7 +56,10 @@ export class Contact {
     return known.apiBaseUrl === serverAddress(apiBaseUrl).baseUrl ? known : null;
   }
 
-  async #outdated({ minimumVersion }: Extract<Problem, { kind: 'upgrade_required' }>, access: Access): Promise<void> {
+  async #recordUpgrade(
+    { minimumVersion }: Extract<Problem, { kind: 'upgrade_required' }>,
+    access: Access,
+  ): Promise<void> {
     if (minimumVersion === null && (await this.upgrade()) !== null) return;
     const upgrade: Upgrade = {
       minimumVersion,
@@ -67,7 +70,7 @@ export class Contact {
     this.#upgradeChanged();
   }
 
-  async #welcome(): Promise<void> {
+  async #clearUpgrade(): Promise<void> {
     if ((await this.#area.get([UPGRADE]))[UPGRADE] === undefined) return;
     await this.#area.remove(UPGRADE);
     this.#upgradeChanged();

@@ -1,25 +1,25 @@
 /**
- * Whether the text of a page stands on a light or a dark ground, by what is painted, so that a site's own switch counts.
+ * Whether the text of a page has a light or a dark background, by what is painted, so that a site's own dark mode counts.
  */
 import { outerOf } from '../platforms/tree';
-import type { Ground } from './highlights';
+import type { Tone } from './highlights';
 
 const COLOUR = /^rgba?\(\s*([\d.]+)[\s,]+([\d.]+)[\s,]+([\d.]+)(?:[\s,/]+([\d.]+)(%)?)?\s*\)$/;
-/** Relative luminance below which a ground counts as dark. */
+/** Relative luminance below which a background counts as dark. */
 const DARK_BELOW = 0.4;
 
-/** The ground under `element`: the nearest background that is not see-through. */
-export function groundOf(element: Element | null): Ground {
+/** The tone behind `element`: that of the nearest opaque background. */
+export function backgroundTone(element: Element | null): Tone {
   for (let at = element; at !== null; at = outerOf(at)) {
     const view = element!.ownerDocument.defaultView;
     const luminance = view === null ? null : luminanceOf(view.getComputedStyle(at).backgroundColor);
     if (luminance !== null) return luminance < DARK_BELOW ? 'dark' : 'light';
   }
-  return canvasGround(element);
+  return canvasTone(element);
 }
 
 /** With nothing painted, the canvas has the colour of the page's scheme. */
-function canvasGround(element: Element | null): Ground {
+function canvasTone(element: Element | null): Tone {
   const root = element?.ownerDocument.documentElement;
   const view = root?.ownerDocument.defaultView;
   if (root === undefined || view == null) return 'light';

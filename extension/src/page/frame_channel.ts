@@ -1,14 +1,14 @@
 /**
- * The in-page frame as the rest of the page's code sees it: say something to it, hear it, put it somewhere.
+ * The channel to the in-page frame: send, receive, position.
  *
- * The frame loads, is removed by the page, and is made anew: what was said before it was ready is said then, the newest of
+ * The page may remove the frame, which is then created again. Messages sent before it is ready are queued, the newest of
  * each kind. A port counts only if it knows the secret of the frame that was made here.
  */
 import { PORT_NAME, type FromFrame, type ToFrame } from './frame_messages';
-import type { Spot } from './geometry';
-import { Host } from './host';
+import type { Placement } from './geometry';
+import { FrameHost } from './frame_host';
 
-/** A connection that somebody opened to this page. */
+/** A connection opened to this page. */
 export interface FramePort {
   readonly name: string;
   postMessage(message: ToFrame): void;
@@ -16,23 +16,29 @@ export interface FramePort {
   readonly onDisconnect: { addListener(listener: () => void): void };
 }
 
-export class Framed {
-  readonly #host: Host;
+export class FrameChannel {
+  readonly #host: FrameHost;
   readonly #secret = crypto.randomUUID();
-  readonly #hear: (message: FromFrame) => void;
-  readonly #lost: () => void;
+  readonly #onMessage: (message: FromFrame) => void;
+  readonly #onLost: () => void;
   #port: FramePort | null = null;
   #ready = false;
-  #waiting: ToFrame[] = [];
+  #queue: ToFrame[] = [];
 
-  /** `address` is the frame's without the secret; `hear` gets what it says, `ready` before all else; `lost` is called when it is gone. */
-  constructor(doc: Document, address: string, title: string, hear: (message: FromFrame) => void, lost: () => void) {
-    this.#host = new Host(doc, `${address}#${this.#secret}`, title);
-    this.#hear = hear;
-    this.#lost = lost;
+  /** `address` is the frame's without the secret; `onMessage` gets its messages, `ready` first; `onLost` follows its end. */
+  constructor(
+    doc: Document,
+    address: string,
+    title: string,
+    onMessage: (message: FromFrame) => void,
+    onLost: () => void,
+  ) {
+    this.#host = new FrameHost(doc, `${address}#${this.#secret}`, title);
+    this.#onMessage = onMessage;
+    this.#onLost = onLost;
   }
 
-  /** Whether there is a frame that listens. */
+  /** Whether the frame receives messages. */
   get ready(): boolean {
     return this.#ready;
   }
@@ -42,7 +48,7 @@ export class Framed {
     if (!this.#host.ensure()) return;
     this.#port = null;
     this.#ready = false;
-    this.#waiting = [];
+    this.#queue = [];
   }
 
   /** Take the port that a frame opened; false if it is not from ours. */
@@ -54,21 +60,21 @@ export class Framed {
       if (this.#port === port) this.#receive(message as FromFrame);
     });
     port.onDisconnect.addListener(() => {
-      // A page that went to the back-forward cache comes back with a frame that hears nothing: the next one is made anew.
+      // A page that went to the back-forward cache comes back with a disconnected frame: it is created again.
       if (this.#port !== port) return;
       this.remove();
-      this.#lost();
+      this.#onLost();
     });
     return true;
   }
 
-  tell(message: ToFrame): void {
+  send(message: ToFrame): void {
     if (this.#port !== null && this.#ready) this.#port.postMessage(message);
-    else this.#waiting = [...this.#waiting.filter(({ kind }) => kind !== message.kind), message];
+    else this.#queue = [...this.#queue.filter(({ kind }) => kind !== message.kind), message];
   }
 
-  put(spot: Spot | null): void {
-    this.#host.put(spot);
+  place(spot: Placement | null): void {
+    this.#host.place(spot);
   }
 
   focus(): void {
@@ -80,8 +86,8 @@ export class Framed {
   }
 
   /** Whether this is our element on the page. */
-  is(node: unknown): boolean {
-    return this.#host.is(node);
+  owns(node: unknown): boolean {
+    return this.#host.owns(node);
   }
 
   remove(): void {
@@ -92,10 +98,10 @@ export class Framed {
 
   #receive(message: FromFrame): void {
     if (message.kind === 'ready') this.#ready = true;
-    this.#hear(message);
+    this.#onMessage(message);
     if (message.kind !== 'ready') return;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const one of waiting) this.tell(one);
+    const waiting = this.#queue;
+    this.#queue = [];
+    for (const one of waiting) this.send(one);
   }
 }

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Underlines } from '../../src/page/highlights';
-import { Tour } from '../../src/page/tour';
+import { FindingNavigation } from '../../src/page/navigation';
 
-function tour(...claimIds: string[]): Tour {
-  return new Tour({} as Document, { claimIds, setCurrent: () => undefined } as unknown as Underlines);
+function tour(...claimIds: string[]): FindingNavigation {
+  return new FindingNavigation({} as Document, { claimIds, setCurrent: () => undefined } as unknown as Underlines);
 }
 
 describe('the way from finding to finding', () => {
-  it('begins at either end and goes round', () => {
+  it('begins at either end and wraps around', () => {
     expect([tour('a', 'b', 'c').next(1), tour('a', 'b', 'c').next(-1)]).toEqual(['a', 'c']);
     const last = tour('a', 'b', 'c');
     last.look('c');
     expect([last.next(1), last.next(-1)]).toEqual(['a', 'b']);
   });
 
-  it('goes on from the last one although nothing is looked at any more', () => {
+  it('continues from the last one although none is current any more', () => {
     const left = tour('a', 'b', 'c');
     left.look('a');
     left.look(null);

@@ -1,5 +1,5 @@
 /**
- * A finding's reasoning is somebody else's Markdown: it is parsed to tokens and each node is built by hand.
+ * A finding's reasoning is untrusted Markdown: it is parsed to tokens and each node is built by hand.
  *
  * No string ever becomes HTML here. A token that is not in the tables below is shown as its text, so nothing new in the
  * parser can bring a new element, attribute or address along. Only http and https addresses become links; nothing loads.
@@ -18,14 +18,14 @@ const ELEMENTS = new Map([
 const LONGEST = 50_000;
 
 /** The Markdown as nodes of `doc`. */
-export function rendered(doc: Document, markdown: string): DocumentFragment {
+export function renderMarkdown(doc: Document, markdown: string): DocumentFragment {
   const fragment = doc.createDocumentFragment();
-  build(doc, parser.parse(markdown.slice(0, LONGEST), {}), fragment);
+  appendTokens(doc, parser.parse(markdown.slice(0, LONGEST), {}), fragment);
   return fragment;
 }
 
 /** The address if a link may lead there. */
-export function linkable(address: string): string | null {
+export function safeHref(address: string): string | null {
   try {
     const url = new URL(address);
     return url.protocol === 'https:' || url.protocol === 'http:' ? url.href : null;
@@ -34,8 +34,8 @@ export function linkable(address: string): string | null {
   }
 }
 
-/** An anchor that tells the page it leads to nothing about where it was. */
-export function anchorTo(doc: Document, href: string): HTMLAnchorElement {
+/** A link that sends no referrer. */
+export function createLink(doc: Document, href: string): HTMLAnchorElement {
   const anchor = doc.createElement('a');
   anchor.href = href;
   anchor.target = '_blank';
@@ -43,30 +43,30 @@ export function anchorTo(doc: Document, href: string): HTMLAnchorElement {
   return anchor;
 }
 
-function build(doc: Document, tokens: readonly Token[], into: Node): void {
+function appendTokens(doc: Document, tokens: readonly Token[], into: Node): void {
   const open: Node[] = [into];
   for (const token of tokens) {
     const here = open.at(-1)!;
     // The paragraphs of a tight list are there in name only.
-    if (token.nesting === 1) open.push(token.hidden ? here : here.appendChild(opening(doc, token)));
+    if (token.nesting === 1) open.push(token.hidden ? here : here.appendChild(createElementFor(doc, token)));
     else if (token.nesting === -1) {
       if (open.length > 1) open.pop();
-    } else leaf(doc, token, here);
+    } else appendLeaf(doc, token, here);
   }
 }
 
-function opening(doc: Document, token: Token): Node {
+function createElementFor(doc: Document, token: Token): Node {
   if (token.type === 'link_open') {
-    const href = linkable(String(token.attrGet('href') ?? ''));
-    return href === null ? doc.createElement('span') : anchorTo(doc, href);
+    const href = safeHref(String(token.attrGet('href') ?? ''));
+    return href === null ? doc.createElement('span') : createLink(doc, href);
   }
   return doc.createElement(ELEMENTS.get(token.tag) ?? 'span');
 }
 
-function leaf(doc: Document, token: Token, into: Node): void {
+function appendLeaf(doc: Document, token: Token, into: Node): void {
   switch (token.type) {
     case 'inline':
-      build(doc, token.children ?? [], into);
+      appendTokens(doc, token.children ?? [], into);
       break;
     case 'softbreak':
     case 'hardbreak':

@@ -50,8 +50,8 @@ export function sayProblem(problem: Problem): string {
       return say('problemNotOpenErrata');
     case 'unauthorized':
       return say('problemUnauthorized');
-    case 'forgotten':
-      return say('problemForgotten');
+    case 'erased':
+      return say('problemErased');
     case 'refused':
       return say('problemRefused');
   }
@@ -74,7 +74,7 @@ export function saySkip(reason: SkipReason): string {
 }
 
 /** Set the document's language, direction and title. */
-export function dress(doc: Document, title: string): void {
+export function localizeDocument(doc: Document, title: string): void {
   doc.documentElement.lang = say('extLanguage');
   doc.documentElement.dir = browser.i18n.getMessage('@@bidi_dir') === 'rtl' ? 'rtl' : 'ltr';
   doc.title = title;

@@ -48,7 +48,7 @@ describe('the words', () => {
     expect(Object.keys(english).filter((key) => !named.has(key))).toEqual([]);
   });
 
-  it('are seen as unused by this test where nobody names them', () => {
+  it('are seen as unused by this test where no source names them', () => {
     expect([...used(["say('popupOne', [x])", "title: '__MSG_extName__'"])]).toEqual(['popupOne', 'extName']);
   });
 });

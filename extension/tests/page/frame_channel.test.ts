@@ -1,14 +1,14 @@
 // @vitest-environment happy-dom
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { PORT_NAME, RESTING, type FromFrame, type ToFrame } from '../../src/page/frame_messages';
-import { Framed, type FramePort } from '../../src/page/framed';
+import { PORT_NAME, HIDDEN_VIEW, type FromFrame, type ToFrame } from '../../src/page/frame_messages';
+import { FrameChannel, type FramePort } from '../../src/page/frame_channel';
 
-const view: ToFrame = { kind: 'view', view: RESTING, focus: false, room: { width: 1, height: 1 } };
+const view: ToFrame = { kind: 'view', view: HIDDEN_VIEW, focus: false, room: { width: 1, height: 1 } };
 
 /** The frame's end of a port. */
 class Frame implements FramePort {
-  readonly heard: ToFrame[] = [];
+  readonly received: ToFrame[] = [];
   #say: (message: unknown) => void = () => undefined;
   #end: () => void = () => undefined;
   readonly onMessage = { addListener: (listener: (message: unknown) => void) => void (this.#say = listener) };
@@ -17,7 +17,7 @@ class Frame implements FramePort {
   constructor(readonly name: string) {}
 
   postMessage(message: ToFrame): void {
-    this.heard.push(message);
+    this.received.push(message);
   }
 
   say(message: FromFrame): void {
@@ -31,7 +31,7 @@ class Frame implements FramePort {
 
 /** What was made, with the frame's address, which the closed root hides from everybody else. */
 function stage() {
-  const heard: string[] = [];
+  const received: string[] = [];
   let address = '';
   const doc = Object.create(document, {
     createElement: {
@@ -43,14 +43,14 @@ function stage() {
     },
     documentElement: { value: document.documentElement },
   }) as Document;
-  const framed = new Framed(
+  const framed = new FrameChannel(
     doc,
     'https://frame.test/f.html',
     'title',
-    (message) => heard.push(message.kind),
-    () => heard.push('lost'),
+    (message) => received.push(message.kind),
+    () => received.push('lost'),
   );
-  return { framed, heard, secret: () => address.split('#')[1]! };
+  return { framed, received, secret: () => address.split('#')[1]! };
 }
 
 beforeEach(() => {
@@ -66,33 +66,33 @@ describe('the in-page frame', () => {
     const [host] = document.querySelectorAll('html > div');
     expect(document.querySelectorAll('html > div')).toHaveLength(1);
     expect([host!.shadowRoot, host!.textContent, host!.childNodes.length]).toEqual([null, '', 0]);
-    expect(framed.is(host)).toBe(true);
+    expect(framed.owns(host)).toBe(true);
   });
 
-  it('believes only the frame that knows the secret', () => {
-    const { framed, secret, heard } = stage();
+  it('accepts only the frame that knows the secret', () => {
+    const { framed, secret, received } = stage();
     framed.ensure();
     const other = new Frame(`${PORT_NAME}:guess`);
     expect(framed.accept(other)).toBe(false);
     other.say({ kind: 'ready' });
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     expect(framed.accept(new Frame(`${PORT_NAME}:${secret()}`))).toBe(true);
   });
 
-  it('says what waited once the frame is ready, the newest of each kind', () => {
+  it('sends queued messages once the frame is ready, the newest of each kind', () => {
     const { framed, secret } = stage();
     framed.ensure();
-    framed.tell({ kind: 'speak', claimId: 'a' });
-    framed.tell(view);
-    framed.tell({ kind: 'speak', claimId: 'b' });
+    framed.send({ kind: 'speak', claimId: 'a' });
+    framed.send(view);
+    framed.send({ kind: 'speak', claimId: 'b' });
     const frame = new Frame(`${PORT_NAME}:${secret()}`);
     framed.accept(frame);
-    expect(frame.heard).toEqual([]);
+    expect(frame.received).toEqual([]);
     frame.say({ kind: 'ready' });
-    expect(frame.heard).toEqual([view, { kind: 'speak', claimId: 'b' }]);
+    expect(frame.received).toEqual([view, { kind: 'speak', claimId: 'b' }]);
   });
 
-  it('is made anew when the page removed it, or when it hears nothing any more', () => {
+  it('is created again when the page removed it, or when it disconnects', () => {
     const { framed, secret } = stage();
     framed.ensure();
     const frame = new Frame(`${PORT_NAME}:${secret()}`);

@@ -6,7 +6,7 @@ import { vi } from 'vitest';
 import type { Badge } from '../../src/background/badge';
 import type { OpenTab } from '../../src/background/ports';
 import type { Net } from '../../src/background/server';
-import { type Reply, type Sender, type Surroundings, Worker } from '../../src/background/worker';
+import { type MessageReply, type Sender, type Dependencies, Worker } from '../../src/background/worker';
 import { type ToContent, write } from '../../src/protocol/messages';
 import type { TabStatus } from '../../src/protocol/status';
 
@@ -77,7 +77,7 @@ export class FakeServer implements Net {
     return this.online;
   }
 
-  async mayContact(): Promise<boolean> {
+  async hasPermission(): Promise<boolean> {
     return this.permitted;
   }
 
@@ -121,17 +121,17 @@ export class FakeArea {
 }
 
 /** Everything around a worker; `begin` starts one, and a second one as if the first had been ended. */
-export class World {
+export class FakeEnvironment {
   readonly server = new FakeServer();
   readonly area = new FakeArea();
-  readonly told: { readonly tabId: number; readonly message: ToContent }[] = [];
+  readonly messages: { readonly tabId: number; readonly message: ToContent }[] = [];
   readonly badges = new Map<number | null, Badge>();
   readonly registered: string[] = [];
   readonly started: number[] = [];
   readonly allowedSites = new Set<string>();
   tabs: OpenTab[] = [];
   activeTab: number | null = 1;
-  alarmed = false;
+  alarmRunning = false;
   now = 1_000_000;
 
   constructor() {
@@ -141,41 +141,41 @@ export class World {
   }
 
   async begin(): Promise<Worker> {
-    const around: Surroundings = {
+    const dependencies: Dependencies = {
       area: this.area,
       net: this.server,
       clock: { now: () => this.now },
-      alarm: { start: () => (this.alarmed = true), stop: () => (this.alarmed = false) },
+      alarm: { start: () => (this.alarmRunning = true), stop: () => (this.alarmRunning = false) },
       pages: {
-        tell: (tabId, message) => this.told.push(structuredClone({ tabId, message })),
-        open: async () => this.tabs,
-        active: async () => this.activeTab,
-        paint: (tabId, badge) => this.badges.set(tabId, badge),
+        send: (tabId, message) => this.messages.push(structuredClone({ tabId, message })),
+        openTabs: async () => this.tabs,
+        activeTab: async () => this.activeTab,
+        setBadge: (tabId, badge) => this.badges.set(tabId, badge),
       },
       scripts: {
-        mayRead: async (pattern) => this.allowedSites.has(pattern),
-        registered: async () => [...this.registered],
+        hasPermission: async (pattern) => this.allowedSites.has(pattern),
+        registeredHosts: async () => [...this.registered],
         register: async (host) => void this.registered.push(host),
         unregister: async (host) => void this.registered.splice(this.registered.indexOf(host), 1),
-        start: async (tabId) => void this.started.push(tabId),
-        giveBack: async (pattern) => void this.allowedSites.delete(pattern),
+        injectInto: async (tabId) => void this.started.push(tabId),
+        revokePermission: async (pattern) => void this.allowedSites.delete(pattern),
       },
       version: '1.0.0',
     };
-    const worker = await Worker.begin(around);
-    this.area.onChanged = (keys) => void worker.changed(keys);
+    const worker = await Worker.start(dependencies);
+    this.area.onChanged = (keys) => void worker.onSettingsChanged(keys);
     return worker;
   }
 
-  /** The kinds of states a tab's page was told, in order. */
+  /** The kinds of states sent to a tab's page, in order. */
   statesOf(tabId: number): string[] {
-    return this.told.flatMap(({ tabId: to, message }) =>
+    return this.messages.flatMap(({ tabId: to, message }) =>
       to === tabId && message.type === 'STATE' ? [message.payload.status.state.kind] : [],
     );
   }
 
   sent(type: ToContent['type']): number[] {
-    return this.told.flatMap(({ tabId, message }) => (message.type === type ? [tabId] : []));
+    return this.messages.flatMap(({ tabId, message }) => (message.type === type ? [tabId] : []));
   }
 }
 
@@ -244,12 +244,12 @@ export function queued(status: 'PENDING' | 'PROCESSING' | 'FAILED' = 'PENDING', 
   return { investigationId, status, provenance: 'CLIENT_FALLBACK' };
 }
 
-/** Whatever has been set going goes on until it waits for time. */
+/** Run everything pending up to the next timer. */
 export const settled = () => vi.advanceTimersByTimeAsync(0);
 
-/** What the popup is told. */
+/** What the popup receives. */
 export async function cached(worker: Worker, tabId = 1): Promise<{ status: TabStatus | null; upgrade: unknown }> {
-  const reply: Reply = await worker.receive(write('GET_CACHED', { tabId }), PAGE_SENDER);
+  const reply: MessageReply = await worker.receive(write('GET_CACHED', { tabId }), PAGE_SENDER);
   return reply as never;
 }
 
