@@ -24,3 +24,10 @@ export function toDisplayedFindings({ state }: Pick<TabStatus, 'state'>, publicU
     },
   };
 }
+
+/** The findings in the order of the page; those that have no place there come last. */
+export function sortByPosition(claimIds: readonly string[], findings: readonly Finding[]): Finding[] {
+  const place = new Map(claimIds.map((id, index) => [id, index]));
+  const at = ({ id }: Finding): number => place.get(id) ?? claimIds.length;
+  return [...findings].sort((one, other) => at(one) - at(other));
+}

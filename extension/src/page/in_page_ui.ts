@@ -5,23 +5,17 @@
  * decides what is shown. What appears on hover can be reached with the pointer, closed with Escape,
  * and stays until the pointer leaves both (WCAG 1.4.13).
  */
-import {
-  boundingBox,
-  placeBesideSentence,
-  placeInCorner,
-  isOnScreen,
-  availableSize,
-  type Box,
-  type Placement,
-} from './geometry';
-import { HIDDEN_VIEW, type Finding, type FromFrame, type Size, type FrameView } from './frame_messages';
+import { placeBesideSentence, placeInCorner, isOnScreen, availableSize, type Box, type Placement } from './geometry';
+import { HIDDEN_VIEW, type FromFrame, type Size, type FrameView } from './frame_messages';
 import { FrameChannel, type FramePort } from './frame_channel';
 import { backgroundTone } from './background_tone';
+import { sortByPosition } from './displayed_findings';
 import type { Underlines } from './highlights';
 import { listen } from './gestures';
 import { findingAt, type Hit } from './hit';
 import type { DisplayedFindings } from './ports';
 import { FindingNavigation } from './navigation';
+import { isRightToLeft, SavedFocus, sentenceBox, viewportOf } from './page_state';
 
 export interface InPageUiOptions {
   readonly doc: Document;
@@ -41,6 +35,7 @@ export class InPageUi {
   readonly #options: InPageUiOptions;
   readonly #channel: FrameChannel;
   readonly #navigation: FindingNavigation;
+  readonly #focus: SavedFocus;
   readonly #stop = new AbortController();
   #view: FrameView = HIDDEN_VIEW;
   #size: Size | null = null;
@@ -49,11 +44,11 @@ export class InPageUi {
   #panelSentence: Box | null = null;
   #focusWithin = false;
   #leaving: ReturnType<typeof setTimeout> | undefined;
-  #focusBefore: Element | null = null;
 
   constructor(options: InPageUiOptions) {
     this.#options = options;
     this.#navigation = new FindingNavigation(options.doc, options.underlines);
+    this.#focus = new SavedFocus(options.doc, (element) => this.#channel.owns(element));
     this.#channel = new FrameChannel(
       options.doc,
       options.address,
@@ -108,7 +103,7 @@ export class InPageUi {
   visit(claimId: string): boolean {
     if (!this.#navigation.locate(claimId)) return false;
     this.#open(HIDDEN_VIEW, false);
-    this.#saveFocus();
+    this.#focus.save();
     this.#channel.focus();
     this.#channel.send({ kind: 'speak', claimId });
     return true;
@@ -126,7 +121,11 @@ export class InPageUi {
     this.#hit = null;
     this.#size = null;
     this.#navigation.look(null);
-    if (back) this.#returnFocus();
+    if (back) {
+      this.#focusWithin = false;
+      this.#channel.blur();
+      this.#focus.restore();
+    }
     this.#channel.send({ kind: 'view', view: HIDDEN_VIEW, focus: false, room: this.#room });
     this.#place();
   }
@@ -146,14 +145,8 @@ export class InPageUi {
     return this.#options.shown().findings.some(({ id }) => id === claimId);
   }
 
-  get #viewport(): Size {
-    const { clientWidth, clientHeight } = this.#options.doc.documentElement;
-    const view = this.#options.doc.defaultView!;
-    return { width: clientWidth || view.innerWidth, height: view.innerHeight || clientHeight };
-  }
-
   get #room(): Size {
-    return availableSize(this.#viewport);
+    return availableSize(viewportOf(this.#options.doc));
   }
 
   #open(view: FrameView, focus: boolean): void {
@@ -162,7 +155,7 @@ export class InPageUi {
     this.#size = null;
     this.#channel.send({ kind: 'view', view, focus, room: this.#room });
     if (focus) {
-      this.#saveFocus();
+      this.#focus.save();
       this.#channel.focus();
     }
     this.#place();
@@ -171,7 +164,7 @@ export class InPageUi {
   #sendFindings(): void {
     const { findings, info } = this.#options.shown();
     const anchored = this.#options.underlines.claimIds;
-    this.#channel.send({ kind: 'findings', findings: sortByPosition(anchored, findings), info: info, anchored });
+    this.#channel.send({ kind: 'findings', findings: sortByPosition(anchored, findings), info, anchored });
   }
 
   #onFrameMessage(message: FromFrame): void {
@@ -222,24 +215,29 @@ export class InPageUi {
   }
 
   #place(): void {
-    this.#channel.place(this.#spot());
+    this.#channel.place(this.#placement());
   }
 
-  #spot(): Placement | null {
+  #placement(): Placement | null {
     if (this.#size === null) return null;
-    const rightToLeft =
-      this.#options.doc.defaultView!.getComputedStyle(this.#options.doc.documentElement).direction === 'rtl';
+    const { doc, underlines } = this.#options;
+    const viewport = viewportOf(doc);
     if (this.#view.kind === 'tooltip')
       return this.#hit === null
         ? null
         : placeBesideSentence(
             this.#hit.box,
-            this.#sentenceBox(this.#view.claimId) ?? this.#hit.box,
+            sentenceBox(underlines, this.#view.claimId) ?? this.#hit.box,
             this.#size,
-            this.#viewport,
+            viewport,
           );
     return this.#view.kind === 'panel' || this.#focusWithin
-      ? placeInCorner(this.#size, this.#viewport, rightToLeft, this.#view.kind === 'panel' ? this.#panelSentence : null)
+      ? placeInCorner(
+          this.#size,
+          viewport,
+          isRightToLeft(doc),
+          this.#view.kind === 'panel' ? this.#panelSentence : null,
+        )
       : null;
   }
 
@@ -280,40 +278,15 @@ export class InPageUi {
   #onScroll(): void {
     if (this.#view.kind === 'tooltip') {
       const box = this.#options.underlines.piecesOf(this.#view.claimId)[0]?.range.getClientRects()[0];
-      if (box === undefined || !isOnScreen(box, this.#viewport)) this.close(false);
+      if (box === undefined || !isOnScreen(box, viewportOf(this.#options.doc))) this.close(false);
       else this.#hit = { claimId: this.#view.claimId, box };
     }
     this.#place();
   }
 
-  /** All lines of a finding. */
-  #sentenceBox(claimId: string): Box | null {
-    return boundingBox(this.#options.underlines.piecesOf(claimId).flatMap(({ range }) => [...range.getClientRects()]));
-  }
-
   #openPanel(claimId: string): void {
     this.#navigation.look(claimId);
-    this.#panelSentence = this.#sentenceBox(claimId);
+    this.#panelSentence = sentenceBox(this.#options.underlines, claimId);
     this.#open({ kind: 'panel', claimId }, true);
   }
-
-  #saveFocus(): void {
-    const active = this.#options.doc.activeElement;
-    if (active !== null && !this.#channel.owns(active)) this.#focusBefore = active;
-  }
-
-  #returnFocus(): void {
-    this.#focusWithin = false;
-    this.#channel.blur();
-    const before = this.#focusBefore;
-    this.#focusBefore = null;
-    if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
-  }
-}
-
-/** The findings in the order of the page; those that have no place there come last. */
-function sortByPosition(claimIds: readonly string[], findings: readonly Finding[]): Finding[] {
-  const place = new Map(claimIds.map((id, index) => [id, index]));
-  const at = ({ id }: Finding): number => place.get(id) ?? claimIds.length;
-  return [...findings].sort((one, other) => at(one) - at(other));
 }

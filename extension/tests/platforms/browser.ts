@@ -1,5 +1,5 @@
 /** A browser for the tests of one file. */
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { Chromium } from '../../vectors/chromium';
 
 const START_WITHIN_MS = 120_000;
@@ -14,4 +14,18 @@ export function browser(more = ''): () => Chromium {
     if (running === undefined) throw new Error('the browser has not started');
     return running;
   };
+}
+
+/** What the page session makes of a page, and its content once it is ready. */
+export function outcomes(chromium: () => Chromium) {
+  const outcome = async (url: string, html: string): Promise<any> => {
+    await chromium().open(url, html);
+    return (await chromium().ask('outcome', [null]))[0];
+  };
+  const content = async (url: string, html: string): Promise<any> => {
+    const found = await outcome(url, html);
+    expect(found).toMatchObject({ kind: 'ready' });
+    return found.content;
+  };
+  return { outcome, content };
 }

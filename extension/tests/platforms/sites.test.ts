@@ -1,38 +1,17 @@
-/** Each site's rules, on pages loaded by a real browser under the site's own addresses. */
+/** Which site a page belongs to, and the shorter sites' rules, on pages loaded by a real browser under true addresses. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { browser } from './browser';
-import {
-  LESSWRONG,
-  SUBSTACK,
-  TWEET,
-  WIKIPEDIA,
-  lesswrong,
-  lesswrongPost,
-  page,
-  substack,
-  tweet,
-  wikipedia,
-} from './pages';
+import { browser, outcomes } from './browser';
+import { LESSWRONG, TWEET, WIKIPEDIA, lesswrong, lesswrongPost, page, substack, tweet, wikipedia } from './pages';
 
 const chromium = browser();
+const { outcome, content } = outcomes(chromium);
 
 /** The same cases as the server's rule is tested with. */
 const VIDEO_CASES = JSON.parse(readFileSync(new URL('../../../tests/cases/video.json', import.meta.url), 'utf8')) as {
   html: string;
   video: boolean;
 }[];
-
-async function outcome(url: string, html: string): Promise<any> {
-  await chromium().open(url, html);
-  return (await chromium().ask('outcome', [null]))[0];
-}
-
-async function content(url: string, html: string): Promise<any> {
-  const found = await outcome(url, html);
-  expect(found).toMatchObject({ kind: 'ready' });
-  return found.content;
-}
 
 describe('which site a page belongs to', () => {
   test.each([
@@ -184,203 +163,6 @@ describe('X', () => {
     const found = await content(TWEET, tweet({ after: '<div data-testid="videoPlayer"></div>' }));
     expect(found.mediaState).toBe('has_video');
   });
-});
-
-describe('Substack', () => {
-  const stated = (head: string): string => substack({ head });
-
-  test('a post', async () => {
-    const statistics = '[{"interactionType":{"@type":"https://schema.org/LikeAction"},"userInteractionCount":5}]';
-    const found = await content(
-      SUBSTACK,
-      substack({
-        head: `<meta name="twitter:site" content="@ada"><script type="application/ld+json">
-          {"datePublished":"2026-01-02","isAccessibleForFree":true,"interactionStatistic":${statistics}}</script>`,
-        before: '<time datetime="2020-01-01"></time>',
-      }),
-    );
-    expect(found).toEqual({
-      platform: 'SUBSTACK',
-      externalId: '4711',
-      url: SUBSTACK,
-      contentText: 'Bread.',
-      mediaState: 'text_only',
-      imageUrls: [],
-      imageOccurrences: [],
-      metadata: {
-        substackPostId: '4711',
-        publicationSubdomain: 'letters',
-        slug: 'on-bread',
-        title: 'On bread',
-        htmlContent: '<p>Bread.</p>',
-        authorName: 'Ada',
-        authorSubstackHandle: 'ada',
-        publishedAt: '2026-01-02T00:00:00.000Z',
-        likeCount: 5,
-      },
-    });
-  });
-
-  test.each([
-    ['no author yet', substack().replace('"author"', '"x"'), 'hydrating'],
-    [
-      'the last post under the new address',
-      stated('<meta property="og:url" content="https://letters.substack.com/p/last">'),
-      'hydrating',
-    ],
-    ['the last post by its link', stated('<link rel="canonical" href="/p/last?x">'), 'hydrating'],
-    [
-      'the last post by its data',
-      stated('<script type="application/ld+json">{"url":"https://letters.substack.com/p/last"}</script>'),
-      'hydrating',
-    ],
-    ['no body yet', substack().replace('body markup', 'x'), 'hydrating'],
-    ['no number', substack().replace('post_preview', 'x'), 'missing_identity'],
-  ])('not ready: %s', async (_, html, reason) => {
-    expect(await outcome(SUBSTACK, html)).toMatchObject({ kind: 'not_ready', reason });
-  });
-
-  test.each([
-    ['nothing', '', false],
-    ['the address of the publication', '<link rel="canonical" href="https://letters.substack.com/">', false],
-    ['its own address', '<link rel="canonical" href="https://letters.substack.com/p/on-bread">', true],
-    [
-      'its own address in capitals',
-      '<meta property="og:url" content="https://letters.substack.com/p/On%2Dbread">',
-      true,
-    ],
-    ['its own address as data', '<script type="application/ld+json">{"mainEntityOfPage":"/p/on-bread"}</script>', true],
-  ])('a page that states %s', async (_, head, isNamed) => {
-    expect(await outcome(SUBSTACK, stated(head))).toMatchObject({ kind: 'ready', isNamed });
-  });
-
-  test('HTML too large to be sent is left out', async () => {
-    const { contentText, metadata } = await content(SUBSTACK, substack({ body: '<b>x</b>'.repeat(33_000) }));
-    expect([contentText.length, 'htmlContent' in metadata]).toEqual([33_000, false]);
-  });
-
-  const offer = '<a href="https://letters.substack.com/subscribe">Subscribe</a>';
-  test.each([
-    ['a paywall', { after: '<div class="paywall">This post is for paid subscribers</div>' }],
-    ['a marked notice', { after: '<div data-testid="subscriber-only">Become a paid subscriber</div>' }],
-    [
-      'a notice to sign in',
-      { before: `<div>Already a paid subscriber? <a href="/sign-in">Sign in</a> ${offer}</div>` },
-    ],
-    ['no text but an offer', { body: '', after: `<div>Subscribe to continue reading ${offer}</div>` }],
-    [
-      'a paid post in full',
-      { head: '<script type="application/ld+json">{"isAccessibleForFree":false}</script>', body: '<p>All of it.</p>' },
-    ],
-  ])('gated: %s', async (_, parts) => {
-    const gated = { kind: 'gated', platform: 'SUBSTACK', externalId: 'on-bread' };
-    expect(await outcome(SUBSTACK, substack(parts))).toEqual(gated);
-  });
-
-  test.each([
-    ['a post that quotes a paywall', { body: '<p>It said “Subscribe to continue reading”.</p>' }],
-    ['a post that asks for support', { body: `<p>Good.</p><div>Become a paid subscriber ${offer}</div>` }],
-    ['a hidden paywall', { after: '<div class="paywall" hidden>Become a paid subscriber</div>' }],
-    ['a wall around other words', { after: '<div class="paywall-preview">Bread</div>' }],
-  ])('not gated: %s', async (_, parts) => {
-    expect(await outcome(SUBSTACK, substack(parts))).toMatchObject({ kind: 'ready' });
-  });
-});
-
-describe('Wikipedia', () => {
-  const INDEX = 'https://de.wikipedia.org/w/index.php?title=Brot';
-
-  test('an article, mobile', async () => {
-    const url = 'https://de.m.wikipedia.org/wiki/Brot';
-    const body = `<p>Brot<sup class="reference">[1]</sup> ist alt.</p><h2>Siehe auch</h2><p>Mehl</p><img src="//a.example/b.png">
-      <div class="mw-heading"><h2>Einzelnachweise</h2></div><section><p>Quelle</p></section>`;
-    const found = await content(url, wikipedia({ body }, { wgRevisionTimestamp: '20260102030405' }));
-    expect(found).toMatchObject({
-      platform: 'WIKIPEDIA',
-      externalId: 'de:12',
-      url,
-      contentText: 'Brot ist alt. Siehe auch Mehl',
-      mediaState: 'has_images',
-      imageOccurrences: [{ originalIndex: 0, normalizedTextOffset: 29, sourceUrl: 'https://a.example/b.png' }],
-    });
-    expect(found.metadata).toMatchObject({
-      language: 'de',
-      title: 'Brot',
-      pageId: '12',
-      revisionId: '34',
-      displayTitle: 'Brot',
-      lastModifiedAt: '2026-01-02T03:04:05.000Z',
-    });
-    expect(found.metadata.htmlContent).not.toContain('Quelle');
-  });
-
-  test.each([
-    ['de', 'Brot. Notes et sources Notes Portail'],
-    ['fr', 'Brot. Nachweise Quelle. Leiste.'],
-  ])('an article whose element does not say that it is %s', async (language, text) => {
-    const body = `<p>Brot.</p><h2>Nachweise</h2><p>Quelle.</p><div class="NavFrame">Leiste.</div><h2>Notes et sources</h2>
-      <p>Notes</p><ul class="bandeau-portail"><li>Portail</ul>`;
-    const html = wikipedia({ body }).replace(/ lang="[a-z]+"/g, '');
-    const found = await content(`https://${language}.wikipedia.org/wiki/Brot`, html);
-    expect(found.contentText).toBe(text);
-  });
-
-  test.each([`${INDEX}&action=view`, `${INDEX}&oldid=34`, `${WIKIPEDIA}?redirect=no`])(
-    'to be read: %s',
-    async (url) => {
-      expect((await content(url, wikipedia({}, { wgAction: 'view' }))).externalId).toBe('de:12');
-    },
-  );
-
-  test('the numbers in a call that sets them', async () => {
-    const html = wikipedia().replace(/RLCONF=(.*?);</, 'mw = {config: {set() {}}}; mw.config.set($1);<');
-    expect((await content('https://de.wikipedia.org/?curid=12', html)).metadata.title).toBe('Brot');
-  });
-
-  test('elements that pose as variables', async () => {
-    const html = wikipedia({ body: '<p id="mw">Brot.</p><a id="RLCONF" name="config">x</a>' });
-    expect((await content(WIKIPEDIA, html)).externalId).toBe('de:12');
-  });
-
-  test('words that look like the numbers', async () => {
-    const html = wikipedia({}, { aTitle: '","wgArticleId":99,"', wgArticleId: 12 });
-    expect((await content(WIKIPEDIA, html)).externalId).toBe('de:12');
-  });
-
-  test.each([
-    [
-      'a talk page',
-      'https://de.wikipedia.org/wiki/Diskussion:Brot',
-      wikipedia({}, { wgNamespaceNumber: 1 }),
-      'unsupported',
-    ],
-    ['an English talk page', 'https://en.wikipedia.org/wiki/Talk:Bread', wikipedia(), 'missing_identity'],
-    [
-      'an unsaved draft',
-      `${INDEX}&action=submit`,
-      wikipedia({}, { wgAction: 'submit', wgRevisionId: 0 }),
-      'unsupported',
-    ],
-    ['a draft by its own word', WIKIPEDIA, wikipedia({}, { wgAction: 'submit' }), 'unsupported'],
-    ['an editor', `${INDEX}&action=edit`, wikipedia(), 'unsupported'],
-    ['an editor in the page', `${WIKIPEDIA}?veaction=edit`, wikipedia(), 'unsupported'],
-    ['a history', `${INDEX}&action=history`, wikipedia(), 'unsupported'],
-    ['a comparison', `${INDEX}&diff=34&oldid=33`, wikipedia(), 'unsupported'],
-    ['a comparison by its own word', WIKIPEDIA, wikipedia({}, { wgDiffNewId: 34 }), 'unsupported'],
-    ['a revision that is not stored', WIKIPEDIA, wikipedia({}, { wgRevisionId: 0 }), 'missing_identity'],
-    ['no revision', WIKIPEDIA, wikipedia({}, { wgRevisionId: null }), 'missing_identity'],
-    ['no words', WIKIPEDIA, wikipedia({ body: '<div class="navbox">x</div>' }), 'unsupported'],
-    ['no article yet', WIKIPEDIA, wikipedia().replace('mw-content-text', 'x'), 'hydrating'],
-  ])('not ready: %s', async (_, url, html, reason) => {
-    expect(await outcome(url, html)).toMatchObject({ kind: 'not_ready', reason });
-  });
-
-  test.each(['<video></video>', '<audio></audio>', '<span class="mw-tmh-play">x</span>'])(
-    'media: %s',
-    async (media) => {
-      expect((await content(WIKIPEDIA, wikipedia({ body: `<p>Brot.</p>${media}` }))).mediaState).toBe('has_video');
-    },
-  );
 });
 
 describe('reading a page', () => {
