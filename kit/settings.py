@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from contracts.transcript import Price
 
+PREFIX: Final = "OPENERRATA_"
 _CHOICE = r"demo|(openai_responses|anthropic|chat_completions)(:\S+)?"
 ModelChoice = Annotated[str, Field(pattern=rf"^({_CHOICE})$")]
 ModelOrAuto = Annotated[str, Field(pattern=rf"^(auto|{_CHOICE})$")]
@@ -165,3 +167,26 @@ def load(settings: type[S]) -> S:
             for item in error.errors(include_url=False, include_input=False)
         ]
         raise SettingsError("; ".join(problems)) from None
+
+
+def variables(settings: Iterable[type[BaseSettings]]) -> frozenset[str]:
+    """The environment variables that these classes read."""
+    return frozenset(
+        f"{each.model_config.get('env_prefix', '')}{name}".upper() for each in settings for name in each.model_fields
+    )
+
+
+def refuse_unknown(environment: Iterable[str], known: Collection[str]) -> None:
+    """Check that every variable with the product's prefix is one that something reads.
+
+    Raises: SettingsError: naming each that is not, with the nearest known one.
+    """
+    ours = {name.removeprefix(PREFIX) for name in known if name.startswith(PREFIX)}
+    problems = []
+    for name in sorted(environment):
+        bare = name.upper().removeprefix(PREFIX)
+        if name.upper().startswith(PREFIX) and bare not in ours:
+            near = difflib.get_close_matches(bare, ours, n=1)
+            problems.append(f"{name}: there is no such setting{f'; did you mean {PREFIX}{near[0]}?' if near else ''}")
+    if problems:
+        raise SettingsError("; ".join(problems))

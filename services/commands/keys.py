@@ -84,6 +84,7 @@ def revoke(name_or_key: str, data_dir: Path) -> None:
 
 
 @command.command()
+@plain_errors
 def master() -> None:
     """Print a new master key for OPENERRATA_ENCRYPTION_KEYS (newest first; older ones after a comma)."""
     click.echo(str(MasterKey.generate()))

@@ -19,6 +19,7 @@ from kit.settings import Infrastructure, load
 from kit.surroundings import SERVER_NAMES, Surroundings, surroundings
 from kit.telemetry import configure_logging
 from kit.trouble import explained
+from services.commands.known_settings import DATA_DIR, check_environment
 from services.commands.timeouts import within_limit
 
 P = ParamSpec("P")
@@ -29,7 +30,7 @@ data_dir_option = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     default=Path(".openerrata"),
     show_default=True,
-    envvar="OPENERRATA_DATA_DIR",
+    envvar=DATA_DIR,
     help="Where embedded servers keep their data.",
 )
 
@@ -45,11 +46,15 @@ class Group(click.Group):
 
 
 def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
-    """Turn errors that an operator can mend into one line and exit status 1; at debug the log has the traceback."""
+    """Refuse settings that nobody reads, and turn errors that an operator can mend into one line and exit status 1.
+
+    At debug the log has the traceback.
+    """
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
+            check_environment()
             return function(*args, **kwargs)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)

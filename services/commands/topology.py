@@ -23,6 +23,7 @@ def command() -> None:
 
 
 @command.command()
+@plain_errors
 def show() -> None:
     """Print the topology that this version of the code needs; asks no server."""
     for stream in STREAMS:
