@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -14,6 +15,9 @@ settings.register_profile("dev", deadline=None, print_blob=True)
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=200, derandomize=False)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As nohup and background jobs leave it. Programs inherit that, and then none that a test starts ends by Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONG = 80
 
