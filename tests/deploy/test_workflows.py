@@ -80,3 +80,29 @@ def test_changes_are_tested_and_audited_and_versions_say_what_is_in_them() -> No
     (audit,) = [step["with"] for file in FILES for step in steps(loaded(file)) if "pip-audit" in step.get("uses", "")]
     assert all((ROOT / each).is_file() for each in audit["inputs"].split())
     assert audit["require-hashes"] is True
+
+
+def test_every_python_that_is_supported_is_tested() -> None:
+    (test,) = [job for file in FILES for job in loaded(file)["jobs"].values() if "strategy" in job]
+    assert test["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
+
+
+def test_hooks_before_a_commit_are_the_tools_of_the_project_and_fetch_nothing() -> None:
+    repositories = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert {repository["repo"] for repository in repositories} == {"local"}
+    hooks = [hook for repository in repositories for hook in repository["hooks"]]
+    assert {hook["entry"].split()[0] for hook in hooks} == {
+        f".venv/bin/{tool}" for tool in ("ruff", "mypy", "lint-imports")
+    }
+    assert {hook["language"] for hook in hooks} == {"system"}
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / ".github").glob("**/*.y*ml")), ids=lambda file: file.name)
+def test_what_the_forge_reads_is_yaml(file: Path) -> None:
+    assert isinstance(yaml.safe_load(file.read_text()), dict)
+
+
+def test_dependencies_of_every_kind_are_kept_new() -> None:
+    updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text())["updates"]
+    assert {each["package-ecosystem"] for each in updates} == {"pip", "npm", "github-actions", "docker"}
+    assert all((ROOT / each["directory"].lstrip("/")).is_dir() for each in updates)
