@@ -50,7 +50,7 @@ fuzz: $(VENV)/dev.stamp ## Send a million generated requests to a system of its 
 vectors: $(VENV)/dev.stamp ## Run a folder of golden vectors through our code (DIR=…)
 	$(BIN)/python -m tests.conformance $(DIR)
 
-requirements: $(VENV)/dev.stamp ## List requirement rows that no test shows
+requirements: $(VENV)/dev.stamp ## List requirement rows that no test proves
 	$(BIN)/python -m tests.requirements $(ARGS)
 
 contracts: $(VENV)/dev.stamp ## Write the event schemas and docs/events.md anew

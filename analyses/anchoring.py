@@ -37,7 +37,7 @@ def anchor(claim: ClaimPayload, text: str) -> ClaimPayload:
     """The claim with quote and context brought to the text's own plain words, where that makes them verbatim.
 
     Shapes: unchanged if no reading of the quote is in the text. A context that cannot be read is taken from the text,
-    if the quote occurs there once. Source: specification 2.4.4, CONTRACT 11, W5.
+    if the quote occurs there once. Source: requirements 2.4.4.
     """
     quote = next(_verbatim(claim.text, text), None)
     if quote is None:

@@ -40,7 +40,7 @@ TOOLS: Final[tuple[Tool, ...]] = (FETCH_URL, AUTHOR_HISTORY, SUBMIT_CORRECTION)
 
 @dataclass(frozen=True, slots=True)
 class ArticleLook:
-    """The step that looks at an article, for the first time or again. Source: specification 2.4.2, CONTRACT 5.8."""
+    """The step that looks at an article, for the first time or again. Source: requirements 2.4.2."""
 
     name: StepName
     prompt: Prompt
@@ -146,7 +146,7 @@ class ClaimReview:
 
 
 class FactCheck:
-    """The first kind. Source: specification 2.4.2, CONTRACT section 5.8."""
+    """The first kind. Source: requirements 2.4.2."""
 
     name = "FACT_CHECK"
     rules = "fact-check-rules-1"

@@ -17,7 +17,7 @@ _IPV4 = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})")
 def ip_range_prefix(address: str) -> str:
     """Name the range of an address: the first three octets of IPv4, the first three groups of IPv6.
 
-    Shapes: `unknown` for nothing, `invalid:<lower case>` for anything that is no address. Source: CONTRACT 6.2.
+    Shapes: `unknown` for nothing, `invalid:<lower case>` for anything that is no address. Source: docs/protocol.md 4.
     """
     address = address.strip()
     if not address:

@@ -20,7 +20,7 @@ class RetryPolicy:
     def delay_s(self, attempt: int, failure: FailureClass, asked_s: float | None = None) -> float | None:
         """Seconds until the next attempt after this one failed, from 1; None if there is none.
 
-        Units: 10, 20, 40 seconds, or what the provider asked for if that is longer. Source: specification 3.7.
+        Units: 10, 20, 40 seconds, or what the provider asked for if that is longer. Source: requirements 3.7.
         """
         if failure != "TRANSIENT" or attempt >= self.max_attempts:
             return None

@@ -44,7 +44,7 @@ def sha256_hex(text: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """Hash a normalised text. Source: CONTRACT 4.3."""
+    """Hash a normalised text. Source: docs/protocol.md 3.3."""
     return sha256_hex(text)
 
 
@@ -52,7 +52,7 @@ def canonical_occurrences(occurrences: Iterable[ImageOccurrence], text: str) -> 
     """Order the pictures of a post and trim their captions.
 
     Shapes: result numbered 0, 1, 2, …, offsets non-decreasing and within the text.
-    Raises: InvalidOccurrences. Source: CONTRACT 4.3.
+    Raises: InvalidOccurrences. Source: docs/protocol.md 3.3.
     """
     ordered = _ordered(occurrences)
     length = utf16_length(text)
@@ -65,7 +65,7 @@ def canonical_occurrences(occurrences: Iterable[ImageOccurrence], text: str) -> 
 def fit_occurrences(occurrences: Iterable[ImageOccurrence], text: str) -> FittedOccurrences:
     """Keep the pictures that fit a text other than the one they were seen in, and number them anew.
 
-    Shapes: the kept ones always pass `canonical_occurrences` with the same text. Source: CONTRACT 11, W1.
+    Shapes: the kept ones always pass `canonical_occurrences` with the same text.
     """
     length = utf16_length(text)
     kept: list[ImageOccurrence] = []
@@ -83,7 +83,7 @@ def fit_occurrences(occurrences: Iterable[ImageOccurrence], text: str) -> Fitted
 def occurrences_json(occurrences: Iterable[ImageOccurrence]) -> str:
     """Serialise the pictures as the hash sees them.
 
-    Raises: InvalidOccurrences. Source: CONTRACT 4.3.
+    Raises: InvalidOccurrences. Source: docs/protocol.md 3.3.
     """
     wire = [
         {
@@ -103,7 +103,7 @@ def occurrences_hash(occurrences: Iterable[ImageOccurrence]) -> str:
 
 
 def version_hash(content_hash: str, occurrences_hash: str) -> str:
-    """Join both hashes into the name of the version. Source: CONTRACT 4.3, specification 2.8."""
+    """Join both hashes into the name of the version. Source: docs/protocol.md 3.3, requirements 2.8."""
     return sha256_hex(f"{content_hash}\n{occurrences_hash}")
 
 

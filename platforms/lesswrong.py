@@ -40,7 +40,7 @@ _DENIED: Final = ("app.operation_not_allowed",)
 
 
 class LessWrong:
-    """A post's identity is the id in its URL. Source: CONTRACT 2.1, 4.4."""
+    """A post's identity is the id in its URL. Source: docs/protocol.md 2.1, 3.6."""
 
     name: Final = "LESSWRONG"
     default_endpoint: Final = "https://www.lesswrong.com/graphql"
@@ -117,7 +117,7 @@ class LessWrong:
         return html_to_text(html)
 
     def author(self, metadata: Metadata) -> Author | None:
-        """The user's slug, else the lower-cased name. Source: CONTRACT 2.1."""
+        """The user's slug, else the lower-cased name. Source: docs/protocol.md 2.1."""
         slug = metadata_text(metadata, "author_slug")
         name = metadata_text(metadata, "author_name")
         if slug is not None:

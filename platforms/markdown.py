@@ -42,7 +42,7 @@ def render(
     """Write an article's HTML as Markdown.
 
     Shapes: `base_url` is the page's address; a picture that is no occurrence leaves no trace.
-    Raises: UnparseableHtml. Source: specification 2.4.4, CONTRACT 4.9, W3.
+    Raises: UnparseableHtml. Source: requirements 2.4.4.
     """
     if html.count("<") > MAX_TAGS:
         raise UnparseableHtml(f"more than {MAX_TAGS} tags are not written as Markdown")

@@ -17,7 +17,7 @@ from platforms.markup_cost import TooLarge, UnparseableHtml, refuse_costly
 __all__ = ["Fragment", "TooLarge", "UnparseableHtml"]
 
 BLOCKS: Final = "p,li,h1,h2,h3,h4,h5,h6,figcaption,blockquote,tr,td,th,div"
-"""Elements whose edges separate words. Source: CONTRACT 4.2."""
+"""Elements whose edges separate words. Source: docs/protocol.md 3.2."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

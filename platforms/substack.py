@@ -45,7 +45,7 @@ _NO_PUBLICATIONS: Final = (
 
 
 class Substack:
-    """A post's identity is its number, which the URL does not show. Source: CONTRACT 2.1, 7.4."""
+    """A post's identity is its number, which the URL does not show. Source: docs/protocol.md 2.1, 5.3."""
 
     name: Final = "SUBSTACK"
     default_endpoint: Final = "https://{publication}.substack.com"
@@ -126,7 +126,7 @@ class Substack:
         return html_to_text(html)
 
     def author(self, metadata: Metadata) -> Author | None:
-        """The author's handle, else the publication with the lower-cased name. Source: CONTRACT 2.1."""
+        """The author's handle, else the publication with the lower-cased name. Source: docs/protocol.md 2.1."""
         name = metadata_text(metadata, "author_name")
         handle = metadata_text(metadata, "author_substack_handle")
         if handle is not None:

@@ -43,7 +43,7 @@ def normalize(raw: str) -> str:
     """Bring text into its canonical form: composed, plain quotes and dashes, no zero-width marks, single spaces.
 
     Shapes: lone surrogates survive; two halves that meet become the character they spell, as in JavaScript.
-    Source: CONTRACT 4.1.
+    Source: docs/protocol.md 3.1.
     """
     return _collapse_spaces(raw if raw.isascii() else _plain(raw))
 
@@ -54,7 +54,7 @@ def utf16_length(text: str) -> int:
 
 
 def word_count(text: str) -> int:
-    """Count the pieces between JavaScript white space. Source: CONTRACT 4.3."""
+    """Count the pieces between JavaScript white space. Source: docs/protocol.md 3.3."""
     if any(character in text for character in _PYTHON_ONLY_SPACES) or "\ufeff" in text:
         return sum(1 for piece in _SPACES.split(text) if piece)
     return len(text.split())
@@ -69,7 +69,7 @@ def html_to_text(html: str) -> str:
     """Give the canonical text of an HTML fragment: scripts and styles are never text, blocks are kept apart.
 
     Raises: UnparseableHtml when parsing would cost too much; TooLarge when it is simply too big.
-    Source: CONTRACT 4.2.
+    Source: docs/protocol.md 3.2.
     """
     return normalize(article(html).separated_text())
 

@@ -29,7 +29,7 @@ PLAYER_PERMISSIONS: Final = frozenset(("autoplay", "encrypted-media", "picture-i
 def shows_video(article: Fragment) -> bool:
     """Whether an article holds a `video` element or the frame of a player, known or by what it is allowed to do.
 
-    Source: specification 2.1, decision 0042.
+    Source: requirements 2.1, decision 0042.
     """
     if article.select("video"):
         return True

@@ -52,7 +52,7 @@ _TITLE: Final = 1_000
 
 
 class Wikipedia:
-    """An article's identity is `<language>:<page id>`. Source: CONTRACT 2.1, 4.5."""
+    """An article's identity is `<language>:<page id>`. Source: docs/protocol.md 2.1, 3.5."""
 
     name: Final = "WIKIPEDIA"
     default_endpoint: Final = "https://{language}.wikipedia.org/w/api.php"
@@ -153,7 +153,7 @@ class Wikipedia:
         return article_text(html, external_id.partition(":")[0])
 
     def author(self, metadata: Metadata) -> Author | None:
-        """Articles have no single author. Source: specification 3.12."""
+        """Articles have no single author. Source: requirements 3.12."""
         return None
 
 

@@ -16,7 +16,7 @@ COMMON: Final = frozenset(
         "navbox", "vertical-navbox", "mw-collapsible-toggle", "mw-tmh-player",
     )
 )  # fmt: skip
-"""Source: CONTRACT 4.5."""
+"""Source: docs/protocol.md 3.5."""
 
 OF_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
     # https://de.wikipedia.org/wiki/Hilfe:Navigationsleisten

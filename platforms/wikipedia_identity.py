@@ -23,7 +23,7 @@ _WITH_TALK_PAGES: Final = (
 NOT_ARTICLES: Final = frozenset(
     ("talk", "special", "media", *_WITH_TALK_PAGES, *(f"{namespace} talk" for namespace in _WITH_TALK_PAGES))
 )
-"""English names of the namespaces that hold no articles. Source: CONTRACT 4.5."""
+"""English names of the namespaces that hold no articles. Source: docs/protocol.md 3.5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ArticleUrl:
 
 
 def parse_article_url(url: str) -> ArticleUrl | None:
-    """Read the URL of an article; None for any other page. Source: CONTRACT 4.5."""
+    """Read the URL of an article; None for any other page. Source: docs/protocol.md 3.5."""
     page = parse_url(url)
     host = _HOST.fullmatch(page.host.lower()) if page else None
     if page is None or host is None:

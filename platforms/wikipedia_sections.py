@@ -14,7 +14,7 @@ from typing import Final
 ENGLISH: Final = frozenset(
     ("references", "notes", "further reading", "external links", "bibliography", "sources", "citations")
 )
-"""Source: specification 3.12; https://en.wikipedia.org/wiki/Wikipedia:Manual_of_Style/Layout."""
+"""Source: requirements 3.12; https://en.wikipedia.org/wiki/Wikipedia:Manual_of_Style/Layout."""
 
 OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
     # https://de.wikipedia.org/wiki/Wikipedia:Formatierung

@@ -46,7 +46,7 @@ def article(html: str, language: str = "") -> Fragment:
 
 
 def article_text(html: str, language: str = "") -> str:
-    """Give the normalised text of an article. Raises: UnparseableHtml. Source: CONTRACT 4.5."""
+    """Give the normalised text of an article. Raises: UnparseableHtml. Source: docs/protocol.md 3.5."""
     return normalize(article(html, language).separated_text())
 
 

@@ -28,7 +28,7 @@ _NO_HANDLES: Final = frozenset(
 
 
 class X:
-    """A post's identity is its status id. Source: CONTRACT 2.1, 4.6, 7.4."""
+    """A post's identity is its status id. Source: docs/protocol.md 2.1, 3.6, 5.3."""
 
     name: Final = "X"
     default_endpoint: Final = None
@@ -78,7 +78,7 @@ class X:
         return html_to_text(html)
 
     def author(self, metadata: Metadata) -> Author | None:
-        """The handle. Source: CONTRACT 2.1."""
+        """The handle. Source: docs/protocol.md 2.1."""
         handle = metadata_text(metadata, "author_handle")
         if handle is None:
             return None

@@ -86,7 +86,7 @@ def main() -> None:
     Run one service:      openerrata up validator   (servers by OPENERRATA_NATS_URL, …)
     Is all well?          openerrata doctor
 
-    Settings are environment variables; docs/operations.md lists them.
+    Settings are environment variables; docs/operations/settings.md lists them.
     """
 
 

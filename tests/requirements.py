@@ -1,89 +1,168 @@
-"""Which rows of the requirements are shown by tests: `python -m tests.requirements`, with `--all` every row.
+"""Which rows of the requirements are proved by tests: `python -m tests.requirements`, with `--all` every row.
 
-Rows come from the requirements document where it is at hand, else from the ids in requirements.txt beside this file.
-Those that docs/requirements.md lists hold in another way than their text says.
-Exits with 1 if a test names a row that does not exist, so a mistyped id is not a silent gap.
+Rows are in docs/requirements. A test proves a row if it is marked with it and its docstring carries the row's title, so
+that whoever reads the test sees what it must not lose; `--write` puts missing titles there.
+Exits with 1 if a test names a row that does not exist, or lacks a title.
 """
 
 from __future__ import annotations
 
 import ast
-import os
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 HERE: Final = Path(__file__).parent
-DOCUMENT: Final = HERE.parents[1] / "shared" / "design" / "REQUIREMENTS.md"
-IDS: Final = HERE / "requirements.txt"
-DECIDED: Final = HERE.parent / "docs" / "requirements.md"
-ROW: Final = re.compile(r"^\|\s*(\d+(?:\.\d+)+-\d+)\s*\|\s*(.*?)\s*\|", re.MULTILINE)
-ID: Final = re.compile(r"\d+(?:\.\d+)+-\d+")
+LISTS: Final = HERE.parent / "docs" / "requirements"
+ID: Final = r"(?:\d+(?:\.\d+)+|[A-Z]{2,3})-\d+"
+ROW: Final = re.compile(rf"^\| ({ID}) \| (.+?) \| (.+?) \|$", re.MULTILINE)
+STATUS: Final = re.compile(r"shown|partly: .+|otherwise: \[\d{4}\]\((\S+\.md)\)")
+WIDTH: Final = 120
+
+Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def rows_in(text: str) -> dict[str, str]:
-    """Rows of a document, title by id; a list of bare ids has no titles."""
-    return dict(ROW.findall(text)) or dict.fromkeys(ID.findall(text), "")
+@dataclass(frozen=True)
+class Row:
+    """One requirement."""
+
+    title: str
+    status: str
 
 
-def rows() -> dict[str, str]:
-    """The rows that tests are held against."""
-    given = os.environ.get("OPENERRATA_REQUIREMENTS")
-    document = Path(given) if given else DOCUMENT
-    return rows_in((document if given or document.exists() else IDS).read_text())
+@dataclass(frozen=True)
+class Mark:
+    """A row named by a mark, with what carries it: a test, a class of tests or a module."""
+
+    row: str
+    test: str
+    docstring: str
+
+    def proves(self, title: str) -> bool:
+        """Whether whoever reads the docstring is told what the row asks for."""
+        return title in " ".join(self.docstring.split())
 
 
-def marks(text: str, name: str = "<text>") -> Iterator[tuple[str, str]]:
-    """Ids named by `requirement(…)` marks in a test file, each with the test or class it stands on."""
-    tree = ast.parse(text, name)
-    inside = {
-        id(mark): node.name
+def rows_in(text: str) -> dict[str, Row]:
+    """Rows of a list by id."""
+    return {row: Row(title, status) for row, title, status in ROW.findall(text)}
+
+
+def rows() -> dict[str, Row]:
+    """All rows of all lists."""
+    return {row: found for path in sorted(LISTS.glob("*.md")) for row, found in rows_in(path.read_text()).items()}
+
+
+def carriers(tree: ast.Module) -> Iterator[tuple[Documented, list[str]]]:
+    """What carries `requirement(…)` marks, with the ids named there."""
+    inside: dict[int, Documented] = {
+        id(mark): node
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         for decorator in node.decorator_list
         for mark in ast.walk(decorator)
     }
+    found: dict[Documented, list[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requirement":
             for argument in node.args:
                 if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
                     raise ValueError(f"line {node.lineno}: a requirement is named by a string")
-                yield argument.value, inside.get(id(node), "the whole module")
+                found.setdefault(inside.get(id(node), tree), []).append(argument.value)
+    yield from found.items()
 
 
-def shown(files: Iterable[Path]) -> dict[str, list[str]]:
-    """Tests by the rows they name."""
+def marks(text: str, name: str = "<text>") -> Iterator[Mark]:
+    """The marks of a test file."""
+    for node, ids in carriers(ast.parse(text, name)):
+        test = "the whole module" if isinstance(node, ast.Module) else node.name
+        yield from (Mark(row, test, ast.get_docstring(node) or "") for row in ids)
+
+
+def proofs(files: Iterable[Path], known: Mapping[str, Row]) -> tuple[dict[str, list[str]], list[str]]:
+    """Tests by the rows they prove, and what is wrong with other marks."""
     found: dict[str, list[str]] = {}
+    wrong = []
     for path in sorted(files):
-        for row, test in marks(path.read_text(), path.name):
-            found.setdefault(row, []).append(f"{path.relative_to(HERE).as_posix()}::{test}")
-    return found
+        for mark in marks(path.read_text(), path.name):
+            test = f"{path.relative_to(HERE).as_posix()}::{mark.test}"
+            row = known.get(mark.row)
+            if row is None:
+                wrong.append(f"there is no row {mark.row}: {test}")
+            elif mark.proves(row.title):
+                found.setdefault(mark.row, []).append(test)
+            else:
+                wrong.append(f"the docstring does not carry “{mark.row}: {row.title}”: {test}")
+    return found, wrong
 
 
-def report(
-    known: Mapping[str, str], tests: Mapping[str, list[str]], decided: Iterable[str] = (), *, everything: bool
-) -> Iterator[str]:
-    """Rows without a test, or all rows with their tests, then a count; `decided` otherwise are marked as such."""
-    otherwise = frozenset(decided)
-    for row, title in known.items():
+def with_titles(text: str, known: Mapping[str, Row]) -> str:
+    """A test file whose docstrings carry the titles of the rows that it is marked with."""
+    lines = text.splitlines()
+    edits: list[tuple[int, int, list[str]]] = []
+    for node, ids in carriers(ast.parse(text)):
+        test = Mark("", "", ast.get_docstring(node) or "")
+        titles = [
+            f"{row}: {known[row].title}."
+            for row in dict.fromkeys(ids)
+            if row in known and not test.proves(known[row].title)
+        ]
+        if titles:
+            edits.append(_edit(node, lines, titles))
+    for start, end, new in sorted(edits, reverse=True):
+        lines[start:end] = new
+    return "\n".join(lines) + "\n"
+
+
+def _edit(node: Documented, lines: list[str], titles: list[str]) -> tuple[int, int, list[str]]:
+    """The lines to be replaced, from and to, and the new ones."""
+    first = node.body[0]
+    indent = " " * first.col_offset
+    wrapped = [
+        line
+        for title in titles
+        for line in textwrap.wrap(title, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+    ]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+        assert first.end_lineno is not None
+        old = "\n".join(lines[first.lineno - 1 : first.end_lineno]).rstrip().removesuffix('"""').rstrip()
+        return first.lineno - 1, first.end_lineno, [*old.splitlines(), "", *wrapped, f'{indent}"""']
+    decorators = (
+        first.decorator_list if isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else []
+    )
+    at = min([first.lineno, *(each.lineno for each in decorators)]) - 1
+    if len(wrapped) == 1 and len(wrapped[0]) <= WIDTH - 6:
+        return at, at, [f'{indent}"""{wrapped[0].strip()}"""']
+    return at, at, [f'{indent}"""{wrapped[0].strip()}', *wrapped[1:], f'{indent}"""']
+
+
+def report(known: Mapping[str, Row], tests: Mapping[str, list[str]], *, everything: bool) -> Iterator[str]:
+    """Rows without a proof, or all rows with their tests, then a count."""
+    for row, found in known.items():
         if everything or row not in tests:
-            yield f"{row:<9} {title}{' (decided otherwise)' if row in otherwise else ''}".rstrip()
+            yield f"{row:<9} {found.title}{'' if found.status == 'shown' else f' ({found.status})'}"
         if everything:
             yield from (f"          {test}" for test in tests.get(row, ["no test"]))
-    count = f"{len(known.keys() & tests.keys())} of {len(known)} rows are shown by tests"
-    yield f"{count}, {len(otherwise)} of them as decided otherwise" if otherwise else count
+    otherwise = sum(found.status != "shown" for found in known.values())
+    yield f"{len(known.keys() & tests.keys())} of {len(known)} rows are proved by tests, {otherwise} not as they stand"
 
 
 def main(arguments: list[str]) -> int:
-    """Print the report."""
-    known, tests = rows(), shown(HERE.rglob("test_*.py"))
-    print("\n".join(report(known, tests, rows_in(DECIDED.read_text()), everything="--all" in arguments)))
-    unknown = {row: places for row, places in tests.items() if row not in known}
-    for row, places in sorted(unknown.items()):
-        print(f"there is no row {row}: {', '.join(places)}", file=sys.stderr)
-    return 1 if unknown else 0
+    """Print the report, or write titles."""
+    known = rows()
+    files = sorted(HERE.rglob("test_*.py"))
+    if "--write" in arguments:
+        for path in files:
+            if (new := with_titles(old := path.read_text(), known)) != old:
+                path.write_text(new)
+    tests, wrong = proofs(files, known)
+    print("\n".join(report(known, tests, everything="--all" in arguments)))
+    print("\n".join(wrong), file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Providers name things differently; here each output item keeps its provider's type and raw payload, and only what all of
 them have is lifted out. What cannot be read leaves fewer rows, never an error: an audit is read when things went wrong.
-Source: specification 3.2.
+Source: requirements 3.2.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class KeyAccepted:
 
 @dataclass(frozen=True, slots=True)
 class KeyRefused:
-    """The key cannot be used, or could not be tried. Source: CONTRACT section 2.5."""
+    """The key cannot be used, or could not be tried. Source: docs/protocol.md 2.5."""
 
     status: Literal["format_invalid", "authenticated_restricted", "invalid", "error"]
     message: str
@@ -181,7 +181,7 @@ _ABOUT_THE_KEY = frozenset({KEY_UNUSABLE, "MissingKey", "KeyOfNoUse"})
 
 
 class ModelError(Exception):
-    """A run or review that failed, classed for the caller's retry policy. Source: specification 3.7.
+    """A run or review that failed, classed for the caller's retry policy. Source: requirements 3.7.
 
     TRANSIENT may be tried again, NON_RETRYABLE may not, PARTIAL was cut short and is kept for reading. `name` is the
     error's kind for audit, `transcript` what was exchanged before it. `of_the_account`: whoever pays has no credit, or

@@ -3,7 +3,7 @@
 A failure is read from what came over the wire, not from the client library's exceptions, so all providers share one
 policy. Provider texts reach a reason only after keys are struck out, and never for 401 and 403, whose texts quote the
 key they refuse.
-Source: CONTRACT section 5.3, specification 3.7.
+Source: requirements 3.7.
 """
 
 from __future__ import annotations

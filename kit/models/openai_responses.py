@@ -1,7 +1,6 @@
 """The OpenAI Responses API as a Model, or a server that speaks it.
 
 Later questions refer to the answer before by its id, so the provider keeps the conversation and only outputs travel.
-Source: CONTRACT section 5.7.
 """
 
 from __future__ import annotations

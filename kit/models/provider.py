@@ -181,7 +181,7 @@ class Provider(ABC):
             brief = _in_words(brief)
 
     async def probe(self, key: SecretStr) -> KeyStatus:
-        """Try a reader's key with one tiny call. Source: CONTRACT section 2.5."""
+        """Try a reader's key with one tiny call. Source: docs/protocol.md 2.5."""
         if not self.takes_readers_keys:
             return KeyRefused("error", f"This instance asks {self.name.provider}, where a reader's key is of no use.")
         if not KEY_FORMAT.fullmatch(key.get_secret_value()):

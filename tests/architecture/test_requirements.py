@@ -1,4 +1,4 @@
-"""Tests name rows that exist, and the report tells which rows nobody shows."""
+"""Tests name rows that exist and carry their titles, and the report tells which rows nobody proves."""
 
 from __future__ import annotations
 
@@ -6,42 +6,61 @@ import re
 
 import pytest
 
-from tests.requirements import DECIDED, HERE, IDS, marks, report, rows, rows_in, shown
+from tests.requirements import HERE, LISTS, STATUS, Row, marks, proofs, report, rows, rows_in, with_titles
 
-TEST = """
+TEST = '''"""1.2-06: Sixth."""
 import pytest
 @pytest.mark.requirement("1.2-03", "1.2-04")
-def test_a(): ...
+def test_a() -> None:
+    """First
+    thing. """
 @pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.requirement("1.2-05"))])
-async def test_b(x): ...
+async def test_b(x: int) -> None:
+    assert x
 pytestmark = pytest.mark.requirement("1.2-06")
-"""
+'''
+KNOWN = {
+    "1.2-03": Row("First thing", "shown"),
+    "1.2-04": Row("Second thing", "partly: half of it"),
+    "1.2-05": Row("Fifth", "shown"),
+    "1.2-06": Row("Sixth", "shown"),
+}
 
 
-def test_every_row_named_by_a_test_exists() -> None:
-    assert sorted(shown(HERE.rglob("test_*.py")).keys() - rows().keys()) == []
+def test_every_mark_names_a_row_and_its_test_says_what_the_row_asks_for() -> None:
+    found, wrong = proofs(HERE.rglob("test_*.py"), rows())
+    assert wrong == [], "python -m tests.requirements --write puts titles into docstrings"
+    assert sorted(rows().keys() - found.keys()) == []
 
 
-def test_the_list_of_ids_is_that_of_the_document() -> None:
-    assert list(rows_in(IDS.read_text())) == list(rows())
+def test_every_row_has_one_status_and_its_decision_exists() -> None:
+    assert len(rows()) == 220
+    for row, found in rows().items():
+        status = STATUS.fullmatch(found.status)
+        assert status is not None, (row, found.status)
+        assert status[1] is None or (LISTS / status[1]).is_file(), (row, found.status)
 
 
-def test_a_row_that_is_decided_otherwise_exists_and_has_its_test_and_its_decision() -> None:
-    decided = rows_in(DECIDED.read_text())
-    assert decided.keys() <= rows().keys()
-    assert decided.keys() <= shown(HERE.rglob("test_*.py")).keys()
-    links = re.findall(r"\]\(([^)]+)\)", DECIDED.read_text())
-    assert links
-    assert [link for link in links if not (DECIDED.parent / link).is_file()] == []
+def test_no_row_stands_twice() -> None:
+    ids = [row for path in LISTS.glob("*.md") for row in re.findall(r"^\| (\S+-\d+) \|", path.read_text(), re.M)]
+    assert len(ids) == len(set(ids))
 
 
-def test_marks_are_found_wherever_they_stand() -> None:
-    assert sorted(marks(TEST)) == [
-        ("1.2-03", "test_a"),
-        ("1.2-04", "test_a"),
-        ("1.2-05", "test_b"),
-        ("1.2-06", "the whole module"),
-    ]
+def test_only_a_docstring_with_the_title_makes_a_mark_a_proof() -> None:
+    found = {(mark.row, mark.test): mark.proves(KNOWN[mark.row].title) for mark in marks(TEST)}
+    assert found == {
+        ("1.2-03", "test_a"): True,
+        ("1.2-04", "test_a"): False,
+        ("1.2-05", "test_b"): False,
+        ("1.2-06", "the whole module"): True,
+    }
+
+
+def test_titles_are_written_where_they_are_missing() -> None:
+    written = with_titles(TEST, KNOWN)
+    assert all(mark.proves(KNOWN[mark.row].title) for mark in marks(written))
+    assert {(mark.row, mark.test) for mark in marks(written)} == {(mark.row, mark.test) for mark in marks(TEST)}
+    assert with_titles(written, KNOWN) == written
 
 
 def test_an_id_that_is_not_written_out_is_refused() -> None:
@@ -49,14 +68,16 @@ def test_an_id_that_is_not_written_out_is_refused() -> None:
         list(marks("import pytest\nx = pytest.mark.requirement(ROW)"))
 
 
-def test_rows_are_read_from_tables_and_from_lists() -> None:
-    table = "| id | requirement |\n|---|---|\n| 1.2-03 | First thing | yes |\n| 2.4.1-10 | Other | no |\n"
-    assert rows_in(table) == {"1.2-03": "First thing", "2.4.1-10": "Other"}
-    assert rows_in("1.2-03\n2.4.1-10\n") == {"1.2-03": "", "2.4.1-10": ""}
+def test_rows_are_read_from_tables() -> None:
+    table = "| row | title | status |\n|---|---|---|\n| 1.2-03 | First thing | shown |\n| TR-1 | Other | partly: a |\n"
+    assert rows_in(table) == {"1.2-03": Row("First thing", "shown"), "TR-1": Row("Other", "partly: a")}
 
 
 def test_the_report_names_gaps_and_counts() -> None:
-    known = {"1.2-03": "First thing", "1.2-04": "Other"}
+    known = {"1.2-03": KNOWN["1.2-03"], "1.2-04": KNOWN["1.2-04"]}
     tests = {"1.2-03": ["a.py::test_a"]}
-    assert list(report(known, tests, everything=False)) == ["1.2-04    Other", "1 of 2 rows are shown by tests"]
+    assert list(report(known, tests, everything=False)) == [
+        "1.2-04    Second thing (partly: half of it)",
+        "1 of 2 rows are proved by tests, 1 not as they stand",
+    ]
     assert "          a.py::test_a" in report(known, tests, everything=True)

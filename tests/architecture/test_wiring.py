@@ -81,6 +81,11 @@ def test_a_handler_is_named_for_its_event() -> None:
 
 @pytest.mark.requirement("2.1-01", "2.1-02", "2.1-03", "2.1-04")
 def test_every_platform_is_registered_once() -> None:
+    """2.1-01: LessWrong posts supported.
+    2.1-02: X posts supported.
+    2.1-03: Substack posts supported, on domains of their own too.
+    2.1-04: Wikipedia supported, all languages.
+    """
     assert {type(site).__name__ for site in PLATFORMS} == implementers("platforms", "canonical_request")
     names = [site.name for site in PLATFORMS]
     assert sorted(names) == ["LESSWRONG", "SUBSTACK", "WIKIPEDIA", "X"]
@@ -89,7 +94,10 @@ def test_every_platform_is_registered_once() -> None:
 
 @pytest.mark.requirement("2.2-03")
 def test_a_kind_of_analysis_is_named_in_its_own_module_and_in_settings_alone() -> None:
-    """2.2-03: nothing that runs, stores or shows an investigation is written for one kind of it."""
+    """2.2-03: nothing that runs, stores or shows an investigation is written for one kind of it.
+
+    2.2-03: Nothing but its own module is written for one kind of analysis.
+    """
     named = {
         path.relative_to(ROOT).as_posix()
         for package in ("analyses", "contracts", "kit", "platforms", "services")

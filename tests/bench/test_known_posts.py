@@ -60,6 +60,7 @@ def test_there_are_enough_of_every_kind() -> None:
 
 @pytest.mark.requirement("2.4.2-02")
 async def test_the_demonstration_flags_nothing_that_is_not_wrong() -> None:
+    """2.4.2-02: Instructions demand concrete evidence, leave out satire and dispute, prefer silence."""
     results = await bench_cases.everything(DemoModel(), POSTS)
     assert [(result.post.id, result.failure) for result in results if result.failure] == []
     assert [(result.post.id, result.false_flags) for result in results if result.false_flags] == []
@@ -69,6 +70,7 @@ async def test_the_demonstration_flags_nothing_that_is_not_wrong() -> None:
 @pytest.mark.parametrize("post", DEMANDING, ids=lambda post: post.id)
 @pytest.mark.requirement("2.4-06")
 async def test_a_model_that_obeys_strangers_publishes_nothing_for_them(post: Post) -> None:
+    """2.4-06: Only validated claims are published."""
     model = obedient(post)
     result = await run(post, model, World())
     assert result.failure is None
@@ -103,7 +105,10 @@ async def test_the_model_can_read_the_pages_of_a_post() -> None:
 @pytest.mark.parametrize("post", [post for post in POSTS if post.search], ids=lambda post: post.id)
 @pytest.mark.requirement("2.4-06")
 async def test_instructions_in_search_results_come_by_a_search(post: Post) -> None:
-    """A server that is offered our search gets the results from it, as it would from an engine."""
+    """A server that is offered our search gets the results from it, as it would from an engine.
+
+    2.4-06: Only validated claims are published.
+    """
     query = Answer((call("web_search", {"query": "anything"}, "a"),))
 
     async def no_results(arguments: str) -> str:

@@ -57,6 +57,9 @@ def images(page: dict[str, str]) -> dict[str, Any]:
 @example(htmls=["<\0", "a<\0b>c", "<svg><\0p>x", "<title><\0", "<p\0>x<!--<\0-->"])
 @given(htmls=together(pages.documents()))
 def test_the_text_of_any_html(chromium: Browser, htmls: list[str]) -> None:
+    """3.8-02: A space where a block begins.
+    3.8-03: Scripts and styles are no text.
+    """
     agree(chromium, "htmlText", html_to_text, htmls)
 
 
@@ -64,12 +67,16 @@ def test_the_text_of_any_html(chromium: Browser, htmls: list[str]) -> None:
 @some
 @given(texts=together(st.lists(pages.text | st.characters(categories=["Cs", "Mn", "Zs", "Cf"])).map("".join)))
 def test_the_normal_form_of_any_text(chromium: Browser, texts: list[str]) -> None:
+    """3.8-01: Text is normalised as the table says."""
     agree(chromium, "normalized", normalize, texts)
 
 
 @pytest.mark.requirement("3.8-01")
 def test_the_normal_form_of_every_character(chromium: Browser) -> None:
-    """Each between letters, and alone after one that a mark may join."""
+    """Each between letters, and alone after one that a mark may join.
+
+    3.8-01: Text is normalised as the table says.
+    """
     assigned = [chr(code) for code in range(0x110000) if unicodedata2.category(chr(code)) not in ("Cn", "Co")]
     rows = [assigned[first : first + 500] for first in range(0, len(assigned), 500)]
     agree(chromium, "normalized", normalize, ["|".join(f"a{one}b {one}" for one in row) for row in rows])
@@ -77,7 +84,10 @@ def test_the_normal_form_of_every_character(chromium: Browser) -> None:
 
 @pytest.mark.requirement("3.8-01")
 def test_the_order_of_every_mark(chromium: Browser) -> None:
-    """Among marks above, below and through a letter; as far as both sides know them."""
+    """Among marks above, below and through a letter; as far as both sides know them.
+
+    3.8-01: Text is normalised as the table says.
+    """
     marks = [chr(code) for code in range(0x110000) if unicodedata2.combining(chr(code))]
     known = [mark for mark, assigned in zip(marks, chromium.apply("assigned", marks), strict=True) if assigned]
     assert len(known) > 900
@@ -97,4 +107,5 @@ def test_the_pictures_of_any_page(chromium: Browser, seen: list[dict[str, str]])
 @some
 @given(htmls=together(pages.article() | pages.documents()))
 def test_the_text_of_any_article(chromium: Browser, htmls: list[str]) -> None:
+    """3.9-10: Wikipedia excluded sections."""
     agree(chromium, "articleText", article_text, htmls)

@@ -284,6 +284,9 @@ async def test_on_a_quiet_day_each_step_is_paid_for_once(world: World) -> None:
 @pytest.mark.requirement("3.6-03", "2.6-15")
 @pytest.mark.parametrize("moment", OF_THE_INVESTIGATOR, ids=str)
 async def test_the_investigator_is_killed(world: World, moment: Moment) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    2.6-15: A request during a run starts no second one.
+    """
     await survives(world, "investigator", moment)
     the_delay_was_kept(world, moment)
     reviews = Counter(bill.step for bill in world.till.bills if bill.step not in (FIRST, SECOND))
@@ -293,6 +296,9 @@ async def test_the_investigator_is_killed(world: World, moment: Moment) -> None:
 @pytest.mark.requirement("3.6-03", "2.6-15")
 @pytest.mark.parametrize("moment", OF_THE_VALIDATOR, ids=str)
 async def test_the_validator_is_killed(world: World, moment: Moment) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    2.6-15: A request during a run starts no second one.
+    """
     await survives(world, "validator", moment)
     the_delay_was_kept(world, moment)
     rounds = Counter(bill.step for bill in world.till.bills if bill.step in (FIRST, SECOND))
@@ -310,6 +316,9 @@ def the_delay_was_kept(world: World, moment: Moment) -> None:
 @pytest.mark.requirement("3.7-01", "3.7-03")
 @pytest.mark.parametrize(("worker", "moment"), OF_A_FAILURE, ids=str)
 async def test_a_worker_is_killed_while_it_tells_of_a_failure(world: World, worker: Worker, moment: Published) -> None:
+    """3.7-01: Four attempts, then FAILED.
+    3.7-03: A refused key or request fails at once.
+    """
     await survives(world, worker, moment, ends_as_failed)
     rounds = Counter(bill.step for bill in world.till.bills if bill.step in (FIRST, SECOND))
     assert rounds[FIRST] == 1
@@ -332,6 +341,9 @@ async def ends_as_failed(world: World, run: UUID) -> None:
 @pytest.mark.requirement("3.6-03", "2.6-15")
 @pytest.mark.parametrize("moment", OF_AN_UPDATE_RUN, ids=str)
 async def test_the_investigator_is_killed_in_an_update_run(world: World, moment: Published) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    2.6-15: A request during a run starts no second one.
+    """
     first = on_wikipedia(world.sites, BRAIN, GOLDFISH, WALL)
     await ends_as_on_a_quiet_day(world, await asked(world, first.observation))
     page_id = int(first.observation["metadata"]["pageId"])
@@ -352,6 +364,9 @@ async def ends_as_an_update(world: World, run: UUID) -> None:
 
 @pytest.mark.requirement("2.6-15", "3.6-03")
 async def test_an_investigator_that_slept_through_its_deadline_leaves_the_run_to_another(world: World) -> None:
+    """2.6-15: A request during a run starts no second one.
+    3.6-03: A run whose worker died is taken up again.
+    """
     sleeper = world.system.processes["investigator"]
     sleeper.send(signal.SIGSTOP)
     run = await asked(world)
@@ -404,7 +419,11 @@ async def survives(
 
 @pytest.mark.requirement("2.6-15", "3.6-03")
 async def test_a_validator_that_was_asleep_does_not_pay_for_what_another_one_judged(world: World) -> None:
-    """Its machine slept: candidates wait for it, as if they were delivered for the first time."""
+    """Its machine slept: candidates wait for it, as if they were delivered for the first time.
+
+    2.6-15: A request during a run starts no second one.
+    3.6-03: A run whose worker died is taken up again.
+    """
     sleeper = world.system.processes["validator"]
     run = await fell_asleep(world, sleeper)
     world.spawn("validator")
@@ -435,6 +454,7 @@ async def fell_asleep(world: World, sleeper: Process) -> UUID:
 
 @pytest.mark.requirement("3.7-01")
 async def test_a_run_that_kills_whoever_takes_it_comes_to_an_end(world: World) -> None:
+    """3.7-01: Four attempts, then FAILED."""
     world.prepare("investigator", Asked(SECOND))
     run = await asked(world)
     for _ in range(4):

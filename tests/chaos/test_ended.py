@@ -59,6 +59,9 @@ def alive(family: list[psutil.Process]) -> list[str]:
 @pytest.mark.requirement("3.6-03", "2.6-15")
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 async def test_the_next_start_finishes_what_was_begun(tmp_path: Path, end: signal.Signals) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    2.6-15: A request during a run starts no second one.
+    """
     async with Sites() as sites, system(tmp_path, **disturbed(sites)) as running:
         process = await running.up()
         assert (await running.run("keys", "add", "tests", "--key", KEY)).code == 0

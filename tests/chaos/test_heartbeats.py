@@ -113,7 +113,10 @@ async def passed(seconds: float) -> None:
 async def test_ten_long_runs_whose_heartbeats_are_lost_for_five_seconds_run_once(
     server: EmbeddedStack, fault: Fault
 ) -> None:
-    """Heartbeats are sent every 3 s; the runs last beyond the deadline that they would have had without them."""
+    """Heartbeats are sent every 3 s; the runs last beyond the deadline that they would have had without them.
+
+    2.6-15: A request during a run starts no second one.
+    """
     consumer = replace(INVESTIGATOR_INVESTIGATION_REQUESTED, slots=RUNS, ack_wait_s=9.0)
     async with connect(server.endpoints.nats_url, name="test") as bus, Line(server.endpoints.nats_url) as line:
         wanted = await asked(bus, consumer)
@@ -137,6 +140,7 @@ async def test_ten_long_runs_whose_heartbeats_are_lost_for_five_seconds_run_once
 async def test_runs_of_a_lost_worker_go_on_elsewhere_and_stop_where_they_were(
     server: EmbeddedStack, fault: Fault
 ) -> None:
+    """3.6-03: A run whose worker died is taken up again."""
     consumer = replace(INVESTIGATOR_INVESTIGATION_REQUESTED, slots=RUNS, ack_wait_s=3.0)
     async with connect(server.endpoints.nats_url, name="test") as bus, Line(server.endpoints.nats_url) as line:
         wanted = await asked(bus, consumer)

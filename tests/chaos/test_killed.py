@@ -128,6 +128,10 @@ async def test_each_service_has_metrics_of_its_own(world: World, service: str) -
 @pytest.mark.requirement("3.6-03", "3.2-02", "2.6-15")
 @pytest.mark.parametrize("service", SERVICES)
 async def test_an_investigation_survives_the_death_of(world: World, service: str) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    3.2-02: One investigation per version.
+    2.6-15: A request during a run starts no second one.
+    """
     async with world.member() as reader:
         _, run = await under_way(reader, on_x(*FIVE))
         await world.system.processes[service].kill()
@@ -138,6 +142,10 @@ async def test_an_investigation_survives_the_death_of(world: World, service: str
 @pytest.mark.requirement("2.6-01", "2.9-02", "3.5-03")
 @pytest.mark.parametrize("service", ON_THE_WAY)
 async def test_an_observation_survives_the_death_of(world: World, service: str) -> None:
+    """2.6-01: A page load registers the version, then records the view.
+    2.9-02: Wikipedia verification pinned to revision.
+    3.5-03: Registrations at once make one version.
+    """
     article = on_wikipedia(world.sites, *FIVE, title=f"The death of the {service}")
     world.sites.fail("slow")
     asked = len(world.sites.requests)
@@ -155,7 +163,12 @@ async def test_an_observation_survives_the_death_of(world: World, service: str) 
 
 @pytest.mark.requirement("2.6-01", "2.9-02", "3.5-03")
 async def test_an_observation_survives_the_death_of_whom_it_was_handed_to(world: World) -> None:
-    """It was handed on and is nowhere stored."""
+    """It was handed on and is nowhere stored.
+
+    2.6-01: A page load registers the version, then records the view.
+    2.9-02: Wikipedia verification pinned to revision.
+    3.5-03: Registrations at once make one version.
+    """
     observation = on_x(*FIVE)
     handed = asyncio.Event()
 
@@ -205,6 +218,7 @@ async def stored_observations(world: World, observation: Json) -> int:
 
 @pytest.mark.requirement("3.6-03")
 async def test_an_investigation_survives_the_death_of_the_broker(world: World) -> None:
+    """3.6-03: A run whose worker died is taken up again."""
     async with world.member() as reader:
         _, run = await under_way(reader, on_x(*FIVE))
         world.servers.kill("nats")
@@ -217,6 +231,9 @@ async def test_an_investigation_survives_the_death_of_the_broker(world: World) -
 
 @pytest.mark.requirement("3.6-03", "3.13-05")
 async def test_an_investigation_survives_the_death_of_the_database(world: World) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    3.13-05: Health endpoint.
+    """
     async with world.member() as reader:
         _, run = await under_way(reader, on_x(*FIVE))
         world.servers.kill("postgres")

@@ -138,7 +138,11 @@ async def opened(stack: AsyncExitStack, folder: Path) -> tuple[Place, str]:
 @pytest.mark.parametrize("seen", ["first", "second"])
 @pytest.mark.parametrize("drafted", [False, True], ids=["under way", "drafted"])
 async def test_an_overtaken_delivery_begins_no_attempt(tmp_path: Path, seen: str, drafted: bool) -> None:
-    """The late worker has the request's first delivery, or its second after an attempt that failed."""
+    """The late worker has the request's first delivery, or its second after an attempt that failed.
+
+    2.6-15: A request during a run starts no second one.
+    3.6-03: A run whose worker died is taken up again.
+    """
     async with AsyncExitStack() as stack:
         place, url = await opened(stack, tmp_path)
         if seen == "second":
@@ -171,7 +175,10 @@ async def test_an_overtaken_delivery_begins_no_attempt(tmp_path: Path, seen: str
 
 @pytest.mark.requirement("3.6-03")
 async def test_a_start_that_nobody_holds_any_more_is_followed_by_the_next_delivery(tmp_path: Path) -> None:
-    """As after a consumer was made anew: its deliveries count from 1 again, and the log knows of an earlier start."""
+    """As after a consumer was made anew: its deliveries count from 1 again, and the log knows of an earlier start.
+
+    3.6-03: A run whose worker died is taken up again.
+    """
     async with AsyncExitStack() as stack:
         place, url = await opened(stack, tmp_path)
         await place.bus.publish(requested(), correlation=uuid4())

@@ -100,6 +100,9 @@ async def tell(bus: Bus, facts: Iterable[Fact], ids: str | None) -> None:
 
 @pytest.mark.requirement("3.5-03", "2.8-01")
 async def test_facts_that_come_again_change_nothing(quiet: Quiet) -> None:
+    """3.5-03: Registrations at once make one version.
+    2.8-01: One investigation for a post's version.
+    """
     before = await quiet.oracle.settled()
     await tell(quiet.oracle.bus, quiet.facts, None)
     assert await quiet.oracle.settled() == before, "the stream knows its own facts"
@@ -122,6 +125,7 @@ async def test_facts_that_come_again_change_nothing(quiet: Quiet) -> None:
 async def test_facts_in_any_order_and_more_than_once_make_the_same_tables(
     quiet: Quiet, stack: Servers, tmp_path: Path, seed: int
 ) -> None:
+    """3.5-03: Registrations at once make one version."""
     told = disordered(quiet.facts, random.Random(seed))
     s3 = quiet.system.blob_settings
     with nats_server(tmp_path, durable=True) as broker, stack.database() as database_url:

@@ -75,6 +75,7 @@ def pods(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.requirement("3.13-02")
 def test_every_service_runs_by_itself_after_the_database_was_migrated(documents: list[dict[str, Any]]) -> None:
+    """3.13-02: One Helm chart for all services."""
     deployments = named("Deployment", documents)
     assert set(deployments) == {f"test-{service}" for service in SERVICES}
     for service in SERVICES:
@@ -99,6 +100,7 @@ def test_every_service_runs_by_itself_after_the_database_was_migrated(documents:
 
 @pytest.mark.requirement("3.13-03")
 def test_it_brings_no_server_of_its_own(documents: list[dict[str, Any]]) -> None:
+    """3.13-03: No bundled database."""
     assert {each["kind"] for each in documents}.isdisjoint({"StatefulSet", "PersistentVolumeClaim"})
     images = {container["image"] for pod in pods(documents).values() for container in pod["containers"]}
     assert images == {f"openerrata:{yaml.safe_load((CHART / 'Chart.yaml').read_text())['appVersion']}"}
@@ -115,6 +117,7 @@ def test_an_image_is_given_by_its_digest() -> None:
 
 @pytest.mark.requirement("3.13-04")
 def test_no_pod_may_do_more_than_run(documents: list[dict[str, Any]]) -> None:
+    """3.13-04: Network policies and accounts for each service."""
     accounts = named("ServiceAccount", documents)
     assert set(accounts) == {f"test-{service}" for service in SERVICES}
     assert not any(account["automountServiceAccountToken"] for account in accounts.values())
@@ -140,6 +143,7 @@ def test_no_pod_may_do_more_than_run(documents: list[dict[str, Any]]) -> None:
 def test_a_pod_reaches_its_servers_and_the_internet_only_if_it_has_to(
     documents: list[dict[str, Any]], service: str
 ) -> None:
+    """3.13-04: Network policies and accounts for each service."""
     policies = named("NetworkPolicy", documents)
     assert set(policies) == {f"test-{name}" for name in (*SERVICES, *JOBS)}
     spec = policies[f"test-{service}"]["spec"]

@@ -48,19 +48,23 @@ def test_every_metric_that_is_asked_for_exists(where: str, expression: str) -> N
     assert asked(expression) or "up{" in expression, where
 
 
-def test_every_alert_has_its_section() -> None:
-    operations = (ROOT / "docs" / "operations.md").read_text()
-    sections = set(re.findall(r"^### (OpenErrata\w+)$", operations, re.M))
-    alerts = [rule for group in loaded(RULES)["groups"] for rule in group["rules"]]
-    assert {rule["alert"] for rule in alerts} == sections
-    for rule in alerts:
-        assert rule["annotations"]["runbook"] == f"docs/operations.md#{rule['alert'].lower()}"
+def test_every_alert_has_a_runbook_and_every_runbook_its_alert() -> None:
+    alerts = {rule["alert"]: rule for group in loaded(RULES)["groups"] for rule in group["rules"]}
+    runbooks = ROOT / "docs" / "operations" / "runbooks"
+    pages = {page.stem: page.read_text() for page in runbooks.glob("*.md") if page.stem != "README"}
+    assert set(pages) == set(alerts)
+    index = (runbooks / "README.md").read_text()
+    for name, rule in alerts.items():
+        assert rule["annotations"]["runbook"] == f"docs/operations/runbooks/{name}.md"
         assert rule["labels"]["severity"] in ("page", "ticket")
+        assert f"[{name}]({name}.md)" in index
+        assert pages[name].startswith(f"# {name}\n")
+        assert re.findall(r"^- (\w+):", pages[name], re.M) == ["Impact", "Check", "Do", "Over"], name
 
 
 def test_what_the_log_is_said_to_say_is_in_the_code() -> None:
     """Sentences quoted in the list of faults; those with a gap are left out."""
-    faults = (ROOT / "docs" / "operations.md").read_text().partition("## Under fire")[2]
+    faults = (ROOT / "docs" / "operations" / "faults.md").read_text().partition("## Under fire")[2]
     quoted = set(re.findall(r"`([a-z]+(?:,? [a-z]+){2,}(?:: [a-z ]+)?)`", faults))
     code = "\n".join((ROOT / source.path).read_text() for source in sources("kit", "services"))
     assert len(quoted) > 10

@@ -28,6 +28,9 @@ OF_ANOTHER_INSTANCE = {
 
 @pytest.mark.requirement("2.6-07", "2.6-13")
 async def test_the_demo_shows_the_whole_way_and_remembers_it(tmp_path: Path) -> None:
+    """2.6-07: A view of a finished version returns its claims.
+    2.6-13: A finished result is returned at once.
+    """
     async with system(tmp_path) as alone:
         first = await alone.run("demo", "--once", within_s=90)
         assert first.code == 0, first.out + first.err

@@ -111,6 +111,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
 @pytest.mark.parametrize("name", FORGERIES)
 @pytest.mark.requirement("2.4.2-03")
 async def test_readers_see_no_forgery(world: World, name: str) -> None:
+    """2.4.2-03: Claims rest on the text, with pictures too."""
     forgery = FORGERIES[name]
     run, told = await world.run(forgery)
     found = told.get("claims", ())

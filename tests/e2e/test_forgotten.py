@@ -99,6 +99,9 @@ async def observes_nothing(running: System, looking: Oracle, post: dict[str, Any
 
 @pytest.mark.requirement("2.12-01", "3.13-06")
 async def test_the_only_post_leaves_nothing_behind_on_two_gateways(tmp_path: Path) -> None:
+    """2.12-01: Input text and contentHash persisted.
+    3.13-06: A public site.
+    """
     async with system(tmp_path, OPENERRATA_SELECTOR_RUNS_PER_DAY="0") as running:
         settings = {"OPENERRATA_GATEWAY_EVENTS_HEARTBEAT_S": "1"}
         gateways: list[Process] = [await running.up(settings=settings)]

@@ -98,6 +98,9 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
 
 @pytest.mark.requirement("2.12-03", "2.12-04")
 async def test_the_story_the_words_and_the_same_again(world: World) -> None:
+    """2.12-03: Provider/model/version metadata.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     async with world.member() as reader:
         _, run, _ = await reader.investigated(on_x(BRAIN, GOLDFISH), within_s=60)
     shown = await world.command("show", run)
@@ -147,6 +150,9 @@ async def test_the_story_the_words_and_the_same_again(world: World) -> None:
 
 @pytest.mark.requirement("2.1-08", "2.12-04")
 async def test_what_a_reader_paid_for_is_run_again_without_the_key(world: World) -> None:
+    """2.1-08: User OpenAI key path.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     before = len(world.provider.requests)
     async with Extension(world.system.url, openai_key=READERS_KEY) as reader:
         _, run, _ = await reader.investigated(on_x(BRAIN, GOLDFISH), within_s=60)
@@ -165,6 +171,7 @@ async def test_what_a_reader_paid_for_is_run_again_without_the_key(world: World)
 
 @pytest.mark.requirement("3.7-09")
 async def test_what_failed_is_taken_up_again_at_once(world: World) -> None:
+    """3.7-09: FAILED is final."""
     world.provider.refuses = True
     async with world.member() as reader:
         version = (await reader.register(on_x(BRAIN)))["postVersionId"]
@@ -188,6 +195,7 @@ async def test_what_failed_is_taken_up_again_at_once(world: World) -> None:
 
 @pytest.mark.requirement("3.7-09")
 async def test_nobody_waits_for_what_was_cancelled(world: World) -> None:
+    """3.7-09: FAILED is final."""
     world.provider.holds.clear()
     async with world.member() as reader:
         version = (await reader.register(on_x(BRAIN)))["postVersionId"]

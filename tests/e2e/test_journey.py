@@ -36,6 +36,16 @@ async def published(world: World, run: str) -> dict[str, Any]:
 
 @pytest.mark.requirement("2.6-01", "2.6-07", "2.6-13", "2.6-18", "2.8-05", "2.9-02", "2.12-01", "3.3-01", "3.3-03")
 async def test_an_article_is_verified_investigated_and_published(world: World) -> None:
+    """2.6-01: A page load registers the version, then records the view.
+    2.6-07: A view of a finished version returns its claims.
+    2.6-13: A finished result is returned at once.
+    2.6-18: The extension polls until the run ends.
+    2.8-05: The version hash follows its formula.
+    2.9-02: Wikipedia verification pinned to revision.
+    2.12-01: Input text and contentHash persisted.
+    3.3-01: The answer to a registration has its exact shape.
+    3.3-03: An investigation's four states have their shapes.
+    """
     article = on_wikipedia(world.sites, BRAIN, WALL)
     async with world.member() as reader:
         version, run, result = await reader.investigated(article.observation)
@@ -64,6 +74,11 @@ async def test_an_article_is_verified_investigated_and_published(world: World) -
 @pytest.mark.requirement("2.9-02", "2.8-05", "3.3-06", "3.9-10")
 @pytest.mark.parametrize("case_id", ["albert-einstein", "openai"])
 async def test_real_articles_are_the_versions_that_the_browser_saw(world: World, case_id: str) -> None:
+    """2.9-02: Wikipedia verification pinned to revision.
+    2.8-05: The version hash follows its formula.
+    3.3-06: A request for a text that is too long is refused.
+    3.9-10: Wikipedia excluded sections.
+    """
     recorded = VECTORS / "wikipedia_pages.json"
     if not recorded.exists():
         assert not os.environ.get("CI"), f"{recorded} is missing; set OPENERRATA_VECTORS"
@@ -104,7 +119,10 @@ async def test_real_articles_are_the_versions_that_the_browser_saw(world: World,
 
 @pytest.mark.requirement("3.1-01")
 async def test_without_any_key_a_reader_reports_a_page_and_sees_what_is_known(world: World) -> None:
-    """3.1-01: without a key a reader has a page checked with its site and is shown the result that is there."""
+    """3.1-01: without a key a reader has a page checked with its site and is shown the result that is there.
+
+    3.1-01: Anonymous use works without any key.
+    """
     page = on_wikipedia(world.sites, BRAIN)
     async with world.reader() as stranger:
         version = await stranger.register(page.observation)
@@ -123,6 +141,9 @@ async def test_without_any_key_a_reader_reports_a_page_and_sees_what_is_known(wo
 @pytest.mark.requirement("2.9-06", "2.9-03")
 @pytest.mark.parametrize("post", [on_x, on_substack, on_lesswrong])
 async def test_a_post_that_nobody_else_vouches_for(world: World, post: Any) -> None:
+    """2.9-06: Degraded path on fetch failure.
+    2.9-03: Substack verification.
+    """
     async with world.member() as reader:
         version, run, result = await reader.investigated(post(GOLDFISH, BATS))
     assert version["provenance"] == result["provenance"] == "CLIENT_FALLBACK"
@@ -134,6 +155,12 @@ async def test_a_post_that_nobody_else_vouches_for(world: World, post: Any) -> N
 
 @pytest.mark.requirement("2.6-08", "2.8-03", "2.8-04", "2.9-11", "3.5-02")
 async def test_an_edited_article_shows_what_was_found_before(world: World) -> None:
+    """2.6-08: A view of a new version returns the verified earlier result meanwhile.
+    2.8-03: The result of another version is never shown as final.
+    2.8-04: Showing an earlier result starts no run.
+    2.9-11: Only verified earlier results are shown meanwhile.
+    3.5-02: The newest verified earlier result is chosen.
+    """
     first = on_wikipedia(world.sites, BRAIN, title="An edited walk")
     page_id = int(first.observation["metadata"]["pageId"])
     second = on_wikipedia(world.sites, BRAIN, BATS, page_id=page_id, title="An edited walk")
@@ -149,6 +176,9 @@ async def test_an_edited_article_shows_what_was_found_before(world: World) -> No
 
 @pytest.mark.requirement("2.6-18", "3.3-03")
 async def test_a_reader_sees_five_findings_in_the_order_of_the_text(world: World) -> None:
+    """2.6-18: The extension polls until the run ends.
+    3.3-03: An investigation's four states have their shapes.
+    """
     async with world.member() as reader:
         _, run, result = await reader.investigated(on_x(*FIVE))
     assert [claim["text"] for claim in result["claims"]] == list(FIVE)
@@ -158,6 +188,9 @@ async def test_a_reader_sees_five_findings_in_the_order_of_the_text(world: World
 
 @pytest.mark.requirement("2.9-04", "2.9-05")
 async def test_the_site_knows_better_than_the_reader(world: World) -> None:
+    """2.9-04: Identity correction by server pageId.
+    2.9-05: Anomaly recorded on mismatch.
+    """
     article = on_wikipedia(world.sites, BRAIN, title="Misread")
     revision = article.observation["metadata"]["revisionId"]
     served = world.sites.wikipedia[revision]

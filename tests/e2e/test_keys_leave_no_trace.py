@@ -141,6 +141,12 @@ def forms(key: str) -> tuple[str, ...]:
 
 @pytest.mark.requirement("2.13-10", "3.2-14", "3.7-07", "3.7-08", "2.6-16")
 async def test_no_key_is_found_anywhere(world: World) -> None:
+    """2.13-10: Plaintext keys never in logs.
+    3.2-14: Claims have ≥1 source.
+    3.7-07: A reader's key that is gone fails the run.
+    3.7-08: A reader's key is removed when the run ends.
+    2.6-16: A pending run takes the first key that comes.
+    """
     said: list[str] = []
     async with Extension(world.system.url, openai_key=GOOD) as good, Extension(world.system.url) as refused:
         refused.openai_key = REFUSED

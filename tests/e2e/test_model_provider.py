@@ -143,6 +143,13 @@ async def public(world: World, run: str) -> Any:
 
 @pytest.mark.requirement("2.9-10", "2.12-03", "2.12-04", "2.13-10", "3.1-02", "3.2-14")
 async def test_the_instance_pays_with_its_own_key(world: World) -> None:
+    """2.9-10: Every finished result is public, whoever vouches for its text.
+    2.12-03: Provider/model/version metadata.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    2.13-10: Plaintext keys never in logs.
+    3.1-02: Runs need a provider's key of the instance.
+    3.2-14: Claims have ≥1 source.
+    """
     asked_before = len(world.provider.requests)
     async with world.reader(api_key=MEMBER_KEY) as reader:
         _, run, result = await reader.investigated(on_x(BRAIN, GOLDFISH))
@@ -174,6 +181,13 @@ async def test_the_instance_pays_with_its_own_key(world: World) -> None:
 
 @pytest.mark.requirement("2.6-15", "2.6-16", "2.6-17", "2.13-10", "3.3-05", "3.7-08")
 async def test_a_reader_pays_with_the_first_key_and_nothing_else(world: World) -> None:
+    """2.6-15: A request during a run starts no second one.
+    2.6-16: A pending run takes the first key that comes.
+    2.6-17: The key of a run under way does not change.
+    2.13-10: Plaintext keys never in logs.
+    3.3-05: A request needs an instance key or a provider key.
+    3.7-08: A reader's key is removed when the run ends.
+    """
     asked_before = len(world.provider.requests)
     world.provider.holds.clear()
     async with world.reader(openai_key=USER_KEY) as reader, world.reader(openai_key=OTHER_USER_KEY) as other:
@@ -207,6 +221,10 @@ async def test_a_reader_pays_with_the_first_key_and_nothing_else(world: World) -
 
 @pytest.mark.requirement("3.7-03", "3.3-07", "2.6-14")
 async def test_a_key_that_the_provider_refuses_starts_nothing_and_holds_up_nobody(world: World) -> None:
+    """3.7-03: A refused key or request fails at once.
+    3.3-07: Settings are checked with each of their outcomes.
+    2.6-14: FAILED is returned unless somebody retries explicitly.
+    """
     refused_key = "sk-test-refused-0123456789abcdef"
     world.provider.refuses.add(refused_key)
     asked_before = len(world.provider.requests)

@@ -25,6 +25,7 @@ PATH = ("verifier-", "ingest-", "investigator-", "validator-")
 
 @pytest.mark.requirement("2.12-04")
 async def test_one_id_leads_through_all_logs(world: World) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     article = on_wikipedia(world.sites, BRAIN, title="A traced walk")
     async with world.member() as reader:
         version = await reader.register(article.observation)
@@ -91,6 +92,7 @@ async def test_whoever_runs_the_demo_model_is_told_once_and_clearly(world: World
 
 @pytest.mark.requirement("3.13-05")
 async def test_readiness_says_when_the_database_hangs(world: World) -> None:
+    """3.13-05: Health endpoint."""
     postgres = next(
         child
         for process in world.system.processes.values()
@@ -125,6 +127,7 @@ async def test_readiness_says_when_the_database_hangs(world: World) -> None:
 
 @pytest.mark.requirement("3.2-01")
 async def test_the_read_model_is_rebuilt_the_same_while_readers_read(world: World) -> None:
+    """3.2-01: A post is unique by platform and its id there."""
     async with world.member() as reader:
         version, run, _ = await reader.investigated(on_wikipedia(world.sites, BRAIN, WALL, title="Rebuilt").observation)
         await world.oracle.settled()
@@ -153,6 +156,7 @@ async def test_the_read_model_is_rebuilt_the_same_while_readers_read(world: Worl
 
 @pytest.mark.requirement("2.12-01")
 async def test_an_altered_ledger_is_found_and_never_replayed(world: World) -> None:
+    """2.12-01: Input text and contentHash persisted."""
     async with world.member() as reader:
         await reader.investigated(on_x(BATS))
     await world.oracle.settled()

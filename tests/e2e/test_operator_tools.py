@@ -31,6 +31,7 @@ async def done(running: System, *arguments: str) -> str:
 
 @pytest.mark.requirement("2.12-01")
 async def test_what_an_operator_saves_comes_back_and_what_was_forgotten_does_not(tmp_path: Path) -> None:
+    """2.12-01: Input text and contentHash persisted."""
     backup = tmp_path / "backup"
     async with Sites() as sites:
         settings = {

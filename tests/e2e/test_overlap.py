@@ -93,6 +93,10 @@ async def running(folder: Path) -> AsyncIterator[tuple[System, Patient]]:
 
 @pytest.mark.requirement("2.4.3-04", "2.4.3-07", "2.4.3-08")
 async def test_four_claims_are_judged_at_once_while_the_model_still_looks(tmp_path: Path) -> None:
+    """2.4.3-04: Candidates are visible as they are submitted.
+    2.4.3-07: Pending and confirmed claims are visible during a run.
+    2.4.3-08: Four reviews at once, beside the run.
+    """
     async with running(tmp_path) as (started, model), Extension(started.url, api_key=KEY) as reader:
         version = (await reader.register(on_x(*TEN)))["postVersionId"]
         run = (await reader.investigate(version))["investigationId"]

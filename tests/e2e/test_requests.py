@@ -35,6 +35,10 @@ async def registered(world: World, *versions: str) -> list[Fact]:
 
 @pytest.mark.requirement("2.6-01", "2.6-12", "3.5-01")
 async def test_what_one_gateway_said_another_knows_at_once(world: World) -> None:
+    """2.6-01: A page load registers the version, then records the view.
+    2.6-12: Requests at once make one investigation.
+    3.5-01: A result is looked up by version.
+    """
     members = Extension(world.system.url, api_key="nobody"), Extension(world.second.url, api_key="nobody")
     turn = asyncio.Semaphore(SIDE_BY_SIDE)
 
@@ -54,6 +58,9 @@ async def test_what_one_gateway_said_another_knows_at_once(world: World) -> None
 
 @pytest.mark.requirement("2.6-12", "3.3-03")
 async def test_a_run_asked_for_at_one_gateway_is_known_at_the_other(world: World) -> None:
+    """2.6-12: Requests at once make one investigation.
+    3.3-03: An investigation's four states have their shapes.
+    """
     async with Extension(world.system.url, api_key=KEY) as here, Extension(world.second.url, api_key=KEY) as there:
         for number in range(20):
             version = (await here.register(on_x(f"Round {number} was uneventful.")))["postVersionId"]
@@ -65,6 +72,10 @@ async def test_a_run_asked_for_at_one_gateway_is_known_at_the_other(world: World
 
 @pytest.mark.requirement("3.5-03", "3.2-01", "2.8-02")
 async def test_a_hundred_readers_of_one_page_make_one_version(world: World) -> None:
+    """3.5-03: Registrations at once make one version.
+    3.2-01: A post is unique by platform and its id there.
+    2.8-02: The server computes the version.
+    """
     article = on_wikipedia(world.sites, BRAIN, title="A crowded walk")
     async with world.reader() as here, Extension(world.second.url) as there:
         answers = await asyncio.gather(
@@ -78,6 +89,11 @@ async def test_a_hundred_readers_of_one_page_make_one_version(world: World) -> N
 
 @pytest.mark.requirement("2.6-12", "2.6-15", "2.8-01", "3.2-02")
 async def test_fifty_readers_ask_at_once_and_one_run_is_made(world: World) -> None:
+    """2.6-12: Requests at once make one investigation.
+    2.6-15: A request during a run starts no second one.
+    2.8-01: One investigation for a post's version.
+    3.2-02: One investigation per version.
+    """
     async with world.member() as here, Extension(world.second.url, api_key=here.api_key) as there:
         version = (await here.register(on_x(BRAIN, GOLDFISH)))["postVersionId"]
         answers = await asyncio.gather(
@@ -99,6 +115,11 @@ async def test_fifty_readers_ask_at_once_and_one_run_is_made(world: World) -> No
 
 @pytest.mark.requirement("2.10-01", "2.10-07", "3.6-01", "2.6-12")
 async def test_selectors_and_readers_agree_on_one_run(world: World) -> None:
+    """2.10-01: Order by capped unique score.
+    2.10-07: Edited posts re-enter the pool.
+    3.6-01: Latest seen version per post.
+    2.6-12: Requests at once make one investigation.
+    """
     before = {fact.subject for fact in await world.oracle.facts("errata.v1.investigation.requested.%")}
     async with world.member() as reader:
         wanted = [(await reader.register(on_substack(BRAIN)))["postVersionId"] for _ in range(3)]
@@ -131,6 +152,9 @@ async def test_selectors_and_readers_agree_on_one_run(world: World) -> None:
 
 @pytest.mark.requirement("3.3-05", "2.9-08")
 async def test_keys_come_and_go_while_everything_runs(world: World) -> None:
+    """3.3-05: A request needs an instance key or a provider key.
+    2.9-08: One corroboration for each authenticated reader.
+    """
     system = world.system
     async with world.reader(api_key="oe_a-second-key") as second, world.member() as first:
         version = (await first.register(on_x(BRAIN)))["postVersionId"]
@@ -172,6 +196,11 @@ async def test_keys_come_and_go_while_everything_runs(world: World) -> None:
 
 @pytest.mark.requirement("2.10-03", "2.10-04", "2.10-05", "2.10-06")
 async def test_views_count_and_credits_are_capped_by_neighbourhood(world: World) -> None:
+    """2.10-03: viewCount on every view.
+    2.10-04: One credit per viewer per post per day.
+    2.10-05: IP range cap.
+    2.10-06: Cap configurable.
+    """
     async with world.reader() as anybody:
         version = (await anybody.register(on_x("A quiet walk.")))["postVersionId"]
     viewers = [("198.51.100.1", f"Browser {number}") for number in range(CREDIT_CAP + 2)]
@@ -191,6 +220,11 @@ async def test_views_count_and_credits_are_capped_by_neighbourhood(world: World)
 
 @pytest.mark.requirement("2.13-01", "3.3-09", "3.3-04", "3.3-08")
 async def test_old_extensions_unknown_ids_and_lists(world: World) -> None:
+    """2.13-01: Attestation accepted, never required.
+    3.3-09: Extensions that are too old are refused.
+    3.3-04: An unknown investigation is NOT_INVESTIGATED.
+    3.3-08: Statuses come in order, zero for a miss.
+    """
     async with world.member() as reader:
         version, run, _ = await reader.investigated(on_x(BRAIN))
         miss = {"investigationState": "NOT_INVESTIGATED", "priorInvestigationResult": None}

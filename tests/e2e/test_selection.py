@@ -63,6 +63,9 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
 
 @pytest.mark.requirement("2.10-01", "2.10-02")
 async def test_a_dry_run_says_what_would_be_taken_and_takes_nothing(world: World) -> None:
+    """2.10-01: Order by capped unique score.
+    2.10-02: Budget configurable.
+    """
     some, many, none = [await world.viewed(text, n) for text, n in ((BRAIN, 1), (GOLDFISH, 3), ("A quiet walk.", 0))]
     async with Extension(world.system.url, api_key=KEY) as member:
         await member.investigated(on_x("A long walk."))
@@ -88,6 +91,9 @@ async def test_a_dry_run_says_what_would_be_taken_and_takes_nothing(world: World
 
 @pytest.mark.requirement("2.10-02", "3.6-05")
 async def test_one_round_by_hand_and_its_bill(world: World) -> None:
+    """2.10-02: Budget configurable.
+    3.6-05: Failed and finished posts are left alone.
+    """
     said = await world.select(OPENERRATA_SELECTOR_RUNS_PER_DAY="1")
     assert (said["requested"], len(said["take"])) == (1, 1)
     await world.oracle.settled()
@@ -107,6 +113,11 @@ async def test_one_round_by_hand_and_its_bill(world: World) -> None:
 
 @pytest.mark.requirement("2.10-01", "2.3-04", "2.6-12", "3.6-01")
 async def test_one_of_two_leads_and_the_other_when_it_dies(world: World) -> None:
+    """2.10-01: Order by capped unique score.
+    2.3-04: The selector runs periodically.
+    2.6-12: Requests at once make one investigation.
+    3.6-01: Latest seen version per post.
+    """
     eager = {"OPENERRATA_SELECTOR_INTERVAL_S": "0.1"}
     one, two = [await world.system.up("selector", name=name, settings=eager) for name in ("one", "two")]
 

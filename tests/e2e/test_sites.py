@@ -72,6 +72,11 @@ every_site = pytest.mark.parametrize("make", [wikipedia, lesswrong, substack])
 @every_site
 @pytest.mark.requirement("2.9-01", "2.9-02", "2.9-03", "2.13-03")
 async def test_a_site_that_is_well_confirms_what_was_seen(world: World, sites: Sites, make: Make) -> None:
+    """2.9-01: LessWrong server verification.
+    2.9-02: Wikipedia verification pinned to revision.
+    2.9-03: Substack verification.
+    2.13-03: Server verification preferred.
+    """
     page = make(sites)
     version = await world.answered(page.observation)
     assert version["provenance"] == "SERVER_VERIFIED"
@@ -120,6 +125,10 @@ CASES = [
 async def test_a_fault_is_answered_with_what_the_reader_saw_and_recorded(
     world: World, sites: Sites, make: Make, fault: Fault
 ) -> None:
+    """2.9-06: Degraded path on fetch failure.
+    2.9-14: Fetch failure reason kept for audit.
+    2.13-05: SSRF-safe image fetch.
+    """
     page = make(sites)
     sites.fail(fault)
     version = await world.answered(page.observation)
@@ -152,6 +161,7 @@ DENIALS: list[tuple[Make, Fault | None]] = [
 async def test_a_page_that_its_site_denies_is_refused_until_the_site_shows_it(
     world: World, sites: Sites, make: Make, fault: Fault | None
 ) -> None:
+    """2.9-14: Fetch failure reason kept for audit."""
     page = make(sites)
     shown = [dict(pages) for pages in (sites.wikipedia, sites.lesswrong, sites.substack)]
     if fault is None:
@@ -174,6 +184,7 @@ async def test_a_page_that_its_site_denies_is_refused_until_the_site_shows_it(
 
 @pytest.mark.requirement("2.9-04")
 async def test_an_article_is_called_what_its_site_calls_it(world: World, sites: Sites) -> None:
+    """2.9-04: Identity correction by server pageId."""
     page = wikipedia(sites)
     named = {**page.observation["metadata"], "displayTitle": "What a stranger calls it"}
     version = await world.answered({**page.observation, "metadata": named})
@@ -186,6 +197,9 @@ async def test_an_article_is_called_what_its_site_calls_it(world: World, sites: 
 @every_site
 @pytest.mark.requirement("2.9-04", "2.9-05")
 async def test_the_site_decides_whose_page_it_is(world: World, sites: Sites, make: Make) -> None:
+    """2.9-04: Identity correction by server pageId.
+    2.9-05: Anomaly recorded on mismatch.
+    """
     page = make(sites)
     sites.fail("other_page")
     version = await world.answered(page.observation)
@@ -198,6 +212,10 @@ async def test_the_site_decides_whose_page_it_is(world: World, sites: Sites, mak
 @every_site
 @pytest.mark.requirement("2.9-05", "2.13-03", "2.13-04")
 async def test_the_site_decides_what_its_page_says(world: World, sites: Sites, make: Make) -> None:
+    """2.9-05: Anomaly recorded on mismatch.
+    2.13-03: Server verification preferred.
+    2.13-04: A made-up text is another version.
+    """
     page = make(sites)
     forged = "Nobody ever wrote this."
     seen = {**page.observation, "observedContentText": forged}
@@ -213,6 +231,7 @@ async def test_the_site_decides_what_its_page_says(world: World, sites: Sites, m
 
 @pytest.mark.requirement("2.9-06")
 async def test_a_site_is_asked_again_when_it_said_it_would_be_ready(world: World, sites: Sites) -> None:
+    """2.9-06: Degraded path on fetch failure."""
     page, before = wikipedia(sites), len(sites.requests)
     sites.fail("rate_limited", times=2)
     version = await world.answered(page.observation)
@@ -222,6 +241,9 @@ async def test_a_site_is_asked_again_when_it_said_it_would_be_ready(world: World
 
 @pytest.mark.requirement("2.9-06", "2.9-14")
 async def test_a_site_that_asks_for_a_pause_is_left_alone(world: World, sites: Sites) -> None:
+    """2.9-06: Degraded path on fetch failure.
+    2.9-14: Fetch failure reason kept for audit.
+    """
     sites.retry_after = "3"
     sites.fail("rate_limited")
     first = await world.answered(wikipedia(sites).observation)
@@ -243,6 +265,9 @@ async def test_a_site_that_asks_for_a_pause_is_left_alone(world: World, sites: S
 
 @pytest.mark.requirement("2.1-11", "3.5-03")
 async def test_a_thousand_readers_of_a_new_page_are_one_request_and_one_version(world: World, sites: Sites) -> None:
+    """2.1-11: No limit on the rate of ordinary requests.
+    3.5-03: Registrations at once make one version.
+    """
     page = wikipedia(sites)
     text, revision = page.observation["observedContentText"], page.observation["metadata"]["revisionId"]
     seen = [{**page.observation, "observedContentText": text + " " * number} for number in range(READERS)]
@@ -270,6 +295,11 @@ async def origin(world: World, run: str) -> Json:
 
 @pytest.mark.requirement("2.9-06", "2.9-07", "2.9-09", "2.9-10")
 async def test_a_later_success_is_remembered_and_rewrites_no_investigation(world: World, sites: Sites) -> None:
+    """2.9-06: Degraded path on fetch failure.
+    2.9-07: Provenance stored immutable per investigation.
+    2.9-09: Verification is recorded once and stays.
+    2.9-10: Every finished result is public, whoever vouches for its text.
+    """
     page = wikipedia(sites)
     sites.fail("server_error")
     async with world.reader(api_key=KEY) as member:
@@ -295,6 +325,11 @@ async def test_a_later_success_is_remembered_and_rewrites_no_investigation(world
 
 @pytest.mark.requirement("3.9-10", "3.9-11", "3.9-12", "3.9-13")
 async def test_an_article_on_a_mobile_host_in_another_language(world: World, sites: Sites) -> None:
+    """3.9-10: Wikipedia excluded sections.
+    3.9-11: Wikipedia no author.
+    3.9-12: Wikipedia mobile host accepted.
+    3.9-13: Sections are left out in other languages too.
+    """
     html = (
         "<div class='mw-parser-output' lang='de'><p>Text.</p>"
         "<div class='mw-heading'><h2>Siehe auch</h2></div><p>Mehr.</p>"
@@ -313,6 +348,7 @@ async def test_an_article_on_a_mobile_host_in_another_language(world: World, sit
 @pytest.mark.requirement("3.9-09")
 @pytest.mark.parametrize("title", ["Talk:A_walk", "User:A", "Special:Random"])
 async def test_pages_about_pages_are_no_articles(world: World, sites: Sites, title: str) -> None:
+    """3.9-09: Wikipedia namespace filter."""
     page = wikipedia(sites)
     metadata = {**page.observation["metadata"], "title": title}
     seen = {**page.observation, "url": f"https://en.wikipedia.org/wiki/{title}", "metadata": metadata}
@@ -323,6 +359,9 @@ async def test_pages_about_pages_are_no_articles(world: World, sites: Sites, tit
 
 @pytest.mark.requirement("2.13-04", "3.9-03")
 async def test_what_only_a_reader_vouches_for_is_a_version_of_its_own(world: World, sites: Sites) -> None:
+    """2.13-04: A made-up text is another version.
+    3.9-03: X main tweet only.
+    """
     number = str(1_700_000_000_000_000_000 + next(numbers))
     versions = []
     for text in ("What was posted.", "What was not posted."):
@@ -341,6 +380,9 @@ async def test_what_only_a_reader_vouches_for_is_a_version_of_its_own(world: Wor
 
 @pytest.mark.requirement("2.13-01", "2.13-02")
 async def test_a_signature_is_counted_and_decides_nothing(world: World, sites: Sites) -> None:
+    """2.13-01: Attestation accepted, never required.
+    2.13-02: Attestation used as telemetry.
+    """
     page, answers = wikipedia(sites), []
     for counted, given in (("invalid", "0" * 64), ("absent", ""), ("valid", None)):
         series = f'openerrata_gateway_attested_total{{signature="{counted}"}}'

@@ -117,6 +117,10 @@ async def state(world: World) -> tuple[object, object]:
 
 @pytest.mark.requirement("3.1-03", "2.13-06", "2.1-01")
 async def test_strange_observations_leave_no_trace(world: World) -> None:
+    """3.1-03: Runtime validation at API boundary.
+    2.13-06: 500,000 chars/bytes limit.
+    2.1-01: LessWrong posts supported.
+    """
     bodies = {name: make() for name, make in BODIES.items()}
     article = on_wikipedia(world.sites, "A walk.").observation
     bodies |= {f"an article {name}": json.dumps({**article, **change}).encode() for name, change in WIKIPEDIA.items()}
@@ -170,6 +174,9 @@ async def test_a_field_too_long_for_an_index_stops_nobody(world: World) -> None:
 @pytest.mark.requirement("3.1-03", "3.3-04")
 @pytest.mark.parametrize("procedure", ["post.recordViewAndGetStatus", "post.investigateNow"])
 async def test_strange_ids_leave_no_trace(world: World, procedure: str) -> None:
+    """3.1-03: Runtime validation at API boundary.
+    3.3-04: An unknown investigation is NOT_INVESTIGATED.
+    """
     before = await state(world)
     async with world.member() as reader:
         headers = {
@@ -192,6 +199,7 @@ async def test_strange_ids_leave_no_trace(world: World, procedure: str) -> None:
 
 @pytest.mark.requirement("2.13-06")
 async def test_a_flood_is_refused_however_it_is_sent(world: World) -> None:
+    """2.13-06: 500,000 chars/bytes limit."""
     large = changed(observedContentText="x" * 600_000)
 
     async def in_pieces() -> AsyncIterator[bytes]:

@@ -51,6 +51,7 @@ def rendered(world: World) -> Rendered:
 
 @pytest.mark.requirement("3.9-02")
 async def test_react_takes_over_a_page_with_underlines_and_the_open_interface(chromium: Reader, world: World) -> None:
+    """3.9-02: LessWrong React re-render re-applies marks."""
     react = rendered(world)
     page = await chromium.open(react.post)
     console: list[str] = []

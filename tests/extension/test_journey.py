@@ -25,6 +25,14 @@ POSTS: dict[str, Callable[[Sites], Post]] = {
 @pytest.mark.parametrize("site", POSTS)
 @pytest.mark.requirement("1.3-01", "1.3-03", "1.3-04", "2.4.1-02", "2.5-01", "2.5-08", "2.6-01")
 async def test_from_a_post_to_its_public_page(site: str, chromium: Reader, world: World) -> None:
+    """1.3-01: Inline highlighting of incorrect claims only.
+    1.3-03: Hover shows summary; details reachable.
+    1.3-04: Link to the full public breakdown from the annotation.
+    2.4.1-02: A quote that stands once is underlined.
+    2.5-01: Popup: issues found list.
+    2.5-08: Red underline, tooltip, details on click.
+    2.6-01: A page load registers the version, then records the view.
+    """
     page = await chromium.open(POSTS[site](world.sites))
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -70,6 +70,7 @@ def manifest(browser: str) -> dict[str, Any]:
 @pytest.mark.parametrize("browser", BROWSERS)
 @pytest.mark.requirement("3.13-01")
 def test_it_asks_for_no_more_than_it_needs(browser: str) -> None:
+    """3.13-01: Permissions and matches are those listed."""
     asked = manifest(browser)
     assert sorted(asked["permissions"]) == ["activeTab", "alarms", "scripting", "storage"]
     assert "optional_permissions" not in asked
@@ -81,6 +82,12 @@ def test_it_asks_for_no_more_than_it_needs(browser: str) -> None:
 @pytest.mark.parametrize("browser", BROWSERS)
 @pytest.mark.requirement("3.13-01", "2.1-01", "2.1-02", "2.1-03", "2.1-04")
 def test_its_script_runs_where_it_may_read_and_in_no_frame(browser: str) -> None:
+    """3.13-01: Permissions and matches are those listed.
+    2.1-01: LessWrong posts supported.
+    2.1-02: X posts supported.
+    2.1-03: Substack posts supported, on domains of their own too.
+    2.1-04: Wikipedia supported, all languages.
+    """
     (script,) = manifest(browser)["content_scripts"]
     assert set(script.pop("matches")) == SITES
     assert script == {
@@ -118,7 +125,10 @@ def test_each_browser_is_new_enough_for_what_is_used() -> None:
 
 @pytest.mark.requirement("2.2-01")
 def test_both_are_one_extension() -> None:
-    """All else is the same, so what is proved of one in a browser holds for the other."""
+    """All else is the same, so what is proved of one in a browser holds for the other.
+
+    2.2-01: Chrome and Firefox from one source.
+    """
     chrome, firefox = map(manifest, BROWSERS)
     assert set(chrome) == COMMON | {"minimum_chrome_version"}
     assert set(firefox) == COMMON | {"browser_specific_settings"}

@@ -30,7 +30,10 @@ async def observed(chromium: Reader, post: Post) -> dict[str, Any]:
 
 @pytest.mark.requirement("3.9-01")
 async def test_a_lesswrong_post_is_the_body_that_carries_the_id_of_the_address(chromium: Reader, world: World) -> None:
-    """The site keeps other posts' bodies in the page."""
+    """The site keeps other posts' bodies in the page.
+
+    3.9-01: LessWrong selector and id from URL.
+    """
     post = posts.lesswrong(world.sites, body=f"<p>{BRAIN}</p>")
     id_ = post.url.split("/")[4]
     other = posts.lesswrong_post("another0000000000", f"<p>{WALL}</p>")
@@ -41,7 +44,10 @@ async def test_a_lesswrong_post_is_the_body_that_carries_the_id_of_the_address(c
 
 @pytest.mark.requirement("3.9-06")
 async def test_a_substack_post_has_the_number_of_its_social_image(chromium: Reader, world: World) -> None:
-    """The slug is no identity, and other numbers in the page are those of other posts."""
+    """The slug is no identity, and other numbers in the page are those of other posts.
+
+    3.9-06: Substack numeric id from social image.
+    """
     post = posts.substack(world.sites, body=f"<p>{BRAIN}</p>", after='<div data-post-id="140000007"></div>')
     number = post.url.rpartition("-")[2]
     sent = await observed(chromium, post)
@@ -52,6 +58,7 @@ async def test_a_substack_post_has_the_number_of_its_social_image(chromium: Read
 @pytest.mark.requirement("3.8-08")
 @pytest.mark.parametrize("site", ["LessWrong", "Substack", "Wikipedia"])
 async def test_pictures_are_sent_with_their_places_in_the_text(site: str, chromium: Reader, world: World) -> None:
+    """3.8-08: Image occurrences sent."""
     make = {"LessWrong": posts.lesswrong, "Substack": posts.substack, "Wikipedia": posts.wikipedia}[site]
     post = make(world.sites, body=PICTURED)
     sent = await observed(chromium, post)
@@ -81,6 +88,7 @@ UNREADY: dict[str, tuple[str, str]] = {
 @pytest.mark.requirement("3.8-06")
 @pytest.mark.parametrize("why", UNREADY)
 async def test_nothing_is_said_of_a_page_before_it_is_ready(why: str, chromium: Reader, world: World) -> None:
+    """3.8-06: not_ready reasons."""
     post = posts.lesswrong(world.sites, body=f"<p>{BRAIN}</p>")
     main = post.html[post.html.index("<main") : post.html.index("</main>") + len("</main>")]
     ready, unready = UNREADY[why]

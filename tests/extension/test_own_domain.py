@@ -26,6 +26,10 @@ def own(world: World, *sentences: str, head: str = MARK) -> Post:
 @pytest.mark.requirement("2.1-03", "2.2-02", "3.9-07")
 async def test_a_domain_is_used_from_the_readers_word_until_the_permission_ends(chromium: Reader, world: World) -> None:
     # The browser's own question cannot be clicked here, so it has been answered before it is asked.
+    """2.1-03: Substack posts supported, on domains of their own too.
+    2.2-02: Sites are recognised by address first, then by the page.
+    3.9-07: A publication's own domain is read once its page shows Substack's marks.
+    """
     await chromium.allow(f"https://{DOMAIN}/*")
     before = len(chromium.sent)
     page = await chromium.open(own(world, BRAIN))

@@ -104,6 +104,14 @@ async def investigated(world: World, *sentences: str, body: str = "", page_id: i
 @pytest.mark.parametrize("what", UNSENT)
 @pytest.mark.requirement("2.1-06", "2.6-02", "3.8-04", "3.8-05", "3.9-04", "3.9-05", "3.9-08")
 async def test_nothing_of_such_a_page_leaves_the_browser(what: str, chromium: Reader, world: World) -> None:
+    """2.1-06: A post with video is skipped, its text too.
+    2.6-02: Private and paid pages send nothing.
+    3.8-04: Empty text skipped no_text.
+    3.8-05: Five skip reasons.
+    3.9-04: Posts of X with pictures alone are investigated.
+    3.9-05: X protected posts skipped.
+    3.9-08: Substack paywall skipped.
+    """
     make, said = UNSENT[what]
     before = len(chromium.sent)
     page = await chromium.open(make(world.sites))
@@ -115,7 +123,11 @@ async def test_nothing_of_such_a_page_leaves_the_browser(what: str, chromium: Re
 
 @pytest.mark.requirement("2.4.1-05", "2.6-08")
 async def test_an_edited_article_keeps_only_findings_that_still_stand(chromium: Reader, world: World) -> None:
-    """2.4.1-05: the popup shows a finding without a place, with its sentence, its reasoning and a link."""
+    """2.4.1-05: the popup shows a finding without a place, with its sentence, its reasoning and a link.
+
+    2.4.1-05: A finding that cannot be placed is in the popup only.
+    2.6-08: A view of a new version returns the verified earlier result meanwhile.
+    """
     page_id = 700_000 + number()
     await investigated(world, BRAIN, WALL, GOLDFISH, page_id=page_id)
     corrected = GOLDFISH.replace("three seconds", "three months")
@@ -180,7 +192,10 @@ async def test_an_edited_post_of_other_sites_keeps_only_what_still_stands(
 
 @pytest.mark.requirement("2.4.1-04")
 async def test_a_letter_of_difference_is_told_and_not_underlined(chromium: Reader, world: World) -> None:
-    """Stricter than the row, which would underline it: no rule can tell a slip from a correction."""
+    """Stricter than the row, which would underline it: no rule can tell a slip from a correction.
+
+    2.4.1-04: A quote with a small typo is still underlined.
+    """
     slip = BRAIN.replace("brains", "brain")
     source = {"url": "https://brains.example/", "title": "Brains", "snippet": "All of it."}
     said = {"id": "one", "text": slip, "context": slip, "summary": "All of it is used.", "reasoning": "All of it."}
@@ -233,7 +248,10 @@ SITES: dict[str, Callable[..., Post]] = {
 @pytest.mark.parametrize("site", SITES)
 @pytest.mark.requirement("3.8-06")
 async def test_one_page_after_another_without_loading(site: str, chromium: Reader, world: World) -> None:
-    """Sites go from post to post by script: the address first, the words when they arrive."""
+    """Sites go from post to post by script: the address first, the words when they arrive.
+
+    3.8-06: not_ready reasons.
+    """
     first, second = SITES[site](world.sites, BRAIN), SITES[site](world.sites, WALL)
     page = await chromium.open(first)
     popup = await chromium.popup(page)
@@ -332,7 +350,11 @@ async def test_three_hundred_findings(chromium: Reader, world: World) -> None:
 
 @pytest.mark.requirement("2.1-10", "3.9-03")
 async def test_only_the_post_of_a_thread_is_sent(chromium: Reader, world: World) -> None:
-    """Not the answers under it, nor the post that it quotes."""
+    """Not the answers under it, nor the post that it quotes.
+
+    2.1-10: No comments, threads, quoted posts or mobile apps.
+    3.9-03: X main tweet only.
+    """
     post = posts.x(BRAIN, after=f'<div role="link"><div data-testid="tweetText">Quoted. {WALL}</div></div>')
     answer = f'<article><a href="/bob/status/17">1 h</a><div data-testid="tweetText">Answer. {GOLDFISH}</div></article>'
     page = await chromium.open(replace(post, html=post.html.replace("</article>", f"</article>{answer}")))
@@ -347,6 +369,7 @@ async def test_only_the_post_of_a_thread_is_sent(chromium: Reader, world: World)
 async def test_a_sentence_that_stands_there_twice_is_underlined_where_its_context_is(
     chromium: Reader, world: World
 ) -> None:
+    """2.4.1-03: The context tells which place of a repeated quote is meant."""
     body = f"<p>Ada writes: {BRAIN} She says it as it is.</p><p>Bob writes: {BRAIN} He says that this is wrong.</p>"
     source = {"url": "https://brains.example/", "title": "Brains", "snippet": "All of it."}
     said = {"id": "one", "text": BRAIN, "context": f"Bob writes: {BRAIN} He says that this is wrong."}

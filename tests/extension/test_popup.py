@@ -42,6 +42,10 @@ def claim(text: str, **also: object) -> dict[str, object]:
 
 @pytest.mark.requirement("1.3-02", "2.5-03", "2.5-04")
 async def test_a_post_that_nobody_has_checked(chromium: Reader, world: World) -> None:
+    """1.3-02: Unchecked posts show nothing.
+    2.5-03: Popup: not yet investigated + Investigate Now.
+    2.5-04: Popup: "viewed by N users".
+    """
     fresh = {"investigationState": "NOT_INVESTIGATED", "priorInvestigationResult": None}
     with answering(chromium, recordViewAndGetStatus={**fresh, "viewCount": 17}):
         page = await chromium.open(posts.x(BRAIN))
@@ -54,6 +58,7 @@ async def test_a_post_that_nobody_has_checked(chromium: Reader, world: World) ->
 
 @pytest.mark.requirement("2.5-02")
 async def test_a_post_without_a_finding(chromium: Reader, world: World) -> None:
+    """2.5-02: Popup: clean state."""
     clean = {"investigationState": "INVESTIGATED", "provenance": "CLIENT_FALLBACK", "claims": []}
     with answering(chromium, recordViewAndGetStatus=clean):
         page = await chromium.open(posts.x())
@@ -69,7 +74,10 @@ async def test_a_post_without_a_finding(chromium: Reader, world: World) -> None:
 async def test_a_server_that_does_not_tell_the_investigation_gets_no_link(
     told: bool, chromium: Reader, world: World
 ) -> None:
-    """Older servers say what was found and not under which name: a link would lead nowhere."""
+    """Older servers say what was found and not under which name: a link would lead nowhere.
+
+    2.5-05: Popup: View Details button.
+    """
     page_url = f"{world.url}/investigations/{ID}"
     known = {"investigationId": ID} if told else {}
     done = {"investigationState": "INVESTIGATED", "provenance": "CLIENT_FALLBACK", **known}
@@ -99,6 +107,9 @@ async def _links(popup: Page) -> list[str]:
 
 @pytest.mark.requirement("2.6-18", "2.6-20")
 async def test_progress_while_a_run_is_slow(chromium: Reader, world: World) -> None:
+    """2.6-18: The extension polls until the run ends.
+    2.6-20: Results are kept in the browser.
+    """
     page = await chromium.open(posts.x(BRAIN, WALL))
     popup = await chromium.popup(page)
     run = {"investigationId": ID, "provenance": "CLIENT_FALLBACK"}
@@ -136,6 +147,9 @@ async def test_progress_while_a_run_is_slow(chromium: Reader, world: World) -> N
 
 @pytest.mark.requirement("2.5-05", "1.3-04")
 async def test_details_are_one_click_away(chromium: Reader, world: World) -> None:
+    """2.5-05: Popup: View Details button.
+    1.3-04: Link to the full public breakdown from the annotation.
+    """
     page = await chromium.open(posts.x(BRAIN))
     popup = await chromium.popup(page)
     await popup.get_by_role("button", name=NOW).click()
@@ -147,6 +161,7 @@ async def test_details_are_one_click_away(chromium: Reader, world: World) -> Non
 
 @pytest.mark.requirement("2.5-06")
 async def test_highlights_are_hidden_and_shown(chromium: Reader, world: World) -> None:
+    """2.5-06: Show highlights toggle."""
     page = await chromium.open(await investigated(world, BRAIN, WALL))
     await chromium.underlines(page, [BRAIN, WALL])
     popup = await chromium.popup(page)
@@ -179,6 +194,7 @@ async def test_a_site_is_switched_off_and_on(chromium: Reader, world: World) -> 
 
 @pytest.mark.requirement("2.6-19")
 async def test_a_post_is_investigated_by_itself_for_who_pays_and_wants_that(chromium: Reader, world: World) -> None:
+    """2.6-19: Automatic checks need key, switch and a page that was not investigated."""
     key = f"sk-{'a' * 40}"
     queued = {"investigationId": ID, "status": "PENDING", "provenance": "CLIENT_FALLBACK"}
     for auto, own, wanted in ((True, "", 0), (False, key, 0), (True, key, 1)):
@@ -193,6 +209,7 @@ async def test_a_post_is_investigated_by_itself_for_who_pays_and_wants_that(chro
 
 @pytest.mark.requirement("3.8-07")
 async def test_a_message_of_another_version_is_refused_as_such(chromium: Reader, world: World) -> None:
+    """3.8-07: Messages of another version are refused."""
     send = "(message) => chrome.runtime.sendMessage(message)"
     message = {"v": 1, "type": "GET_CACHED", "payload": {"tabId": 1}}
     assert (await chromium.chrome(send, message))["ok"] is True

@@ -71,6 +71,7 @@ async def test_commands_lead_from_finding_to_finding(chromium: Reader, world: Wo
 
 @pytest.mark.requirement("2.5-08")
 async def test_underlines_are_red_waves(chromium: Reader, world: World) -> None:
+    """2.5-08: Red underline, tooltip, details on click."""
     page = await chromium.open(await investigated(world, BRAIN))
     await chromium.underlines(page, [BRAIN])
     style = "(name) => { const s = getComputedStyle(document.querySelector('p'), `::highlight(${name})`);"
@@ -82,7 +83,10 @@ async def test_underlines_are_red_waves(chromium: Reader, world: World) -> None:
 @pytest.mark.requirement("2.5-09")
 @pytest.mark.parametrize("ground", ["white", "black"])
 async def test_the_interface_takes_the_ground_of_the_page(ground: str, chromium: Reader, world: World) -> None:
-    """And not that of the system: sites have switches of their own, also while they are read."""
+    """And not that of the system: sites have switches of their own, also while they are read.
+
+    2.5-09: Light and dark pages each have their colours.
+    """
     page = await chromium.open(await investigated(world, BRAIN))
     await page.emulate_media(color_scheme="light" if ground == "black" else "dark")
     await chromium.underlines(page, [BRAIN])

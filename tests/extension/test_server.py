@@ -22,6 +22,7 @@ NOW = words("popupInvestigateNow")
 
 @pytest.mark.requirement("2.6-20")
 async def test_a_worker_that_is_killed_during_a_run_goes_on_where_it_was(chromium: Reader, world: World) -> None:
+    """2.6-20: Results are kept in the browser."""
     page = await chromium.open(posts.wikipedia(world.sites, *FIVE))
     popup = await chromium.popup(page)
     await popup.get_by_role("button", name=NOW).click()
@@ -103,7 +104,10 @@ async def test_an_extension_that_is_too_old(package: Path, world: World, tmp_pat
 
 @pytest.mark.requirement("2.5-07")
 async def test_basic_and_advanced_settings_stand_apart(chromium: Reader) -> None:
-    """Whoever only has a key of a provider need not read past the first group."""
+    """Whoever only has a key of a provider need not read past the first group.
+
+    2.5-07: Settings basic/advanced split.
+    """
     options = await chromium.options()
     groups = {
         "optionsBasic": {"optionsOpenAiKey", "optionsAuto"},
@@ -164,6 +168,7 @@ async def test_settings_against_right_and_wrong_servers(package: Path, world: Wo
 async def test_a_key_is_kept_in_this_browser_and_goes_nowhere_but_to_the_readers_server(
     package: Path, world: World
 ) -> None:
+    """2.2-07: User key persisted only locally."""
     own = f"sk-{'b' * 40}"
     async with reader(package) as new:
         await new.choose(world.url, KEY)

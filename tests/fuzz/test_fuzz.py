@@ -20,7 +20,10 @@ def test_the_same_seed_gives_the_same_requests() -> None:
 
 @pytest.mark.requirement("3.1-03")
 async def test_no_request_breaks_hangs_or_fills_the_system(tmp_path: Path) -> None:
-    """No answer is an error of ours, none is missing, memory stays, and every accepted version is projected."""
+    """No answer is an error of ours, none is missing, memory stays, and every accepted version is projected.
+
+    3.1-03: Runtime validation at API boundary.
+    """
     found = await run(tmp_path, seed=SEED, requests=REQUESTS)
     assert found.complaints() == []
     assert found.judged.statuses["200"] > REQUESTS / 10, "most of it is no noise"

@@ -40,6 +40,9 @@ async def test_what_somebody_else_had_erased_is_stored_again(stores: tuple[Blobs
 async def test_an_answer_is_found_by_its_step_by_who_does_not_know_its_hash(
     stores: tuple[Blobs, Blobs, Blobs],
 ) -> None:
+    """2.6-15: A request during a run starts no second one.
+    3.6-03: A run whose worker died is taken up again.
+    """
     writer, eraser, reader = stores
     one = await writer.put_text(LONG, "run/1/first")
     other = await writer.put_text(LONG + "!", "run/1/first")

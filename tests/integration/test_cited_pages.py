@@ -94,6 +94,8 @@ async def world(*, timeout_s: float = 10.0, patience: Patience | None = None) ->
 async def test_a_page_that_cannot_be_kept_is_no_evidence_and_is_looked_at_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """2.12-06: Source snapshots with hash and retrieval time."""
+
     async def away(*_: object, **__: object) -> None:
         raise BlobsUnavailable("away")
 
@@ -109,6 +111,7 @@ async def test_a_page_that_cannot_be_kept_is_no_evidence_and_is_looked_at_again(
 
 @pytest.mark.requirement("2.12-06")
 async def test_a_page_that_says_it_is_kept_as_it_came() -> None:
+    """2.12-06: Source snapshots with hash and retrieval time."""
     async with world() as at:
         url = at.serve("/everest", HTML)
         (evidence,) = await at.check(f"{url}#history")
@@ -155,6 +158,7 @@ async def test_whatever_form_a_page_has(body: bytes | str, content_type: str) ->
 )
 @pytest.mark.requirement("2.12-06")
 async def test_a_page_without_the_words_is_missing_whatever_it_says_of_itself(page: str) -> None:
+    """2.12-06: Source snapshots with hash and retrieval time."""
     async with world() as at:
         (evidence,) = await at.check(at.serve("/page", page))
         assert (evidence.source.status, evidence.source.reason, evidence.words) == ("missing", "not_on_page", None)

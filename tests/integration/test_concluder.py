@@ -58,7 +58,10 @@ async def test_a_bug_while_the_mark_is_kept_ends_the_fold_so_that_it_is_seen(nat
 async def test_folding_an_old_end_again_leaves_the_key_of_a_later_round(
     nats_url: str, later: UUID | None, stays: bool
 ) -> None:
-    """A mark that lies far back lets old facts be folded again, here in batches that end before the second request."""
+    """A mark that lies far back lets old facts be folded again, here in batches that end before the second request.
+
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     async with connect(nats_url, name="test") as bus:
         await topology.apply(bus)
         keys = UserKeys(bus, (MasterKey.generate(),))

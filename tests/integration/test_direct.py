@@ -90,6 +90,7 @@ async def length(bus: Bus, stream: str = ERRATA.name) -> int:
 
 @pytest.mark.requirement("3.5-03")
 async def test_what_follows_is_stored_and_answered_and_the_fact_itself_is_not(bus: Bus) -> None:
+    """3.5-03: Registrations at once make one version."""
     event, correlation = observed(), uuid4()
     worker = Worker()
     async with taking(bus, worker):

@@ -25,6 +25,9 @@ PICTURE = ImageOccurrence(original_index=0, normalized_text_offset=0, source_url
 
 @pytest.mark.requirement("2.4.4-01", "2.4.4-04")
 async def test_a_snapshot_holds_the_site_s_page_as_markdown(nats_url: str) -> None:
+    """2.4.4-01: One section of content, as Markdown where there is HTML.
+    2.4.4-04: The input is frozen when the first attempt starts.
+    """
     facts = (
         registered(sighting(1, reader=f"<p>{TEXT}</p>"), occurrences=(PICTURE,)),
         later(VersionVerified, sighting(2, site=f"<p>{TEXT}</p>"), "SERVER_VERIFIED"),

@@ -88,6 +88,9 @@ def counted(manifest: dict[str, Any]) -> dict[str, int]:
 
 @pytest.mark.requirement("2.7-01", "2.7-02")
 async def test_the_documented_program_finds_the_public_numbers(database_url: str, tmp_path: Path) -> None:
+    """2.7-01: Author entity per platform identity, linked to posts.
+    2.7-02: The share of investigated posts with findings is published.
+    """
     await tell(database_url, *mixed(60, seed=3))
     await exporter(database_url)(tmp_path / "export")
     names, printed = await asyncio.to_thread(program, tmp_path / "export")

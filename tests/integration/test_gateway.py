@@ -57,6 +57,12 @@ async def running(nats_url: str, database_url: str) -> AsyncIterator[Running]:
 
 @pytest.mark.requirement("2.6-01", "2.6-12", "2.6-18", "3.3-03", "3.3-08")
 async def test_a_post_is_seen_investigated_and_published(running: Running, database_url: str) -> None:
+    """2.6-01: A page load registers the version, then records the view.
+    2.6-12: Requests at once make one investigation.
+    2.6-18: The extension polls until the run ends.
+    3.3-03: An investigation's four states have their shapes.
+    3.3-08: Statuses come in order, zero for a miss.
+    """
     await add_key(database_url, "instance-key")
     body = post_on_x()
     answer = data(REGISTER, await running.mutate(REGISTER, body))
@@ -120,6 +126,11 @@ async def test_a_post_is_seen_investigated_and_published(running: Running, datab
 
 @pytest.mark.requirement("2.6-07", "2.6-13", "2.8-06", "2.8-07")
 async def test_a_result_is_served_however_old_it_and_its_prompt_are(running: Running, nats_url: str) -> None:
+    """2.6-07: A view of a finished version returns its claims.
+    2.6-13: A finished result is returned at once.
+    2.8-06: Results of earlier instructions are still shown.
+    2.8-07: Results do not expire.
+    """
     assert PROMPT.version not in (FACT_CHECK.prompt.version, FACT_CHECK.update_prompt.version)
     version = await running.version(post_on_x())
     run = investigation_id(version, "FACT_CHECK")
@@ -152,7 +163,13 @@ async def test_a_result_is_served_however_old_it_and_its_prompt_are(running: Run
 
 @pytest.mark.requirement("2.3-02", "2.6-12", "2.8-01", "2.6-16")
 async def test_many_readers_ask_for_one_run(running: Running) -> None:
-    """2.3-02: a request is answered once it is in the queue; no investigator runs here, so no model is asked."""
+    """2.3-02: a request is answered once it is in the queue; no investigator runs here, so no model is asked.
+
+    2.3-02: Every run goes through the queue.
+    2.6-12: Requests at once make one investigation.
+    2.8-01: One investigation for a post's version.
+    2.6-16: A pending run takes the first key that comes.
+    """
     version = await running.version(post_on_x())
     question = {"postVersionId": str(version)}
     keys = [f"{USER_KEY}{number:02}" for number in range(30)]
@@ -172,6 +189,7 @@ async def test_many_readers_ask_for_one_run(running: Running) -> None:
 
 @pytest.mark.requirement("2.6-14")
 async def test_a_run_that_just_failed_stays_failed(running: Running) -> None:
+    """2.6-14: FAILED is returned unless somebody retries explicitly."""
     version = await running.version(post_on_x())
     question = {"postVersionId": str(version)}
     await running.mutate(INVESTIGATE, question, x_openai_api_key=USER_KEY)

@@ -72,6 +72,9 @@ async def test_a_refusal_behind_the_log_reaches_the_reader(broker_url: str, data
 
 @pytest.mark.requirement("2.1-02", "3.5-03")
 async def test_what_no_site_can_confirm_is_stored_as_a_version_and_nothing_else(whole: Running) -> None:
+    """2.1-02: X posts supported.
+    3.5-03: Registrations at once make one version.
+    """
     response = await whole.mutate(REGISTER, post_on_x())
     version = data(REGISTER, response)["postVersionId"]
     records = await told(whole)

@@ -95,6 +95,10 @@ async def expire(running: Running, version: UUID) -> None:
 
 @pytest.mark.requirement("2.6-14", "3.7-09", "2.12-04")
 async def test_a_failed_run_is_repeated_as_a_new_round_and_only_so_often(eager: Running) -> None:
+    """2.6-14: FAILED is returned unless somebody retries explicitly.
+    3.7-09: FAILED is final.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     version = await eager.version(post_on_x())
     assert await ask(eager, version, x_api_key=MEMBER) == "PENDING"
     for _ in range(2):
@@ -110,6 +114,7 @@ async def test_a_failed_run_is_repeated_as_a_new_round_and_only_so_often(eager: 
 async def test_repetitions_are_given_anew_after_a_day(
     eager: Running, database_url: str, hours: int, status: str
 ) -> None:
+    """2.6-14: FAILED is returned unless somebody retries explicitly."""
     version = await eager.version(post_on_x())
     await ask(eager, version, x_api_key=MEMBER)
     for _ in range(2):
@@ -131,7 +136,10 @@ async def test_repetitions_are_given_anew_after_a_day(
 async def test_what_fails_on_readers_accounts_uses_up_none_of_the_instances_repetitions(
     eager: Running, fault: Fault, often: int
 ) -> None:
-    """Bad keys count for nobody; other failures of runs that readers paid for count for readers."""
+    """Bad keys count for nobody; other failures of runs that readers paid for count for readers.
+
+    3.7-07: A reader's key that is gone fails the run.
+    """
     version = await eager.version(post_on_x())
     for _ in range(often):
         assert await ask(eager, version, x_openai_api_key=USER_KEY) == "PENDING"
@@ -148,6 +156,11 @@ async def test_what_fails_on_readers_accounts_uses_up_none_of_the_instances_repe
 
 @pytest.mark.requirement("2.6-12", "2.6-15", "2.8-01", "3.5-03")
 async def test_many_who_ask_again_at_once_are_one_round(eager: Running) -> None:
+    """2.6-12: Requests at once make one investigation.
+    2.6-15: A request during a run starts no second one.
+    2.8-01: One investigation for a post's version.
+    3.5-03: Registrations at once make one version.
+    """
     version = await eager.version(post_on_x())
     await ask(eager, version, x_api_key=MEMBER)
     await fail(eager, version)
@@ -158,6 +171,9 @@ async def test_many_who_ask_again_at_once_are_one_round(eager: Running) -> None:
 
 @pytest.mark.requirement("2.6-15", "2.6-16")
 async def test_whoever_is_faster_pays_and_no_key_is_left_with_a_run_of_the_instance(eager: Running) -> None:
+    """2.6-15: A request during a run starts no second one.
+    2.6-16: A pending run takes the first key that comes.
+    """
     for number in range(12):
         version = await eager.version(post_on_x(observedContentText=f"Alpha beta {number}"))
         by_key = [ask(eager, version, x_openai_api_key=key) for key in (USER_KEY, OTHER_KEY)]
@@ -170,6 +186,9 @@ async def test_whoever_is_faster_pays_and_no_key_is_left_with_a_run_of_the_insta
 
 @pytest.mark.requirement("2.6-16", "2.6-17")
 async def test_the_first_key_wins_and_none_is_taken_once_the_run_has_begun(eager: Running) -> None:
+    """2.6-16: A pending run takes the first key that comes.
+    2.6-17: The key of a run under way does not change.
+    """
     version = await eager.version(post_on_x())
     run = investigation_id(version, "FACT_CHECK")
     for key in (USER_KEY, OTHER_KEY):
@@ -191,7 +210,11 @@ async def test_the_first_key_wins_and_none_is_taken_once_the_run_has_begun(eager
 
 @pytest.mark.requirement("2.6-16", "3.2-14")
 async def test_a_key_that_a_crash_left_without_its_request_pays_for_nobodys_run(eager: Running) -> None:
-    """A gateway keeps the key, and dies before it asks for the run."""
+    """A gateway keeps the key, and dies before it asks for the run.
+
+    2.6-16: A pending run takes the first key that comes.
+    3.2-14: Claims have ≥1 source.
+    """
     version = await eager.version(post_on_x())
     run, left = investigation_id(version, "FACT_CHECK"), eager.host.clock.new_id()
     assert await eager.host.user_keys.attach(run, left, USER_KEY)
@@ -202,6 +225,7 @@ async def test_a_key_that_a_crash_left_without_its_request_pays_for_nobodys_run(
 
 @pytest.mark.requirement("2.6-15")
 async def test_a_run_of_the_instance_takes_no_key_while_it_waits(eager: Running) -> None:
+    """2.6-15: A request during a run starts no second one."""
     version = await eager.version(post_on_x())
     await ask(eager, version, x_api_key=MEMBER)
     assert await ask(eager, version, x_openai_api_key=USER_KEY) == "PENDING"
@@ -210,6 +234,9 @@ async def test_a_run_of_the_instance_takes_no_key_while_it_waits(eager: Running)
 
 @pytest.mark.requirement("2.13-10", "3.2-14")
 async def test_a_key_lies_sealed_and_for_half_an_hour(eager: Running) -> None:
+    """2.13-10: Plaintext keys never in logs.
+    3.2-14: Claims have ≥1 source.
+    """
     version = await eager.version(post_on_x())
     await ask(eager, version, x_openai_api_key=USER_KEY)
     (asked,) = await requests(eager, version)

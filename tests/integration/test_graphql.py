@@ -87,6 +87,12 @@ async def found(client: Client, **question: Any) -> list[str]:
 
 @pytest.mark.requirement("1.3-06", "3.4-01", "3.4-02", "3.4-09", "3.4-10")
 async def test_one_investigation(client: Client) -> None:
+    """1.3-06: Individual investigations inspectable.
+    3.4-01: Readable without authentication.
+    3.4-02: An investigation is public once it is complete.
+    3.4-09: Every public answer says how far it can be trusted.
+    3.4-10: Times end in Z.
+    """
     answer = (await client.ask(DETAIL, id=str(FLAGGED.investigation_id)))["publicInvestigation"]
     investigation = answer["investigation"]
     assert UTC_MILLISECONDS.fullmatch(investigation["checkedAt"])
@@ -107,12 +113,14 @@ async def test_one_investigation(client: Client) -> None:
 
 @pytest.mark.requirement("2.11-01")
 async def test_the_record_can_be_read_and_nothing_else(client: Client) -> None:
+    """2.11-01: No appeal workflow in v1."""
     answer = await client.ask("{ __schema { mutationType { name } subscriptionType { name } queryType { name } } }")
     assert answer["__schema"] == {"mutationType": None, "subscriptionType": None, "queryType": {"name": "Query"}}
 
 
 @pytest.mark.requirement("3.4-03")
 async def test_the_investigations_of_a_post(client: Client) -> None:
+    """3.4-03: An unknown post has no investigations."""
     answer = (await client.ask(POST, platform="WIKIPEDIA", externalId="en:1"))["postInvestigations"]
     assert answer["post"]["author"] == {"displayName": "Author of en:1"}
     assert [row["claimCount"] for row in answer["investigations"]] == [2]
@@ -125,6 +133,10 @@ async def test_the_investigations_of_a_post(client: Client) -> None:
 
 @pytest.mark.requirement("3.4-05", "3.4-06", "3.4-07")
 async def test_search_finds_and_filters(client: Client) -> None:
+    """3.4-05: Search finds pieces of the text.
+    3.4-06: Search can be limited to a platform.
+    3.4-07: Search counts claims, says whether there is more, and gives summaries.
+    """
     assert await found(client) == ["77", "en:2", "en:1"]
     assert await found(client, query="  MOON ") == ["77", "en:1"]
     assert await found(client, query="100%") == ["en:1"]
@@ -156,6 +168,7 @@ async def test_search_finds_and_filters(client: Client) -> None:
     "question", [{"limit": 0}, {"limit": 101}, {"offset": -1}, {"query": "  "}, {"query": ""}, {"minClaimCount": -1}]
 )
 async def test_what_is_out_of_range_is_masked(client: Client, question: dict[str, Any]) -> None:
+    """3.4-04: Limit and offset of a search have bounds."""
     response = await client.post(SEARCH, **question)
     body = response.json()
     assert (response.status_code, body["data"]) == (200, None)
@@ -166,6 +179,12 @@ async def test_what_is_out_of_range_is_masked(client: Client, question: dict[str
 
 @pytest.mark.requirement("2.7-01", "2.7-02", "2.7-04", "3.4-08")
 async def test_metrics(client: Client) -> None:
+    """2.7-01: Author entity per platform identity, linked to posts.
+    2.7-02: The share of investigated posts with findings is published.
+    2.7-04: No cross-platform merging.
+    3.4-08: Figures can be limited by platform, author and time.
+    """
+
     async def counts(**question: Any) -> tuple[int, int, float]:
         metrics = (await client.ask(METRICS, **question))["publicMetrics"]
         return tuple(metrics.values())  # type: ignore[return-value]  # they are three
@@ -189,6 +208,9 @@ async def test_metrics(client: Client) -> None:
 
 @pytest.mark.requirement("1.3-05", "2.7-03")
 async def test_authors(client: Client) -> None:
+    """1.3-05: Public database of authors and incidence metric.
+    2.7-03: Per-author counts.
+    """
     query = """query ($query: String, $first: Int, $after: String) {
         authors(query: $query, first: $first, after: $after) {
         edges { node { id displayName platform platformUserId
@@ -214,6 +236,9 @@ async def test_authors(client: Client) -> None:
 
 @pytest.mark.requirement("1.3-07", "2.12-07")
 async def test_the_audit_of_an_investigation(client: Client) -> None:
+    """1.3-07: Attempt-level logic visible to users.
+    2.12-07: Audit publicly reachable.
+    """
     query = """query ($id: ID!) { publicInvestigation(investigationId: $id) { investigation { audit {
         analysis round requestedBy proposedCount approvedCount rejectedCount failedCount prompt { version text hash }
         validation { claimId state gate attempt } contentHash

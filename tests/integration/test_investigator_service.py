@@ -123,6 +123,10 @@ async def investigated(bus: Bus, version: VersionRegistered, until: type[Event])
 async def test_a_post_with_pictures_is_shown_to_the_model(
     tmp_path: Path, stack: Servers, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """2.1-05: Text plus images investigated.
+    2.4-03: Images sent as multimodal input.
+    2.9-12: Images downloaded, deduplicated, uploaded.
+    """
     async with Sites() as sites, openai_server() as provider:
         monkeypatch.setenv("OPENERRATA_INVESTIGATOR_PICTURE_ORIGIN", sites.url)
         sites.pages |= {"/a.png": Answer(200, {}, png()), "/b.gif": Answer(200, {}, gif())}
@@ -162,6 +166,11 @@ async def test_a_post_with_pictures_is_shown_to_the_model(
 async def test_an_edited_post_keeps_what_is_still_wrong_and_the_model_reads_pages(
     tmp_path: Path, stack: Servers, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """2.4-05: Incremental update runs for edited posts.
+    2.4.3-01: An update run is given old claims, the text and the difference.
+    2.4.3-06: Old claims that are not kept disappear.
+    2.12-05: Update lineage stored.
+    """
     old = Page(POST.external_id, "A story. Wrong sentence 0. Wrong sentence 1. The end.", platform=POST.platform)
     tape = Tape()
     tape.add(old.registered(), old.requested(), old.started(), old.drafted(2), old.completed([0, 1]))

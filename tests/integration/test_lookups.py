@@ -189,6 +189,7 @@ def by(author: Page, *pages: Page) -> None:
 
 @pytest.mark.requirement("2.4-02")
 async def test_an_authors_other_posts_come_with_what_was_found_in_them(database_url: str) -> None:
+    """2.4-02: The model can look up the author's other posts."""
     me, satire, plain, other = Page("me"), Page("satire", "A joke. " * 100), Page("plain"), Page("other")
     by(me, satire, plain)
     tape = Tape()
@@ -219,6 +220,10 @@ async def test_an_authors_other_posts_come_with_what_was_found_in_them(database_
 
 @pytest.mark.requirement("2.4-05", "2.6-08", "2.6-09")
 async def test_what_was_found_before_is_the_newest_verified_result_of_another_version(database_url: str) -> None:
+    """2.4-05: Incremental update runs for edited posts.
+    2.6-08: A view of a new version returns the verified earlier result meanwhile.
+    2.6-09: An earlier result that only readers vouch for is not returned.
+    """
     first, second, third = Page("p", "One. Two."), Page("p", "One. Three."), Page("p", "One. Four.")
     reader_only = Page("x", "Words.", platform="X", provenance="CLIENT_FALLBACK")
     reader_edit = Page("x", "Other words.", platform="X", provenance="CLIENT_FALLBACK")

@@ -45,6 +45,7 @@ async def failure(model: Model) -> ModelError:
 @pytest.mark.requirement("3.7-02")
 @pytest.mark.parametrize("api", APIS, ids=repr)
 async def test_pings_are_silence(api: Api) -> None:
+    """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
     async with dripping(api, PINGS[api.name], Patience(silence_s=0.4)) as model:
         failed = await failure(model)
         with pytest.raises(ModelError) as reviewed:
@@ -61,6 +62,7 @@ async def test_pings_are_silence(api: Api) -> None:
 @pytest.mark.parametrize("api", APIS, ids=repr)
 @pytest.mark.parametrize("patience", [Patience(call_s=0.4), Patience(run_s=0.4)], ids=["call", "run"])
 async def test_an_answer_without_end_ends(api: Api, patience: Patience) -> None:
+    """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
     words = b"".join(api.speech().item(0, message("and so on"), "r")) if api.name == "openai" else b"data: {}\n\n"
     async with dripping(api, words, patience) as model:
         failed = await failure(model)

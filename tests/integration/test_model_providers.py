@@ -80,6 +80,9 @@ def said_again(api: Api, body: dict[str, Any]) -> list[tuple[str, Any]]:
 
 @pytest.mark.requirement("2.4-01", "2.12-03")
 async def test_a_run_ends_with_words_usage_and_the_providers_own_version(api: Api) -> None:
+    """2.4-01: One conversation of the model over the whole post.
+    2.12-03: Provider/model/version metadata.
+    """
     async with provider(api, Answer((message("done"),), usage=USAGE)) as (model, server):
         outcomes, finished = await run(model)
     assert outcomes == []
@@ -95,6 +98,7 @@ async def test_a_run_ends_with_words_usage_and_the_providers_own_version(api: Ap
 
 @pytest.mark.requirement("2.4.3-04")
 async def test_an_outcome_is_passed_on_while_the_model_still_streams(api: Api) -> None:
+    """2.4.3-04: Candidates are visible as they are submitted."""
     gate = asyncio.Event()
     held = Answer((submit("a"), submit("b"), submit("c")), gate=gate, gate_at=1)
     async with provider(api, held, DONE) as (model, server):
@@ -109,6 +113,8 @@ async def test_an_outcome_is_passed_on_while_the_model_still_streams(api: Api) -
 
 @pytest.mark.requirement("2.4.3-05")
 async def test_each_call_is_answered_once_whatever_it_asks_for(api: Api) -> None:
+    """2.4.3-05: Keeping an old claim is possible in update runs only."""
+
     async def fetch(arguments: str) -> str:
         return f"page {json.loads(arguments)['url']}"
 
@@ -156,6 +162,7 @@ async def test_lookups_of_one_round_run_beside_each_other_and_after_the_outcomes
 @pytest.mark.requirement("3.7-04")
 @pytest.mark.parametrize("arguments", ["{", "[]", "{}", ARGUMENTS | {"text": " "}, ARGUMENTS | {"verdict": "false"}])
 async def test_bad_arguments_are_answered_and_the_model_may_try_again(api: Api, arguments: object) -> None:
+    """3.7-04: A malformed submission ends the run."""
     again = Answer((submit("b"),))
     async with provider(api, Answer((submit("a", arguments),)), again, DONE) as (model, server):
         outcomes, _ = await run(model)
@@ -291,6 +298,7 @@ async def test_a_key_that_cannot_be_sent_is_not(api: Api, key: SecretStr) -> Non
 @pytest.mark.requirement("3.7-03")
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
 async def test_statuses_that_will_not_change_are_not_retried(api: Api, status: int) -> None:
+    """3.7-03: A refused key or request fails at once."""
     async with provider(api, HttpError(status)) as (model, server):
         failed = await failure(model)
     assert (failed.failure, failed.status_code) == ("NON_RETRYABLE", status)
@@ -300,6 +308,7 @@ async def test_statuses_that_will_not_change_are_not_retried(api: Api, status: i
 @pytest.mark.requirement("3.7-01")
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
 async def test_statuses_that_may_pass_are_transient_and_the_library_does_not_retry(api: Api, status: int) -> None:
+    """3.7-01: Four attempts, then FAILED."""
     async with provider(api, HttpError(status)) as (model, server):
         failed = await failure(model)
     assert (failed.failure, failed.status_code, failed.retry_after_s) == ("TRANSIENT", status, None)
@@ -317,6 +326,7 @@ async def test_how_long_to_wait_is_passed_on(api: Api, status: int) -> None:
 @pytest.mark.requirement("2.2-06")
 @pytest.mark.parametrize("status", [400, 401, 403, 500])
 async def test_no_error_shows_a_key(api: Api, status: int, caplog: pytest.LogCaptureFixture) -> None:
+    """2.2-06: User key never stored in plaintext server-side."""
     secret = "key-of-a-compatible-server"
     body = {"error": {"message": f"Incorrect key {secret}, not sk-proj-another*key", "code": secret, "type": secret}}
     with caplog.at_level(logging.DEBUG):
@@ -358,6 +368,9 @@ async def test_no_error_shows_a_key(api: Api, status: int, caplog: pytest.LogCap
     ids=repr,
 )
 async def test_a_run_that_breaks_is_classed_and_never_reads_as_no_findings(api: Api, turn: Turn, expected: str) -> None:
+    """3.7-06: An answer that was cut short is PARTIAL.
+    3.7-05: A refusal of the model fails at once.
+    """
     async with provider(api, turn, silence_s=0.3) as (model, server):
         failed = await failure(model)
     assert failed.failure == expected
@@ -448,6 +461,7 @@ async def test_a_run_given_up_by_its_caller_closes_the_stream(api: Api) -> None:
 @pytest.mark.requirement("2.4.3-09")
 @pytest.mark.parametrize("approved", [True, False])
 async def test_a_review_asks_for_a_strict_answer_and_reads_it(api: Api, approved: bool) -> None:
+    """2.4.3-09: A review answers approved or not, nothing else."""
     answer = message(json.dumps({"approved": approved, "reason": "because"}))
     async with provider(api, Answer((answer,), usage=USAGE)) as (model, server):
         verdict = await ask(model, REVIEW)
@@ -485,6 +499,7 @@ async def test_a_review_asks_for_a_strict_answer_and_reads_it(api: Api, approved
 )
 @pytest.mark.requirement("2.4.3-10")
 async def test_a_review_that_fails_is_an_error_and_never_a_verdict(api: Api, turn: Turn, expected: str) -> None:
+    """2.4.3-10: An error of a review fails the attempt, it drops no claim."""
     async with provider(api, turn, silence_s=0.3) as (model, _):
         with pytest.raises(ModelError) as raised:
             await ask(model, REVIEW)
@@ -494,6 +509,7 @@ async def test_a_review_that_fails_is_an_error_and_never_a_verdict(api: Api, tur
 
 @pytest.mark.requirement("2.4.3-10")
 async def test_where_money_is_limited_no_review_is_bought_without_a_price(api: Api) -> None:
+    """2.4.3-10: An error of a review fails the attempt, it drops no claim."""
     said = Answer((message(json.dumps({"approved": True, "reason": "ok"})),), usage=USAGE)
     async with provider(api, said) as (model, server):
         if api is not CHAT:
@@ -516,6 +532,7 @@ async def test_the_instances_own_key_can_be_tried(api: Api) -> None:
 
 @pytest.mark.requirement("2.1-08")
 async def test_a_readers_key_is_used_for_its_own_call_only_and_only_by_openai(api: Api) -> None:
+    """2.1-08: User OpenAI key path."""
     async with provider(api, DONE, DONE) as (model, server):
         if not model.takes_readers_keys:
             failed = await failure(model, key=USER_KEY)

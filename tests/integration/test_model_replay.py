@@ -110,6 +110,7 @@ SCRIPTS: Mapping[str, tuple[Turn, ...]] = {
 @pytest.mark.parametrize("script", SCRIPTS)
 @pytest.mark.parametrize("api", APIS, ids=repr)
 async def test_a_run_told_again_is_the_same_to_the_byte(api: Api, script: str) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     asked = brief(research={FETCH: fetch}, limits=Limits(rounds=7, tokens=100_000))
     async with provider(api, *SCRIPTS[script], silence_s=0.5) as (model, _):
         story, record = await told(model, asked)
@@ -194,6 +195,7 @@ async def test_the_second_provider_stands_in_and_both_are_on_record(turn: Turn) 
 async def test_a_spare_that_is_set_up_wrongly_does_not_make_an_outage_the_end(
     limits: Limits, turns: tuple[Turn, ...], why: str
 ) -> None:
+    """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
     busy = HttpError(503, headers={"retry-after": "7"})
     asked = brief(limits=limits)
     async with provider(OPENAI, busy, model="gpt-5.4") as (first, _), provider(CHAT, *turns) as (second, _):

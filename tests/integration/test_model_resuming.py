@@ -78,6 +78,9 @@ async def again(transcript: bytes, done: Transcript | None) -> Told:
 @pytest.mark.requirement("3.6-03", "2.12-04")
 @pytest.mark.parametrize("api", APIS, ids=repr)
 async def test_what_was_answered_is_not_asked_again(api: Api) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     web = Web()
     async with provider(api, FIRST, SECOND, HttpError(500), THIRD, LAST) as (model, server):
         story = await told(model, asked(web))
@@ -119,6 +122,7 @@ async def test_segments_follow_one_another_over_any_number_of_attempts(api: Api)
 
 @pytest.mark.requirement("3.7-05")
 async def test_limits_are_those_of_the_whole_run() -> None:
+    """3.7-05: A refusal of the model fails at once."""
     web = Web()
     async with provider(OPENAI, FIRST, SECOND, HttpError(500), THIRD) as (model, _):
         done = record(await told(model, asked(web)))
@@ -162,6 +166,7 @@ DOWN: tuple[Turn, ...] = (HttpError(503),)
 
 @pytest.mark.requirement("3.6-03")
 async def test_a_provider_that_stands_in_goes_on_too() -> None:
+    """3.6-03: A run whose worker died is taken up again."""
     web = Web()
     async with provider(OPENAI, *DOWN) as (first, one), provider(CHAT, FIRST, HttpError(500), LAST) as (second, other):
         model = Failover(first, second)

@@ -28,6 +28,10 @@ from tests.support.providers import (
 
 @pytest.mark.requirement("2.2-04", "2.4-01", "2.4.1-01")
 async def test_the_request_holds_instructions_article_web_search_and_strict_tools() -> None:
+    """2.2-04: The provider's own tools are used.
+    2.4-01: One conversation of the model over the whole post.
+    2.4.1-01: The model gives quote and context, no offsets.
+    """
     async with provider(OPENAI, DONE) as (model, server):
         await run(model)
     (request,) = server.requests

@@ -66,6 +66,9 @@ async def gathered(occurrences: Sequence[ImageOccurrence], *servers: Sites, **op
 
 @pytest.mark.requirement("2.13-07", "2.9-12")
 async def test_of_twelve_pictures_ten_are_fetched_and_kept(sites: Sites) -> None:
+    """2.13-07: 10 images limit.
+    2.9-12: Images downloaded, deduplicated, uploaded.
+    """
     for n in range(12):
         sites.pages[f"/{n}"] = Answer(200, {}, png(note=str(n).encode()))
     store, registry = MemoryTexts(), CollectorRegistry()
@@ -109,6 +112,9 @@ async def test_the_kind_is_told_by_content_and_only_known_kinds_are_asked_for(si
 async def test_a_picture_that_cannot_be_had_is_unavailable_and_the_others_are_not(
     sites: Sites, fault: Fault, reason: str
 ) -> None:
+    """2.13-05: SSRF-safe image fetch.
+    2.13-08: 20 MB image limit.
+    """
     async with Sites() as broken:
         broken.fail(fault)
         addresses = (f"{broken.url}/a.png", f"{sites.url}/good.png", f"{broken.url}/a.png")
@@ -122,6 +128,7 @@ async def test_a_picture_that_cannot_be_had_is_unavailable_and_the_others_are_no
 
 @pytest.mark.requirement("2.13-08")
 async def test_twenty_million_bytes_are_the_most(sites: Sites) -> None:
+    """2.13-08: 20 MB image limit."""
     most = png(note=NOISE)
     most = png(note=NOISE[: len(NOISE) - (len(most) - MAX_BYTES)])
     assert len(most) == MAX_BYTES
@@ -144,6 +151,7 @@ async def test_a_decompression_bomb_is_not_kept(sites: Sites) -> None:
 @pytest.mark.requirement("2.13-05")
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0x7f.1", "[::1]"])
 async def test_a_private_address_is_not_asked(sites: Sites, host: str) -> None:
+    """2.13-05: SSRF-safe image fetch."""
     (fate,) = await gathered(seen(f"http://{host}:{sites.port}/good.png"))
     assert (fate.status, fate.reason) == ("unavailable", "blocked_address")
     assert sites.connections == 0
@@ -174,6 +182,9 @@ async def test_a_model_that_cannot_see_costs_no_request(sites: Sites) -> None:
 
 @pytest.mark.requirement("2.3-03", "2.9-12")
 async def test_two_addresses_with_the_same_bytes_are_one_object(sites: Sites, stack: Servers) -> None:
+    """2.3-03: Blob storage for investigation images.
+    2.9-12: Images downloaded, deduplicated, uploaded.
+    """
     sites.pages["/again.png"] = Answer(200, {}, png())
     at = stack.bucket()
     host = at.endpoint.removeprefix("http://")
@@ -226,6 +237,9 @@ def uri(kind: str, data: bytes) -> str:
 
 @pytest.mark.requirement("2.1-05", "2.4-03")
 async def test_the_provider_is_sent_the_pictures_in_their_places(sites: Sites) -> None:
+    """2.1-05: Text plus images investigated.
+    2.4-03: Images sent as multimodal input.
+    """
     async with run_with_pictures(sites, Turn((message("done"),))) as (run, server):
         outcome = await run.deliver()
     begun, draft = outcome.facts

@@ -37,6 +37,10 @@ async def told(url: str, tape: Tape, texts: NoTexts | None = None) -> dict[str, 
 
 @pytest.mark.requirement("2.12-02", "2.12-03", "2.12-04")
 async def test_every_row_of_an_attempt(database_url: str) -> None:
+    """2.12-02: Prompt version/hash/text persisted.
+    2.12-03: Provider/model/version metadata.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     page, tape = Page("a"), Tape()
     tape.add(
         page.registered(), page.requested(), page.started(), page.retry(), page.started(2), page.drafted(attempt=2)
@@ -96,6 +100,9 @@ async def test_every_row_of_an_attempt(database_url: str) -> None:
 
 @pytest.mark.requirement("2.12-03", "2.12-04")
 async def test_reviews_that_failed_for_now_stay_beside_the_verdict(database_url: str) -> None:
+    """2.12-03: Provider/model/version metadata.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     page, tape = Page("a"), Tape()
     tape.add(page.registered(), page.requested(), page.started(), page.tried(0), page.proposed(0))
     tape.add(page.tried(0), page.tried(0, 2), page.approved(0))
@@ -114,6 +121,7 @@ async def test_reviews_that_failed_for_now_stay_beside_the_verdict(database_url:
 
 @pytest.mark.requirement("2.12-04")
 async def test_what_a_reviewer_was_really_asked(database_url: str) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     page, tape = Page("a"), Tape()
     tape.add(page.registered(), *page.investigated())
     rows = {row["claim_id"]: row for row in (await told(database_url, tape))["claim_review"]}
@@ -130,6 +138,7 @@ async def test_what_a_reviewer_was_really_asked(database_url: str) -> None:
 
 @pytest.mark.requirement("2.12-04")
 async def test_a_transcript_that_is_not_to_be_had_stops_nothing(database_url: str) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     tape, states = Tape(), ("missing", "unreadable", "unreadable")
     too_far = {"type": "url_citation", "start_index": 2**40, "url": "https://e.example"}
     text = {"type": "output_text", "text": "x", "annotations": [too_far]}
@@ -149,6 +158,7 @@ async def test_a_transcript_that_is_not_to_be_had_stops_nothing(database_url: st
 
 @pytest.mark.requirement("2.12-04")
 async def test_five_megabytes_and_the_same_rows_again(database_url: str) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     said = [
         {"type": "function_call", "id": f"fc_{n}", "call_id": f"c{n}", "status": "completed", "arguments": "x" * 5_000}
         for n in range(1_000)
@@ -169,7 +179,10 @@ async def test_five_megabytes_and_the_same_rows_again(database_url: str) -> None
 
 @pytest.mark.requirement("2.12-04")
 async def test_what_a_lost_attempt_had_spent_is_counted_once_and_grows(database_url: str) -> None:
-    """The first attempt is cut short after two answers, the second ends; facts are told again, and out of order."""
+    """The first attempt is cut short after two answers, the second ends; facts are told again, and out of order.
+
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     page, tape = Page("a"), Tape()
     tape.add(page.registered(), page.requested(), page.started(), page.advanced(2), page.advanced(1), page.advanced(2))
     tape.add(page.started(2), page.advanced(1, attempt=2), page.drafted(attempt=2), page.advanced(1, attempt=2))

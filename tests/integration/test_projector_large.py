@@ -113,6 +113,7 @@ class World:
 
 @pytest.mark.requirement("2.12-04")
 async def test_a_large_transcript_takes_as_many_statements_as_a_small_one(database_url: str) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     world = World(database_url)
     small, _ = await world.written(said(1))
     assert await world.calls() == 1
@@ -128,6 +129,7 @@ async def test_a_large_transcript_takes_as_many_statements_as_a_small_one(databa
 
 @pytest.mark.requirement("2.12-04")
 async def test_large_transcripts_are_written_one_at_a_time(database_url: str) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     world = World(database_url)
     texts = [said(LARGE, letter) for letter in "abcdef"]
     _, peak_of_one = await world.written(texts[0])

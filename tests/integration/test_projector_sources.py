@@ -23,6 +23,9 @@ def prepare_database() -> Prepare:
 @pytest.mark.requirement("2.12-06", "2.12-04")
 @pytest.mark.parametrize("batch", [1, 3, 100])
 async def test_what_was_looked_up_is_kept_with_every_candidate(database_url: str, batch: int) -> None:
+    """2.12-06: Source snapshots with hash and retrieval time.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     tape = Tape()
     again = PAGE.approved(1).model_copy(update={"sources": ()})
     tape.add(PAGE.registered(), *PAGE.investigated(), again, PAGE.rejected(0))

@@ -23,6 +23,11 @@ def prepare_database() -> Prepare:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.requirement("2.8-01", "3.2-01", "3.2-02", "3.2-12")
 async def test_batches_do_not_matter(database_url: str, stack: Servers, seed: int) -> None:
+    """2.8-01: One investigation for a post's version.
+    3.2-01: A post is unique by platform and its id there.
+    3.2-02: One investigation per version.
+    3.2-12: Metadata tables per platform.
+    """
     errata, views = mixed(60, seed)
     whole = store_at(database_url, cap=2)
     outcomes = total(await fill(whole, errata.records) + await fill(whole, views.records))
@@ -44,6 +49,7 @@ async def test_batches_do_not_matter(database_url: str, stack: Servers, seed: in
 @pytest.mark.parametrize("platform", ["LESSWRONG", "SUBSTACK", "WIKIPEDIA"])
 @pytest.mark.parametrize("together", [True, False])
 async def test_no_reader_changes_what_a_site_has_said(database_url: str, platform: str, together: bool) -> None:
+    """3.2-06: The site's HTML is the newest, a reader's the first."""
     page = Page("en:7", platform=platform)
     page.author = Author(platform_user_id="ada", display_name="Ada")
     errata = Tape()
@@ -80,6 +86,7 @@ async def test_no_reader_changes_what_another_has_said(database_url: str, platfo
 async def test_a_forged_heading_gives_way_to_the_sites_also_where_search_finds_it(
     database_url: str, together: bool
 ) -> None:
+    """3.2-06: The site's HTML is the newest, a reader's the first."""
     page = Page("p1", platform="LESSWRONG", provenance="CLIENT_FALLBACK")
     page.author = Author(platform_user_id="eve", display_name="Eve")
     errata = Tape()
@@ -103,6 +110,7 @@ async def test_a_forged_heading_gives_way_to_the_sites_also_where_search_finds_i
 
 @pytest.mark.requirement("2.9-08")
 async def test_streams_may_interleave(database_url: str, stack: Servers) -> None:
+    """2.9-08: One corroboration for each authenticated reader."""
     errata, views = mixed(30, 7)
     last_version = max(n for n, record in enumerate(errata.records) if ".version.registered." in record.subject)
     assert last_version < len(errata.records) - 1
@@ -124,6 +132,7 @@ async def test_streams_may_interleave(database_url: str, stack: Servers) -> None
 @pytest.mark.requirement("2.9-08")
 @pytest.mark.parametrize("view_first", [True, False])
 async def test_corroboration_does_not_depend_on_which_half_comes_first(database_url: str, view_first: bool) -> None:
+    """2.9-08: One corroboration for each authenticated reader."""
     page = Page("t1", platform="X", provenance="CLIENT_FALLBACK")
     errata, views = Tape(), Tape("VIEWS")
     errata.add(page.registered(), page.requested(), page.started())
@@ -157,6 +166,11 @@ async def test_verified_text_needs_no_corroboration(database_url: str) -> None:
 
 @pytest.mark.requirement("2.6-07", "2.12-01", "2.12-02", "2.12-03")
 async def test_a_finished_run(database_url: str) -> None:
+    """2.6-07: A view of a finished version returns its claims.
+    2.12-01: Input text and contentHash persisted.
+    2.12-02: Prompt version/hash/text persisted.
+    2.12-03: Provider/model/version metadata.
+    """
     page = Page("en:1")
     tape = Tape()
     tape.add(page.registered(), *page.investigated())
@@ -184,6 +198,9 @@ async def test_a_finished_run(database_url: str) -> None:
 
 @pytest.mark.requirement("2.9-06", "2.12-01")
 async def test_why_a_version_was_not_verified_is_kept(database_url: str) -> None:
+    """2.9-06: Degraded path on fetch failure.
+    2.12-01: Input text and contentHash persisted.
+    """
     page = Page("t", platform="X", provenance="CLIENT_FALLBACK")
     tape = Tape()
     tape.add(page.unavailable("first", "NO_SOURCE"), page.registered("first"), page.anomaly("first"))
@@ -198,6 +215,11 @@ async def test_why_a_version_was_not_verified_is_kept(database_url: str) -> None
 
 @pytest.mark.requirement("3.2-05", "3.2-06", "3.2-11", "2.9-09")
 async def test_the_readers_first_page_stays_and_the_sites_last_one_counts(database_url: str) -> None:
+    """3.2-05: HTML stored per source.
+    3.2-06: The site's HTML is the newest, a reader's the first.
+    3.2-11: seenCount / lastSeenAt maintained.
+    2.9-09: Verification is recorded once and stays.
+    """
     reader = Page("r", platform="SUBSTACK", provenance="CLIENT_FALLBACK", html="<p>1</p>")
     site = Page("s", platform="LESSWRONG", html="<p>1</p>")
     tape = Tape()
@@ -217,6 +239,9 @@ async def test_the_readers_first_page_stays_and_the_sites_last_one_counts(databa
 
 @pytest.mark.requirement("3.2-03", "3.2-04")
 async def test_equal_content_is_stored_once(database_url: str) -> None:
+    """3.2-03: Content blob dedup.
+    3.2-04: Occurrence set dedup and order.
+    """
     tape = Tape()
     tape.add(Page("a", pictures=2).registered(), Page("b", pictures=2).registered())
     store = store_at(database_url)
@@ -242,6 +267,14 @@ async def test_a_text_may_be_one_versions_content_and_anothers_page(database_url
 
 @pytest.mark.requirement("2.4.4-06", "3.6-01", "3.6-02", "3.6-05", "3.6-06", "2.10-01", "2.10-07")
 async def test_candidates(database_url: str) -> None:
+    """2.4.4-06: At most 10,000 words.
+    3.6-01: Latest seen version per post.
+    3.6-02: Word filter.
+    3.6-05: Failed and finished posts are left alone.
+    3.6-06: A run that waits to be tried again is left waiting.
+    2.10-01: Order by capped unique score.
+    2.10-07: Edited posts re-enter the pool.
+    """
     old, new = Page("a", "old text"), Page("a", "new text")
     fresh, long, done, waiting = Page("b"), Page("c", "long", words=10_001), Page("d"), Page("e")
     tape, views = Tape(), Tape("VIEWS")
@@ -266,6 +299,11 @@ async def test_candidates(database_url: str) -> None:
 @pytest.mark.requirement("2.10-03", "2.10-04", "2.10-05", "2.10-06")
 @pytest.mark.parametrize("size", [1, 100])
 async def test_view_credits(database_url: str, size: int) -> None:
+    """2.10-03: viewCount on every view.
+    2.10-04: One credit per viewer per post per day.
+    2.10-05: IP range cap.
+    2.10-06: Cap configurable.
+    """
     page = Page("a")
     tape, views = Tape(), Tape("VIEWS")
     tape.add(page.registered())
@@ -284,6 +322,7 @@ async def test_view_credits(database_url: str, size: int) -> None:
 
 @pytest.mark.requirement("3.5-03")
 async def test_facts_in_the_wrong_order(database_url: str, stack: Servers) -> None:
+    """3.5-03: Registrations at once make one version."""
     page = Page("a")
     straight, shuffled = Tape(), Tape()
     straight.add(

@@ -73,6 +73,9 @@ async def document_of(url: str, post: Article) -> Any:
 
 @pytest.mark.requirement("2.12-07", "2.12-04")
 async def test_all_that_was_exchanged_can_be_asked_for(database_url: str) -> None:
+    """2.12-07: Audit publicly reachable.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     tape = Tape()
     tape.add(*run_of(POST))
     await tell(database_url, tape)
@@ -121,6 +124,7 @@ async def test_all_that_was_exchanged_can_be_asked_for(database_url: str) -> Non
 
 @pytest.mark.requirement("2.12-07")
 async def test_why_a_site_did_not_confirm_the_text(database_url: str) -> None:
+    """2.12-07: Audit publicly reachable."""
     tape = Tape()
     tape.add(TWEET.unavailable("first", "host_busy"), TWEET.registered(), *TWEET.run())
     tape.add(TWEET.unavailable("later", "no_text"), TWEET.seen("later"))
@@ -136,6 +140,9 @@ async def test_why_a_site_did_not_confirm_the_text(database_url: str) -> None:
 
 @pytest.mark.requirement("2.12-05", "2.12-07")
 async def test_an_update_tells_what_has_changed(database_url: str) -> None:
+    """2.12-05: Update lineage stored.
+    2.12-07: Audit publicly reachable.
+    """
     tape = Tape()
     tape.add(OLD.registered(), *OLD.run(), EDITED.registered(), EDITED.requested(), EDITED.started(parent=OLD))
     tape.add(EDITED.drafted(), EDITED.completed())
@@ -196,6 +203,7 @@ async def answers(url: str, folder: Path) -> dict[str, str]:
 async def test_what_was_rejected_is_in_no_answer_however_often_the_model_says_it(
     database_url: str, tmp_path: Path
 ) -> None:
+    """2.12-07: Audit publicly reachable."""
     tape = Tape()
     tape.add(*run_of(POST, QUOTE, NEVER_SAID))
     await tell(database_url, tape)
@@ -215,6 +223,7 @@ async def test_what_was_rejected_is_in_no_answer_however_often_the_model_says_it
 
 @pytest.mark.requirement("2.12-07")
 async def test_what_was_rejected_is_in_no_event(nats_url: str) -> None:
+    """2.12-07: Audit publicly reachable."""
     async with connect(nats_url, name="test") as bus:
         await topology.apply(bus)
         last: dict[str, int] = {}

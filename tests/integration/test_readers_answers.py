@@ -56,7 +56,12 @@ async def reading(url: str) -> AsyncIterator[SqlReads]:
 async def test_only_a_verified_earlier_result_is_shown_in_the_interim(
     database_url: str, provenance: Provenance
 ) -> None:
-    """2.6-09, 2.9-11: a result about words that only readers vouch for is no interim answer about an edited post."""
+    """2.6-09, 2.9-11: a result about words that only readers vouch for is no interim answer about an edited post.
+
+    2.6-09: An earlier result that only readers vouch for is not returned.
+    2.9-11: Only verified earlier results are shown meanwhile.
+    3.5-02: The newest verified earlier result is chosen.
+    """
     platform = "X" if provenance == "CLIENT_FALLBACK" else "WIKIPEDIA"
     old = Page("en:7", "An older text.", platform=platform, provenance=provenance)
     new = Page("en:7", "A newer text.", platform=platform, provenance=provenance)
@@ -74,7 +79,10 @@ async def test_only_a_verified_earlier_result_is_shown_in_the_interim(
 @pytest.mark.requirement("3.5-02")
 @pytest.mark.parametrize("one_by_one", [True, False])
 async def test_the_newest_verified_result_is_the_interim_one(database_url: str, one_by_one: bool) -> None:
-    """3.5-02: of two verified versions with results, the one that was checked last counts, whatever came first."""
+    """3.5-02: of two verified versions with results, the one that was checked last counts, whatever came first.
+
+    3.5-02: The newest verified earlier result is chosen.
+    """
     first, second = Page("en:7", "First text."), Page("en:7", "Second text.")
     newest = Page("en:7", "Newest text.")
     await project(
@@ -98,7 +106,10 @@ async def test_the_newest_verified_result_is_the_interim_one(database_url: str, 
 async def test_a_result_names_the_provenance_of_the_words_it_is_about(
     database_url: str, provenance: Provenance
 ) -> None:
-    """2.6-07: a view, a look-up by id and a summary say alike who vouches for the text, and how many confirm it."""
+    """2.6-07: a view, a look-up by id and a summary say alike who vouches for the text, and how many confirm it.
+
+    2.6-07: A view of a finished version returns its claims.
+    """
     page = Page("t1", platform="X", provenance=provenance)
     reporters = (page.viewed("a", reporter="key-1"), page.viewed("b", reporter="key-2"))
     await project(database_url, page.registered(), *page.investigated(), views=reporters)
@@ -126,7 +137,10 @@ async def test_a_result_names_the_provenance_of_the_words_it_is_about(
 
 @pytest.mark.requirement("2.5-04")
 async def test_users_are_counted_and_not_their_views(database_url: str) -> None:
-    """2.5-04: "viewed by N users" is the number of credited viewers; one who comes back is one."""
+    """2.5-04: "viewed by N users" is the number of credited viewers; one who comes back is one.
+
+    2.5-04: Popup: "viewed by N users".
+    """
     page = Page("en:7")
     views = (
         *(page.viewed("ada", nth=n) for n in range(5)),
@@ -144,7 +158,10 @@ async def test_users_are_counted_and_not_their_views(database_url: str) -> None:
 
 @pytest.mark.requirement("2.7-04")
 async def test_one_name_on_two_platforms_is_two_authors(database_url: str) -> None:
-    """2.7-04: authors of two platforms are never merged, even under one id and one name."""
+    """2.7-04: authors of two platforms are never merged, even under one id and one name.
+
+    2.7-04: No cross-platform merging.
+    """
     pages = [Page("t1", platform="X", provenance="CLIENT_FALLBACK"), Page("p1", platform="LESSWRONG")]
     for page in pages:
         page.author = Author(platform_user_id="ada", display_name="Ada")
@@ -212,7 +229,11 @@ FIELDS: dict[str, tuple[dict[str, JsonValue], dict[str, JsonValue]]] = {
 @pytest.mark.requirement("3.2-12", "3.2-13")
 @pytest.mark.parametrize("platform", FIELDS)
 async def test_each_site_s_fields_stand_in_the_columns_of_their_names(database_url: str, platform: str) -> None:
-    """3.2-12, 3.2-13: metadata tables per platform, karma among them; no value stands in another's column."""
+    """3.2-12, 3.2-13: metadata tables per platform, karma among them; no value stands in another's column.
+
+    3.2-12: Metadata tables per platform.
+    3.2-13: The votes of a LessWrong post are kept.
+    """
     given, derived = FIELDS[platform]
     page = Page("de:7" if platform == "WIKIPEDIA" else "7", platform=platform)
     fact = page.registered()

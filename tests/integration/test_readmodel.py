@@ -127,6 +127,14 @@ async def filled(url: str) -> tuple[Page, Page, Page]:
 
 @pytest.mark.requirement("3.2-07", "3.2-08", "3.2-09", "3.2-10", "2.9-07", "2.9-09", "2.12-05")
 async def test_rules_that_rows_keep(database_url: str) -> None:
+    """3.2-07: A frozen input never changes.
+    3.2-08: A lease exists only while a run is under way.
+    3.2-09: A result has a time, anything else has none.
+    3.2-10: An earlier result is complete, verified and of the same post.
+    2.9-07: Provenance stored immutable per investigation.
+    2.9-09: Verification is recorded once and stays.
+    2.12-05: Update lineage stored.
+    """
     done, working, other = await filled(database_url)
     mine = f"id = '{working.investigation_id}'"
     finished = f"id = '{done.investigation_id}'"

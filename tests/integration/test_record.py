@@ -169,6 +169,7 @@ async def test_every_interface_is_a_list_or_an_answer_about_one_thing(database_u
 
 @pytest.mark.requirement("2.9-10")
 async def test_what_only_a_reader_vouches_for_is_in_no_list(database_url: str, tmp_path: Path) -> None:
+    """2.9-10: Every finished result is public, whoever vouches for its text."""
     await tell(database_url, story(), vouched_by("one", "two"))
     for name, text in (await listed(database_url)).items():
         assert [trace for trace in TRACES if trace in text] == [], name
@@ -221,6 +222,7 @@ async def test_what_enough_vouch_for_is_in_every_list_with_its_provenance(
     networks: tuple[str, ...],
     reporter: str | None,
 ) -> None:
+    """2.9-08: One corroboration for each authenticated reader."""
     errata, views = story(), vouched_by(*networks, reporter=reporter)
     store = store_at(database_url)
     known = next(

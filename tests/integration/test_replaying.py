@@ -181,6 +181,7 @@ def all_same(compared: Sequence[Compared]) -> bool:
 @pytest.mark.requirement("2.12-04")
 @pytest.mark.parametrize("api", APIS, ids=repr)
 async def test_a_run_its_review_and_its_end_are_the_same(api: Api) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     world = World()
     async with provider(api, FOUND, DONE, SAYS_NO) as (model, server):
         await world.lives(model)
@@ -211,6 +212,9 @@ def refuses(key: SecretStr) -> HttpError:
     ids=["goes through", "key refused in the run", "key refused in a review"],
 )
 async def test_a_run_that_a_reader_paid_for_is_the_same_without_the_key(turns: tuple[Turn, ...], steps: int) -> None:
+    """2.1-08: User OpenAI key path.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     world = World(readers_key=USER_KEY)
     async with provider(OPENAI, *turns) as (model, server):
         await world.lives(model)
@@ -232,6 +236,7 @@ async def test_a_run_that_a_reader_paid_for_is_the_same_without_the_key(turns: t
 
 @pytest.mark.requirement("2.12-05")
 async def test_an_update_run_is_the_same_without_what_was_found_before() -> None:
+    """2.12-05: Update lineage stored."""
     old = claim_id(INVESTIGATION_ID, QUOTE, QUOTE)
     prior = Prior(uuid4(), "An older text.", (PublishedClaim(claim_id=old, payload=payload(QUOTE)),))
     keeps = Answer(
@@ -248,6 +253,7 @@ async def test_an_update_run_is_the_same_without_what_was_found_before() -> None
 
 @pytest.mark.requirement("3.7-01")
 async def test_attempts_that_failed_fail_again_in_the_same_way() -> None:
+    """3.7-01: Four attempts, then FAILED."""
     world = World()
     turns: tuple[Turn, ...] = (FOUND, HttpError(500), HttpError(429, headers={"retry-after": "30"}), HttpError(401))
     async with provider(OPENAI, *turns) as (model, _):
@@ -261,7 +267,11 @@ async def test_attempts_that_failed_fail_again_in_the_same_way() -> None:
 @pytest.mark.parametrize("api", APIS, ids=repr)
 @pytest.mark.parametrize("loses", ["its connection", "its life"])
 async def test_a_run_that_went_on_from_another_attempt_is_the_same(api: Api, loses: str) -> None:
-    """The first attempt fails in its third round, or its worker dies there."""
+    """The first attempt fails in its third round, or its worker dies there.
+
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    3.6-03: A run whose worker died is taken up again.
+    """
     world = World()
     more = Answer((call(SUBMIT, payload(OTHER_QUOTE).model_dump(mode="json"), "e"),), usage=USAGE)
     fails = () if loses == "its life" else (HttpError(500),)
@@ -294,7 +304,10 @@ async def test_a_run_that_went_on_from_another_attempt_is_the_same(api: Api, los
 @pytest.mark.requirement("2.12-04")
 @pytest.mark.parametrize("advances", [1, 2])
 async def test_a_run_that_its_reviews_made_too_dear_leaves_what_was_said_and_fails_again(advances: int) -> None:
-    """Its reviews cost what was left when the model had answered so many times."""
+    """Its reviews cost what was left when the model had answered so many times.
+
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     world = World()
     limits = Limits(cost_micro_usd=1_000_000)
     more = Answer((call(SUBMIT, payload(OTHER_QUOTE).model_dump(mode="json"), "e"),), usage=USAGE)
@@ -320,6 +333,7 @@ async def test_a_run_that_its_reviews_made_too_dear_leaves_what_was_said_and_fai
 
 @pytest.mark.requirement("2.12-04")
 async def test_words_changed_in_a_transcript_show() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     world = World()
     async with provider(OPENAI, FOUND, DONE, SAYS_NO) as (model, _):
         await world.lives(model)
@@ -336,6 +350,7 @@ async def test_words_changed_in_a_transcript_show() -> None:
 @pytest.mark.requirement("2.12-04")
 @pytest.mark.parametrize("rules", [None, "fact-check-rules-0"], ids=["before they had numbers", "earlier ones"])
 async def test_what_was_made_under_other_rules_and_differs_is_named_so(rules: str | None) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     world = World()
     async with provider(OPENAI, ONE, DONE, SAYS_YES) as (model, _):
         await world.lives(model)
@@ -358,6 +373,9 @@ async def test_what_was_made_under_other_rules_and_differs_is_named_so(rules: st
 
 @pytest.mark.requirement("2.12-02", "2.12-04")
 async def test_so_is_what_was_asked_with_another_prompt() -> None:
+    """2.12-02: Prompt version/hash/text persisted.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     world = World()
     async with provider(OPENAI, DONE) as (model, _):
         await world.lives(model)
@@ -372,6 +390,9 @@ async def test_so_is_what_was_asked_with_another_prompt() -> None:
 
 @pytest.mark.requirement("2.12-04", "2.12-06")
 async def test_a_claim_that_today_s_rules_let_through_shows() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    2.12-06: Source snapshots with hash and retrieval time.
+    """
     world = World()
     async with provider(OPENAI, ONE, DONE, SAYS_NO) as (model, _):
         await world.lives(model)
@@ -431,6 +452,9 @@ ONE = Answer((call(SUBMIT, payload(QUOTE).model_dump(mode="json"), "b"),), usage
 @pytest.mark.requirement("2.12-04", "2.12-06")
 @pytest.mark.parametrize("html", ["<p>Fran\xe7ois: It is otherwise.</p>", "<p>It is so.</p>"], ids=["found", "missing"])
 async def test_verdicts_are_reached_again_over_the_pages_that_were_kept(html: str) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    2.12-06: Source snapshots with hash and retrieval time.
+    """
     world = World()
     world.shelf.html = html
     async with provider(OPENAI, ONE, DONE, SAYS_YES) as (model, _):
@@ -448,6 +472,9 @@ async def test_verdicts_are_reached_again_over_the_pages_that_were_kept(html: st
 @pytest.mark.requirement("2.12-04", "2.12-06")
 @pytest.mark.parametrize("allowed", [False, True], ids=["refuse", "allow"])
 async def test_a_verdict_is_reached_again_under_the_setting_of_then(allowed: bool) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    2.12-06: Source snapshots with hash and retrieval time.
+    """
     world = World(unchecked_allowed=allowed)
     world.shelf.gone = True
     async with provider(OPENAI, ONE, DONE, SAYS_YES) as (model, _):
@@ -463,6 +490,7 @@ async def test_a_verdict_is_reached_again_under_the_setting_of_then(allowed: boo
 
 @pytest.mark.requirement("2.12-04")
 async def test_a_claim_that_a_rule_refused_is_refused_again() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     world = World()
     nowhere = Answer((call(SUBMIT, payload("Nobody wrote this.").model_dump(mode="json"), "b"),), usage=USAGE)
     async with provider(OPENAI, nowhere, DONE) as (model, _):
@@ -475,6 +503,7 @@ async def test_a_claim_that_a_rule_refused_is_refused_again() -> None:
 
 @pytest.mark.requirement("2.12-04")
 async def test_reviews_that_failed_for_now_fail_again() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     world = World()
     async with provider(OPENAI, ONE, DONE, HttpError(503), HttpError(429), SAYS_YES) as (model, _):
         await world.lives(model, reviews=3)
@@ -485,7 +514,10 @@ async def test_reviews_that_failed_for_now_fail_again() -> None:
 
 @pytest.mark.requirement("2.12-04")
 async def test_a_forged_verdict_shows() -> None:
-    """Its end follows from it, so only the verdict itself can give it away."""
+    """Its end follows from it, so only the verdict itself can give it away.
+
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     world = World()
     async with provider(OPENAI, ONE, DONE, SAYS_YES) as (model, _):
         await world.lives(model)
@@ -502,6 +534,7 @@ async def test_a_forged_verdict_shows() -> None:
 
 @pytest.mark.requirement("2.12-04")
 async def test_a_refusal_made_an_approval_shows() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     world = World()
     async with provider(OPENAI, ONE, DONE, SAYS_NO) as (model, _):
         await world.lives(model)

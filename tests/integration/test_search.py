@@ -96,6 +96,10 @@ async def database(database_url: str) -> AsyncIterator[tuple[str, Database]]:
 @pytest.mark.requirement("3.4-05", "3.4-06", "3.4-07")
 @pytest.mark.parametrize("filters", FILTERS, ids=str)
 async def test_the_answer_of_reading_everything(database: tuple[str, Database], filters: Filters) -> None:
+    """3.4-05: Search finds pieces of the text.
+    3.4-06: Search can be limited to a platform.
+    3.4-07: Search counts claims, says whether there is more, and gives summaries.
+    """
     url, reader = database
     async with await owner(url) as db:
         for words in WORDS:
@@ -133,6 +137,7 @@ async def test_pages_far_behind_are_the_same(database: tuple[str, Database]) -> 
 
 @pytest.mark.requirement("3.4-05")
 async def test_a_text_of_any_length_can_be_looked_for(database: tuple[str, Database]) -> None:
+    """3.4-05: Search finds pieces of the text."""
     url, reader = database
     async with await owner(url) as db:
         found = await db.execute("SELECT body FROM search_document ORDER BY length(body) DESC, body LIMIT 1")
@@ -251,6 +256,9 @@ async def test_late_documents_go_to_the_bucket_of_their_time(empty_url: str) -> 
 
 @pytest.mark.requirement("2.7-01", "2.7-02")
 async def test_counts_are_kept_up_whatever_comes_and_goes(empty_url: str) -> None:
+    """2.7-01: Author entity per platform identity, linked to posts.
+    2.7-02: The share of investigated posts with findings is published.
+    """
     draw = Random(7)
     async with await owner(empty_url) as db:
         await db.execute("ALTER TABLE search_document DROP CONSTRAINT search_document_investigation_id_fkey")
@@ -281,7 +289,10 @@ async def test_counts_are_kept_up_whatever_comes_and_goes(empty_url: str) -> Non
 
 @pytest.mark.requirement("3.4-08")
 async def test_a_window_of_time_counts_as_reading_everything_would(empty_url: str) -> None:
-    """Whatever comes late and goes again, and wherever the window begins and ends."""
+    """Whatever comes late and goes again, and wherever the window begins and ends.
+
+    3.4-08: Figures can be limited by platform, author and time.
+    """
     draw = Random(8)
     begin, reader = datetime(2026, 1, 1, tzinfo=UTC), Database(empty_url, role="reader")
     moments = [begin + timedelta(hours=8 * n) for n in range(19)]

@@ -49,6 +49,10 @@ async def database(database_url: str) -> AsyncIterator[tuple[str, Database]]:
 
 @pytest.mark.requirement("3.4-05", "3.4-06", "3.4-07")
 async def test_every_question_of_the_mix_reads_little(database: tuple[str, Database]) -> None:
+    """3.4-05: Search finds pieces of the text.
+    3.4-06: Search can be limited to a platform.
+    3.4-07: Search counts claims, says whether there is more, and gives summaries.
+    """
     url, reader = database
     archive, read = Archive(reader), {}
     async with await owner(url) as db, await reader.session() as explaining:
@@ -88,6 +92,7 @@ async def test_phrases_whose_words_are_in_every_text(database: tuple[str, Databa
 
 @pytest.mark.requirement("3.4-08")
 async def test_a_window_of_time_is_counted_by_days(database: tuple[str, Database]) -> None:
+    """3.4-08: Figures can be limited by platform, author and time."""
     _, reader = database
     read = []
     async with await reader.session() as explaining:

@@ -34,7 +34,7 @@ START = datetime(2026, 1, 5, tzinfo=UTC)
 FAR_ON = datetime(2027, 1, 1, tzinfo=UTC)
 EVERYTHING = Settled(10**9, 10**9, 10**9)
 
-# Specification 3.6, with the names of our tables; what failed on readers' accounts alone counts as not investigated.
+# Requirements 3.6, with the names of our tables; what failed on readers' accounts alone counts as not investigated.
 ORDER = [site.name for site in PLATFORMS]
 AS_SPECIFIED = """
     WITH latest AS (
@@ -84,6 +84,12 @@ def of_a_key(page: Page, number: int = 1) -> Event:
 @pytest.mark.requirement("2.10-01", "2.10-07", "3.6-01", "3.6-02", "3.6-05")
 @pytest.mark.parametrize("seed", range(3))
 async def test_the_list_is_what_the_specifications_query_finds(database_url: str, seed: int) -> None:
+    """2.10-01: Order by capped unique score.
+    2.10-07: Edited posts re-enter the pool.
+    3.6-01: Latest seen version per post.
+    3.6-02: Word filter.
+    3.6-05: Failed and finished posts are left alone.
+    """
     errata, views = mixed(60, seed)
     waiting, broken = Page("waiting"), Page("broken")
     errata.add(waiting.registered(), waiting.requested(), broken.registered(), broken.requested(), of_a_key(broken))
@@ -115,7 +121,10 @@ async def test_the_list_is_what_the_specifications_query_finds(database_url: str
 
 @pytest.mark.requirement("2.10-01")
 async def test_made_up_posts_take_no_place_from_honest_ones(database_url: str) -> None:
-    """120 posts that one address range made up are no candidates; once three ranges saw one, it comes behind others."""
+    """120 posts that one address range made up are no candidates; once three ranges saw one, it comes behind others.
+
+    2.10-01: Order by capped unique score.
+    """
     made_up = [
         Page(f"m{number}", f"Lie {number}.", platform="X", provenance="CLIENT_FALLBACK") for number in range(120)
     ]
@@ -147,6 +156,7 @@ async def test_a_post_is_wanted_as_soon_as_it_is_corroborated(database_url: str)
 
 @pytest.mark.requirement("2.10-01")
 async def test_confirmed_posts_come_before_corroborated_ones(database_url: str) -> None:
+    """2.10-01: Order by capped unique score."""
     confirmed = Page("en:1", "Text one.")
     corroborated = Page("en:2", "Text two.", provenance="CLIENT_FALLBACK")
     views = [corroborated.viewed(f"v{number}", network=f"n{number}") for number in range(5)]
@@ -207,6 +217,9 @@ async def test_a_version_that_only_a_reader_saw_does_not_replace_a_confirmed_one
 
 @pytest.mark.requirement("3.6-05", "3.7-07")
 async def test_what_failed_on_readers_accounts_alone_leaves_a_post_to_the_instance(database_url: str) -> None:
+    """3.6-05: Failed and finished posts are left alone.
+    3.7-07: A reader's key that is gone fails the run.
+    """
     keys, theirs, ours, both = Page("keys"), Page("theirs"), Page("ours"), Page("both")
     events: list[Event] = [page.registered() for page in (keys, theirs, ours, both)]
     events += [theirs.requested().model_copy(update={"key_source": "USER"}), theirs.failed()]
@@ -233,6 +246,9 @@ def cost(event: Event, tokens: int, micro_usd: int | None) -> Event:
 @pytest.mark.requirement("2.10-02", "2.12-04")
 @pytest.mark.parametrize("size", [1, 100])
 async def test_what_a_day_has_cost_and_whom(database_url: str, size: int) -> None:
+    """2.10-02: Budget configurable.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     ours, theirs, mine = Page("ours"), Page("theirs"), Page("mine")
     chosen = ours.requested().model_copy(update={"requested_by": "SELECTOR"})
     tape = Tape(start=START - timedelta(seconds=4))
@@ -262,6 +278,9 @@ async def test_what_a_day_has_cost_and_whom(database_url: str, size: int) -> Non
 
 @pytest.mark.requirement("3.6-03", "3.6-04")
 async def test_a_run_may_be_lost_whatever_became_of_its_post(database_url: str) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    3.6-04: A request that was lost is made again.
+    """
     older, newer, long = Page("post", "As it was."), Page("post", "As it is."), Page("long", words=10_001)
     put_off, at_work = Page("put off"), Page("at work")
     runs = [older, long, put_off, at_work]
@@ -291,6 +310,9 @@ def chosen(page: Page, number: int = 1) -> Event:
 
 @pytest.mark.requirement("2.10-01", "3.6-03")
 async def test_what_was_chosen_last_is_known_of_the_selectors_requests_alone(database_url: str) -> None:
+    """2.10-01: Order by capped unique score.
+    3.6-03: A run whose worker died is taken up again.
+    """
     ours, theirs, keys = Page("ours"), Page("theirs"), Page("keys")
     tape = Tape(start=START)
     lately, store = START - timedelta(days=1), store_at(database_url)
@@ -347,6 +369,9 @@ def selecting(page: Page, log: BusLog) -> Selector:
 
 @pytest.mark.requirement("3.6-03", "3.6-04")
 async def test_a_request_whose_message_is_gone_is_made_again_and_one_in_hand_is_not(nats_url: str) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    3.6-04: A request that was lost is made again.
+    """
     page = Page("a")
     async with connect(nats_url, name="test") as bus:
         await topology.apply(bus)
@@ -373,7 +398,10 @@ async def test_a_request_whose_message_is_gone_is_made_again_and_one_in_hand_is_
 
 @pytest.mark.requirement("3.6-04")
 async def test_a_run_that_is_lost_every_time_ends_as_failed(nats_url: str, database_url: str) -> None:
-    """Each of its requests is taken and settled, and nothing comes of it; readers are not shown a run for ever."""
+    """Each of its requests is taken and settled, and nothing comes of it; readers are not shown a run for ever.
+
+    3.6-04: A request that was lost is made again.
+    """
     page = Page("a")
     tape = Tape()
     tape.add(page.registered(), page.requested(), page.started())
@@ -402,6 +430,9 @@ async def test_a_run_that_is_lost_every_time_ends_as_failed(nats_url: str, datab
 
 @pytest.mark.requirement("2.6-12", "2.8-01")
 async def test_many_who_ask_at_once_are_one(nats_url: str) -> None:
+    """2.6-12: Requests at once make one investigation.
+    2.8-01: One investigation for a post's version.
+    """
     page = Page("a")
     by_selector = page.requested().model_copy(update={"requested_by": "SELECTOR"})
     async with connect(nats_url, name="test") as bus:

@@ -45,6 +45,10 @@ def prepare_database() -> Prepare:
 
 @pytest.mark.requirement("2.7-02", "2.7-03", "2.7-04")
 async def test_the_figures_at_home_and_of_an_author(http: httpx.AsyncClient) -> None:
+    """2.7-02: The share of investigated posts with findings is published.
+    2.7-03: Per-author counts.
+    2.7-04: No cross-platform merging.
+    """
     home = TAG.sub(" ", (await http.get("/")).text)
     assert re.search(r"posts checked\s+6\s", home)
     assert re.search(r"errors found\s+6\s", home)
@@ -171,6 +175,13 @@ async def test_pages_follow_one_another_without_hole_or_repeat(http: httpx.Async
 
 @pytest.mark.requirement("2.12-01", "2.12-02", "2.12-03", "2.12-06", "2.12-07", "3.4-09")
 async def test_an_investigation_shows_all_it_rests_on(http: httpx.AsyncClient) -> None:
+    """2.12-01: Input text and contentHash persisted.
+    2.12-02: Prompt version/hash/text persisted.
+    2.12-03: Provider/model/version metadata.
+    2.12-06: Source snapshots with hash and retrieval time.
+    2.12-07: Audit publicly reachable.
+    3.4-09: Every public answer says how far it can be trusted.
+    """
     page = (await http.get(page_of(MOON))).text
     assert '<mark id="place-1">The Great Wall of China is visible from the Moon with the naked eye.' in page
     assert '<mark id="place-2">It is also the only man-made structure that has this distinction.' in page

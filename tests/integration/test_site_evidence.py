@@ -59,6 +59,7 @@ async def looked_up(http: httpx.AsyncClient, database_url: str) -> Sequence[str]
 async def test_checked_sources_are_told_with_their_archived_copies(
     http: httpx.AsyncClient, looked_up: Sequence[str], database_url: str
 ) -> None:
+    """2.12-02: Prompt version/hash/text persisted."""
     digest_ = sha256(COPY).hexdigest()
     page = (await http.get(page_of(MOON))).text
     told = re.sub(r"\s+", " ", TAG.sub("", page))
@@ -113,6 +114,9 @@ async def test_an_archived_copy_runs_nothing_and_is_what_was_hashed(
 
 @pytest.mark.requirement("2.12-06", "2.12-07")
 async def test_the_whole_audit_is_a_page(http: httpx.AsyncClient, database_url: str) -> None:
+    """2.12-06: Source snapshots with hash and retrieval time.
+    2.12-07: Audit publicly reachable.
+    """
     page = (await http.get(f"{page_of(MOON)}/audit")).text
     assert f'href="{page_of(MOON)}/audit"' in (await http.get(page_of(MOON))).text
     assert escape(PROMPT.text) in page

@@ -80,6 +80,7 @@ WRONG: dict[str, tuple[str, Change, str]] = {
 async def test_what_is_wrong_with_the_surroundings_is_said_in_one_line(
     ready: System, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """2.9-13: Blob storage mandatory."""
     name, change, words = WRONG[case]
     variable = f"OPENERRATA_{name}"
     changed = {**ready.settings, variable: change(ready.settings.get(variable, "")), "OPENERRATA_GATEWAY_PORT": "0"}

@@ -125,6 +125,9 @@ class Place:
     ids=["first", "second", "last"],
 )
 async def test_no_answer_of_a_run_is_bought_again_that_was_stored(api: Api, killed: Killed) -> None:
+    """2.6-15: A request during a run starts no second one.
+    3.6-03: A run whose worker died is taken up again.
+    """
     place = Place(requested())
     async with provider(api, FIRST, SECOND, LAST) as (model, server):
         await place.investigated(model, killed)
@@ -143,6 +146,9 @@ async def test_no_answer_of_a_run_is_bought_again_that_was_stored(api: Api, kill
 
 @pytest.mark.requirement("2.6-15", "3.6-03")
 async def test_nor_over_several_deaths() -> None:
+    """2.6-15: A request during a run starts no second one.
+    3.6-03: A run whose worker died is taken up again.
+    """
     place = Place(requested())
     async with provider(OPENAI, FIRST, SECOND, LAST) as (model, server):
         for killed in (Killed(InvestigationAdvanced), Killed(InvestigationAdvanced, 2), Killed(InvestigationDrafted)):
@@ -156,6 +162,9 @@ async def test_nor_over_several_deaths() -> None:
 @pytest.mark.requirement("2.6-15", "3.6-03")
 @pytest.mark.parametrize("again", [None, Killed(InvestigationDrafted)], ids=["once", "twice"])
 async def test_nor_of_a_provider_that_stands_in(again: Killed | None) -> None:
+    """2.6-15: A request during a run starts no second one.
+    3.6-03: A run whose worker died is taken up again.
+    """
     place = Place(requested())
     down = (HttpError(503),)
     async with provider(OPENAI, *down) as (first, one), provider(CHAT, FIRST, LAST) as (second, other):
@@ -173,6 +182,7 @@ async def test_nor_of_a_provider_that_stands_in(again: Killed | None) -> None:
 
 @pytest.mark.requirement("3.7-03")
 async def test_an_answer_that_failed_for_good_is_told_and_not_asked_for_again() -> None:
+    """3.7-03: A refused key or request fails at once."""
     place = Place(requested())
     async with provider(OPENAI, FIRST, Answer((), "incomplete", "max_output_tokens", usage=USAGE)) as (model, server):
         await place.investigated(model, Killed(InvestigationFailed))
@@ -185,6 +195,7 @@ async def test_an_answer_that_failed_for_good_is_told_and_not_asked_for_again() 
 
 @pytest.mark.requirement("3.7-02")
 async def test_one_that_failed_for_now_is_asked_for_again() -> None:
+    """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
     place = Place(requested())
     async with provider(OPENAI, FIRST, HttpError(500), LAST) as (model, server):
         await place.investigated(model, Killed(InvestigationRetryScheduled))
@@ -234,6 +245,9 @@ def _given_up() -> InvestigationFailed:
 @pytest.mark.requirement("2.6-15", "3.6-03")
 @pytest.mark.parametrize("api", APIS, ids=repr)
 async def test_no_review_is_bought_again_whose_answer_was_stored(api: Api) -> None:
+    """2.6-15: A request during a run starts no second one.
+    3.6-03: A run whose worker died is taken up again.
+    """
     place = Place(requested(), started(), proposed())
     async with provider(api, APPROVED) as (model, server):
         await place.judged(model, Killed(ClaimApproved))
@@ -246,6 +260,9 @@ async def test_no_review_is_bought_again_whose_answer_was_stored(api: Api) -> No
 
 @pytest.mark.requirement("2.6-15", "3.6-03")
 async def test_nor_one_of_a_provider_that_stands_in() -> None:
+    """2.6-15: A request during a run starts no second one.
+    3.6-03: A run whose worker died is taken up again.
+    """
     place = Place(requested(), started(), proposed())
     async with provider(OPENAI, HttpError(503)) as (first, one), provider(CHAT, APPROVED) as (second, other):
         model = Failover(first, second)
@@ -258,6 +275,7 @@ async def test_nor_one_of_a_provider_that_stands_in() -> None:
 
 @pytest.mark.requirement("3.7-03")
 async def test_nor_one_whose_answer_was_of_no_use() -> None:
+    """3.7-03: A refused key or request fails at once."""
     place = Place(requested(), started(), proposed())
     async with provider(OPENAI, UNUSABLE) as (model, server):
         await place.judged(model, Killed(ClaimValidationFailed))
@@ -268,6 +286,7 @@ async def test_nor_one_whose_answer_was_of_no_use() -> None:
 
 @pytest.mark.requirement("3.7-02")
 async def test_a_review_that_failed_for_now_is_tried_again_whether_it_was_told_or_not() -> None:
+    """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
     place = Place(requested(), started(), proposed())
     async with provider(OPENAI, HttpError(500), HttpError(500), APPROVED) as (model, server):
         await place.judged(model, Killed(ClaimValidationRetryScheduled))
@@ -280,6 +299,7 @@ async def test_a_review_that_failed_for_now_is_tried_again_whether_it_was_told_o
 @pytest.mark.requirement("3.6-03")
 @pytest.mark.parametrize("turns", [(FIRST, SECOND, LAST), (LAST,)], ids=["three answers", "one answer"])
 async def test_where_nobody_died_nothing_more_is_stored_told_or_looked_for(turns: Sequence[Turn]) -> None:
+    """3.6-03: A run whose worker died is taken up again."""
     place = Place(requested())
     async with provider(OPENAI, *turns) as (model, _):
         facts = await place.investigated(model)

@@ -83,7 +83,11 @@ class Unhurried(ScriptedModel):
 @pytest.mark.requirement("2.6-15", "3.6-03")
 @pytest.mark.parametrize("under_way", [False, True], ids=["judged", "under way"])
 async def test_a_worker_that_wakes_up_does_not_buy_what_another_buys(nats_url: str, under_way: bool) -> None:
-    """Its message was on the way to it when it fell asleep: to the worker it is a first delivery."""
+    """Its message was on the way to it when it fell asleep: to the worker it is a first delivery.
+
+    2.6-15: A request during a run starts no second one.
+    3.6-03: A run whose worker died is taken up again.
+    """
     consumer = replace(VALIDATOR_CLAIM_PROPOSED, slots=1, ack_wait_s=2.0)
     async with empty_log(nats_url) as bus, Line(nats_url) as line:
         await bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(consumer))

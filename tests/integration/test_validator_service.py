@@ -112,6 +112,9 @@ async def world(
 async def test_claims_are_held_against_the_pages_they_cite(
     tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """2.4-06: Only validated claims are published.
+    2.12-06: Source snapshots with hash and retrieval time.
+    """
     async with world(tmp_path, stack, monkeypatch, ScriptedModel()) as at:
         good, bad = await at.judged(
             at.cites(QUOTE, "/record"), at.cites(OTHER_QUOTE, "/record", "The mountain lies in Nepal")
@@ -135,6 +138,7 @@ async def test_claims_are_held_against_the_pages_they_cite(
 async def test_a_source_is_published_as_the_page_where_it_ended(
     tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """2.12-06: Source snapshots with hash and retrieval time."""
     async with world(tmp_path, stack, monkeypatch, ScriptedModel()) as at:
         at.sites.pages["/trusted"] = Answer(302, {"location": "/record"})
         cited = at.cites(QUOTE, "/trusted")
@@ -201,6 +205,7 @@ class DemoModel(ScriptedModel):
 
 @pytest.mark.requirement("2.12-06")
 async def test_a_demonstration_fetches_nothing(tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2.12-06: Source snapshots with hash and retrieval time."""
     async with world(tmp_path, stack, monkeypatch, DemoModel()) as at:
         (fact,) = await at.judged(at.cites(QUOTE, "/record"))
         assert isinstance(fact, ClaimApproved)

@@ -170,6 +170,9 @@ def substack(slug: str = "a-post", post: str = "4242") -> Observation:
 
 @pytest.mark.requirement("2.9-01", "2.9-02")
 async def test_wikipedia_is_asked_for_the_revision_that_was_seen() -> None:
+    """2.9-01: LessWrong server verification.
+    2.9-02: Wikipedia verification pinned to revision.
+    """
     async with verifying() as running:
         page = await running.fetched(wikipedia())
         (request,) = running.sites.requests
@@ -184,6 +187,7 @@ async def test_wikipedia_is_asked_for_the_revision_that_was_seen() -> None:
 
 @pytest.mark.requirement("2.9-01")
 async def test_lesswrong_is_asked() -> None:
+    """2.9-01: LessWrong server verification."""
     async with verifying() as running:
         page = await running.fetched(lesswrong())
     assert page.post.external_id == "abc123"
@@ -192,6 +196,7 @@ async def test_lesswrong_is_asked() -> None:
 
 @pytest.mark.requirement("2.9-03")
 async def test_substack_is_asked() -> None:
+    """2.9-03: Substack verification."""
     async with verifying() as running:
         page = await running.fetched(substack())
     assert page.post.external_id == "4242"
@@ -200,6 +205,7 @@ async def test_substack_is_asked() -> None:
 
 @pytest.mark.requirement("2.1-02")
 async def test_without_a_revision_there_is_nothing_to_ask() -> None:
+    """2.1-02: X posts supported."""
     async with verifying() as running:
         assert await running.reason(wikipedia().model_copy(update={"metadata": {}})) == "no_public_source"
         assert running.sites.connections == 0
@@ -207,6 +213,7 @@ async def test_without_a_revision_there_is_nothing_to_ask() -> None:
 
 @pytest.mark.requirement("2.9-04")
 async def test_the_identity_that_the_site_states_is_passed_on() -> None:
+    """2.9-04: Identity correction by server pageId."""
     async with verifying() as running:
         running.sites.fail("other_page")
         assert (await running.fetched(wikipedia())).post.external_id == "en:13"
@@ -236,6 +243,10 @@ async def test_the_identity_that_the_site_states_is_passed_on() -> None:
 async def test_every_fault_is_an_answer_and_heals(
     observe: Callable[[], Observation], fault: Fault, reasons: set[str]
 ) -> None:
+    """2.6-05: Unverified text goes on as CLIENT_FALLBACK.
+    2.9-06: Degraded path on fetch failure.
+    2.9-14: Fetch failure reason kept for audit.
+    """
     if fault == "wrong_revision" and observe is not wikipedia:
         return
     quick = (
@@ -258,6 +269,7 @@ async def test_a_page_that_is_not_there() -> None:
 
 @pytest.mark.requirement("3.5-03")
 async def test_two_hundred_readers_of_one_page_are_one_request() -> None:
+    """3.5-03: Registrations at once make one version."""
     async with verifying() as running:
         running.sites.fail("slow")
         observations = [wikipedia() for _ in range(200)]
@@ -307,6 +319,7 @@ async def test_other_readers_stories_do_not_change_what_the_site_says() -> None:
 
 @pytest.mark.requirement("3.5-03")
 async def test_made_up_pages_do_not_fetch_a_revision_again() -> None:
+    """3.5-03: Registrations at once make one version."""
     async with verifying() as running:
         for page in range(20):
             assert (await running.fetched(wikipedia(page=str(page)))).post.external_id == "en:12"
@@ -320,6 +333,7 @@ async def test_made_up_pages_do_not_fetch_a_revision_again() -> None:
     ids=["hostile", "empty"],
 )
 async def test_a_page_that_cannot_be_read_is_a_failure_with_its_reason(html: str, reason: str, words: str) -> None:
+    """2.9-14: Fetch failure reason kept for audit."""
     async with verifying() as running:
         running.sites.wikipedia["77"] = WikiPage(12, html)
         fact = await running.verify(wikipedia())
@@ -330,6 +344,7 @@ async def test_a_page_that_cannot_be_read_is_a_failure_with_its_reason(html: str
 
 @pytest.mark.requirement("2.9-14")
 async def test_the_reason_is_a_code_and_the_detail_a_sentence() -> None:
+    """2.9-14: Fetch failure reason kept for audit."""
     async with verifying() as running:
         running.sites.fail("wrong_revision")
         fact = await running.verify(wikipedia())
@@ -376,6 +391,7 @@ async def test_look_ups_are_counted() -> None:
 
 @pytest.mark.requirement("2.9-02")
 async def test_recorded_pages_arrive_unchanged() -> None:
+    """2.9-02: Wikipedia verification pinned to revision."""
     recorded = VECTORS / "wikipedia_pages.json"
     if not recorded.exists():
         assert os.environ.get("CI") != "true", f"{recorded} is needed here; set OPENERRATA_VECTORS"

@@ -148,6 +148,7 @@ AT_HOME = f"https://{OWN}/api/v1/posts/a-post"
 
 @pytest.mark.requirement("2.9-03")
 async def test_a_publication_of_its_own_domain_is_confirmed_with_the_text_that_substack_has(tmp_path: Path) -> None:
+    """2.9-03: Substack verification."""
     answers = LEADS_AWAY | {
         AT_HOME: says(post(html=FORGED, title="Forged", publishedBylines=[{"name": "Eve", "handle": "eve"}])),
         f"{BY_ID}4242": says({"post": post(), "publication": {"subdomain": "someone"}}),
@@ -249,6 +250,9 @@ FOREIGN_POST = {
 async def test_what_another_host_answers_confirms_nothing(
     tmp_path: Path, observation: Observation, answers: dict[str, Answer], reason: str
 ) -> None:
+    """2.9-03: Substack verification.
+    2.9-14: Fetch failure reason kept for audit.
+    """
     async with web(tmp_path, answers) as found:
         fact = await found.verify(observation)
     assert isinstance(fact, CanonicalUnavailable), fact

@@ -77,6 +77,9 @@ async def consequence(bus: Bus, event: ObservationReceived) -> Event:
 async def test_an_observation_becomes_what_the_site_says(
     server: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """2.9-02: Wikipedia verification pinned to revision.
+    2.9-06: Degraded path on fetch failure.
+    """
     async with Sites(wikipedia={"77": WikiPage(12, "<p>The Earth is round.</p>")}) as sites:
         monkeypatch.setenv("OPENERRATA_VERIFIER_WIKIPEDIA_URL", f"{sites.url}/w/api.php")
         monkeypatch.setenv("OPENERRATA_VERIFIER_RETRY_BASE_S", "0.01")

@@ -38,6 +38,7 @@ async def buses(nats_url: str) -> AsyncIterator[tuple[Bus, Bus]]:
 
 @pytest.mark.requirement("2.9-01")
 async def test_readers_of_one_page_at_two_verifiers_are_one_request(buses: tuple[Bus, Bus]) -> None:
+    """2.9-01: LessWrong server verification."""
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(verifying(shared=SharedPages(buses[0], SystemClock())))
         sites: Sites = one.sites

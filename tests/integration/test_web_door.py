@@ -110,6 +110,7 @@ async def test_no_proxy_is_taken_from_the_environment(sites: Sites) -> None:
 @pytest.mark.requirement("2.13-05")
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]", "127.1", "0"])
 async def test_loopback_is_not_reached(sites: Sites, host: str) -> None:
+    """2.13-05: SSRF-safe image fetch."""
     async with Door(Policy(CONTACT)) as door:
         assert await kind_of(door, f"http://{host}:{sites.port}/hello") == "blocked_address"
     assert sites.connections == 0
@@ -117,7 +118,10 @@ async def test_loopback_is_not_reached(sites: Sites, host: str) -> None:
 
 @pytest.mark.requirement("2.13-05")
 async def test_a_name_is_connected_to_where_it_was_checked(sites: Sites) -> None:
-    """The second answer is what a rebinding attacker would have us connect to."""
+    """The second answer is what a rebinding attacker would have us connect to.
+
+    2.13-05: SSRF-safe image fetch.
+    """
     resolve, asked = resolver([PUBLIC], ["127.0.0.1"])
     network = Diverted(sites.port)
     async with Door(Policy(CONTACT), resolve=resolve, network=network) as door:
@@ -151,6 +155,7 @@ async def test_the_next_address_is_tried(sites: Sites) -> None:
     "target", ["http://127.0.0.1:{port}/hello", "http://localhost:{port}/hello", "//127.1:{port}/"]
 )
 async def test_a_redirect_to_a_private_address_is_not_followed(sites: Sites, target: str) -> None:
+    """2.13-05: SSRF-safe image fetch."""
     sites.pages["/away"] = Answer(302, {"location": target.format(port=sites.port)})
     resolve, _ = resolver([PUBLIC])
     async with Door(Policy(CONTACT), resolve=resolve, network=Diverted(sites.port)) as door:
@@ -161,6 +166,7 @@ async def test_a_redirect_to_a_private_address_is_not_followed(sites: Sites, tar
 @pytest.mark.requirement("2.13-05")
 @pytest.mark.parametrize("port", [22, 25, 6379, 9200, 65_535])
 async def test_only_ports_of_web_pages_are_reached(sites: Sites, port: int) -> None:
+    """2.13-05: SSRF-safe image fetch."""
     sites.pages["/away"] = Answer(302, {"location": f"http://site.example:{port}/hello"})
     resolve, _ = resolver([PUBLIC])
     network = Diverted(sites.port)

@@ -48,7 +48,10 @@ def test_the_lists_are_as_long_as_they_were() -> None:
 @pytest.mark.requirement("2.13-05")
 @pytest.mark.parametrize("host", [*IPV4, *IPV6, *NAMES])
 async def test_an_address_inside_is_never_connected_to(host: str) -> None:
-    """Also where a resolver would say that the name is public; nor is it after a redirect."""
+    """Also where a resolver would say that the name is public; nor is it after a redirect.
+
+    2.13-05: SSRF-safe image fetch.
+    """
     async with Sites() as sites:
         sites.pages["/away"] = Answer(302, {"location": f"http://{host}/hello"})
         for address in (f"http://{host}/hello", "http://site.example/away"):
@@ -65,6 +68,7 @@ async def test_an_address_inside_is_never_connected_to(host: str) -> None:
 @pytest.mark.requirement("2.13-05")
 @pytest.mark.parametrize("answer", LIES, ids=str)
 async def test_what_a_lying_resolver_says_is_never_connected_to(answer: Sequence[str]) -> None:
+    """2.13-05: SSRF-safe image fetch."""
     async with Sites() as sites:
         diverted = Diverted(sites.port)
         resolve, asked = resolver(answer)

@@ -27,7 +27,7 @@ class PageImages(NamedTuple):
 
 
 def extract_images(html: str, base_url: str) -> PageImages:
-    """Find the pictures of an HTML fragment. Raises: UnparseableHtml. Source: CONTRACT 4.8."""
+    """Find the pictures of an HTML fragment. Raises: UnparseableHtml. Source: docs/protocol.md 3.4."""
     return images_of(Fragment.parse(html), base_url)
 
 

@@ -47,6 +47,7 @@ def test_a_verbatim_quote_at_one_place_passes(text: str, context: str) -> None:
     ],
 )
 def test_anything_else_is_refused(text: str, context: str, reason: str) -> None:
+    """2.4.2-03: Claims rest on the text, with pictures too."""
     rejection = FACT_CHECK.check(claim(text, context), TEXT)
     assert rejection is not None
     assert reason in rejection.reason
@@ -79,6 +80,7 @@ def test_overlapping_repeats_count_as_two_places() -> None:
     ],
 )
 def test_markdown_is_dropped_where_the_rest_is_verbatim(quote: str) -> None:
+    """2.4.4-05: Markdown signs are taken out of quotes before they are stored."""
     anchored = FACT_CHECK.anchor(claim(quote, f"It was late. {quote} So they say"), TEXT)
     assert anchored.text == "Bats are blind."
     assert FACT_CHECK.check(anchored, TEXT) is None
@@ -143,6 +145,7 @@ def test_what_passes_is_verbatim(text: str, start: int, length: int) -> None:
     ],
 )
 def test_the_same_words_at_the_same_place_are_the_same_claim(quote: str, contexts: list[str]) -> None:
+    """2.6-15: A request during a run starts no second one."""
     places = {FACT_CHECK.place(claim(quote, context), TEXT) for context in contexts}
     assert len(places) == 1
 

@@ -61,6 +61,7 @@ def claim(text: str, context: str) -> ClaimPayload:
     ],
 )
 def test_what_is_copied_from_markdown_becomes_the_text(quote: str, plain: str) -> None:
+    """2.4.4-05: Markdown signs are taken out of quotes before they are stored."""
     assert quote.removesuffix("]") in MARKDOWN
     anchored = FACT_CHECK.anchor(claim(quote, quote), TEXT)
     assert anchored.text == plain
@@ -79,6 +80,7 @@ def test_what_is_copied_from_markdown_becomes_the_text(quote: str, plain: str) -
     ],
 )
 def test_marks_of_the_model_s_own(quote: str, plain: str | None) -> None:
+    """2.4.4-05: Markdown signs are taken out of quotes before they are stored."""
     anchored = FACT_CHECK.anchor(claim(quote, quote), TEXT)
     assert anchored.text == (plain or quote)
 
@@ -88,6 +90,7 @@ def test_marks_of_the_model_s_own(quote: str, plain: str | None) -> None:
     "quote", ["[IMAGE:0]", "a picture of a cup", "Water boils at [80](https://e.org) grad.", "| Oolong | 1067 |"]
 )
 def test_what_cannot_be_found_is_left_to_the_gate(quote: str) -> None:
+    """2.4.2-03: Claims rest on the text, with pictures too."""
     given = claim(quote, quote)
     assert FACT_CHECK.anchor(given, TEXT) is given
     assert FACT_CHECK.check(given, TEXT) is not None

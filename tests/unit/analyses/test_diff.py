@@ -80,6 +80,7 @@ def test_sentences(text: str, parts: list[str]) -> None:
 @pytest.mark.requirement("2.4.3-02")
 @given(texts, texts)
 def test_both_texts_can_be_read_back(old: str, new: str) -> None:
+    """2.4.3-02: The difference is deterministic and by lines."""
     before: list[str] = []
     after: list[str] = []
     for step in compare(old, new):
@@ -144,6 +145,7 @@ HARD = {
 @pytest.mark.requirement("2.4.3-02")
 @pytest.mark.parametrize("kind", HARD)
 def test_the_longest_posts_take_no_long_time(kind: str) -> None:
+    """2.4.3-02: The difference is deterministic and by lines."""
     old, new = HARD[kind](random.Random(1)), HARD[kind](random.Random(2))
     began = process_time()
     said = diff(old, new)

@@ -34,6 +34,7 @@ def block(brief: str, tag: str) -> str:
 
 @pytest.mark.requirement("2.4.3-09")
 def test_each_source_is_one_line_of_data() -> None:
+    """2.4.3-09: A review answers approved or not, nothing else."""
     rows = [json.loads(row) for row in listed([Evidence(FOUND, "So: They\nsee."), Evidence(GONE)]).splitlines()]
     assert rows == [
         {

@@ -42,7 +42,10 @@ def words(material: Material) -> str:
 
 @pytest.mark.requirement("2.4.2-01")
 def test_a_finding_is_a_correction_with_evidence_and_no_verdict() -> None:
-    """2.4.2-01: a model submits, and readers see, a claim or nothing; no field holds a verdict or a confidence."""
+    """2.4.2-01: a model submits, and readers see, a claim or nothing; no field holds a verdict or a confidence.
+
+    2.4.2-01: A finding or silence, no verdicts or grades.
+    """
     said = {"text", "context", "summary", "reasoning", "sources"}
     assert set(ClaimPayload.model_fields) == said
     assert set(ClaimOut.model_fields) == said | {"id"}
@@ -55,6 +58,7 @@ def test_a_finding_is_a_correction_with_evidence_and_no_verdict() -> None:
     "word", ["silent", "evidence", "dispute", "satire", "context", "sources", "verbatim|copied exactly", "image"]
 )
 def test_the_instructions_lean_to_silence(word: str) -> None:
+    """2.4.2-02: Instructions demand concrete evidence, leave out satire and dispute, prefer silence."""
     assert re.search(word, FACT_CHECK.look.prompt.text)
 
 
@@ -65,6 +69,7 @@ def test_the_reviewer_is_strict(word: str) -> None:
 
 @pytest.mark.requirement("2.4.4-02")
 def test_without_markdown_the_plain_text_is_the_only_content() -> None:
+    """2.4.4-02: Flat text where there is no HTML."""
     brief = without_words(words(MATERIAL))
     assert f"Article (plain text):\n<<<BEGIN ARTICLE>>>\n{MATERIAL.text}\n<<<END ARTICLE>>>" in brief
     assert brief.count(MATERIAL.text) == 1
@@ -72,6 +77,7 @@ def test_without_markdown_the_plain_text_is_the_only_content() -> None:
 
 @pytest.mark.requirement("2.4.4-01")
 def test_markdown_replaces_the_plain_text() -> None:
+    """2.4.4-01: One section of content, as Markdown where there is HTML."""
     brief = without_words(
         words(Material("X", "https://x.com", "Bats are blind.", markdown="# Bats\n\nBats are *blind*."))
     )
@@ -81,6 +87,10 @@ def test_markdown_replaces_the_plain_text() -> None:
 
 @pytest.mark.requirement("2.4-04", "2.4.3-03")
 def test_metadata_is_json_and_leaves_out_what_is_unknown() -> None:
+    """2.4-04: Video not analysed.
+    2.4.3-03: Without a verified earlier result a run is a plain one.
+    """
+
     def metadata(material: Material) -> dict[str, object]:
         brief = words(material)
         found = json.loads(brief.partition("Post metadata (JSON):\n")[2].partition("\n\nArticle")[0])
@@ -216,6 +226,7 @@ def old_claim(number: int, quote: str) -> PublishedClaim:
 
 @pytest.mark.requirement("2.4.3-01")
 def test_an_update_shows_article_old_claims_and_diff() -> None:
+    """2.4.3-01: An update run is given old claims, the text and the difference."""
     earlier = Earlier((old_claim(1, "Bats are blind."), old_claim(2, "Cats bark.")), "- Cats bark.")
     brief = without_words(words(replace(MATERIAL, earlier=earlier)))
     metadata = json.loads(brief.partition("Post metadata (JSON):\n")[2].partition("\n\nArticle")[0])

@@ -43,6 +43,7 @@ def told(parts: Sequence[Part]) -> str:
 
 @pytest.mark.requirement("2.4-03")
 def test_plain_text_is_cut_at_offsets_of_utf_16() -> None:
+    """2.4-03: Images sent as multimodal input."""
     text = "A\U0001f600B and C"
     parts = in_text(text, [picture(0, 3, caption_text='The "peak"'), picture(1, 4), picture(2, len(text) + 1)])
     assert told(parts) == (
@@ -65,6 +66,7 @@ def test_markdown_is_cut_at_its_own_placeholders_only() -> None:
 
 @pytest.mark.requirement("2.13-07")
 def test_what_is_not_shown_is_said() -> None:
+    """2.13-07: 10 images limit."""
     pictures = [picture(0), picture(1, 0, "duplicate"), picture(2, 0, "omitted"), picture(3, 0, "unavailable")]
     assert told(in_markdown("[p:0][p:1][p:2][p:3]", "p", pictures)) == (
         "[Picture 0:<0>][Picture 1: the same as picture 0][Picture 2: left out][Picture 3: not to be had]"
@@ -99,6 +101,7 @@ def test_words_are_joined_and_none_is_empty(parts: list[Part]) -> None:
 
 @pytest.mark.requirement("2.1-05")
 def test_the_brief_shows_pictures_inside_the_articles_block() -> None:
+    """2.1-05: Text plus images investigated."""
     pictures = [picture(0, 3), picture(1, 3, "omitted")]
     message = told(FACT_CHECK.look.brief(Material("X", "https://x.com", "AbcDef", pictures=pictures)))
     article = without_words(message).partition("<<<BEGIN ARTICLE>>>\n")[2].partition("\n<<<END ARTICLE>>>")

@@ -29,6 +29,7 @@ def prompts() -> list[tuple[str, str, str]]:
 @pytest.mark.requirement("2.12-02")
 @pytest.mark.parametrize(("version", "text", "digest"), prompts())
 def test_a_prompt_never_changes_under_its_version(version: str, text: str, digest: str) -> None:
+    """2.12-02: Prompt version/hash/text persisted."""
     assert digest == sha256(text.encode()).hexdigest()
     assert RELEASED.get(version) == digest, (
         f"The text of {version} changed or is new: give it a new version and add it to released_prompts.json."
@@ -38,7 +39,10 @@ def test_a_prompt_never_changes_under_its_version(version: str, text: str, diges
 @pytest.mark.requirement("2.12-02")
 @pytest.mark.parametrize("each", FLAGGING, ids=lambda each: each.name)
 def test_nothing_that_a_model_is_told_changes_under_a_version(each: Kind) -> None:
-    """The note about handling, the tools' descriptions and the closing question are as much prompt as the prompt."""
+    """The note about handling, the tools' descriptions and the closing question are as much prompt as the prompt.
+
+    2.12-02: Prompt version/hash/text persisted.
+    """
     assert set(each.bundles) == {step.prompt.version for step in each.steps}
     for version, digest in each.bundles.items():
         assert RELEASED["bundles"].get(version) == digest, (

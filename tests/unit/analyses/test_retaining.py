@@ -43,6 +43,7 @@ def decide(arguments: object, text: str = TEXT) -> ClaimPayload | UUID:
 
 @pytest.mark.requirement("2.4.3-05")
 def test_the_tool_offers_the_old_ids_and_only_where_there_are_some() -> None:
+    """2.4.3-05: Keeping an old claim is possible in update runs only."""
     *fresh, retain = FACT_CHECK.update.tools(material(TEXT, OLD))
     assert tuple(fresh) == FACT_CHECK.update.tools(material(TEXT)) == FACT_CHECK.look.tools(material(TEXT))
     properties = retain.parameters["properties"]
@@ -79,6 +80,7 @@ def test_words_that_now_stand_at_two_places_are_not_kept() -> None:
 
 @pytest.mark.requirement("2.4.4-05")
 def test_a_kept_finding_stands_in_the_words_around_it_now() -> None:
+    """2.4.4-05: Markdown signs are taken out of quotes before they are stored."""
     here = FACT_CHECK.keep(OLD[0].payload, TEXT)
     assert isinstance(here, ClaimPayload)
     assert here.context in TEXT

@@ -108,6 +108,9 @@ def _kept(each: FlaggingKind, text: str) -> ClaimPayload | Rejection:
 @pytest.mark.requirement("2.12-04", "2.6-01")
 @pytest.mark.parametrize("each", FLAGGING, ids=lambda each: each.name)
 def test_what_decides_without_a_model_never_changes_under_a_version(each: FlaggingKind) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    2.6-01: A page load registers the version, then records the view.
+    """
     assert RELEASED.get(each.rules) == decided(each), (
         f"Something is decided otherwise than under {each.rules}: give the rules a new version and add it to "
         "released_rules.json, or a replay of what was recorded will say DIFFERENT and nobody will know why."

@@ -42,6 +42,7 @@ def found(snippet: str, page: str = PAGE) -> bool:
 )
 @pytest.mark.requirement("2.12-06")
 def test_typography_does_not_matter(snippet: str) -> None:
+    """2.12-06: Source snapshots with hash and retrieval time."""
     assert found(snippet)
 
 

@@ -106,7 +106,10 @@ def test_sources_are_limited_in_number_and_length() -> None:
     ids=["too short", "too short in pieces", "too many pieces"],
 )
 def test_a_quotation_that_can_be_found_nowhere_can_be_mended(snippet: str, told: str) -> None:
-    """In review it would be refused, where the model hears nothing of it."""
+    """In review it would be refused, where the model hears nothing of it.
+
+    2.4.2-03: Claims rest on the text, with pictures too.
+    """
     with pytest.raises(InvalidSubmission, match=rf"sources\.1\.snippet: .*{told}") as raised:
         parse(json.dumps(GOOD | {"sources": [SOURCE, SOURCE | {"snippet": snippet}]}))
     assert "Bats" not in str(raised.value)

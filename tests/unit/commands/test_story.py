@@ -52,6 +52,7 @@ def text(story: Story) -> str:
 
 @pytest.mark.requirement("2.12-04")
 def test_the_story_of_a_run_that_found_something() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     _, story = lived(*PAGE.investigated())
     assert text(story).splitlines() == [
         f"investigation {PAGE.investigation_id}  COMPLETE",
@@ -161,6 +162,7 @@ def test_only_what_failed_can_be_asked_for_again(events: Sequence[Event]) -> Non
     ],
 )
 def test_cancelling_ends_it_and_blames_nobody(events: Sequence[Event], attempt: int, follows: int) -> None:
+    """3.7-09: FAILED is final."""
     found, story = lived(*events)
     event = cancelled(found)
     assert (event.attempt, event.follows, event.reason) == (attempt, follows, "cancelled by operator")
@@ -176,6 +178,7 @@ def test_what_is_over_cannot_be_cancelled(events: Sequence[Event]) -> None:
 
 @pytest.mark.requirement("2.12-04")
 def test_an_exchange_can_be_read() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     said = click.unstyle("\n".join(exchanged(Transcript.model_validate_json(transcripts.run()))))
     order = [
         "be strict in the look",
@@ -208,6 +211,7 @@ def test_a_claim_is_one_claim_in_every_round() -> None:
 
 @pytest.mark.requirement("2.12-04")
 def test_a_review_that_failed_for_now_is_told_and_counted() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     events = (PAGE.requested(), PAGE.started(), PAGE.proposed(0), PAGE.tried(0), PAGE.tried(0), PAGE.approved(0))
     _, story = lived(*events)
     lines = text(story).splitlines()

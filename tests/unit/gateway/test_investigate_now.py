@@ -60,6 +60,10 @@ def asked(paid_by: KeySource, attachment: UUID | None) -> InvestigationRequested
 
 @pytest.mark.requirement("2.1-07", "2.6-12", "2.8-01")
 async def test_a_holder_of_an_instance_key_starts_a_run() -> None:
+    """2.1-07: Instance-managed credential path.
+    2.6-12: Requests at once make one investigation.
+    2.8-01: One investigation for a post's version.
+    """
     bench = bench_with()
     answer = await ask(bench, x_api_key="instance-key")
     assert answer == {"investigationId": str(RUN), "status": "PENDING", "provenance": "CLIENT_FALLBACK"}
@@ -72,6 +76,7 @@ async def test_a_holder_of_an_instance_key_starts_a_run() -> None:
 
 @pytest.mark.requirement("2.6-16")
 async def test_a_readers_own_key_is_kept_for_the_run_it_starts() -> None:
+    """2.6-16: A pending run takes the first key that comes."""
     bench = bench_with()
     await ask(bench, x_openai_api_key=f" {USER_KEY} ")
     assert requested(bench).key_source == "USER"
@@ -83,6 +88,9 @@ async def test_a_readers_own_key_is_kept_for_the_run_it_starts() -> None:
 @pytest.mark.requirement("2.6-16", "3.2-14")
 @pytest.mark.parametrize("second", [{"x_openai_api_key": OTHER_KEY}, {"x_api_key": "instance-key"}], ids=str)
 async def test_a_key_whose_request_was_never_told_pays_for_nobodys_run(second: dict[str, str]) -> None:
+    """2.6-16: A pending run takes the first key that comes.
+    3.2-14: Claims have ≥1 source.
+    """
     bench = bench_with()
     bench.log.outage = True
     failed = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, x_openai_api_key=USER_KEY)
@@ -97,6 +105,7 @@ async def test_a_key_whose_request_was_never_told_pays_for_nobodys_run(second: d
 @pytest.mark.requirement("3.3-05")
 @pytest.mark.parametrize("headers", [{}, {"x_api_key": "wrong"}, {"x_openai_api_key": "anything"}])
 async def test_without_credentials_nothing_starts(headers: dict[str, str]) -> None:
+    """3.3-05: A request needs an instance key or a provider key."""
     bench = bench_with()
     response = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, **headers)
     assert error(response)["code"] == "UNAUTHORIZED"
@@ -111,6 +120,7 @@ async def test_input_is_judged_before_credentials() -> None:
 @pytest.mark.requirement("2.6-11")
 @pytest.mark.parametrize("version", [str(VERSION), "not-an-id"])
 async def test_an_unknown_version_is_a_bad_request(version: str) -> None:
+    """2.6-11: A request for an unknown version is refused."""
     bench = bench_with(None)
     response = await bench.mutate(INVESTIGATE, {"postVersionId": version}, x_api_key="instance-key")
     assert error(response)["code"] == "BAD_REQUEST"
@@ -119,7 +129,11 @@ async def test_an_unknown_version_is_a_bad_request(version: str) -> None:
 @pytest.mark.requirement("2.4.4-06", "3.3-06")
 @pytest.mark.parametrize(("words", "status"), [(10_000, 200), (10_001, 400)])
 async def test_the_word_limit(words: int, status: int) -> None:
-    """2.4.4-06: 10,000 words are investigated on request, one more is refused."""
+    """2.4.4-06: 10,000 words are investigated on request, one more is refused.
+
+    2.4.4-06: At most 10,000 words.
+    3.3-06: A request for a text that is too long is refused.
+    """
     bench = bench_with(replace(NEW, word_count=words))
     response = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, x_openai_api_key=USER_KEY)
     assert response.status_code == status
@@ -128,6 +142,7 @@ async def test_the_word_limit(words: int, status: int) -> None:
 
 @pytest.mark.requirement("2.6-13")
 async def test_a_finished_investigation_is_answered_at_once() -> None:
+    """2.6-13: A finished result is returned at once."""
     bench = bench_with(known=Complete(RUN, "SERVER_VERIFIED", (claim(),), NOW))
     answer = await ask(bench, x_api_key="instance-key")
     assert (answer["status"], answer["provenance"]) == ("COMPLETE", "SERVER_VERIFIED")
@@ -137,6 +152,9 @@ async def test_a_finished_investigation_is_answered_at_once() -> None:
 @pytest.mark.requirement("2.6-15", "2.6-17")
 @pytest.mark.parametrize("status", ["PENDING", "PROCESSING"])
 async def test_nobody_can_slip_a_key_under_a_run_of_somebody_else(status: str) -> None:
+    """2.6-15: A request during a run starts no second one.
+    2.6-17: The key of a run under way does not change.
+    """
     bench = bench_with(known=Running(RUN, status, "CLIENT_FALLBACK"))  # type: ignore[arg-type]  # a parameter is any text
     answer = await ask(bench, x_openai_api_key=USER_KEY)
     assert (answer["investigationId"], answer["status"]) == (str(RUN), status)
@@ -150,6 +168,7 @@ async def test_nobody_can_slip_a_key_under_a_run_of_somebody_else(status: str) -
 async def test_a_waiting_run_of_a_reader_takes_a_key_only_if_it_has_none(
     first: str | None, attachment: UUID | None
 ) -> None:
+    """2.6-16: A pending run takes the first key that comes."""
     waiting = Running(RUN, "PENDING", "CLIENT_FALLBACK", takes_key=True)
     bench = bench_with(known=waiting)
     bench.reads.investigations[RUN] = waiting
@@ -175,6 +194,9 @@ async def test_a_key_does_not_outlive_a_run_that_ended_while_it_was_attached() -
 async def test_of_keys_that_come_at_once_only_that_of_the_request_stays(
     paid_by: KeySource, theirs: dict[tuple[UUID, UUID | None], str]
 ) -> None:
+    """2.6-15: A request during a run starts no second one.
+    2.6-16: A pending run takes the first key that comes.
+    """
     bench = bench_with()
     bench.user_keys.kept |= theirs
     bench.log.standing = asked(paid_by, UUID(int=99) if theirs else None)
@@ -210,6 +232,9 @@ LONG_AGO = NOW.replace(hour=4)
     ],
 )
 async def test_a_failed_run_may_be_asked_for_again_but_not_endlessly(failure: Failure, again: bool) -> None:
+    """2.6-14: FAILED is returned unless somebody retries explicitly.
+    3.7-09: FAILED is final.
+    """
     bench = bench_with(known=Broken(RUN, "SERVER_VERIFIED", failure))
     answer = await ask(bench, x_api_key="instance-key")
     assert answer["status"] == ("PENDING" if again else "FAILED")
@@ -227,6 +252,7 @@ async def test_a_failed_run_may_be_asked_for_again_but_not_endlessly(failure: Fa
 async def test_after_a_failure_on_a_readers_account_the_next_key_of_a_reader_waits(
     failed_at: datetime, retries: int, status: str
 ) -> None:
+    """3.7-07: A reader's key that is gone fails the run."""
     failure = Failure(failed_at, 1, 7, retries=retries, of_a_reader=True)
     bench = bench_with(known=Broken(RUN, "SERVER_VERIFIED", failure))
     answer = await ask(bench, x_openai_api_key=USER_KEY)

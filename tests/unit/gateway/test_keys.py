@@ -20,6 +20,7 @@ async def accepted(bench: Bench, key: str = "instance-key") -> bool:
 
 @pytest.mark.requirement("3.3-07")
 async def test_no_keys_is_an_answer_too() -> None:
+    """3.3-07: Settings are checked with each of their outcomes."""
     assert data(SETTINGS, await Bench().query(SETTINGS)) == {
         "instanceApiKeyAccepted": False,
         "openaiApiKeyStatus": "missing",
@@ -34,6 +35,7 @@ async def test_an_input_that_nobody_asked_for_is_ignored() -> None:
 @pytest.mark.requirement("3.3-07")
 @pytest.mark.parametrize("key", ["sk-short", "pk-abcdefghijklmnopqrstuvwx", USER_KEY + "!", "sk-" + "ä" * 20])
 async def test_a_malformed_key_is_not_tried(key: str) -> None:
+    """3.3-07: Settings are checked with each of their outcomes."""
     bench = Bench()
     response = await bench.http.get(f"/trpc/{SETTINGS}", headers={b"x-openai-api-key": key.encode()})
     assert data(SETTINGS, response)["openaiApiKeyStatus"] == "format_invalid"
@@ -43,6 +45,7 @@ async def test_a_malformed_key_is_not_tried(key: str) -> None:
 @pytest.mark.requirement("3.3-07")
 @pytest.mark.parametrize("status", ["valid", "authenticated_restricted", "invalid", "error"])
 async def test_what_the_provider_says_is_passed_on(status: str) -> None:
+    """3.3-07: Settings are checked with each of their outcomes."""
     bench = Bench()
     bench.probe.verdict = KeyVerdict(status, "" if status == "valid" else "Because.")  # type: ignore[arg-type]  # a parameter is any text
     answer = data(SETTINGS, await bench.query(SETTINGS, x_openai_api_key=f"  {USER_KEY} "))
@@ -58,6 +61,7 @@ async def test_a_refusal_without_a_message_gets_one() -> None:
 
 @pytest.mark.requirement("2.13-10")
 async def test_nobody_tests_stolen_keys_here() -> None:
+    """2.13-10: Plaintext keys never in logs."""
     bench = Bench(key_checks_burst=3, key_checks_every_s=10, trusted_proxies=1)
     statuses = [
         data(SETTINGS, await bench.query(SETTINGS, x_openai_api_key=USER_KEY))["openaiApiKeyStatus"] for _ in range(5)

@@ -29,6 +29,10 @@ REGISTER = "post.registerObservedVersion"
 @pytest.mark.requirement("3.3-01", "2.8-02", "2.6-05")
 @pytest.mark.parametrize("post", [post_on_x, post_on_lesswrong, post_on_substack, post_on_wikipedia])
 async def test_an_observation_is_named(post: Any) -> None:
+    """3.3-01: The answer to a registration has its exact shape.
+    2.8-02: The server computes the version.
+    2.6-05: Unverified text goes on as CLIENT_FALLBACK.
+    """
     bench = Bench()
     answer = data(REGISTER, await bench.mutate(REGISTER, post()))
     assert answer["platform"] == post()["platform"]
@@ -140,6 +144,7 @@ async def test_pictures_that_contradict_each_other_are_refused(images: list[tupl
 
 @pytest.mark.requirement("2.6-03")
 async def test_pictures_of_one_browser_alone_and_those_of_endless_addresses_are_left_out() -> None:
+    """2.6-03: Observed text is sent for X, Substack and Wikipedia only."""
     long = "https://e.org/".ljust(URL_CHARACTERS, "1")
     urls = [
         "blob:https://x.com/1", "https://e.org/1", "javascript:0", "chrome-extension://abc/i.png", " https://e.org/2 ",
@@ -166,6 +171,7 @@ async def test_pictures_of_one_browser_alone_and_those_of_endless_addresses_are_
 
 @pytest.mark.requirement("2.6-04")
 async def test_offsets_into_a_text_that_only_the_site_knows_are_not_judged() -> None:
+    """2.6-04: Where a verified text differs, the site's counts."""
     occurrences = [{"originalIndex": 0, "normalizedTextOffset": 99_999, "sourceUrl": "https://e.org/1"}]
     response = await Bench().mutate(REGISTER, post_on_lesswrong(observedImageOccurrences=occurrences))
     assert response.status_code == 200
@@ -235,6 +241,7 @@ async def test_the_same_observation_is_answered_from_memory_for_a_while() -> Non
 
 @pytest.mark.requirement("2.13-04")
 async def test_another_text_is_another_version() -> None:
+    """2.13-04: A made-up text is another version."""
     bench = Bench()
     first = data(REGISTER, await bench.mutate(REGISTER, post_on_x()))
     second = data(REGISTER, await bench.mutate(REGISTER, post_on_x(observedContentText="Alpha gamma")))

@@ -42,6 +42,7 @@ def bench_with(view: VersionView) -> Bench:
     "version", ["x", "00000000-0000-4000-8000-000000000999", "{" + str(VERSION) + "}", VERSION.hex]
 )
 async def test_an_unknown_version_leaves_nothing_behind(version: str) -> None:
+    """2.6-06: A view of an unknown version is NOT_INVESTIGATED."""
     bench = bench_with(VersionView(POST, COMPLETE, None))
     answer = data(VIEW, await bench.mutate(VIEW, {"postVersionId": version}))
     assert answer == {"investigationState": "NOT_INVESTIGATED", "priorInvestigationResult": None}
@@ -50,6 +51,7 @@ async def test_an_unknown_version_leaves_nothing_behind(version: str) -> None:
 
 @pytest.mark.requirement("2.6-07")
 async def test_a_finished_version_shows_its_claims_in_order() -> None:
+    """2.6-07: A view of a finished version returns its claims."""
     bench = bench_with(VersionView(POST, COMPLETE, None))
     answer = data(VIEW, await bench.mutate(VIEW, {"postVersionId": str(VERSION)}))
     assert answer["investigationState"] == "INVESTIGATED"
@@ -58,6 +60,10 @@ async def test_a_finished_version_shows_its_claims_in_order() -> None:
 
 @pytest.mark.requirement("2.6-08", "2.8-03", "2.8-04")
 async def test_a_new_version_shows_what_was_found_before() -> None:
+    """2.6-08: A view of a new version returns the verified earlier result meanwhile.
+    2.8-03: The result of another version is never shown as final.
+    2.8-04: Showing an earlier result starts no run.
+    """
     bench = bench_with(VersionView(POST, None, PRIOR))
     answer = data(VIEW, await bench.mutate(VIEW, {"postVersionId": str(VERSION)}))
     assert answer["investigationState"] == "NOT_INVESTIGATED"
@@ -67,6 +73,9 @@ async def test_a_new_version_shows_what_was_found_before() -> None:
 
 @pytest.mark.requirement("2.8-08", "2.6-09")
 async def test_a_miss_has_no_claims_key() -> None:
+    """2.8-08: A miss has no key for claims.
+    2.6-09: An earlier result that only readers vouch for is not returned.
+    """
     bench = bench_with(VersionView(POST, None, None))
     answer = data(VIEW, await bench.mutate(VIEW, {"postVersionId": str(VERSION)}))
     assert answer == {"investigationState": "NOT_INVESTIGATED", "priorInvestigationResult": None}
@@ -80,6 +89,9 @@ async def test_a_prior_without_findings_is_still_a_prior() -> None:
 
 @pytest.mark.requirement("2.2-05", "2.6-10")
 async def test_a_view_is_recorded_without_address_or_key() -> None:
+    """2.2-05: A view alone starts no investigation.
+    2.6-10: A view never starts a run.
+    """
     bench = bench_with(VersionView(POST, None, None))
     bench.key_table.add("instance-key")
     await bench.mutate(VIEW, {"postVersionId": str(VERSION)})
@@ -147,6 +159,7 @@ async def test_a_new_version_says_how_many_saw_its_post() -> None:
 
 @pytest.mark.requirement("3.3-02")
 async def test_a_viewer_who_can_follow_a_run_up_is_told_of_it() -> None:
+    """3.3-02: A view may be answered with a run under way."""
     bench = bench_with(VersionView(POST, None, PRIOR, views=3))
     run = investigation_id(VERSION, "FACT_CHECK")
     bench.reads.investigations[run] = Running(run, "PROCESSING", "CLIENT_FALLBACK", (payload(1),), (payload(2),))
@@ -191,12 +204,14 @@ async def test_only_our_own_proxies_may_name_the_reader(proxies: int, forwarded:
 @pytest.mark.requirement("3.3-04")
 @pytest.mark.parametrize("investigation", ["nonsense", str(INVESTIGATION)])
 async def test_an_unknown_investigation_is_no_error(investigation: str) -> None:
+    """3.3-04: An unknown investigation is NOT_INVESTIGATED."""
     answer = data(LOOK, await Bench().query(LOOK, {"investigationId": investigation}))
     assert answer == {"investigationState": "NOT_INVESTIGATED", "priorInvestigationResult": None}
 
 
 @pytest.mark.requirement("3.3-03")
 async def test_the_states_of_an_investigation() -> None:
+    """3.3-03: An investigation's four states have their shapes."""
     bench = Bench()
     question = {"investigationId": str(INVESTIGATION)}
 
@@ -233,6 +248,9 @@ async def test_dates_are_utc_whatever_zone_they_came_in() -> None:
 @pytest.mark.requirement("3.3-05", "3.3-08")
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_batch_keeps_order_and_duplicates(method: str) -> None:
+    """3.3-05: A request needs an instance key or a provider key.
+    3.3-08: Statuses come in order, zero for a miss.
+    """
     bench = Bench()
     bench.reads.counts = {("X", "1", "a" * 64): 3, ("X", "2", "b" * 64): 0}
     posts = [
@@ -253,6 +271,7 @@ async def test_a_batch_keeps_order_and_duplicates(method: str) -> None:
 
 @pytest.mark.requirement("2.13-09")
 async def test_a_full_batch_fits_into_a_url() -> None:
+    """2.13-09: A batch of statuses has 1 to 100 posts."""
     posts = [{"platform": "LESSWRONG", "externalId": f"{n:017}", "versionHash": f"{n:064}"} for n in range(100)]
     response = await Bench().query(BATCH, {"posts": posts})
     assert len(data(BATCH, response)["statuses"]) == 100

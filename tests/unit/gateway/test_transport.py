@@ -110,6 +110,7 @@ async def test_preflight_allows_every_header_that_the_extension_sends(path: str)
     ],
 )
 async def test_the_version_gate(version: str, status: int) -> None:
+    """3.3-09: Extensions that are too old are refused."""
     bench = Bench()
     response = await bench.http.post(
         f"/trpc/{VIEW}",
@@ -245,6 +246,7 @@ async def test_an_outage_says_try_again() -> None:
     ],
 )
 async def test_a_signature_is_counted_and_never_needed(signature: str | None, counted: str) -> None:
+    """2.13-01: Attestation accepted, never required."""
     bench = Bench()
     headers: dict[str, Any] = {"content-type": "application/json"}
     if signature is not None:

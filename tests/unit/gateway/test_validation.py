@@ -156,6 +156,7 @@ REFUSED: list[tuple[str, Change]] = [
 @pytest.mark.requirement("2.6-03")
 @pytest.mark.parametrize(("platform", "change"), REFUSED, ids=named)
 async def test_what_the_wire_forbids_is_a_bad_request(platform: str, change: Change) -> None:
+    """2.6-03: Observed text is sent for X, Substack and Wikipedia only."""
     with pytest.raises(ValidationError):
         read(OBSERVED, changed(platform, change))
     response = await Bench().mutate("post.registerObservedVersion", changed(platform, change))
@@ -169,6 +170,7 @@ async def test_what_the_wire_forbids_is_a_bad_request(platform: str, change: Cha
     ids=["ascii-fits", "ascii-too-long", "two-bytes-fit", "two-bytes-too-long"],
 )
 def test_the_length_of_a_text(text: str, fine: bool) -> None:
+    """2.13-06: 500,000 chars/bytes limit."""
     post = post_on_x(observedContentText=text)
     body = json.dumps(post, ensure_ascii=False).encode()
     if fine:
@@ -188,6 +190,7 @@ def test_values_are_kept_in_one_form() -> None:
 @pytest.mark.requirement("2.13-09")
 @pytest.mark.parametrize(("count", "fine"), [(0, False), (1, True), (100, True), (101, False)])
 def test_the_size_of_a_batch(count: int, fine: bool) -> None:
+    """2.13-09: A batch of statuses has 1 to 100 posts."""
     question = {"posts": [{"platform": "X", "externalId": "1", "versionHash": "A" * 64}] * count}
     shape = TypeAdapter(BatchQuestion)
     if fine:

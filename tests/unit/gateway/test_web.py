@@ -38,6 +38,7 @@ async def test_the_root_says_what_this_is() -> None:
 
 @pytest.mark.requirement("2.3-01")
 async def test_one_server_answers_the_extension_and_the_public() -> None:
+    """2.3-01: The server answers procedures and public GraphQL."""
     bench = Bench()
     asked = await bench.query("post.getInvestigation", {"investigationId": str(INVESTIGATION)})
     read = await bench.http.post("/graphql", json={"query": "{ __typename }"})

@@ -51,6 +51,7 @@ async def ingest(observed: Observation, served: CanonicalPage | None, log: Memor
 
 @pytest.mark.requirement("2.1-02")
 async def test_where_nobody_can_be_asked_the_observation_itself_is_pinned() -> None:
+    """2.1-02: X posts supported."""
     service = Ingest(MemoryTexts(), MemoryLog())
     facts = [fact async for fact in service.on_observation_received(ObservationReceived(observation=seen()), 1)]
     assert facts == (await ingest(seen(), None)).facts
@@ -89,6 +90,10 @@ def anomalies(facts: list[Event]) -> dict[str, IntegrityAnomalyDetected]:
 
 @pytest.mark.requirement("2.9-01", "2.8-02", "2.8-05")
 async def test_the_site_confirms_what_the_reader_saw() -> None:
+    """2.9-01: LessWrong server verification.
+    2.8-02: The server computes the version.
+    2.8-05: The version hash follows its formula.
+    """
     facts = (await ingest(observation(), page())).facts
     version = version_in(facts)
     assert isinstance(version, VersionRegistered)
@@ -105,6 +110,9 @@ async def test_the_site_confirms_what_the_reader_saw() -> None:
 
 @pytest.mark.requirement("2.6-04", "2.9-05")
 async def test_where_they_differ_the_site_is_right_and_the_difference_is_told() -> None:
+    """2.6-04: Where a verified text differs, the site's counts.
+    2.9-05: Anomaly recorded on mismatch.
+    """
     facts = (await ingest(observation(html=text_ref("<p>Something else.</p>")), page())).facts
     version, found = version_in(facts), anomalies(facts)
     assert isinstance(version, VersionRegistered)
@@ -117,6 +125,9 @@ async def test_where_they_differ_the_site_is_right_and_the_difference_is_told() 
 
 @pytest.mark.requirement("2.6-05", "2.9-06")
 async def test_without_the_site_the_readers_text_counts() -> None:
+    """2.6-05: Unverified text goes on as CLIENT_FALLBACK.
+    2.9-06: Degraded path on fetch failure.
+    """
     facts = (await ingest(seen(), None)).facts
     version = version_in(facts)
     assert isinstance(version, VersionRegistered)
@@ -148,6 +159,7 @@ async def test_a_page_too_costly_to_parse_confirms_nothing() -> None:
 
 @pytest.mark.requirement("2.9-04")
 async def test_the_sites_word_on_a_post_counts_and_not_the_readers() -> None:
+    """2.9-04: Identity correction by server pageId."""
     forged = observation(metadata={"slug": "x", "title": "Forged", "author_name": "Eve", "author_slug": "eve"})
     served = page(
         url="https://www.lesswrong.com/posts/real/slug",
@@ -165,6 +177,7 @@ async def test_the_sites_word_on_a_post_counts_and_not_the_readers() -> None:
 
 @pytest.mark.requirement("2.9-04")
 async def test_what_the_site_says_otherwise_is_told_with_both_values() -> None:
+    """2.9-04: Identity correction by server pageId."""
     forged = observation(
         metadata={"slug": "x", "title": "Forged", "author_name": "Eve", "author_slug": "eve", "karma": 9}
     )
@@ -193,6 +206,7 @@ async def test_a_name_written_otherwise_or_not_given_is_no_contradiction() -> No
 )
 @pytest.mark.requirement("2.9-04")
 async def test_a_host_that_is_not_the_posts_is_told(seen_at: str, served_at: str | None, told: object) -> None:
+    """2.9-04: Identity correction by server pageId."""
     post = PostRef(platform="SUBSTACK", external_id="1")
     metadata: dict[str, JsonValue] = {"slug": "x", "substack_post_id": "1", "publication_subdomain": "pub"}
     seen_there = observation(post=post, url=seen_at, metadata=metadata)
@@ -225,6 +239,7 @@ async def test_a_reader_whose_page_cannot_be_read_is_told_so() -> None:
 
 @pytest.mark.requirement("2.9-04")
 async def test_the_site_names_the_post() -> None:
+    """2.9-04: Identity correction by server pageId."""
     moved = PostRef(platform="WIKIPEDIA", external_id="en:999")
     facts = (await ingest(seen(post=WIKIPEDIA), page(f"<p>{TEXT}</p>", post=moved))).facts
     version, found = version_in(facts), anomalies(facts)
@@ -236,6 +251,7 @@ async def test_the_site_names_the_post() -> None:
 
 @pytest.mark.requirement("2.6-04")
 async def test_pictures_beyond_the_sites_text_are_dropped_and_told() -> None:
+    """2.6-04: Where a verified text differs, the site's counts."""
     pictures = (
         ImageOccurrence(original_index=0, normalized_text_offset=4, source_url="https://a.example/1.png"),
         ImageOccurrence(original_index=1, normalized_text_offset=900, source_url="https://a.example/2.png"),
@@ -260,6 +276,9 @@ async def test_a_page_without_text_is_no_version(observed: Observation) -> None:
 
 @pytest.mark.requirement("2.9-09", "3.2-11")
 async def test_a_version_is_registered_once_verified_once_and_seen_otherwise() -> None:
+    """2.9-09: Verification is recorded once and stays.
+    3.2-11: seenCount / lastSeenAt maintained.
+    """
     log = MemoryLog()
     told = []
     for number, served in enumerate([None, None, page(), page(), None]):
@@ -273,6 +292,7 @@ async def test_a_version_is_registered_once_verified_once_and_seen_otherwise() -
 
 @pytest.mark.requirement("2.13-04")
 async def test_an_observation_that_comes_again_tells_the_same_fact_again() -> None:
+    """2.13-04: A made-up text is another version."""
     log = MemoryLog()
     deliveries = [
         (observation(observation_id=f"01960000-0000-7000-8000-{number:012d}"), served)

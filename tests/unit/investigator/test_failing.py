@@ -47,6 +47,9 @@ from tests.support.fakes import (
     ("error", "failure"), [(final(), "NON_RETRYABLE"), (partial(), "PARTIAL")], ids=["refused", "cut-short"]
 )
 async def test_a_failure_that_will_not_pass_ends_the_investigation(error: ModelError, failure: str) -> None:
+    """3.7-03: A refused key or request fails at once.
+    3.7-06: An answer that was cut short is PARTIAL.
+    """
     world = World([submit(QUOTE), error])
     outcome = await world.deliver()
     end = outcome.facts[-1]
@@ -58,6 +61,7 @@ async def test_a_failure_that_will_not_pass_ends_the_investigation(error: ModelE
 
 @pytest.mark.requirement("3.7-07")
 async def test_a_readers_key_that_is_gone_fails_the_run_and_costs_nobody_else() -> None:
+    """3.7-07: A reader's key that is gone fails the run."""
     world = World(request=requested(key_source="USER"))
     outcome = await world.deliver()
     end = outcome.facts[-1]
@@ -88,6 +92,7 @@ async def test_a_request_that_is_given_up_ends_as_failed_after_what_was_tried() 
 @pytest.mark.requirement("2.12-04")
 @pytest.mark.parametrize("failure", ["TRANSIENT", "NON_RETRYABLE", "PARTIAL"])
 async def test_a_failed_attempt_keeps_what_was_paid_for(failure: Failure) -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     said = "é" * 20_000
     error = ModelError(
         failure, "it broke", name="Broken", status_code=500, usage=Usage(total_tokens=9), transcript=said.encode()
@@ -103,6 +108,7 @@ async def test_a_failed_attempt_keeps_what_was_paid_for(failure: Failure) -> Non
 @pytest.mark.requirement("3.7-02")
 @pytest.mark.parametrize(("asked_s", "waits_s"), [(None, 10.0), (3.0, 10.0), (60.0, 60.0), (1e9, ATTEMPTS.longest_s)])
 async def test_a_provider_that_asks_to_be_left_alone_is(asked_s: float | None, waits_s: float) -> None:
+    """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
     busy = ModelError("TRANSIENT", "busy", name="Busy", status_code=429, retry_after_s=asked_s)
     world = World([busy])
     outcome = await world.deliver()
@@ -126,6 +132,7 @@ async def test_a_provider_that_asks_to_be_left_alone_is(asked_s: float | None, w
     ],
 )
 async def test_whose_fault_a_failure_is(key_source: KeySource, error: ModelError, fault: str) -> None:
+    """3.7-07: A reader's key that is gone fails the run."""
     keys = MemoryKeys(**{str(INVESTIGATION_ID): "sk-of-a-reader"})
     world = World([error], request=requested(key_source=key_source), keys=keys)
     end = (await world.deliver()).facts[-1]
@@ -135,6 +142,7 @@ async def test_whose_fault_a_failure_is(key_source: KeySource, error: ModelError
 
 @pytest.mark.requirement("3.7-07")
 async def test_a_key_that_is_gone_is_the_readers_fault() -> None:
+    """3.7-07: A reader's key that is gone fails the run."""
     end = (await World(request=requested(key_source="USER")).deliver()).facts[-1]
     assert isinstance(end, InvestigationFailed)
     assert (end.fault, end.error_name) == ("USER_KEY", KEY_UNUSABLE)

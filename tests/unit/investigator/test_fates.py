@@ -40,6 +40,7 @@ def at(**brought: Brought) -> dict[str, Brought]:
 
 @pytest.mark.requirement("2.13-07")
 def test_ten_addresses_are_asked_each_once() -> None:
+    """2.13-07: 10 images limit."""
     pictures = seen("a", "a", *(str(n) for n in range(20)))
     assert attempted(pictures) == [f"https://img.example/{name}" for name in ("a", *range(9))]
     fates = decide(seen(*(str(n) for n in range(12))), at(**{str(n): blob(str(n)) for n in range(10)}))
@@ -49,6 +50,7 @@ def test_ten_addresses_are_asked_each_once() -> None:
 
 @pytest.mark.requirement("2.9-12")
 def test_the_same_bytes_are_shown_once() -> None:
+    """2.9-12: Images downloaded, deduplicated, uploaded."""
     fates = decide(seen("a", "b", "a", "c"), at(a=blob("x"), b=blob("x"), c=blob("y")))
     assert [(fate.status, fate.same_as) for fate in fates] == [
         ("used", None),

@@ -43,6 +43,9 @@ def advance(calls: int, *, begins: bool = False) -> Checkpoint:
 
 @pytest.mark.requirement("3.6-03", "2.12-04")
 async def test_what_is_on_record_is_told_before_the_model_is_asked_again() -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     world = World([submit(QUOTE), advance(1, begins=True), advance(2), transient()], [advance(3), advance(4)])
     await world.deliver()
     told = world.told(InvestigationAdvanced)
@@ -57,6 +60,7 @@ async def test_what_is_on_record_is_told_before_the_model_is_asked_again() -> No
 @pytest.mark.requirement("3.7-01")
 @pytest.mark.parametrize("end", [failed(reason="cancelled by operator"), failed(reason="validation: no")])
 async def test_a_run_that_is_over_is_not_paid_for_any_longer(end: InvestigationFailed) -> None:
+    """3.7-01: Four attempts, then FAILED."""
     world = World([submit(QUOTE), advance(1, begins=True), submit(OTHER_QUOTE, "call-2"), advance(2)])
     run = world.investigator.on_investigation_requested(world.request, 1)
     facts: list[Event] = []

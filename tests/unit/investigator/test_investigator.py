@@ -36,6 +36,11 @@ from tests.support.fakes import (
 
 @pytest.mark.requirement("2.4.3-04", "2.12-01", "2.12-02", "2.12-03")
 async def test_a_run_tells_each_candidate_when_it_comes_and_then_its_draft() -> None:
+    """2.4.3-04: Candidates are visible as they are submitted.
+    2.12-01: Input text and contentHash persisted.
+    2.12-02: Prompt version/hash/text persisted.
+    2.12-03: Provider/model/version metadata.
+    """
     world = World([submit(QUOTE), submit(OTHER_QUOTE, "call-2")])
     outcome = await world.deliver()
     assert kinds(outcome.facts) == ["InvestigationStarted", "ClaimProposed", "ClaimProposed", "InvestigationDrafted"]
@@ -70,6 +75,7 @@ async def test_markdown_goes_to_the_model_where_there_is_some() -> None:
 
 @pytest.mark.requirement("2.4.4-05")
 async def test_quotes_are_brought_to_the_words_of_the_text() -> None:
+    """2.4.4-05: Markdown signs are taken out of quotes before they are stored."""
     world = World([submit(f"**{QUOTE}**", context=f"> {QUOTE}")])
     await world.deliver()
     (claim,) = world.told(ClaimProposed)
@@ -80,7 +86,10 @@ async def test_quotes_are_brought_to_the_words_of_the_text() -> None:
 
 @pytest.mark.requirement("2.6-15")
 async def test_the_same_claim_with_other_words_around_it_is_one_in_a_run_and_in_the_next() -> None:
-    """A model describes the surroundings as it likes, and otherwise each time."""
+    """A model describes the surroundings as it likes, and otherwise each time.
+
+    2.6-15: A request during a run starts no second one.
+    """
     around = f"Some history. {QUOTE}"
     world = World(
         [submit(QUOTE), submit(QUOTE, "call-2", context=around), transient()],
@@ -111,6 +120,7 @@ async def test_a_version_that_nobody_registered_is_rejected() -> None:
 
 @pytest.mark.requirement("2.4.4-03")
 async def test_a_later_attempt_sees_what_the_first_one_saw() -> None:
+    """2.4.4-03: The input is frozen and reused by later attempts."""
     world = World([transient()], [])
     await world.deliver()
     world.log.versions[VERSION_ID] = snapshot("Another text.")
@@ -120,6 +130,7 @@ async def test_a_later_attempt_sees_what_the_first_one_saw() -> None:
 
 @pytest.mark.requirement("2.1-08")
 async def test_a_reader_pays_with_their_own_key() -> None:
+    """2.1-08: User OpenAI key path."""
     keys = MemoryKeys(**{str(INVESTIGATION_ID): "sk-of-a-reader"})
     world = World(request=requested(key_source="USER"), keys=keys)
     outcome = await world.deliver()
@@ -140,7 +151,10 @@ async def test_what_is_drafted_by_another_worker_is_not_run_again() -> None:
 
 @pytest.mark.requirement("2.4.2-02")
 async def test_the_model_gets_the_instructions_of_the_kind() -> None:
-    """2.4.2-02: the request says to rest on concrete evidence, to leave out satire and disputes, to prefer silence."""
+    """2.4.2-02: the request says to rest on concrete evidence, to leave out satire and disputes, to prefer silence.
+
+    2.4.2-02: Instructions demand concrete evidence, leave out satire and dispute, prefer silence.
+    """
     world = World([])
     await world.deliver()
     (brief,) = world.model.briefs
@@ -152,6 +166,7 @@ async def test_the_model_gets_the_instructions_of_the_kind() -> None:
 @pytest.mark.requirement("2.4-04")
 @pytest.mark.parametrize("has_video", [True, False])
 async def test_the_model_is_told_of_a_video(has_video: bool) -> None:
+    """2.4-04: Video not analysed."""
     world = World()
     world.log.versions[VERSION_ID] = snapshot(has_video=has_video)
     await world.deliver()

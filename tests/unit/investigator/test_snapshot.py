@@ -50,6 +50,7 @@ def test_a_version_that_nobody_registered_is_not_known() -> None:
 
 @pytest.mark.requirement("2.4.4-01")
 async def test_the_site_s_html_counts_once_the_version_is_verified() -> None:
+    """2.4.4-01: One section of content, as Markdown where there is HTML."""
     both = sighting(site=SITE_HTML, reader=READER_HTML)
     verified = await taken(registered(both, "SERVER_VERIFIED"))
     assert verified.markdown is not None
@@ -78,6 +79,7 @@ async def test_of_readers_html_the_first_counts_and_of_the_site_s_the_latest() -
 
 @pytest.mark.requirement("2.4.4-02")
 async def test_without_html_that_can_be_used_the_model_gets_plain_text() -> None:
+    """2.4.4-02: Flat text where there is no HTML."""
     x = PostRef(platform="X", external_id="1")
     deep = "<div>" * 50_000
     for fact in (
@@ -108,6 +110,7 @@ async def test_html_that_is_gone_is_no_reason_to_fail() -> None:
 
 @pytest.mark.requirement("2.4.4-01")
 async def test_pictures_stand_in_markdown_under_their_own_number() -> None:
+    """2.4.4-01: One section of content, as Markdown where there is HTML."""
     marked = await taken(registered(sighting(reader=f"<p>{WITH_PICTURE}</p>"), occurrences=(PICTURE,)))
     assert marked.markdown == text_ref(TEXT.replace(QUOTE, f"{QUOTE}[IMAGE:0]"))
 
@@ -115,7 +118,10 @@ async def test_pictures_stand_in_markdown_under_their_own_number() -> None:
 @pytest.mark.requirement("2.4-04")
 @pytest.mark.parametrize("provenance", ["SERVER_VERIFIED", "CLIENT_FALLBACK"])
 async def test_a_video_in_the_html_is_part_of_what_the_model_is_given(provenance: Provenance) -> None:
-    """2.4-04: video is not analysed; the model is given the fact that there is one."""
+    """2.4-04: video is not analysed; the model is given the fact that there is one.
+
+    2.4-04: Video not analysed.
+    """
     html = f"<p>{TEXT}</p><video></video>"
     seen = sighting(site=html) if provenance == "SERVER_VERIFIED" else sighting(reader=html)
     assert (await taken(registered(seen, provenance))).has_video
@@ -139,6 +145,10 @@ async def test_others_go_on_while_markdown_is_written() -> None:
 
 @pytest.mark.requirement("2.4.4-01", "2.4.4-03", "2.4.4-04")
 async def test_the_first_attempt_freezes_markdown_and_later_ones_use_it() -> None:
+    """2.4.4-01: One section of content, as Markdown where there is HTML.
+    2.4.4-03: The input is frozen and reused by later attempts.
+    2.4.4-04: The input is frozen when the first attempt starts.
+    """
     texts = MemoryTexts(inline_bytes=20)
     log = VersionLog(texts, registered(sighting(site=SITE_HTML), "SERVER_VERIFIED"))
     model = ScriptedModel(([transient()], []))
@@ -158,6 +168,7 @@ async def test_the_first_attempt_freezes_markdown_and_later_ones_use_it() -> Non
 
 @pytest.mark.requirement("2.4.4-02")
 async def test_the_model_reads_plain_text_where_there_is_no_html() -> None:
+    """2.4.4-02: Flat text where there is no HTML."""
     texts = MemoryTexts()
     log = VersionLog(texts, registered(sighting(), post=PostRef(platform="X", external_id="1")))
     model = ScriptedModel(([],))

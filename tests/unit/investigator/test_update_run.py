@@ -56,6 +56,10 @@ def keep(claim: PublishedClaim, call_id: str = "call-k") -> Decision[ClaimPayloa
 
 @pytest.mark.requirement("2.4-05", "2.4.3-01", "2.12-05")
 async def test_an_edited_post_is_looked_at_with_what_was_found_before() -> None:
+    """2.4-05: Incremental update runs for edited posts.
+    2.4.3-01: An update run is given old claims, the text and the difference.
+    2.12-05: Update lineage stored.
+    """
     world = World(prior=PRIOR)
     begun = (await world.deliver()).facts[0]
     assert isinstance(begun, InvestigationStarted)
@@ -75,6 +79,9 @@ async def test_an_edited_post_is_looked_at_with_what_was_found_before() -> None:
 
 @pytest.mark.requirement("2.4.3-03", "2.4.3-05")
 async def test_a_first_run_knows_nothing_of_updates() -> None:
+    """2.4.3-03: Without a verified earlier result a run is a plain one.
+    2.4.3-05: Keeping an old claim is possible in update runs only.
+    """
     world = World()
     begun = (await world.deliver()).facts[0]
     assert isinstance(begun, InvestigationStarted)
@@ -88,6 +95,7 @@ async def test_a_first_run_knows_nothing_of_updates() -> None:
 
 @pytest.mark.requirement("2.4.3-01")
 async def test_an_update_of_a_version_without_findings_has_nothing_to_keep() -> None:
+    """2.4.3-01: An update run is given old claims, the text and the difference."""
     world = World(prior=Prior(PARENT, TEXT, ()))
     await world.deliver()
     (brief,) = world.model.briefs
@@ -101,6 +109,9 @@ async def test_an_update_of_a_version_without_findings_has_nothing_to_keep() -> 
 @pytest.mark.requirement("2.4.3-01", "2.4.4-03")
 @pytest.mark.parametrize("requested_by", ["SELECTOR", "READER"])
 async def test_later_attempts_see_the_same_earlier_findings_whoever_asked(requested_by: RequestedBy) -> None:
+    """2.4.3-01: An update run is given old claims, the text and the difference.
+    2.4.4-03: The input is frozen and reused by later attempts.
+    """
     world = World([transient()], [], request=requested(requested_by=requested_by), prior=PRIOR)
     await world.deliver()
     world.priors.known = Prior(UUID(int=8), "Another text.", ())
@@ -115,6 +126,9 @@ async def test_later_attempts_see_the_same_earlier_findings_whoever_asked(reques
 
 @pytest.mark.requirement("2.4.3-06", "2.4.3-05")
 async def test_kept_findings_are_confirmed_at_once_in_one_order_with_new_ones() -> None:
+    """2.4.3-06: Old claims that are not kept disappear.
+    2.4.3-05: Keeping an old claim is possible in update runs only.
+    """
     world = World([keep(OLD_OTHER), submit("Some history.", "call-s"), keep(OLD)], prior=PRIOR)
     outcome = await world.deliver()
     assert kinds(outcome.facts) == [
@@ -139,6 +153,7 @@ async def test_kept_findings_are_confirmed_at_once_in_one_order_with_new_ones() 
 
 @pytest.mark.requirement("2.4.3-05")
 async def test_what_is_no_longer_in_the_text_or_never_was_cannot_be_kept() -> None:
+    """2.4.3-05: Keeping an old claim is possible in update runs only."""
     world = World(prior=PRIOR)
     await world.deliver()
     (brief,) = world.model.briefs

@@ -79,6 +79,7 @@ async def waiting(positions: Positions, sequence: int, stream: str = "ERRATA") -
 
 @pytest.mark.requirement("3.3-01")
 async def test_an_announcement_ends_the_wait_of_all_who_are_reached() -> None:
+    """3.3-01: The answer to a registration has its exact shape."""
     world = World()
     positions = await world.opened()
     tasks = [await waiting(positions, sequence) for sequence in (7, 3, 5, 3)]

@@ -31,6 +31,7 @@ def test_the_environment_is_read_when_asked_and_not_before(monkeypatch: pytest.M
 
 @pytest.mark.requirement("2.13-10")
 def test_every_wrong_variable_is_named_and_no_value_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2.13-10: Plaintext keys never in logs."""
     monkeypatch.setenv("OPENERRATA_NATS_REPLICAS", "secret-nonsense")
     monkeypatch.setenv("OPENERRATA_LOG_LEVEL", "loud")
     with pytest.raises(SettingsError) as caught:
@@ -51,6 +52,7 @@ def test_a_services_settings_have_limits(monkeypatch: pytest.MonkeyPatch, name: 
 
 @pytest.mark.requirement("2.2-06")
 def test_secrets_do_not_show_in_settings() -> None:
+    """2.2-06: User key never stored in plaintext server-side."""
     infrastructure = Infrastructure.model_validate({"s3_secret_key": "hush-1", "encryption_keys": "hush-2"})
     openai = OpenAISettings.model_validate({"api_key": "hush-3"})
     assert "hush" not in f"{infrastructure!r} {infrastructure} {openai!r} {openai}"
@@ -66,5 +68,6 @@ def test_the_demo_answers_only_where_everything_is_embedded() -> None:
     ("model", "embedded"), [("auto", False), ("openai_responses", False), ("openai_responses", True)]
 )
 def test_without_a_key_there_is_no_silent_fallback(model: str, embedded: bool) -> None:
+    """3.1-02: Runs need a provider's key of the instance."""
     with pytest.raises(SettingsError, match="OPENAI_API_KEY"):
         choose(Infrastructure.model_validate({"model": model}), OpenAISettings(), embedded=embedded)

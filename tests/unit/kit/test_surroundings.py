@@ -80,6 +80,7 @@ def test_beside_a_given_broker_only_what_is_needed_is_embedded(tmp_path: Path) -
 @pytest.mark.requirement("2.9-13")
 @pytest.mark.parametrize("endpoint", ["s3.example:9000", "ftp://s3.example", "https://", "https://s3.example/bucket"])
 def test_what_is_no_address_of_a_blob_store_is_refused(tmp_path: Path, endpoint: str) -> None:
+    """2.9-13: Blob storage mandatory."""
     with pytest.raises(SettingsError, match="OPENERRATA_S3_ENDPOINT"):
         found(tmp_path, s3_endpoint=endpoint)
 
@@ -87,6 +88,7 @@ def test_what_is_no_address_of_a_blob_store_is_refused(tmp_path: Path, endpoint:
 @pytest.mark.requirement("2.9-13")
 @pytest.mark.parametrize("missing", ["s3_access_key", "s3_secret_key"])
 def test_a_blob_store_needs_its_credentials(tmp_path: Path, missing: str) -> None:
+    """2.9-13: Blob storage mandatory."""
     with pytest.raises(SettingsError, match="OPENERRATA_S3_ACCESS_KEY"):
         found(tmp_path, **{missing: None})
 

@@ -21,6 +21,7 @@ runs = st.uuids().map(lambda run: run.bytes)
 @pytest.mark.requirement("2.2-06")
 @given(secrets, runs, st.text())
 def test_what_was_sealed_is_opened(master: MasterKey, run: bytes, plaintext: str) -> None:
+    """2.2-06: User key never stored in plaintext server-side."""
     sealed = seal(master, run, plaintext)
     assert unseal((master,), run, sealed) == plaintext
     assert len(plaintext) < 4 or plaintext.encode() not in sealed

@@ -53,6 +53,7 @@ def texts_of(end: End | None) -> list[str]:
 
 @pytest.mark.requirement("2.4-06")
 def test_only_what_was_approved_is_published_in_the_order_of_submission() -> None:
+    """2.4-06: Only validated claims are published."""
     end = decided(
         requested(),
         started(),
@@ -67,6 +68,7 @@ def test_only_what_was_approved_is_published_in_the_order_of_submission() -> Non
 
 @pytest.mark.requirement("3.7-01")
 def test_a_run_whose_review_cannot_be_had_ends_before_its_draft() -> None:
+    """3.7-01: Four attempts, then FAILED."""
     lost = validation_failed(QUOTES[1], failure="NON_RETRYABLE", status_code=401, fault="USER_KEY")
     end = decided(requested(), started(), proposed(QUOTES[1]), lost)
     assert isinstance(end, InvestigationFailed)
@@ -111,6 +113,7 @@ def test_what_is_over_is_not_concluded_again(end: Event) -> None:
 
 @pytest.mark.requirement("2.4.3-10")
 def test_without_a_verdict_the_investigation_fails_and_nothing_is_approved() -> None:
+    """2.4.3-10: An error of a review fails the attempt, it drops no claim."""
     no_verdict = validation_failed(QUOTES[1], failure="NON_RETRYABLE", status_code=401)
     end = decided(
         requested(), started(), *(approved(quote) for quote in QUOTES if quote != QUOTES[1]), no_verdict, DRAFT
@@ -128,6 +131,7 @@ def test_the_first_verdict_on_a_claim_counts() -> None:
 
 @pytest.mark.requirement("2.4.3-06")
 def test_kept_and_new_findings_stand_in_the_order_in_which_the_model_named_them() -> None:
+    """2.4.3-06: Old claims that are not kept disappear."""
     kept = (CLAIMS[0], CLAIMS[2])
     draft = drafted(1, (CLAIMS[3], CLAIMS[2], CLAIMS[1], CLAIMS[0]), retained_ids=kept)
     facts = [requested(), started(), retained(QUOTES[2]), approved(QUOTES[3]), approved(QUOTES[1]), draft]
@@ -137,6 +141,7 @@ def test_kept_and_new_findings_stand_in_the_order_in_which_the_model_named_them(
 
 @pytest.mark.requirement("3.7-07")
 def test_a_readers_key_that_fails_in_review_is_the_readers_fault() -> None:
+    """3.7-07: A reader's key that is gone fails the run."""
     refused = validation_failed(QUOTES[0], failure="NON_RETRYABLE", status_code=401, fault="USER_KEY")
     end = decided(requested(key_source="USER"), started(), drafted(1, CLAIMS[:1]), refused)
     assert isinstance(end, InvestigationFailed)
@@ -145,6 +150,7 @@ def test_a_readers_key_that_fails_in_review_is_the_readers_fault() -> None:
 
 @pytest.mark.requirement("2.4.3-06")
 def test_in_older_drafts_retained_findings_come_first_and_others_of_the_earlier_version_are_gone() -> None:
+    """2.4.3-06: Old claims that are not kept disappear."""
     draft = drafted(1, CLAIMS[:1], retained_ids=(CLAIMS[1],))
     end = decided(requested(), started(), retained(QUOTES[1]), retained(QUOTES[2]), approved(QUOTES[0]), draft)
     assert texts_of(end) == [QUOTES[1], QUOTES[0]]

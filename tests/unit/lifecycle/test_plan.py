@@ -56,6 +56,7 @@ def test_the_first_attempt() -> None:
 
 @pytest.mark.requirement("2.6-15")
 def test_an_attempt_begun_on_a_later_delivery_is_left_to_its_worker() -> None:
+    """2.6-15: A request during a run starts no second one."""
     begun = (requested(), started(delivery=2))
     assert step(*begun, delivery=1) == step(*begun, delivery=2) == OwnedByOtherWorker()
     assert run_of(step(*begun, delivery=3)).attempt == 2
@@ -67,6 +68,7 @@ def test_an_attempt_begun_on_a_later_delivery_is_left_to_its_worker() -> None:
 
 @pytest.mark.requirement("3.6-03")
 def test_what_this_round_has_on_record_is_gone_on_from() -> None:
+    """3.6-03: A run whose worker died is taken up again."""
     one, two, three = advanced(1), advanced(2, before=1), advanced(3, before=2)
     begun = (requested(), started(), one, two)
     assert run_of(step(*begun)).done == (one.stretch, two.stretch)
@@ -105,6 +107,7 @@ def in_s(seconds: float) -> datetime:
 
 @pytest.mark.requirement("3.7-02")
 def test_no_attempt_begins_before_the_moment_that_was_told() -> None:
+    """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
     waiting = (requested(), started(delivery=1), retry_scheduled(retry_at=in_s(60)))
     assert step(*waiting, delivery=2) == NotDue(60.0)
     assert step(*waiting, delivery=2, now=in_s(59.5)) == NotDue(0.5)
@@ -150,6 +153,7 @@ def test_whenever_deliveries_come_attempts_keep_their_distance(course: list[tupl
 
 @pytest.mark.requirement("2.4.4-03")
 def test_after_a_crash_the_next_attempt_continues_with_the_same_input() -> None:
+    """2.4.4-03: The input is frozen and reused by later attempts."""
     run = run_of(step(requested(), started(), proposed(), rejected(), proposed(OTHER_QUOTE, ordinal=1)))
     assert (run.attempt, run.follows_start) == (2, 12)
     assert run.input == snapshot()
@@ -182,6 +186,7 @@ def test_a_result_that_could_not_be_stored_is_told_again_and_not_looked_for_agai
 
 @pytest.mark.requirement("3.7-01")
 def test_four_attempts_cut_short_are_the_end() -> None:
+    """3.7-01: Four attempts, then FAILED."""
     starts = [started(number) for number in range(1, ATTEMPTS.max_attempts + 1)]
     assert run_of(step(requested(), *starts[:-1])).attempt == ATTEMPTS.max_attempts
     assert step(requested(), *starts) == GiveUp(ATTEMPTS.max_attempts, 0)
@@ -189,6 +194,7 @@ def test_four_attempts_cut_short_are_the_end() -> None:
 
 @pytest.mark.requirement("2.6-14")
 def test_another_round_begins_anew_and_keeps_the_numbering() -> None:
+    """2.6-14: FAILED is returned unless somebody retries explicitly."""
     first = (requested(), started(), proposed(), started(2), failed(2))
     assert step(*first) == Nothing()
     run = run_of(step(*first, requested(round=2), round_=2))
@@ -214,6 +220,10 @@ def test_another_round_has_four_attempts_of_its_own() -> None:
 
 @pytest.mark.requirement("3.7-02", "3.7-03", "3.7-06")
 def test_delays_double_and_only_passing_failures_are_tried_again() -> None:
+    """3.7-02: Attempts follow after 10, 20 and 40 seconds.
+    3.7-03: A refused key or request fails at once.
+    3.7-06: An answer that was cut short is PARTIAL.
+    """
     runs = [run_of(step(requested(), *(started(number) for number in range(1, count)))) for count in range(1, 5)]
     assert [ATTEMPTS.delay_s(run.attempt_of_round, "TRANSIENT") for run in runs] == [10.0, 20.0, 40.0, None]
     assert [ATTEMPTS.delay_s(run.attempt_of_round, "NON_RETRYABLE") for run in runs] == [None] * 4

@@ -37,6 +37,9 @@ def fresh() -> Progress:
 
 @pytest.mark.requirement("2.6-14", "3.7-09")
 def test_a_failed_one_is_taken_up_by_a_new_round_only() -> None:
+    """2.6-14: FAILED is returned unless somebody retries explicitly.
+    3.7-09: FAILED is final.
+    """
     progress = fresh()
     assert progress.fail(1, NOW, "TRANSIENT", "busy")
     assert not progress.start(1)

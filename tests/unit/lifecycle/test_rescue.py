@@ -44,6 +44,9 @@ def again(round_: int, follows: int) -> InvestigationRequested:
     ],
 )
 def test_a_lost_run_is_asked_for_again(events: Sequence[Event], settled: Settled) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    3.6-04: A request that was lost is made again.
+    """
     assert rescue(events, settled) == again(2, 10)
 
 
@@ -70,6 +73,10 @@ def test_a_result_of_before_the_round_does_not_end_it() -> None:
     ],
 )
 def test_whatever_is_over_or_in_hand_is_left_alone(events: Sequence[Event], settled: Settled) -> None:
+    """2.6-15: A request during a run starts no second one.
+    3.6-05: Failed and finished posts are left alone.
+    3.6-06: A run that waits to be tried again is left waiting.
+    """
     assert rescue(events, settled) is None
 
 
@@ -102,7 +109,11 @@ def lost_until_it_ends(*events: Event) -> list[Event]:
 
 @pytest.mark.requirement("3.6-03", "3.6-04")
 def test_a_run_that_is_lost_every_time_ends_as_failed() -> None:
-    """Nobody waits for it any longer, and a reader may ask for it again."""
+    """Nobody waits for it any longer, and a reader may ask for it again.
+
+    3.6-03: A run whose worker died is taken up again.
+    3.6-04: A request that was lost is made again.
+    """
     *rescues, end = lost_until_it_ends(REQUESTED, STARTED)
     assert rescues == [again(2, 10), *(again(number, 10 * number) for number in range(3, MAX_RESCUES + 2))]
     assert isinstance(end, InvestigationFailed)

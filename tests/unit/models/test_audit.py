@@ -74,6 +74,7 @@ def transcript(protocol: Protocol, *bodies: str, headers: dict[str, str] | None 
 
 @pytest.mark.requirement("2.12-04")
 def test_every_row_of_a_responses_answer() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     completed = {"type": "response.completed", "response": RESPONSE}
     tool: dict[str, Any] = {"type": "web_search"}
     audit = rows(

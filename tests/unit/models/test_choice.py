@@ -47,6 +47,7 @@ def test_all_steps_share_one_model_unless_told_otherwise() -> None:
 
 @pytest.mark.requirement("3.1-02")
 def test_each_step_can_have_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """3.1-02: Runs need a provider's key of the instance."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-instance")
     monkeypatch.setenv("OPENERRATA_CHAT_BASE_URL", "http://127.0.0.1:1/v1")
     model = chosen(investigator_model="anthropic:claude-opus-5-5", validator_model="chat_completions:local")

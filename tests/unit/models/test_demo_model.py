@@ -73,6 +73,9 @@ async def test_a_submission_is_refused_by_the_reader_and_the_run_goes_on() -> No
 
 @pytest.mark.requirement("2.4.3-05", "2.4.3-06")
 async def test_what_was_found_before_and_still_stands_is_kept_and_the_rest_is_new_or_gone() -> None:
+    """2.4.3-05: Keeping an old claim is possible in update runs only.
+    2.4.3-06: Old claims that are not kept disappear.
+    """
     first = [PublishedClaim(claim_id=UUID(int=1), payload=await claim(TEXT))]
     gone = PublishedClaim(claim_id=UUID(int=2), payload=first[0].payload.model_copy(update={"text": "It is gone."}))
     edited = f"{TEXT} We came back."
@@ -128,6 +131,7 @@ async def test_a_step_that_the_catalogue_knows_nothing_of_is_refused() -> None:
 
 @pytest.mark.requirement("2.4-06")
 async def test_what_is_disputed_is_proposed_and_then_rejected_with_a_reason() -> None:
+    """2.4-06: Only validated claims are published."""
     assert await flagged(DISPUTED) == ["Breakfast is the most important meal of the day."]
     verdict = await answer(await claim(DISPUTED), DISPUTED)
     assert not verdict.approved

@@ -123,6 +123,7 @@ async def test_the_plain_sentence_is_flagged_so_silence_below_means_something() 
 @pytest.mark.requirement("2.4.2-02")
 @pytest.mark.parametrize("sentence", DENIED)
 async def test_denied_asked_hedged_or_marked_sentences_are_not_flagged(sentence: str) -> None:
+    """2.4.2-02: Instructions demand concrete evidence, leave out satire and dispute, prefer silence."""
     assert await flagged(sentence) == []
     assert await flagged(f"{NEUTRAL}{sentence} {NEUTRAL}") == []
 

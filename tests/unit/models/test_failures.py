@@ -90,6 +90,9 @@ def test_a_placeholder_is_no_key() -> None:
     ],
 )
 def test_what_is_said_of_whoever_pays_is_not_said_of_the_post(status: int, code: str | None, expected: bool) -> None:
+    """3.7-03: A refused key or request fails at once.
+    3.7-07: A reader's key that is gone fails the run.
+    """
     body = json.dumps({"error": {"message": "m", "code": code}}).encode()
     assert from_wire(Call(request={}, status=status, ending="complete"), body, KEY).about_the_key is expected
     if code is not None:

@@ -25,5 +25,9 @@ AUTHORS: list[tuple[str, dict[str, JsonValue], tuple[str, str] | None]] = [
 @pytest.mark.requirement("2.7-01", "2.7-04", "3.9-11")
 @pytest.mark.parametrize(("name", "metadata", "expected"), AUTHORS)
 def test_authors(name: str, metadata: dict[str, JsonValue], expected: tuple[str, str] | None) -> None:
+    """2.7-01: Author entity per platform identity, linked to posts.
+    2.7-04: No cross-platform merging.
+    3.9-11: Wikipedia no author.
+    """
     author = platform(name).author(metadata)
     assert (author and (author.platform_user_id, author.display_name)) == expected

@@ -24,6 +24,7 @@ def parse(name: str, answer: Any) -> Any:
 
 @pytest.mark.requirement("2.9-02")
 def test_wikipedia_is_asked_for_the_revision_seen() -> None:
+    """2.9-02: Wikipedia verification pinned to revision."""
     request = platform("WIKIPEDIA").canonical_request(SAMPLES["WIKIPEDIA"].observation())
     assert request is not None
     assert request.method == "GET"
@@ -41,6 +42,7 @@ def test_wikipedia_is_asked_for_the_revision_seen() -> None:
 
 @pytest.mark.requirement("2.9-01")
 def test_lesswrong_is_asked_by_id() -> None:
+    """2.9-01: LessWrong server verification."""
     request = platform("LESSWRONG").canonical_request(SAMPLES["LESSWRONG"].observation())
     assert request is not None
     assert request.body is not None
@@ -53,6 +55,7 @@ def test_lesswrong_is_asked_by_id() -> None:
 
 @pytest.mark.requirement("2.9-03")
 def test_substack_is_asked_under_its_own_domain() -> None:
+    """2.9-03: Substack verification."""
     sample = SAMPLES["SUBSTACK"]._replace(url="https://tea.example/p/green")
     request = platform("SUBSTACK").canonical_request(sample.observation(slug="green tea/../x"))
     assert request is not None
@@ -118,6 +121,7 @@ def test_a_good_answer_is_read(name: str, answer: Any) -> None:
 
 @pytest.mark.requirement("2.9-04")
 def test_the_site_states_the_identity() -> None:
+    """2.9-04: Identity correction by server pageId."""
     assert parse("WIKIPEDIA", {"parse": {**WIKIPEDIA_ANSWER["parse"], "pageid": "78"}}).post.external_id == "en:78"
     assert parse("SUBSTACK", {**SUBSTACK_ANSWER, "id": 556}).post.external_id == "556"
     other = {"data": {"post": {"result": {"_id": "other", "contents": {"html": "<p>x</p>"}}}}}
@@ -181,6 +185,9 @@ def test_only_what_no_question_can_cause_speaks_against_a_site(name: str, answer
 
 @pytest.mark.requirement("2.9-04", "3.2-13")
 def test_the_site_says_where_the_post_is_what_it_is_called_and_whose_it_is() -> None:
+    """2.9-04: Identity correction by server pageId.
+    3.2-13: The votes of a LessWrong post are kept.
+    """
     page = parse("WIKIPEDIA", WIKIPEDIA_ANSWER)
     assert page.url == "https://en.wikipedia.org/wiki/Green_tea"
     assert page.metadata == {

@@ -33,6 +33,16 @@ BOUND = "raise UnparseableHtml("
 @pytest.mark.requirement("2.8-05", "2.10-05", "3.2-04", "3.8-01", "3.8-02", "3.8-03", "3.9-09", "3.9-10", "3.9-13")
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_our_cases_pass(kind: str) -> None:
+    """2.8-05: The version hash follows its formula.
+    2.10-05: IP range cap.
+    3.2-04: Occurrence set dedup and order.
+    3.8-01: Text is normalised as the table says.
+    3.8-02: A space where a block begins.
+    3.8-03: Scripts and styles are no text.
+    3.9-09: Wikipedia namespace filter.
+    3.9-10: Wikipedia excluded sections.
+    3.9-13: Sections are left out in other languages too.
+    """
     report = run_file(CASES / f"{kind}.json")
     assert report.failed == [], report.line()
     assert report.total > (3 if kind == "wikipedia_pages" else 10)

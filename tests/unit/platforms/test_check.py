@@ -105,6 +105,7 @@ def test_urls_elsewhere_are_refused(name: str, url: str) -> None:
 @pytest.mark.requirement("3.9-09")
 @pytest.mark.parametrize(("name", "url"), [(name, url) for name, urls in OTHER_PAGES.items() for url in urls])
 def test_pages_that_are_no_posts_are_refused(name: str, url: str) -> None:
+    """3.9-09: Wikipedia namespace filter."""
     sample = SAMPLES[name]
     with pytest.raises(IdentityMismatch):
         platform(name).check(url, sample.external_id, sample.metadata)
@@ -122,6 +123,9 @@ def test_contradictions_are_refused(name: str, given: dict[str, str], metadata: 
 @pytest.mark.requirement("2.1-03", "3.9-12")
 @pytest.mark.parametrize(("name", "url", "metadata"), ACCEPTED)
 def test_other_spellings_of_the_same_post_are_accepted(name: str, url: str, metadata: dict[str, JsonValue]) -> None:
+    """2.1-03: Substack posts supported, on domains of their own too.
+    3.9-12: Wikipedia mobile host accepted.
+    """
     sample = SAMPLES[name]
     external_id = None if name == "WIKIPEDIA" else sample.external_id
     platform(name).check(url, external_id, {**sample.metadata, **metadata})

@@ -42,6 +42,9 @@ any_pictures = st.lists(st.builds(picture, st.integers(0, 6), st.integers(0, 40)
 @pytest.mark.requirement("3.2-04", "2.8-05")
 @given(valid_pictures(), st.randoms(use_true_random=False))
 def test_the_order_of_sending_does_not_matter(given_: tuple[str, list[ImageOccurrence]], random: object) -> None:
+    """3.2-04: Occurrence set dedup and order.
+    2.8-05: The version hash follows its formula.
+    """
     text, pictures = given_
     shuffled = sorted(pictures, key=lambda _: random.random())  # type: ignore[attr-defined]  # hypothesis' Random
     assert canonical_occurrences(shuffled, text) == canonical_occurrences(pictures, text)
@@ -61,6 +64,7 @@ def test_the_serialisation_is_json_that_any_reader_reads(given_: tuple[str, list
 @pytest.mark.requirement("2.6-04")
 @given(any_pictures, st.text(max_size=30))
 def test_whatever_is_kept_fits(pictures: list[ImageOccurrence], text: str) -> None:
+    """2.6-04: Where a verified text differs, the site's counts."""
     kept, dropped = fit_occurrences(pictures, text)
     assert canonical_occurrences(kept, text) == kept
     assert len(kept) + len(dropped) == len(pictures)
@@ -74,6 +78,7 @@ def test_what_fits_is_kept_unchanged(given_: tuple[str, list[ImageOccurrence]]) 
 
 @pytest.mark.requirement("2.6-04")
 def test_pictures_beyond_a_shorter_text_are_dropped_and_named() -> None:
+    """2.6-04: Where a verified text differs, the site's counts."""
     kept, dropped = fit_occurrences(
         [picture(0, 9, "a"), picture(1, 2, "b"), picture(2, 1, "c"), picture(3, 4, "d")], "abcd"
     )

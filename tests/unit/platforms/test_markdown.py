@@ -57,6 +57,7 @@ def rendered(html: str, *pictures: str, site: str = "LESSWRONG") -> Rendered:
     ],
 )
 def test_structure(html: str, markdown: str) -> None:
+    """2.4.4-01: One section of content, as Markdown where there is HTML."""
     assert rendered(html).text == markdown
 
 
@@ -95,6 +96,7 @@ def test_links(html: str, markdown: str) -> None:
 
 @pytest.mark.requirement("2.4.4-01")
 def test_wikipedia_is_pruned_as_its_text_is() -> None:
+    """2.4.4-01: One section of content, as Markdown where there is HTML."""
     html = (
         "<div class='mw-parser-output'><p>Tea<sup class='reference'><a href='#c1'>[1]</a></sup> is hot."
         "<img src='/a.png'></p><div class='mw-heading'><h2>Use</h2><span class='mw-editsection'>edit</span></div>"

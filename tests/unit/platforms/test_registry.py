@@ -22,6 +22,11 @@ def test_every_site_has_its_file_and_its_sample() -> None:
 @pytest.mark.requirement("2.1-01", "2.1-02", "2.1-03", "2.1-04")
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_good_observation_is_accepted(name: str) -> None:
+    """2.1-01: LessWrong posts supported.
+    2.1-02: X posts supported.
+    2.1-03: Substack posts supported, on domains of their own too.
+    2.1-04: Wikipedia supported, all languages.
+    """
     sample = SAMPLES[name]
     post = platform(name).check(sample.url, sample.external_id, sample.metadata)
     assert (post.platform, post.external_id) == (name, sample.external_id)

@@ -103,6 +103,7 @@ def test_text_without_markup_is_itself(text: str) -> None:
 @pytest.mark.requirement("3.8-03")
 @given(st.text("ab <>", max_size=20))
 def test_scripts_never_count(script: str) -> None:
+    """3.8-03: Scripts and styles are no text."""
     assert html_to_text(f"x<script>{script}</script>y") == "xy"
 
 

@@ -20,13 +20,17 @@ NO_PICTURES: tuple[ImageOccurrence, ...] = ()
 @pytest.mark.requirement("2.1-06")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["html"]) or "empty")
 def test_a_video_element_or_the_frame_of_a_player_is_a_video(case: dict[str, str | bool]) -> None:
+    """2.1-06: A post with video is skipped, its text too."""
     assert shows_video(Fragment.parse(str(case["html"]))) is case["video"]
 
 
 @pytest.mark.requirement("2.4-04")
 @pytest.mark.parametrize("site", ["LESSWRONG", "SUBSTACK", "WIKIPEDIA"])
 def test_a_rendered_article_says_whether_it_shows_a_video(site: str) -> None:
-    """2.4-04: the flag is read from the article's own HTML, so it is set in production too."""
+    """2.4-04: the flag is read from the article's own HTML, so it is set in production too.
+
+    2.4-04: Video not analysed.
+    """
     for html, expected in (("<p>Words.</p><video></video>", True), ("<p>Words.</p>", False)):
         rendered = render(html, base_url="https://site.example/", occurrences=NO_PICTURES, site=platform(site))
         assert rendered.has_video is expected

@@ -19,6 +19,7 @@ def test_english_stands_alone() -> None:
 @pytest.mark.requirement("3.9-13")
 @pytest.mark.parametrize("language", OTHER_LANGUAGES)
 def test_other_languages_add_titles_in_the_form_they_are_compared_in(language: str) -> None:
+    """3.9-13: Sections are left out in other languages too."""
     titles = OTHER_LANGUAGES[language]
     assert excluded_sections(language) == ENGLISH | titles
     assert excluded_sections(f"{language.upper()}-x") == ENGLISH | titles
@@ -32,6 +33,7 @@ def test_other_languages_add_titles_in_the_form_they_are_compared_in(language: s
      ("ja", "注釈・出典"), ("nl", "Verder lezen"), ("pt", "Leitura complementar"), ("zh-Hant", "註腳")],
 )  # fmt: skip
 def test_a_section_of_sources_is_left_out_in_its_own_language_alone(language: str, title: str) -> None:
+    """3.9-13: Sections are left out in other languages too."""
     html = f"<div class=mw-parser-output lang='{{}}'>a<h2>{title}</h2><p>b</div>"
     assert article_text(html.format(language)) == "a"
     assert article_text(html.format("en")) == f"a {title} b"
@@ -39,6 +41,7 @@ def test_a_section_of_sources_is_left_out_in_its_own_language_alone(language: st
 
 @pytest.mark.requirement("3.9-13")
 def test_where_the_article_states_no_language_its_posts_counts() -> None:
+    """3.9-13: Sections are left out in other languages too."""
     html = "<div class=mw-parser-output{}>a<h2>Nachweise</h2><p>b</div>"
     site = platform("WIKIPEDIA")
     assert site.extract_text(html.format(""), "de:1") == "a"
@@ -53,6 +56,7 @@ def test_where_the_article_states_no_language_its_posts_counts() -> None:
     ("language", "own"), [("de", "NavFrame"), ("fr", "x bandeau-portail"), ("fr-CA", "navbox-container")]
 )
 def test_navigation_is_left_out_by_its_name_in_its_own_language_alone(language: str, own: str) -> None:
+    """3.9-13: Sections are left out in other languages too."""
     html = f"<div class=mw-parser-output lang='{{}}'>a<div class='{own}'>b</div><div class=navbox>c</div></div>"
     assert article_text(html.format(language)) == "a"
     for other in ("en", "", "nl"):

@@ -51,6 +51,7 @@ def in_batches(all_facts: Sequence[Fact], cuts: Sequence[int]) -> tuple[list[int
 @pytest.mark.requirement("3.5-03")
 @given(st.permutations(EVENTS), st.lists(st.integers(0, len(EVENTS)), max_size=6))
 def test_any_order_in_any_batches_applies_everything_once(events: list[Event], cuts: list[int]) -> None:
+    """3.5-03: Registrations at once make one version."""
     shuffled = facts(events)
     order, left = in_batches(shuffled, cuts)
     assert sorted(order) == [fact.sequence for fact in shuffled]

@@ -84,6 +84,7 @@ async def test_every_transcript_has_an_answer() -> None:
 
 @pytest.mark.requirement("2.12-04")
 def test_calls_of_our_own_tools_say_when_they_were_carried_out() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     made = attempt_rows([HEARD], {HEARD.transcript_hash: exchange(transcripts.run())})
     searched, fetched = made["tool_calls"]
     assert (searched["provider_started_at"], searched["provider_completed_at"]) == (None, None)

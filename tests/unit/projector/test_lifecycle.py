@@ -58,6 +58,9 @@ def test_every_picture_has_a_fate_and_what_was_shown_an_order() -> None:
 @pytest.mark.requirement("3.2-08", "3.2-09")
 @given(st.lists(st.sampled_from(RUN), max_size=12))
 def test_lease_ending_and_input_agree_after_any_facts(events: list[Event]) -> None:
+    """3.2-08: A lease exists only while a run is under way.
+    3.2-09: A result has a time, anything else has none.
+    """
     lives = lived(*events)
     for state in lives.states.values():
         assert (state.status == "PROCESSING") == (state.id in lives.leases)
@@ -87,12 +90,14 @@ def test_the_straight_way() -> None:
 
 @pytest.mark.requirement("3.7-01")
 def test_a_retry_gives_the_lease_back_and_a_late_one_changes_nothing() -> None:
+    """3.7-01: Four attempts, then FAILED."""
     assert status(PAGE.requested(), PAGE.started(), PAGE.retry()) == ("PENDING", False)
     assert status(PAGE.requested(), PAGE.started(), PAGE.started(2), PAGE.retry(1)) == ("PROCESSING", True)
 
 
 @pytest.mark.requirement("3.7-09")
 def test_a_failure_stands_until_it_is_asked_for_again() -> None:
+    """3.7-09: FAILED is final."""
     gone = (PAGE.requested(), PAGE.started(), PAGE.failed())
     assert status(*gone, PAGE.started(2)) == ("FAILED", False)
     assert status(*gone, PAGE.completed()) == ("FAILED", False)
@@ -102,6 +107,9 @@ def test_a_failure_stands_until_it_is_asked_for_again() -> None:
 
 @pytest.mark.requirement("3.2-07", "2.4.4-03")
 def test_the_input_is_frozen_once() -> None:
+    """3.2-07: A frozen input never changes.
+    2.4.4-03: The input is frozen and reused by later attempts.
+    """
     lives = lived(PAGE.requested(), PAGE.started(), PAGE.retry(), PAGE.started(2))
     (frozen,) = lives.inputs.values()
     assert (frozen.markdown, frozen.markdown_source) == (f"# {PAGE.text}", "SERVER_HTML")
@@ -111,6 +119,7 @@ def test_the_input_is_frozen_once() -> None:
 
 @pytest.mark.requirement("2.12-04")
 def test_an_attempt_that_drafted_and_then_failed_has_failed() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     lives = lived(PAGE.requested(), PAGE.started(), PAGE.drafted(), PAGE.failed())
     (end,) = lives.attempt_ends.values()
     assert (end.outcome, end.response_model_version) == ("FAILED", "1")

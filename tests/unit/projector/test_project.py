@@ -28,6 +28,7 @@ def test_every_event_is_projected_or_ignored_with_a_reason() -> None:
 
 @pytest.mark.requirement("3.2-11")
 def test_sightings_of_one_version_become_one_row() -> None:
+    """3.2-11: seenCount / lastSeenAt maintained."""
     page = Page("a")
     changes = planned(page.registered("1"), page.seen("2"), page.registered("3"))
     (version,) = changes.versions
@@ -40,6 +41,7 @@ def test_sightings_of_one_version_become_one_row() -> None:
 @pytest.mark.requirement("3.2-06")
 @pytest.mark.parametrize("platform", ["LESSWRONG", "SUBSTACK", "WIKIPEDIA"])
 def test_no_reader_changes_what_a_site_has_said(platform: str) -> None:
+    """3.2-06: The site's HTML is the newest, a reader's the first."""
     page = Page("a", platform=platform)
     page.author, page.url = Author(platform_user_id="ada", display_name="Ada"), "https://real.example/"
     signed = page.registered("1")
@@ -54,6 +56,7 @@ def test_no_reader_changes_what_a_site_has_said(platform: str) -> None:
 
 @pytest.mark.requirement("2.9-04")
 def test_a_row_names_the_page_that_the_site_named() -> None:
+    """2.9-04: Identity correction by server pageId."""
     page = Page("en:19004")
     ((_, (row,)),) = planned(page.registered().model_copy(update={"post": page.post})).metas.items()
     assert (row["language"], row["page_id"]) == ("en", "19004")
@@ -76,6 +79,7 @@ def test_texts_the_tables_hold_are_not_written_again() -> None:
 @pytest.mark.requirement("3.2-06")
 @pytest.mark.parametrize("platform", ["LESSWRONG", "SUBSTACK", "WIKIPEDIA"])
 def test_first_page_of_a_reader_and_last_page_of_the_site(platform: str) -> None:
+    """3.2-06: The site's HTML is the newest, a reader's the first."""
     mine = Page("a", platform=platform, provenance="CLIENT_FALLBACK", html="1")
     changes = planned(mine.registered(), mine.seen("b", html="2"), mine.verified())
     ((table, (row,)),) = changes.metas.items()
@@ -103,6 +107,7 @@ def test_the_first_verdict_stands() -> None:
 
 @pytest.mark.requirement("2.4.3-10")
 def test_having_no_verdict_is_not_one() -> None:
+    """2.4.3-10: An error of a review fails the attempt, it drops no claim."""
     page = Page("a")
     unanswered = ClaimValidationFailed(
         investigation_id=page.investigation_id, claim_id=page.claim(0)[0], failure="TRANSIENT", reason="busy"

@@ -16,6 +16,7 @@ URL = "https://source.example/0"
 
 @pytest.mark.requirement("2.12-06")
 def test_a_found_source_names_its_archived_page() -> None:
+    """2.12-06: Source snapshots with hash and retrieval time."""
     (row,) = planned(PAGE.proposed(0), PAGE.approved(0)).source_checks
     assert row == SourceCheck(CLAIM, 1, 0, URL, "found", None, f"{URL}/", digest(URL), len(URL), "text/html", START)
 

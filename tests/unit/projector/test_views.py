@@ -38,12 +38,16 @@ def credited(views: Sequence[View], cap: int, cuts: Sequence[int] = ()) -> list[
 
 @pytest.mark.requirement("2.10-04")
 def test_one_credit_for_a_viewer_and_day() -> None:
+    """2.10-04: One credit per viewer per post per day."""
     assert len(credited([view("a"), view("a"), view("a", "other")], 10)) == 1
     assert len(credited([view("a"), view("a", hours=14), view("a", hours=15)], 10)) == 2
 
 
 @pytest.mark.requirement("2.10-05", "2.10-06")
 def test_an_address_range_earns_no_more_than_the_cap() -> None:
+    """2.10-05: IP range cap.
+    2.10-06: Cap configurable.
+    """
     crowd = [view(f"v{number}") for number in range(11)]
     assert len(credited(crowd, 10)) == 10
     assert len(credited(crowd, 2)) == 2
@@ -107,5 +111,6 @@ def test_corroboration_does_not_depend_on_batches(given_views: list[View], neede
 @pytest.mark.requirement("2.10-03")
 @given(st.lists(views, max_size=30))
 def test_every_view_is_counted(given_views: list[View]) -> None:
+    """2.10-03: viewCount on every view."""
     counted = count(given_views, credited=set(), spent={}, known_ranges=set(), rules=ViewRules(1))
     assert sum(post.view_count for post in counted.posts) == len(given_views)

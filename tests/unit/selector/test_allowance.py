@@ -27,6 +27,7 @@ def test_no_round_takes_more_than_batch_or_runs(budget: int, runs: int, batch: i
 def test_what_is_under_way_and_what_is_taken_fits_the_money(
     budget: int, spent: int, under_way: int, usual: int, batch: int
 ) -> None:
+    """2.10-02: Budget configurable."""
     allowed = allowance(
         Budget(1_000, budget), Spent(micro_usd=spent, under_way=under_way, typical_micro_usd=usual), batch
     ).runs

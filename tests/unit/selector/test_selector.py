@@ -127,6 +127,9 @@ def versions(*numbers: int) -> list[UUID]:
 
 @pytest.mark.requirement("2.1-09", "2.10-01")
 async def test_the_most_wanted_are_requested_first() -> None:
+    """2.1-09: Investigations are scheduled by predicted readership.
+    2.10-01: Order by capped unique score.
+    """
     log = Log()
     assert await selector(Reads(), log).select() == 4
     assert taken(log) == versions(1, 2, 3, 4)
@@ -135,6 +138,7 @@ async def test_the_most_wanted_are_requested_first() -> None:
 
 @pytest.mark.requirement("2.10-02")
 async def test_the_budget_is_that_of_the_day() -> None:
+    """2.10-02: Budget configurable."""
     reads, log = Reads(Spent(runs=98)), Log()
     assert await selector(reads, log).select() == 2
     assert reads.asked_since == [datetime(2026, 3, 4, tzinfo=UTC)]
@@ -151,6 +155,7 @@ async def test_the_budget_is_that_of_the_day() -> None:
     ],
 )
 async def test_a_spent_budget_asks_nobody(spent: Spent, budget: Budget) -> None:
+    """2.10-02: Budget configurable."""
     reads, log = Reads(spent), Log()
     assert await selector(reads, log, budget=budget).select() == 0
     assert reads.asked_limit == []
@@ -173,6 +178,7 @@ async def test_who_does_not_lead_any_more_stops_at_once() -> None:
 
 @pytest.mark.requirement("2.8-01")
 async def test_a_request_that_somebody_else_made_is_theirs() -> None:
+    """2.8-01: One investigation for a post's version."""
     log = Log(others=frozenset(versions(1)))
     assert await selector(Reads(), log).select() == 3
     assert taken(log) == versions(2, 3, 4)
@@ -186,6 +192,9 @@ async def test_one_that_cannot_be_asked_for_does_not_stop_the_others() -> None:
 
 @pytest.mark.requirement("3.6-03", "3.6-04")
 async def test_lost_ones_are_asked_for_again_and_starve_nobody() -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    3.6-04: A request that was lost is made again.
+    """
     log = Log()
     for number in range(20, 26):
         log.log.publish(request(candidate(number), "FACT_CHECK"))
@@ -201,6 +210,10 @@ async def test_lost_ones_are_asked_for_again_and_starve_nobody() -> None:
 @pytest.mark.requirement("3.6-03", "3.6-04", "2.10-01")
 @pytest.mark.parametrize(("latest", "version"), [(None, 20), ("most viewed", 20), ("lost", 1)])
 async def test_where_one_run_is_allowed_lost_ones_and_new_posts_take_turns(latest: Why | None, version: int) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    3.6-04: A request that was lost is made again.
+    2.10-01: Order by capped unique score.
+    """
     log = Log()
     log.log.publish(request(candidate(20), "FACT_CHECK"))
     assert await selector(Reads(overdue=(20,), latest=latest), log, batch=1).select() == 1
@@ -218,7 +231,10 @@ async def test_a_history_that_cannot_be_read_hides_no_other() -> None:
 @pytest.mark.requirement("3.6-04")
 @pytest.mark.parametrize("budget", [Budget(100), Budget(0)], ids=["some", "no"])
 async def test_what_was_lost_too_often_ends_whatever_the_budget_is(budget: Budget) -> None:
-    """It costs nothing, and what is given up takes no place from what can still be rescued."""
+    """It costs nothing, and what is given up takes no place from what can still be rescued.
+
+    3.6-04: A request that was lost is made again.
+    """
     log = Log()
     hopeless, other = request(candidate(20), "FACT_CHECK"), request(candidate(21), "FACT_CHECK")
     rounds = [hopeless.model_copy(update={"round": number, "follows": number - 1}) for number in range(1, 5)]

@@ -41,6 +41,10 @@ def rounds(allowed: st.SearchStrategy[int]) -> st.SearchStrategy[list[Round]]:
 @pytest.mark.requirement("3.6-03", "3.6-04", "2.10-01")
 @given(rounds(st.integers(min_value=1, max_value=5)))
 def test_neither_is_passed_over_twice_running_while_it_waits(history: list[Round]) -> None:
+    """3.6-03: A run whose worker died is taken up again.
+    3.6-04: A request that was lost is made again.
+    2.10-01: Order by capped unique score.
+    """
     lost, new, last, passed = 0, 0, None, dict.fromkeys(("lost", "most viewed"), 0)
     for each in history:
         lost, new = lost + each.lost, new + each.new

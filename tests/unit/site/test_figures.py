@@ -40,6 +40,7 @@ def taken(seconds: float, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.requirement("2.7-02")
 def test_incidence_is_the_share_of_posts() -> None:
+    """2.7-02: The share of investigated posts with findings is published."""
     monday = first_week(NOW) + timedelta(weeks=3)
     rows = [
         period(None, None, 8, 2),

@@ -31,6 +31,7 @@ def end_of(log: MemoryLog) -> Event | None:
 @pytest.mark.requirement("2.4.3-10")
 @pytest.mark.parametrize(("limit", "enough"), [(100, False), (101, True), (None, True)])
 async def test_what_is_left_decides_over_the_next_review(limit: int | None, enough: bool) -> None:
+    """2.4.3-10: An error of a review fails the attempt, it drops no claim."""
     log = MemoryLog(requested(), started(cost_limit_micro_usd=limit))
     log.publish(drafted(claims=(claim_of(QUOTE), claim_of(OTHER_QUOTE)), usage=Usage(cost_micro_usd=70)))
     judge = Judge(InMemory(log), verdict(approved=True, usage=Usage(total_tokens=1, cost_micro_usd=30)))

@@ -67,6 +67,7 @@ async def only_fact(world: World, claim: ClaimProposed | None = None, attempt: i
 
 @pytest.mark.requirement("2.4.3-09")
 async def test_an_approval() -> None:
+    """2.4.3-09: A review answers approved or not, nothing else."""
     world = World(verdict(approved=True))
     fact = await only_fact(world)
     (source,) = payload().sources
@@ -122,6 +123,9 @@ async def test_a_rejection_without_a_reason_says_so() -> None:
     ids=["not-verbatim", "context-elsewhere", "no-web-page", "ambiguous"],
 )
 async def test_what_cannot_be_shown_is_rejected_before_a_model_is_asked(wrong: object) -> None:
+    """2.4.2-03: Claims rest on the text, with pictures too.
+    3.2-14: Claims have ≥1 source.
+    """
     world = World(verdict(approved=True))
     fact = await only_fact(world, proposed(payload=wrong))
     assert isinstance(fact, ClaimRejected)
@@ -133,7 +137,12 @@ async def test_what_cannot_be_shown_is_rejected_before_a_model_is_asked(wrong: o
 @pytest.mark.requirement("2.4.3-10", "3.7-02", "2.12-04")
 @pytest.mark.parametrize("lost", [0, 3], ids=["all-delivered", "some-deliveries-lost"])
 async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval(lost: int) -> None:
-    """Each try leaves its trace. What a crash took from a delivery was no try."""
+    """Each try leaves its trace. What a crash took from a delivery was no try.
+
+    2.4.3-10: An error of a review fails the attempt, it drops no claim.
+    3.7-02: Attempts follow after 10, 20 and 40 seconds.
+    2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
+    """
     busy = ModelError(
         "TRANSIENT", "busy", name="Http503", status_code=503, usage=Usage(total_tokens=7), transcript=b'{"calls":[]}'
     )
@@ -168,6 +177,9 @@ async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval(lo
 @pytest.mark.requirement("3.7-03", "3.7-04")
 @pytest.mark.parametrize("error", [final(), partial()], ids=["refused", "cut-short"])
 async def test_a_failure_that_will_not_pass_is_told_at_once(error: ModelError) -> None:
+    """3.7-03: A refused key or request fails at once.
+    3.7-04: A malformed submission ends the run.
+    """
     fact = await only_fact(World(error))
     assert isinstance(fact, ClaimValidationFailed)
     assert (fact.failure, fact.reason, fact.status_code) == (error.failure, error.reason, error.status_code)
@@ -177,6 +189,7 @@ async def test_a_failure_that_will_not_pass_is_told_at_once(error: ModelError) -
 
 @pytest.mark.requirement("2.12-04")
 async def test_what_a_failed_review_cost_and_said_is_kept() -> None:
+    """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
     error = ModelError(
         "PARTIAL", "cut short", name="Incomplete", usage=Usage(total_tokens=7), transcript=b'{"calls":[]}'
     )
@@ -200,6 +213,7 @@ async def test_after_a_passing_failure_the_verdict_counts() -> None:
 
 @pytest.mark.requirement("2.1-08")
 async def test_a_readers_run_is_judged_with_the_readers_key() -> None:
+    """2.1-08: User OpenAI key path."""
     world = World(
         log=MemoryLog(requested(), started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"}
     )
@@ -209,6 +223,7 @@ async def test_a_readers_run_is_judged_with_the_readers_key() -> None:
 
 @pytest.mark.requirement("3.7-07")
 async def test_a_readers_key_that_is_gone_is_a_failure_and_not_an_approval() -> None:
+    """3.7-07: A reader's key that is gone fails the run."""
     world = World(log=MemoryLog(requested(), started(key_source="USER")))
     fact = await only_fact(world)
     assert isinstance(fact, ClaimValidationFailed)
@@ -219,6 +234,9 @@ async def test_a_readers_key_that_is_gone_is_a_failure_and_not_an_approval() -> 
 @pytest.mark.requirement("3.7-03", "3.7-07")
 @pytest.mark.parametrize("error", [final(401), without_credit()], ids=["refused", "without-credit"])
 async def test_a_readers_key_that_is_of_no_use_is_the_keys_fault_at_once(error: ModelError) -> None:
+    """3.7-03: A refused key or request fails at once.
+    3.7-07: A reader's key that is gone fails the run.
+    """
     world = World(
         error, log=MemoryLog(requested(), started(key_source="USER")), keys={str(INVESTIGATION_ID): "sk-of-a-reader"}
     )
@@ -254,6 +272,9 @@ def cited(*titles: str) -> ClaimProposed:
 async def test_a_claim_needs_a_source_that_counts_and_no_invented_one(
     statuses: tuple[SourceStatus, ...], allowed: bool
 ) -> None:
+    """2.4.3-10: An error of a review fails the attempt, it drops no claim.
+    2.12-06: Source snapshots with hash and retrieval time.
+    """
     titles = ("one", "two")
     sources = ListedSources(**dict(zip(titles, statuses, strict=True)))
     world = World(sources=sources, unchecked_allowed=allowed)

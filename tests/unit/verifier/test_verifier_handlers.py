@@ -34,6 +34,7 @@ async def facts(outcome: CanonicalPage | Unavailable | Crowded) -> list[object]:
 
 @pytest.mark.requirement("2.9-01")
 async def test_a_page_that_was_served() -> None:
+    """2.9-01: LessWrong server verification."""
     page = CanonicalPage(
         post=PostRef(platform="WIKIPEDIA", external_id="en:2"),
         source_url="https://en.wikipedia.org/w/api.php",
@@ -46,6 +47,9 @@ async def test_a_page_that_was_served() -> None:
 
 @pytest.mark.requirement("2.9-06", "2.9-14")
 async def test_a_page_that_was_not() -> None:
+    """2.9-06: Degraded path on fetch failure.
+    2.9-14: Fetch failure reason kept for audit.
+    """
     assert await facts(Unavailable("timeout", "no answer")) == [
         CanonicalUnavailable(observation=OBSERVATION, reason="timeout", detail="no answer")
     ]
@@ -60,6 +64,7 @@ async def test_a_crowd_is_told_to_come_back() -> None:
 @pytest.mark.requirement("2.1-02")
 @pytest.mark.parametrize("platform", ["X", "GEOCITIES"])
 async def test_where_nobody_can_be_asked_nothing_is_said(platform: str) -> None:
+    """2.1-02: X posts supported."""
     seen = OBSERVATION.model_copy(update={"post": PostRef(platform=platform, external_id="1")})
     verifier = Verifier(FixedPages(Unavailable("timeout")))
     assert [fact async for fact in verifier.on_observation_received(ObservationReceived(observation=seen), 1)] == []

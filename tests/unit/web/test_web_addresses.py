@@ -29,6 +29,7 @@ OPEN = """
 @pytest.mark.requirement("2.13-05")
 @pytest.mark.parametrize("address", SHUT.split())
 def test_special_addresses_are_shut(address: str) -> None:
+    """2.13-05: SSRF-safe image fetch."""
     assert not is_public(ip_address(address))
 
 

@@ -31,6 +31,7 @@ async def test_an_address_is_not_looked_up() -> None:
 @pytest.mark.requirement("2.13-05")
 @pytest.mark.parametrize("private", ["127.0.0.1", "::1", "fe80::1%eth0", "64:ff9b::7f00:1"])
 async def test_one_private_address_shuts_the_name(private: str) -> None:
+    """2.13-05: SSRF-safe image fetch."""
     with pytest.raises(WebError) as caught:
         await addresses("site.example", "8.8.8.8", private)
     assert caught.value.kind == "blocked_address"
