@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time
@@ -14,9 +13,8 @@ from platforms.markup import BLOCKS
 from platforms.text import html_to_text, normalize
 from platforms.wikipedia_text import article_text
 from tests.bench.report import Report, at_least, of_raw
+from tests.support.recorded import RECORDED
 
-CHECKOUT = Path(__file__).parents[2]
-VECTORS = Path(os.environ.get("OPENERRATA_VECTORS") or CHECKOUT.parent / "shared" / "vectors")
 SECONDS = 1.0
 GENERATED = "generated article"
 _BLOCKS = frozenset(BLOCKS.split(","))
@@ -49,7 +47,7 @@ def generated(sections: int) -> str:
 
 def recorded() -> dict[str, str]:
     """Recorded pages; none in a stranger's clone."""
-    file = VECTORS / "wikipedia_pages.json"
+    file = RECORDED / "wikipedia_pages.json"
     if not file.exists():
         return {}
     return {case["id"]: case["input"]["parseApiHtml"] for case in json.loads(file.read_text())["cases"]}

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import warnings
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -16,11 +13,11 @@ from platforms.identity import content_hash, version_hash
 from tests.e2e.conftest import World
 from tests.e2e.posts import BATS, BRAIN, FIVE, GOLDFISH, WALL, on_lesswrong, on_substack, on_wikipedia, on_x
 from tests.support.extension_client import RpcFailed, keys
+from tests.support.recorded import recorded
 from tests.support.sites import WikiPage
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("e2e")]
 
-VECTORS = Path(os.environ.get("OPENERRATA_VECTORS", Path(__file__).parents[3] / "shared" / "vectors"))
 NO_OCCURRENCES = "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
 
 
@@ -79,12 +76,8 @@ async def test_real_articles_are_the_versions_that_the_browser_saw(world: World,
     3.3-06: A request for a text that is too long is refused.
     3.9-10: Wikipedia excluded sections.
     """
-    recorded = VECTORS / "wikipedia_pages.json"
-    if not recorded.exists():
-        assert not os.environ.get("CI"), f"{recorded} is missing; set OPENERRATA_VECTORS"
-        warnings.warn(f"not run: {recorded} is missing; set OPENERRATA_VECTORS", stacklevel=1)
-        return
-    case = next(case for case in json.loads(recorded.read_text())["cases"] if case["id"] == case_id)
+    cases = json.loads(recorded("wikipedia_pages").read_text())["cases"]
+    case = next(case for case in cases if case["id"] == case_id)
     given, output, content = case["input"], case["output"], case["output"]["page_extract"]["content"]
     world.sites.wikipedia[given["revisionId"]] = WikiPage(int(given["pageId"]), given["parseApiHtml"], case_id)
     observation = {

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
-import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -28,6 +26,7 @@ from services.verifier.fetching import Fetcher, Patience
 from services.verifier.handlers import Verifier
 from services.verifier.memory import Memory
 from services.verifier.ports import Shared
+from tests.support.recorded import recorded
 from tests.support.sites import Fault, Sites, WikiPage
 
 HTML = "<div class='mw-parser-output'><p>The Earth is round.</p></div>"
@@ -40,7 +39,7 @@ PATIENCE = Patience(
     breaker_failures=100,
     breaker_pause_s=60.0,
 )
-VECTORS = Path(os.environ.get("OPENERRATA_VECTORS", Path(__file__).parents[3] / "shared" / "vectors"))
+CASES = Path(__file__).parents[1] / "cases" / "wikipedia_pages.json"
 
 
 @dataclass
@@ -390,17 +389,14 @@ async def test_look_ups_are_counted() -> None:
 
 
 @pytest.mark.requirement("2.9-02")
-async def test_recorded_pages_arrive_unchanged() -> None:
+@pytest.mark.parametrize("find", [lambda: CASES, lambda: recorded("wikipedia_pages")], ids=["ours", "recorded"])
+async def test_pages_arrive_unchanged(find: Callable[[], Path]) -> None:
     """2.9-02: Wikipedia verification pinned to revision."""
-    recorded = VECTORS / "wikipedia_pages.json"
-    if not recorded.exists():
-        assert os.environ.get("CI") != "true", f"{recorded} is needed here; set OPENERRATA_VECTORS"
-        warnings.warn("vectors not run: wikipedia_pages", stacklevel=2)
-        return
-    cases: list[dict[str, Any]] = json.loads(recorded.read_text())["cases"]
+    cases: list[dict[str, Any]] = json.loads(find().read_text())["cases"]
     async with verifying() as running:
-        for given in (case["input"] for case in cases):
-            running.sites.wikipedia[given["revisionId"]] = WikiPage(int(given["pageId"]), given["parseApiHtml"])
-            page = await running.fetched(wikipedia(given["revisionId"], given["pageId"], given["language"]))
+        for number, given in enumerate((case["input"] for case in cases), 1):
+            revision, page_id = given.get("revisionId", str(number)), given.get("pageId", str(number))
+            running.sites.wikipedia[revision] = WikiPage(int(page_id), given["parseApiHtml"])
+            page = await running.fetched(wikipedia(revision, page_id, given["language"]))
             assert running.texts.texts[page.html.sha256] == given["parseApiHtml"]
-            assert page.post.external_id == f"{given['language']}:{given['pageId']}"
+            assert page.post.external_id == f"{given['language']}:{page_id}"
