@@ -14,8 +14,8 @@ from uuid import UUID
 from contracts.v1 import InvestigationAdvanced, InvestigationCompleted, InvestigationRequested
 from contracts.v1.investigation import CONVERSATION_LOST
 from contracts.v1.parts import InvestigationInput, TextRef
+from lifecycle.attempts import Exhausted, Link, NotDue, Nothing, OwnedByOtherWorker, follow_chain, next_attempt
 from lifecycle.investigation import Investigation, Round
-from lifecycle.retries import ATTEMPTS
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,6 @@ class GiveUp:
 
 
 @dataclass(frozen=True)
-class Nothing:
-    """The result is there, or on its way without us."""
-
-
-@dataclass(frozen=True)
 class Known:
     """The result was published in an earlier round, and asked for again since it could not be stored.
 
@@ -63,18 +58,6 @@ class Known:
 
     sequence: int
     result: InvestigationCompleted
-
-
-@dataclass(frozen=True)
-class OwnedByOtherWorker:
-    """An attempt was begun on this delivery of the request, or a later one, by somebody else."""
-
-
-@dataclass(frozen=True)
-class NotDue:
-    """The next attempt is scheduled for later. Units: `left_s` seconds until then."""
-
-    left_s: float
 
 
 @dataclass(frozen=True)
@@ -99,10 +82,7 @@ def plan(
 ) -> Step:
     """Decide what a worker that holds `request` has to do.
 
-    Shapes: `delivery_count` numbers the deliveries of the request from 1; 0 is one that another worker has as well. One
-    that reached its worker late, or twice, finds an attempt begun on one as late or later: that attempt is under way,
-    and beginning another would pay for the same twice. One that comes before the next attempt is due was put off by
-    nobody: whoever scheduled the attempt died before it could.
+    Shapes: `delivery_count` as in `next_attempt`.
     """
     if investigation is None or investigation.round.number < request.round:
         return LogLag()
@@ -111,18 +91,17 @@ def plan(
         return Nothing()
     if investigation.result is not None:
         return Known(investigation.last_result, investigation.result)
-    if _begun_on(now_round) >= delivery_count:
-        return OwnedByOtherWorker()
     begun = max((attempt.number for attempt in now_round.started), default=now_round.attempts_before)
     of_round = begun - now_round.attempts_before
-    if of_round >= ATTEMPTS.max_attempts:
+    following = next_attempt(of_round, _begun_on(now_round), _due(now_round), delivery_count, now)
+    if isinstance(following, Exhausted):
         return GiveUp(begun, investigation.last_failure)
-    if left_s := ATTEMPTS.left_s(_due(now_round), now):
-        return NotDue(left_s)
+    if not isinstance(following, int):
+        return following
     candidates = now_round.candidates.values()
     return Run(
         attempt=begun + 1,
-        attempt_of_round=of_round + 1,
+        attempt_of_round=following,
         follows_start=investigation.last_start,
         follows_draft=investigation.last_draft,
         follows_failure=investigation.last_failure,
@@ -147,19 +126,8 @@ def resumable(round_: Round) -> tuple[TextRef, ...]:
 
 
 def chain(checkpoints: Sequence[InvestigationAdvanced]) -> tuple[TextRef, ...]:
-    """The segments that lead to the last of these, from the first on; none if one is missing.
-
-    Two workers may have gone on from the same segment, each believing the other dead.
-    """
-    by_hash = {event.stretch.sha256: event for event in checkpoints}
-    found: list[TextRef] = []
-    last = checkpoints[-1] if checkpoints else None
-    while last is not None:
-        found.append(last.stretch)
-        if last.before is None:
-            return tuple(reversed(found))
-        last = by_hash.pop(last.before, None)
-    return ()
+    """The segments that lead to the last of these, from the first on; none if one is missing."""
+    return follow_chain([Link(event.stretch, event.before) for event in checkpoints])
 
 
 def step_name(investigation: UUID, round_: int, before: str | None) -> str:

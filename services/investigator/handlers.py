@@ -29,8 +29,9 @@ from contracts.v1.parts import ClaimPayload, InvestigationInput, TextRef
 from kit.clock import Clock
 from kit.errors import Outage, Reject, Retry, Superseded
 from kit.runs import RunRecord, is_fault_of_key, limit_time, open_key
+from lifecycle.attempts import NotDue, OwnedByOtherWorker
 from lifecycle.investigation import Investigation
-from lifecycle.planning import GiveUp, Known, LogLag, NotDue, OwnedByOtherWorker, Run, Step, first, plan, step_name
+from lifecycle.planning import GiveUp, Known, LogLag, Run, Step, first, plan, step_name
 from lifecycle.retries import ATTEMPTS
 from services.investigator.briefs import read_material, write_brief
 from services.investigator.earlier import with_earlier

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from contracts.v1 import Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.investigation import CONVERSATION_LOST
-from lifecycle.planning import GiveUp, Known, LogLag, NotDue, Nothing, OwnedByOtherWorker, Run, Step, plan
+from lifecycle.attempts import NotDue, Nothing, OwnedByOtherWorker
+from lifecycle.planning import GiveUp, Known, LogLag, Run, Step, plan
 from lifecycle.retries import ATTEMPTS
 from tests.support.factories import (
     NOW,
