@@ -151,7 +151,8 @@ class Bus:
             headers["Nats-Expected-Last-Subject-Sequence"] = str(event.follows)
         if reply_to is not None:
             headers[REPLY_TO] = reply_to
-        return Outgoing(subject, written(event, event_id, moment, correlation, cause), headers)
+        data = written(event, event_id, moment, correlation, cause, self.clock.new_salt())
+        return Outgoing(subject, data, headers)
 
     async def send(self, outgoing: Outgoing) -> asyncio.Future[Msg]:
         """Put a fact on the wire and return the future of its receipt; see `receipt`."""

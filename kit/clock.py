@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from secrets import token_urlsafe
 from time import monotonic
 from typing import Protocol
 from uuid import UUID
@@ -25,6 +26,10 @@ class Clock(Protocol):
         """A fresh id, ordered by time; only where nothing derives one."""
         ...
 
+    def new_salt(self) -> str:
+        """32 random bytes in base64url, which nobody can guess."""
+        ...
+
 
 class SystemClock:
     """The real time."""
@@ -40,3 +45,7 @@ class SystemClock:
     def new_id(self) -> UUID:
         """A UUID version 7."""
         return uuid7()
+
+    def new_salt(self) -> str:
+        """32 random bytes in base64url."""
+        return token_urlsafe(32)

@@ -96,14 +96,25 @@ def decode(subject: str, body: bytes) -> Envelope:
 
 def encode(envelope: Envelope) -> bytes:
     """The stored form of an envelope: compact JSON; a field that is None is left out."""
-    return written(envelope.event, envelope.id, envelope.occurred_at, envelope.correlation, envelope.cause)
+    return written(
+        envelope.event, envelope.id, envelope.occurred_at, envelope.correlation, envelope.cause, envelope.salt
+    )
 
 
-def written(event: Event, event_id: UUID, occurred_at: datetime, correlation: UUID, cause: UUID | None) -> bytes:
+def written(
+    event: Event,
+    event_id: UUID,
+    occurred_at: datetime,
+    correlation: UUID,
+    cause: UUID | None,
+    salt: str | None = None,
+) -> bytes:
     """The stored form of a fact in its envelope, from its parts; every fact passes here, so no model is made."""
     fields: dict[str, object] = {"id": event_id, "occurred_at": occurred_at, "correlation": correlation}
     if cause is not None:
         fields["cause"] = cause
+    if salt is not None:
+        fields["salt"] = salt
     fields["event"] = orjson.Fragment(event.model_dump_json(exclude_none=True))
     return orjson.dumps(fields, option=orjson.OPT_UTC_Z)
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 from contracts.v1.ids import named
 from contracts.v1.parts import Value
 
+Salt = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{43}$")]
 EVENT_NAMESPACE = UUID("6f3c1f8e-52b4-5d0a-9a57-0c8ae1f6e0b1")
 PREFIX = "errata.v1."
 
@@ -55,7 +56,8 @@ class Envelope(BaseModel):
     """A fact with its place in time and in the chain of causes.
 
     Units: `occurred_at` is UTC. `correlation` is one id from the page view to the published claim; `cause` is the id of
-    the event that led to this one.
+    the event that led to this one. `salt` is 32 random bytes in base64url: what commits to the words of a fact is
+    derived from it, so that nobody who guesses them can tell once both are erased. No page or feed shows it.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -64,4 +66,5 @@ class Envelope(BaseModel):
     occurred_at: datetime
     correlation: UUID
     cause: UUID | None = None
+    salt: Salt | None = None
     event: Annotated[SerializeAsAny[Event], Field()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group
 
 KEY = "oe_the-key-of-this-instance"
 WORDS = "The harbour master keeps a secret."
+SALT = re.compile(r'"salt":"([0-9A-Za-z_-]{43})"')
 TELLING = ("harbour master", "Bats are blind", "walker")
 GRAPHQL = (
     """{ searchInvestigations(query: "harbour", limit: 10, offset: 0) { investigations { id url claimCount } } }"""
@@ -134,6 +136,11 @@ async def test_the_only_post_leaves_nothing_behind_on_two_gateways(tmp_path: Pat
                 told = max(told, *(int(event.id) for event in sent))
             await looking.settled()
 
+            salts = SALT.findall(await looking.stream_text("ERRATA"))
+            assert len(set(salts)) == len(salts) > 5, "each fact has its own"
+            assert not any(salt in "".join(pages.values()) for salt in salts)
+            assert not any(salt in event.data for event in sent for salt in salts)
+
             said = await done(running, "post", "forget", post["url"], "--reason", "asked for")
             assert said.startswith("erased "), said
             await looking.settled()
@@ -160,12 +167,12 @@ async def test_the_only_post_leaves_nothing_behind_on_two_gateways(tmp_path: Pat
                 assert unknown.value.status == 400
                 await observes_nothing(running, looking, post, reader.url)
             kept = await looking.dump() + await looking.stream_text("ERRATA") + running.log_text()
-            assert not any(words in kept for words in TELLING)
+            assert not any(words in kept for words in (*TELLING, *salts))
             assert "are what the log means" in await done(running, "replay", "--shadow")
             assert "erased" in await done(running, "ledger", "verify")
             await done(running, "export", str(tmp_path / "export"))
             exported = b"".join(file.read_bytes() for file in (tmp_path / "export").rglob("*") if file.is_file())
-            assert not any(words.encode() in exported for words in TELLING)
+            assert not any(words.encode() in exported for words in (*TELLING, *salts))
             id_of_post = str(post_id(PostRef(platform=post["platform"], external_id=post["externalId"])))
             assert "erased 0 facts" in await done(running, "post", "forget", id_of_post, "--reason", "again")
             for each in (*readers, *old):

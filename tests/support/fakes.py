@@ -214,6 +214,9 @@ class StillClock:
         self._ids += 1
         return UUID(int=self._ids)
 
+    def new_salt(self) -> str:
+        return f"{self._ids:043}"
+
     def jump(self, seconds: float) -> None:
         """Set the time of day to another one; nothing gets older by it."""
         self.time += timedelta(seconds=seconds)

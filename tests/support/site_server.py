@@ -34,6 +34,9 @@ class ClockAt:
     def monotonic(self) -> float:
         return 0.0
 
+    def new_salt(self) -> str:
+        return "0" * 43
+
     def new_id(self) -> UUID:
         raise AssertionError("pages make no ids")
 

@@ -6,6 +6,7 @@ it saw last can go on anywhere, at any time, and misses and repeats nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -25,6 +26,8 @@ SHOWN: Final[tuple[str, ...]] = tuple(
 HELLO: Final = b"retry: 1000\n: the id of each event is its sequence in the log\n\n"
 HEARTBEAT: Final = b": all is well\n\n"
 MAX_SEQUENCE: Final = 2**63 - 1
+_SALT: Final = re.compile(rb',"salt":"[0-9A-Za-z_-]{43}"')
+"""It stands before the event, so the first is the envelope's."""
 
 
 class BadQuestion(ValueError):
@@ -82,9 +85,9 @@ def read_question(query: bytes, last_event_id: str) -> Question:
 
 
 def frame(sequence: int, subject: str, data: bytes) -> bytes:
-    """One event on the wire. `data` is the stored message, compact JSON, which has no line breaks."""
+    """One event on the wire. `data` is the stored message, compact JSON without line breaks; its salt is left out."""
     name = subject.rpartition(".")[0]
-    return b"id: %d\nevent: %b\ndata: %b\n\n" % (sequence, name.encode(), data)
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (sequence, name.encode(), _SALT.sub(b"", data, count=1))
 
 
 def _single(asked: dict[str, list[str]], name: str) -> str | None:
