@@ -265,6 +265,10 @@ async def test_what_enough_vouch_for_is_in_every_list_with_its_provenance(
         }
     async with graphql_client(database_url) as graphql:
         assert await counted(graphql) == {"totalInvestigatedPosts": 1, "investigatedPostsWithFlags": 1}
+        tables = await everything(database_url)
+        (author,) = [row for row in tables["author"] if "Slandered" in row["display_name"]]
+        of_author = await graphql.ask(GRAPHQL_OF_AUTHORS % author["id"])
+        assert of_author["publicMetrics"] == {"totalInvestigatedPosts": 0}, "only readers say who wrote it"
 
 
 async def test_the_site_may_confirm_later(database_url: str) -> None:
