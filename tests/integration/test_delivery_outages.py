@@ -216,11 +216,12 @@ async def test_an_answer_is_kept_by_a_worker_that_the_broker_has_given_up(bus: B
 
     async def keep(ref: TextRef) -> None:
         kept.append(ref)
+        os.kill(server.pids["nats"], signal.SIGCONT)
 
     async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
         if attempt == 1:
             os.kill(server.pids["nats"], signal.SIGSTOP)
-            asyncio.get_running_loop().call_later(3, os.kill, server.pids["nats"], signal.SIGCONT)
+            asyncio.get_running_loop().call_later(20, os.kill, server.pids["nats"], signal.SIGCONT)
             yield advanced(ANSWER)
 
     async with worker(server.endpoints.nats_url, handle, replace(WORK, ack_wait_s=0.6), keep=keep):
