@@ -26,10 +26,10 @@ from playwright.async_api import Page
 from selectolax.lexbor import LexborHTMLParser
 
 from platforms.wikipedia_text import article_text
-from tests.bench.bench_text import VECTORS
 from tests.bench.report import Report, at_most
 from tests.extension.chromium import EXTENSION, Reader, reader
 from tests.extension.posts import Post
+from tests.support.recorded import RECORDED
 
 ROUNDS = 7
 FINDINGS = 20
@@ -45,7 +45,7 @@ Event = dict[str, Any]
 def bench(folder: Path, report: Report) -> None:
     """Load each recorded article with findings on it, several times."""
     report.head("extension")
-    file, built = VECTORS / "wikipedia_pages.json", EXTENSION / ".output" / "chrome-mv3"
+    file, built = RECORDED / "wikipedia_pages.json", EXTENSION / ".output" / "chrome-mv3"
     if not file.exists() or not (built / "manifest.json").exists():
         print("  not run: it needs the recorded pages, and the package (make extension)")
         return
