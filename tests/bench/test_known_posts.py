@@ -241,6 +241,5 @@ class _Believing:
 
     def __init__(self, model: ScriptedModel) -> None:
         self.name = model.name
-        self.investigate = model.investigate
-        self.review = model.review
+        self.converse = model.converse
         self.probe = model.probe

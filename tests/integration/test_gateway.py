@@ -131,7 +131,7 @@ async def test_a_result_is_served_however_old_it_and_its_prompt_are(running: Run
     2.8-06: Results of earlier instructions are still shown.
     2.8-07: Results do not expire.
     """
-    assert PROMPT.version not in (FACT_CHECK.prompt.version, FACT_CHECK.update_prompt.version)
+    assert PROMPT.version not in (FACT_CHECK.look.prompt.version, FACT_CHECK.update.prompt.version)
     version = await running.version(post_on_x())
     run = investigation_id(version, "FACT_CHECK")
     claim = proposed(run, version, 0)

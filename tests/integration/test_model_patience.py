@@ -81,4 +81,4 @@ async def test_a_run_has_no_more_time_than_is_left(api: Api) -> None:
         gate.set()
         await model.aclose()
     assert failed.name == "Timeout"
-    assert brief().limits.rounds > len(server.requests)
+    assert brief().turns.with_tools > len(server.requests)

@@ -54,7 +54,7 @@ async def test_every_row_of_an_attempt(database_url: str) -> None:
         name: value for name, value in drafted.items() if name.startswith(("request", "response", "transcript"))
     } == {
         "request_model": "gpt-test",
-        "request_instructions": "be strict in the investigation",
+        "request_instructions": "be strict in the look",
         "request_input": "<<<ARTICLE>>> The moon is made of cheese.",
         "request_reasoning_effort": "low",
         "request_reasoning_summary": "auto",

@@ -83,7 +83,7 @@ async def test_all_that_was_exchanged_can_be_asked_for(database_url: str) -> Non
         audit = await audit_of(client, POST)
     failed, attempt = audit["attempts"]
     request = attempt["request"]
-    assert request["instructions"] == "be strict in the investigation"
+    assert request["instructions"] == "be strict in the look"
     assert request["input"] == f"Article:\n{POST.text}"
     assert request["inputCharacters"] == len(request["input"])
     assert [tool["type"] for tool in request["tools"]] == ["web_search", "function"]
