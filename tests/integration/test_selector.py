@@ -149,7 +149,13 @@ async def test_made_up_posts_take_no_place_from_honest_ones(database_url: str) -
 async def test_a_post_is_wanted_as_soon_as_it_is_corroborated(database_url: str) -> None:
     """Also by a view that earns no credit, because its viewer was credited that day for an earlier version."""
     old, new = (Page("t1", text, platform="X", provenance="CLIENT_FALLBACK") for text in ("As it was.", "As it is."))
-    await told(database_url, [old.registered(), new.registered()], [old.viewed("a"), new.viewed("a", reporter="key")])
+    errata, views = Tape(), Tape("VIEWS")
+    errata.add(old.registered(), new.registered())
+    views.add(old.viewed("a"), new.viewed("a", reporter="key"))
+    store = store_at(database_url)
+    for records in (errata.records, views.records[:1], views.records[1:]):
+        await fill(store, records)
+    await store.close()
     async with reading(database_url) as reads:
         assert [each.version_id for each in await reads.candidates(FACT_CHECK, 9)] == [new.version_id]
 
