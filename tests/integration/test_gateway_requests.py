@@ -14,6 +14,7 @@ from contracts.v1.ids import investigation_id
 from contracts.v1.investigation import Fault
 from kit.history import history
 from kit.kv import Bucket
+from services.gateway.adapters import BusFacts
 from tests.integration.readmodel_tables import owner
 from tests.support.gateway import INVESTIGATE, Running, add_key, migrated, serving, started
 from tests.support.servers import Prepare
@@ -224,10 +225,17 @@ async def test_a_key_that_a_crash_left_without_its_request_pays_for_nobodys_run(
 
 
 @pytest.mark.requirement("2.6-15")
-async def test_a_run_of_the_instance_takes_no_key_while_it_waits(eager: Running) -> None:
-    """2.6-15: A request during a run starts no second one."""
+async def test_a_run_of_the_instance_takes_no_key_while_it_waits(
+    eager: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2.6-15: A request during a run starts no second one. The log is not read for what the row says."""
     version = await eager.version(post_on_x())
     await ask(eager, version, x_api_key=MEMBER)
+
+    async def requested(*_: object) -> InvestigationRequested:
+        pytest.fail("who keeps asking with a key would have the log read each time")
+
+    monkeypatch.setattr(BusFacts, "requested", requested)
     assert await ask(eager, version, x_openai_api_key=USER_KEY) == "PENDING"
     assert await kept(eager, version) is None
 
