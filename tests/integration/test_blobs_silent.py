@@ -61,11 +61,16 @@ async def test_half_open_connections_are_replaced(server: EmbeddedStack) -> None
     async with Line(server.endpoints.s3_endpoint) as line:
         blobs = opened(server, line.url)
         try:
+            line.delay_s = 0.2  # so that each of them has a connection of its own
             await asyncio.gather(*(blobs.put_text(f"{number} {LONG}") for number in range(8)))
+            line.delay_s = 0.0
             line.fail("half-open")
             line.heal()
             began = asyncio.get_running_loop().time()
             assert await stores(blobs, "again " + LONG)
             assert asyncio.get_running_loop().time() - began < RECOVERED_S
+            began = asyncio.get_running_loop().time()
+            assert all(await asyncio.gather(*(stores(blobs, f"{number} again {LONG}") for number in range(8))))
+            assert asyncio.get_running_loop().time() - began < REFUSED_S, "the others were dead too"
         finally:
             blobs.close()
