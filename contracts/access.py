@@ -1,4 +1,4 @@
-"""What each service may reach, as data: its logins, secrets and broker permissions are derived from this."""
+"""What each service may access, as data: its logins, secrets and broker permissions are derived from this."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from contracts.topology import (
-    AGAIN,
+    AUDITS_CONCLUDE_MARK,
     CONCLUDE_MARK,
     CONSUMERS,
+    CURATOR_OVERDUE_MARK,
     ERRATA,
     FAILURES,
     HEALTH,
-    INGEST_OBSERVATION_RECEIVED,
+    INGEST_OBSERVATION_UNVERIFIABLE,
+    JOBS,
     LEADERS,
     MARKS,
-    PAGES,
+    PROJECTED,
+    RECEIPT_KEYS,
+    RECEIPT_KEYS_ENTRY,
+    REDELIVERY,
     USER_KEYS,
-    VIEWS,
     Bucket,
     Consumer,
     Stream,
     stream_of,
 )
 from contracts.v1 import (
+    AssertionAnalysed,
+    AssertionAnalysisRequested,
     CanonicalFetched,
     CanonicalUnavailable,
     ClaimApproved,
@@ -34,6 +40,7 @@ from contracts.v1 import (
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
     ClaimValidationStarted,
+    CreditPosted,
     Event,
     IntegrityAnomalyDetected,
     InvestigationAdvanced,
@@ -43,52 +50,66 @@ from contracts.v1 import (
     InvestigationRequested,
     InvestigationRetryScheduled,
     InvestigationStarted,
+    JobEnded,
+    JobExtracted,
+    JobFetched,
+    JobIdempotencyKeyBound,
+    JobPlanned,
+    JobRequested,
+    JobResolved,
+    LlmStageConfigured,
     ObservationReceived,
+    ObservationUnverifiable,
     PostViewed,
+    RetentionPurged,
+    RunAdvanced,
+    RunFailed,
+    RunRetryScheduled,
+    RunStarted,
     VersionRegistered,
     VersionSeen,
     VersionVerified,
 )
 
 POSITION: Final = "errata-position"
-"""Under this and the name of a stream the projector announces how far it is."""
-WAITS: Final = "gateway"
-"""The service that waits for what others answer, at addresses of its own."""
+"""The projector publishes its position under `<POSITION>.<stream>`."""
+REQUESTER: Final = "gateway"
+"""The service to whose inbox the others send replies."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """`database`: the role it logs in as; `reader_keys`: it seals or opens readers' own keys with the master key;
-    `provider_keys`: it spends the instance's own money; `internet`: it talks to sites or to model providers.
+    """`database`: the role it logs in as; `reader_keys`: it seals or opens secrets with the master key;
+    `provider_keys`: it spends the instance's own money; `internet`: it connects to sites or to model providers.
 
-    On the broker: the events it publishes, the streams it follows in their order, the consumers it sends requests to
-    directly or takes requests for, the buckets and single entries it writes, the buckets it reads besides, and whether
-    it answers the gateway, announces the projector's position or listens to it.
+    On the broker: the events it publishes, the streams whose events it reads one by one (`log`) or follows in order,
+    the consumers it sends requests to directly or serves such requests for, the buckets and single entries it writes,
+    the buckets it only reads, and whether it replies to the gateway, announces the projector's position or waits for
+    it.
     """
 
-    database: Literal["reader", "projector"] | None = None
+    database: Literal["reader", "projector", "curator"] | None = None
     reader_keys: bool = False
     provider_keys: bool = False
     internet: bool = False
     publishes: tuple[type[Event], ...] = ()
+    log: tuple[Stream, ...] = (ERRATA,)
     follows: tuple[Stream, ...] = ()
-    asks: tuple[Consumer, ...] = ()
-    takes: tuple[Consumer, ...] = ()
+    sends_directly: tuple[Consumer, ...] = ()
+    serves_directly: tuple[Consumer, ...] = ()
     buckets: tuple[Bucket, ...] = ()
     reads: tuple[Bucket, ...] = (MARKS,)
     entries: tuple[tuple[Bucket, str], ...] = ()
     answers: bool = False
-    announces: bool = False
-    listens: bool = False
+    announces_position: bool = False
+    awaits_position: bool = False
 
 
 ACCESS: Final[dict[str, Access]] = {
-    "verifier": Access(
-        internet=True, publishes=(CanonicalFetched, CanonicalUnavailable), buckets=(PAGES,), answers=True
-    ),
+    "verifier": Access(internet=True, publishes=(CanonicalFetched, CanonicalUnavailable), answers=True),
     "ingest": Access(
         publishes=(VersionRegistered, VersionVerified, VersionSeen, IntegrityAnomalyDetected),
-        takes=(INGEST_OBSERVATION_RECEIVED,),
+        serves_directly=(INGEST_OBSERVATION_UNVERIFIABLE,),
         answers=True,
     ),
     "selector": Access(database="reader", publishes=(InvestigationRequested, InvestigationFailed), buckets=(LEADERS,)),
@@ -125,16 +146,60 @@ ACCESS: Final[dict[str, Access]] = {
         follows=(ERRATA,),
         reads=(USER_KEYS, MARKS),
     ),
-    "projector": Access(database="projector", follows=(ERRATA, VIEWS), announces=True),
+    "auditor": Access(
+        provider_keys=True,
+        internet=True,
+        publishes=(
+            JobFetched,
+            JobExtracted,
+            JobPlanned,
+            JobResolved,
+            JobEnded,
+            CreditPosted,
+            AssertionAnalysisRequested,
+            AssertionAnalysed,
+            RunStarted,
+            RunAdvanced,
+            RunRetryScheduled,
+            RunFailed,
+        ),
+        log=(ERRATA, JOBS),
+        follows=(JOBS,),
+        reads=(MARKS, RECEIPT_KEYS),
+        entries=((MARKS, AUDITS_CONCLUDE_MARK), (RECEIPT_KEYS, RECEIPT_KEYS_ENTRY)),
+    ),
+    "curator": Access(
+        database="curator",
+        reader_keys=True,
+        internet=True,
+        publishes=(JobEnded, RetentionPurged),
+        log=(ERRATA, JOBS),
+        follows=(JOBS,),
+        buckets=(LEADERS,),
+        entries=((MARKS, CURATOR_OVERDUE_MARK),),
+    ),
+    "projector": Access(database="projector", follows=PROJECTED, announces_position=True),
     "gateway": Access(
         database="reader",
         reader_keys=True,
         internet=True,
-        publishes=(ObservationReceived, PostViewed, InvestigationRequested),
-        follows=(ERRATA,),
-        asks=(INGEST_OBSERVATION_RECEIVED,),
+        publishes=(
+            ObservationReceived,
+            ObservationUnverifiable,
+            PostViewed,
+            InvestigationRequested,
+            JobIdempotencyKeyBound,
+            JobRequested,
+            JobEnded,
+            CreditPosted,
+            LlmStageConfigured,
+        ),
+        log=(ERRATA, JOBS),
+        follows=(ERRATA, JOBS),
+        sends_directly=(INGEST_OBSERVATION_UNVERIFIABLE,),
         buckets=(USER_KEYS,),
-        listens=True,
+        reads=(MARKS, RECEIPT_KEYS),
+        awaits_position=True,
     ),
 }
 
@@ -144,25 +209,25 @@ def inbox(service: str) -> str:
     return f"_INBOX.{service}"
 
 
-def keeps(service: str) -> tuple[Bucket, ...]:
-    """The buckets that a service reads and writes: its own, and where it counts failures if it takes messages."""
-    takes = any(consumer.service == service for consumer in CONSUMERS)
-    return (*ACCESS[service].buckets, *((FAILURES,) if takes else ()))
+def writable_buckets(service: str) -> tuple[Bucket, ...]:
+    """The buckets that a service reads and writes: its own, and FAILURES if it has consumers."""
+    consumes = any(consumer.service == service for consumer in CONSUMERS)
+    return (*ACCESS[service].buckets, *((FAILURES,) if consumes else ()))
 
 
 def may_publish(service: str) -> tuple[str, ...]:
-    """The subjects that a service's user of the broker may publish to. Source: NATS ADR-1, ADR-8, ADR-31."""
+    """The subjects that a service's broker user may publish to. Source: NATS ADR-1, ADR-8, ADR-31."""
     return tuple(_published(service, ACCESS[service]))
 
 
-def may_hear(service: str) -> tuple[str, ...]:
-    """The subjects that a service's user of the broker may subscribe to."""
+def may_subscribe(service: str) -> tuple[str, ...]:
+    """The subjects that a service's broker user may subscribe to."""
     access = ACCESS[service]
     return (
         f"{inbox(service)}.>",
-        *(f"{consumer.direct}.*" for consumer in access.takes),
-        *(consumer.in_hand for consumer in CONSUMERS if consumer.service == service and consumer.costly),
-        *((f"{POSITION}.*",) if access.listens else ()),
+        *(f"{consumer.direct_subject}.*" for consumer in access.serves_directly),
+        *(consumer.ownership_subject for consumer in CONSUMERS if consumer.service == service and consumer.costly),
+        *((f"{POSITION}.*",) if access.awaits_position else ()),
     )
 
 
@@ -171,34 +236,35 @@ def _published(service: str, access: Access) -> Iterator[str]:
         yield f"{event.SUBJECT}.*"
     for consumer in CONSUMERS:
         if consumer.service == service:
-            yield consumer.dead
+            yield consumer.dead_letter_subject
             if consumer.costly:
-                yield consumer.in_hand
+                yield consumer.ownership_subject
                 yield f"{inbox(service)}.>"
-            for stream in (stream_of(consumer.event), AGAIN):
+            for stream in (stream_of(consumer.event), REDELIVERY):
                 yield f"$JS.API.CONSUMER.MSG.NEXT.{stream.name}.{consumer.name}"
                 yield f"$JS.API.CONSUMER.PAUSE.{stream.name}.{consumer.name}"
                 yield f"$JS.ACK.{stream.name}.{consumer.name}.>"
     for stream in access.follows:
         yield f"$JS.API.CONSUMER.CREATE.{stream.name}"
         yield f"$JS.FC.{stream.name}.>"
-    for consumer in access.asks:
-        yield f"{consumer.direct}.*"
-    for bucket in (*keeps(service), *access.reads):
+    for consumer in access.sends_directly:
+        yield f"{consumer.direct_subject}.*"
+    for bucket in (*writable_buckets(service), *access.reads):
         yield f"$JS.API.STREAM.MSG.GET.KV_{bucket.name}"
         yield f"$JS.API.DIRECT.GET.KV_{bucket.name}.>"
-    for bucket in (*keeps(service), HEALTH):
+    for bucket in (*writable_buckets(service), HEALTH):
         yield f"$KV.{bucket.name}.>"
     for bucket, key in access.entries:
         yield f"$KV.{bucket.name}.{key}"
     if access.answers:
-        yield f"{inbox(WAITS)}.>"
-    if access.announces:
+        yield f"{inbox(REQUESTER)}.>"
+    if access.announces_position:
         yield f"{POSITION}.*"
-    # Everybody may look: at what there is, how far each consumer is, and at facts that are stored.
+    # Every service may read the state of streams and consumers.
     yield "$JS.API.INFO"
     yield "$JS.API.STREAM.INFO.*"
     yield "$JS.API.CONSUMER.INFO.*.*"
-    yield f"$JS.API.STREAM.MSG.GET.{ERRATA.name}"
-    yield f"$JS.API.DIRECT.GET.{ERRATA.name}"
-    yield f"$JS.API.DIRECT.GET.{ERRATA.name}.>"
+    for stream in access.log:
+        yield f"$JS.API.STREAM.MSG.GET.{stream.name}"
+        yield f"$JS.API.DIRECT.GET.{stream.name}"
+        yield f"$JS.API.DIRECT.GET.{stream.name}.>"

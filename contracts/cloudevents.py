@@ -1,7 +1,4 @@
-"""Facts as CloudEvents: what any program can say about a message without reading it.
-
-The attributes stand in headers and the stored envelope stays the data (binary mode), so nobody who reads envelopes
-notices them.
+"""Events as CloudEvents in binary mode: the attributes are headers, and the stored envelope is the data.
 
 Source: CloudEvents 1.0.2, section 3; its NATS protocol binding.
 """
@@ -26,7 +23,7 @@ HEADERS: Final = {
 
 
 def cloud_headers(event: Event, subject: str, event_id: str, moment: datetime) -> dict[str, str]:
-    """The attributes of a fact as headers; whoever publishes it knows its subject and id already."""
+    """The CloudEvents attributes of an event as headers; subject and id are passed since the caller has them."""
     return {
         "ce-specversion": "1.0",
         "ce-id": event_id,

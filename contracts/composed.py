@@ -1,8 +1,7 @@
-"""Unicode's composed forms, at a cost that grows with the length of the text and with nothing else.
+"""Unicode normalisation (NFC, NFKC, NFD) in linear time.
 
-The results are those of the library below, which alone is quadratic: it puts marks into their order one exchange at a
-time, and makes room for what it decomposes in steps of ten characters. Half a megabyte of accents would hold a process
-for a minute.
+The library alone is quadratic: it sorts marks by exchanges and grows its buffer in steps of ten characters, so half a
+megabyte of accents would block a process for a minute. The results are the library's.
 """
 
 from __future__ import annotations
@@ -16,65 +15,65 @@ import unicodedata2  # type: ignore[import-untyped,import-not-found,unused-ignor
 
 _LONG: Final = 16
 _LONG_RUN: Final = re.compile(rf"[^\w\x00-\x7f]{{{_LONG},}}")
-"""What may hold many marks in a row: no mark that trades places is a letter or a digit, whatever one's Unicode data."""
+"""What may be a long run of marks: no mark that is reordered is a letter or a digit in any Unicode version."""
 _ASCII: Final = re.compile(r"[\x00-\x7f]+")
-_STRETCH_LENGTH: Final = 4096
-_STRETCH: Final = re.compile(rf".{{1,{_STRETCH_LENGTH}}}[^\x00-\x7f]*", re.DOTALL)
-"""Pieces that begin with an ASCII character, which composition never joins to what precedes it."""
+_SEGMENT_LENGTH: Final = 4096
+_SEGMENT: Final = re.compile(rf".{{1,{_SEGMENT_LENGTH}}}[^\x00-\x7f]*", re.DOTALL)
+"""Pieces that begin with an ASCII character, which never composes with what precedes it."""
 _CHUNK: Final = 64
 _VOICED: Final = (("\uff9e", "\u3099"), ("\uff9f", "\u309a"))
-"""The only letters that become marks in NFKC, so in a row they are no run of marks before."""
+"""The only letters that become marks in NFKC, which `_LONG_RUN` therefore does not find."""
 
 
 def nfc(text: str) -> str:
-    """Canonical composition with Unicode data as new as browsers': Python's own tables are several years behind."""
-    return text if text.isascii() else _composed("NFC", _ordered_runs("NFD", text))
+    """Normalise to NFC with Unicode data as new as browsers': Python's own tables are several years older."""
+    return text if text.isascii() else _compose("NFC", _order_runs("NFD", text))
 
 
 def nfkc(text: str) -> str:
-    """Compatibility composition with the same data."""
+    """Normalise to NFKC with the same data."""
     if text.isascii():
         return text
     for letter, mark in _VOICED:
         text = text.replace(letter, mark)
-    return _composed("NFKC", _ordered_runs("NFKD", text))
+    return _compose("NFKC", _order_runs("NFKD", text))
 
 
 def nfd(character: str) -> str:
-    """The canonical decomposition of a single character."""
-    return _normalized("NFD", character)
+    """Normalise a single character to NFD."""
+    return _normalize("NFD", character)
 
 
 def combining_class(character: str) -> int:
-    """The canonical combining class: 0 for everything but marks that may trade places."""
+    """The canonical combining class: 0 for everything but marks that are reordered."""
     combining: int = unicodedata2.combining(character)
     return combining
 
 
-def _composed(form: Literal["NFC", "NFKC"], text: str) -> str:
-    if len(text) <= _STRETCH_LENGTH:
-        return _normalized(form, text)
-    # Stretches that are composed already, nearly all of them, cost a glance only.
-    return "".join(_composed_stretch(form, stretch) for stretch in _STRETCH.findall(text))
+def _compose(form: Literal["NFC", "NFKC"], text: str) -> str:
+    if len(text) <= _SEGMENT_LENGTH:
+        return _normalize(form, text)
+    # Nearly all segments are composed already, which the library's quick check finds.
+    return "".join(_compose_segment(form, segment) for segment in _SEGMENT.findall(text))
 
 
-def _composed_stretch(form: Literal["NFC", "NFKC"], stretch: str) -> str:
-    if len(stretch) > 2 * _STRETCH_LENGTH:
-        # Decomposed piece by piece, the whole needs no more room than it has.
+def _compose_segment(form: Literal["NFC", "NFKC"], segment: str) -> str:
+    if len(segment) > 2 * _SEGMENT_LENGTH:
+        # Decomposed piece by piece, the library's buffer stays small.
         decomposed: Literal["NFD", "NFKD"] = "NFD" if form == "NFC" else "NFKD"
-        pieces = (stretch[at : at + _STRETCH_LENGTH] for at in range(0, len(stretch), _STRETCH_LENGTH))
-        stretch = "".join(_normalized(decomposed, piece) for piece in pieces)
-    return _normalized(form, stretch)
+        pieces = (segment[at : at + _SEGMENT_LENGTH] for at in range(0, len(segment), _SEGMENT_LENGTH))
+        segment = "".join(_normalize(decomposed, piece) for piece in pieces)
+    return _normalize(form, segment)
 
 
-def _ordered_runs(form: Literal["NFD", "NFKD"], text: str) -> str:
+def _order_runs(form: Literal["NFD", "NFKD"], text: str) -> str:
     if all(len(between) < _LONG for between in _ASCII.split(text)):
-        return text  # as most European texts are, at a glance
-    return _LONG_RUN.sub(lambda run: _ordered(form, run[0]), text)
+        return text  # the fast path, for most European texts
+    return _LONG_RUN.sub(lambda run: _order(form, run[0]), text)
 
 
-def _ordered(form: Literal["NFD", "NFKD"], run: str) -> str:
-    """Decompose a run and put its marks into canonical order: by class, and within one as they come."""
+def _order(form: Literal["NFD", "NFKD"], run: str) -> str:
+    """Decompose a run and sort its marks stably by combining class."""
     ordered = StringIO()
     waiting: dict[int, StringIO] = {}
 
@@ -88,7 +87,7 @@ def _ordered(form: Literal["NFD", "NFKD"], run: str) -> str:
         waiting.clear()
 
     for at in range(0, len(run), _CHUNK):
-        chunk = _normalized(form, run[at : at + _CHUNK])
+        chunk = _normalize(form, run[at : at + _CHUNK])
         classes = bytes(map(unicodedata2.combining, chunk))
         first = classes.find(0)
         if first < 0:
@@ -103,6 +102,6 @@ def _ordered(form: Literal["NFD", "NFKD"], run: str) -> str:
     return ordered.getvalue()
 
 
-def _normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+def _normalize(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
     normalized: str = unicodedata2.normalize(form, text)
     return normalized

@@ -1,7 +1,8 @@
-"""What a fact names of what was bought from a model."""
+"""What an event refers to of the answers bought from a model."""
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Final
 
 from contracts.v1 import (
@@ -17,27 +18,32 @@ from contracts.v1 import (
 )
 from contracts.v1.parts import TextRef
 
-_TRANSCRIBED: Final = (
-    ClaimApproved,
-    ClaimRejected,
-    ClaimValidationFailed,
-    ClaimValidationRetryScheduled,
-    InvestigationDrafted,
-    InvestigationRetryScheduled,
-    InvestigationFailed,
+_TRANSCRIBED: Final[frozenset[type[Event]]] = frozenset(
+    (
+        ClaimApproved,
+        ClaimRejected,
+        ClaimValidationFailed,
+        ClaimValidationRetryScheduled,
+        InvestigationDrafted,
+        InvestigationRetryScheduled,
+        InvestigationFailed,
+    )
 )
+_transcript_of: Final = attrgetter("transcript")
 
 
-def transcript(event: Event) -> TextRef | None:
-    """The exchange with a model that the fact names as its record."""
-    return event.transcript if isinstance(event, _TRANSCRIBED) else None
+def find_transcript(event: Event) -> TextRef | None:
+    """The transcript that an event refers to."""
+    # By type: `isinstance` of a model class costs a call of its metaclass, for every fact.
+    transcript: TextRef | None = _transcript_of(event) if type(event) in _TRANSCRIBED else None
+    return transcript
 
 
-def bought(event: Event) -> TextRef | None:
-    """The model's answers that the fact names, so that nobody pays for them again."""
-    return event.stretch if isinstance(event, InvestigationAdvanced) else transcript(event)
+def find_purchased_output(event: Event) -> TextRef | None:
+    """The transcript or segment that an event refers to, so that its answers are not bought again."""
+    return event.segment if isinstance(event, InvestigationAdvanced) else find_transcript(event)
 
 
-def usd(micro: int) -> str:
-    """Money for a reason that people read."""
+def format_usd(micro: int) -> str:
+    """Format an amount for a message. Units: millionths of a US dollar."""
     return f"{micro / 1_000_000:.4f} USD"

@@ -1,6 +1,6 @@
-"""A step is one paid conversation with a model, of a kind of analysis: its name and how long it may go on.
+"""A step is one paid conversation with a model within a kind of analysis: its name and how long it may take.
 
-Names travel in facts and transcripts, so none is ever given to another step.
+Names are stored in events and transcripts, so none is ever reused for another step.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ StepName = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z_]*/[a-z][a-z_]*
 
 
 class Turns(NamedTuple):
-    """How often a model is asked, and what is said if no readable answer has come by then.
+    """How many requests a step may send with tools, and the last message if there is no valid answer by then.
 
-    With words for `closing` it is then asked once more, without tools and for the schema; the words are part of the
+    With a `closing` text the model is asked once more, without tools and for the schema; the text is part of the
     prompt's bundle.
     """
 

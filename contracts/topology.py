@@ -1,7 +1,7 @@
 """Streams, durable consumers and buckets, as data.
 
-`openerrata topology apply` is the only writer of these; a service that finds something else refuses to start. The names
-are what operators see in every tool, so they follow one grammar: `<service>-<aggregate>-<event>`.
+`openerrata topology apply` is the only writer of these; a service that finds anything else refuses to start. Operators
+see the names in every tool, so they follow one grammar: `<service>-<aggregate>-<event>`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Final
 
 from contracts.v1 import (
     PREFIX,
+    AssertionAnalysed,
+    AssertionAnalysisRequested,
     CanonicalFetched,
     CanonicalUnavailable,
     ClaimApproved,
@@ -24,7 +26,15 @@ from contracts.v1 import (
     InvestigationFailed,
     InvestigationRequested,
     InvestigationStarted,
+    JobEnded,
+    JobExtracted,
+    JobFetched,
+    JobPlanned,
+    JobRequested,
+    JobResolved,
     ObservationReceived,
+    ObservationUnverifiable,
+    RunFailed,
 )
 
 DAY_S: Final = 86_400
@@ -32,22 +42,26 @@ DAY_S: Final = 86_400
 
 @dataclass(frozen=True)
 class Stream:
-    """One log. `max_age_s` 0 keeps everything for ever; of a stream of `work` each message goes once it is handled."""
+    """One stream. `max_age_s` 0: no limit; `work`: a work queue, whose messages are deleted once acknowledged.
+
+    `atomic`: several messages may be stored all or none.
+    """
 
     name: str
     subjects: tuple[str, ...]
     max_age_s: int = 0
     work: bool = False
+    atomic: bool = False
 
 
 @dataclass(frozen=True)
 class Consumer:
-    """One durable consumer of one fact. `share` names the part of the facts that it handles; the rest it acknowledges.
+    """One durable consumer of one event. `share` names the part of the events that it handles; others are acknowledged.
 
-    Units: `ack_wait_s` is how long a silent worker keeps a message; `attempts` own failures before the dead letter;
-    `slots` messages handled at once in one process; `max_ack_pending` is the limit of the whole fleet.
-    `answers`: whether the outcome goes to the reply address that came with the message. `costly`: whether handling a
-    message costs money, so that nobody begins while another worker is at it.
+    Units: `ack_wait_s` is the time after which a message of a silent worker is redelivered; `attempts` are failures
+    before the dead letter; `slots` messages handled at once in one process; `max_ack_pending` is over all processes.
+    `answers`: the outcome goes to the reply address that came with the message. `costly`: handling a message costs
+    money, so no worker begins while another one owns it.
     """
 
     service: str
@@ -68,33 +82,33 @@ class Consumer:
 
     @property
     def filter(self) -> str:
-        """The subjects it takes."""
+        """The subject filter of its consumer."""
         return f"{self.event.SUBJECT}.*"
 
     @property
-    def again(self) -> str:
-        """Where facts are put that this consumer alone shall have once more."""
-        return f"errata.again.{self.name}"
+    def redelivery_subject(self) -> str:
+        """Where events are published that are redelivered to this consumer alone."""
+        return f"errata.redelivery.{self.name}"
 
     @property
-    def direct(self) -> str:
-        """Under which subjects, ending in the correlation, a fact is handed straight to its service."""
+    def direct_subject(self) -> str:
+        """Requests that are sent directly to its service have this subject, followed by the correlation."""
         return f"errata-direct.{self.name}"
 
     @property
-    def in_hand(self) -> str:
-        """Where its workers ask one another who has a message."""
+    def ownership_subject(self) -> str:
+        """Where its workers ask which of them owns a message."""
         return f"errata-in-hand.{self.name}"
 
     @property
-    def dead(self) -> str:
-        """Where its dead letters lie."""
+    def dead_letter_subject(self) -> str:
+        """The subject of its dead letters."""
         return f"errata.dead.{self.name}"
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """One key-value bucket. Units: `ttl_s` 0 keeps entries until they are deleted."""
+    """One key-value bucket. Units: `ttl_s` 0: entries do not expire."""
 
     name: str
     ttl_s: int = 0
@@ -108,18 +122,46 @@ ERRATA: Final = Stream(
     ),
 )
 VIEWS: Final = Stream("VIEWS", (f"{PREFIX}post.>",), max_age_s=400 * DAY_S)
+JOBS: Final = Stream(
+    "JOBS",
+    tuple(
+        f"{PREFIX}{aggregate}.>"
+        for aggregate in (
+            "job",
+            "run",
+            "assertion",
+            "credit",
+            "llm_stage",
+            "entry",
+            "edit",
+            "flag",
+            "publisher",
+            "metric",
+            "pattern",
+            "retention",
+            "account",
+            "label",
+            "entity_erasure",
+        )
+    ),
+    atomic=True,
+)
+"""Facts about audits. They are not in ERRATA, whose order an observation waits for and whose facts are published again
+to analysts; and they are one stream, because a batch, an order and a position are those of one stream."""
 DEAD: Final = Stream("ERRATA_DEAD", ("errata.dead.>",))
-AGAIN: Final = Stream("ERRATA_AGAIN", ("errata.again.>",), work=True)
-STREAMS: Final = (ERRATA, VIEWS, DEAD, AGAIN)
+REDELIVERY: Final = Stream("ERRATA_REDELIVERY", ("errata.redelivery.>",), work=True)
+STREAMS: Final = (ERRATA, VIEWS, JOBS, DEAD, REDELIVERY)
+PROJECTED: Final = (ERRATA, VIEWS, JOBS)
+"""The streams that the projector follows into the read model and the ledger, in the order in which a rebuild reads."""
 
 STORED: Final = "stored"
-"""What the stream of facts has stored it publishes again under `stored.<subject>`, with its sequence in a header."""
+"""The stream republishes what it stores under `stored.<subject>`, with the sequence in a header."""
 
 ANALYST_SUBJECTS: Final = tuple(
     f"{event.SUBJECT}.>" for event in (ClaimApproved, ClaimRetained, InvestigationCompleted)
 )
-"""What analysts may follow, on the broker and as server-sent events; they do not overlap. A candidate that no review
-has approved is not among it, nor is its quote or the reason why it was rejected (decision 0031)."""
+"""What analysts may follow, on the broker and as server-sent events; they do not overlap. They hold no candidate that
+was not approved, and not its quote or the reason for its rejection (decision 0031)."""
 
 CONCLUDED: Final = tuple(
     f"{event.SUBJECT}.*"
@@ -135,20 +177,43 @@ CONCLUDED: Final = tuple(
         ClaimValidationFailed,
     )
 )
-"""What the fold that ends investigations reads; the other half of their facts changes nothing for it."""
+"""The subjects that the fold that concludes investigations reads."""
 CONCLUDE_MARK: Final = "investigator-conclude"
-"""Where the bucket `marks` says up to which sequence that fold has nothing open any more."""
+"""The entry of the bucket `marks` that holds that fold's mark."""
+AUDITS_CONCLUDED: Final = tuple(
+    f"{event.SUBJECT}.*"
+    for event in (
+        JobRequested,
+        JobFetched,
+        JobExtracted,
+        JobPlanned,
+        JobResolved,
+        JobEnded,
+        RunFailed,
+        AssertionAnalysed,
+    )
+)
+"""The subjects that the fold that concludes audits reads."""
+AUDITS_CONCLUDE_MARK: Final = "auditor-conclude"
+"""The entry of the bucket `marks` that holds that fold's mark."""
+
+CURATOR_OVERDUE: Final = tuple(f"{event.SUBJECT}.*" for event in (JobRequested, JobEnded))
+"""The subjects that the fold that ends overdue jobs reads."""
+CURATOR_OVERDUE_MARK: Final = "curator-overdue"
+"""The entry of the bucket `marks` that holds that fold's mark."""
 
 USER_KEYS: Final = Bucket("user-keys", ttl_s=30 * 60)
 MARKS: Final = Bucket("marks")
 LEADERS: Final = Bucket("leaders", ttl_s=15)
-PAGES: Final = Bucket("pages", ttl_s=60)
 FAILURES: Final = Bucket("failures", ttl_s=DAY_S)
 HEALTH: Final = Bucket("health", ttl_s=60)
-BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, PAGES, FAILURES, HEALTH)
+RECEIPT_KEYS: Final = Bucket("receipt-keys")
+RECEIPT_KEYS_ENTRY: Final = "jwks"
+"""Its only entry: the public keys of all receipts."""
+BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS)
 
 VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=48)
-INGEST_OBSERVATION_RECEIVED: Final = Consumer("ingest", ObservationReceived, slots=16, answers=True)
+INGEST_OBSERVATION_UNVERIFIABLE: Final = Consumer("ingest", ObservationUnverifiable, slots=16, answers=True)
 INGEST_CANONICAL_FETCHED: Final = Consumer("ingest", CanonicalFetched, slots=8, answers=True)
 INGEST_CANONICAL_UNAVAILABLE: Final = Consumer("ingest", CanonicalUnavailable, slots=8, answers=True)
 INVESTIGATOR_INVESTIGATION_REQUESTED: Final = Consumer(
@@ -157,20 +222,31 @@ INVESTIGATOR_INVESTIGATION_REQUESTED: Final = Consumer(
 INVESTIGATOR_READERS_INVESTIGATION_REQUESTED: Final = replace(
     INVESTIGATOR_INVESTIGATION_REQUESTED, slots=6, share="readers"
 )
-"""Runs on readers' own keys: however many there are, a run that the instance pays for has slots, and the reverse."""
+"""Runs on readers' own keys have slots of their own, so that they and the instance's runs do not block each other."""
 VALIDATOR_CLAIM_PROPOSED: Final = Consumer("validator", ClaimProposed, slots=4, costly=True)
+AUDITOR_JOB_REQUESTED: Final = Consumer("auditor", JobRequested, slots=4, attempts=12, costly=True)
+AUDITOR_ASSERTION_ANALYSIS_REQUESTED: Final = Consumer(
+    "auditor", AssertionAnalysisRequested, slots=4, attempts=12, costly=True
+)
+AUDITOR_JOB_RESOLVED: Final = Consumer("auditor", JobResolved, slots=2, attempts=12, costly=True)
+CURATOR_JOB_ENDED: Final = Consumer("curator", JobEnded, slots=8, attempts=7, max_ack_pending=10_000)
+"""Most of its messages wait, for hours, for the next try to send a webhook."""
 CONSUMERS: Final = (
     VERIFIER_OBSERVATION_RECEIVED,
-    INGEST_OBSERVATION_RECEIVED,
+    INGEST_OBSERVATION_UNVERIFIABLE,
     INGEST_CANONICAL_FETCHED,
     INGEST_CANONICAL_UNAVAILABLE,
     INVESTIGATOR_INVESTIGATION_REQUESTED,
     INVESTIGATOR_READERS_INVESTIGATION_REQUESTED,
     VALIDATOR_CLAIM_PROPOSED,
+    AUDITOR_JOB_REQUESTED,
+    AUDITOR_ASSERTION_ANALYSIS_REQUESTED,
+    AUDITOR_JOB_RESOLVED,
+    CURATOR_JOB_ENDED,
 )
 
 
 def stream_of(event: type[Event]) -> Stream:
-    """The stream that keeps a fact."""
+    """The stream that stores an event."""
     aggregate = event.SUBJECT.removeprefix(PREFIX).split(".")[0]
     return next(stream for stream in STREAMS if f"{PREFIX}{aggregate}.>" in stream.subjects)

@@ -1,8 +1,7 @@
-"""What passed between us and a model provider in one run or one review, as it was sent and as it was received.
+"""What was exchanged with a model provider in one run or one review, as it was sent and received.
 
-The record is complete enough to fill every audit row and to run our code again over the same answers. A field that only
-our interpretation of an answer could fill does not belong here, or a mistake of ours would be on record as the
-provider's words.
+A transcript suffices to fill every audit row and to replay our code over the same answers. It has no field that
+interprets an answer, or a bug of ours would be recorded as the provider's words.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ Protocol = Literal["openai_responses", "anthropic", "chat_completions", "demo"]
 Ending = Literal["complete", "closed", "unreached", "timeout", "lost"]
 
 
-class Words(Value):
-    """A piece of text in the message."""
+class MessageText(Value):
+    """A text part of the message."""
 
     type: Literal["words"] = "words"
     text: str
 
 
-class PictureShown(Value):
-    """A picture in the message; its bytes lie in the blob store."""
+class MessagePicture(Value):
+    """A picture in the message; its bytes are in the blob store."""
 
     type: Literal["picture"] = "picture"
     sha256: Sha256
@@ -38,13 +37,13 @@ class PictureShown(Value):
 
 
 class Call(Value):
-    """One request to the provider and all that came back.
+    """One request to the provider and its response.
 
-    Shapes: `request` is the body without the fields named in `same`, which are those of the call before; likewise
-    `messages_kept` is how many leading entries of `messages` are those of the call before. Pictures stand as
-    `sha256:<hash>`, a key as `[key]`. `body` is the text of the answer, or base64 of it. `ending`: the answer
-    is `complete`, was `closed` by us, nobody was there (`unreached`), nothing came for too long (`timeout`), the
-    connection was `lost`; None: we never learned, or nothing was sent.
+    Shapes: `request` is the body without the fields named in `same`, which equal those of the call before; likewise
+    `messages_kept` is how many leading entries of `messages` equal those of the call before. Pictures are written as
+    `sha256:<hash>`, a key as `[key]`. `body` is the text of the answer, or base64 of it. `ending`: the answer is
+    `complete`, was `closed` by us, no connection could be made (`unreached`), no data arrived for too long (`timeout`),
+    the connection was `lost`; None: unknown, or nothing was sent.
     """
 
     request: dict[str, JsonValue]
@@ -60,7 +59,7 @@ class Call(Value):
 
 
 class Research(Value):
-    """A call of the model's that we answered ourselves."""
+    """A tool call of the model that we answered ourselves."""
 
     call_id: str
     name: str
@@ -71,7 +70,7 @@ class Research(Value):
 
 
 class Price(Value):
-    """What a model cost when it was asked. Units: millionths of a US dollar, per million tokens and per `search`."""
+    """A model's prices at that time. Units: millionths of a US dollar, per million tokens and per `search`."""
 
     input: int = Field(ge=0)
     output: int = Field(ge=0)
@@ -81,7 +80,7 @@ class Price(Value):
 
 
 class RunLimits(Value):
-    """Where the run would have been cut off. Units: as in the brief of a run."""
+    """The run's limits. Units: as in the brief of a run."""
 
     rounds: int
     tokens: int | None = None
@@ -90,7 +89,7 @@ class RunLimits(Value):
 
 
 class Failed(Value):
-    """How it failed. Units: `retry_after_s` is what the provider asked for."""
+    """The error that ended it. Units: `retry_after_s` is what the provider asked for."""
 
     failure: Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
     name: str
@@ -102,9 +101,9 @@ class Failed(Value):
 class Transcript(Value):
     """One conversation with one provider, which is one step of a kind.
 
-    Shapes: `research` in the order in which it was asked for; `tools` and `reasoning` as the provider was told;
-    `limits` are where it would have been cut off; `instead_of` is what another provider was asked before, in vain.
-    `taken_over` is how many of the calls an earlier attempt made and paid for.
+    Shapes: `research` in the order of the calls; `tools` and `reasoning` as they were sent; `instead_of` is the failed
+    conversation with another provider before it. `taken_over` is how many of the calls an earlier attempt made and
+    paid for.
     """
 
     format: Literal[1] = FORMAT
@@ -113,7 +112,7 @@ class Transcript(Value):
     provider: str
     model: str
     instructions: str
-    input: tuple[Words | PictureShown, ...]
+    input: tuple[MessageText | MessagePicture, ...]
     tools: tuple[dict[str, JsonValue], ...] = ()
     reasoning: dict[str, JsonValue] | None = None
     limits: RunLimits | None = None
@@ -125,18 +124,21 @@ class Transcript(Value):
     taken_over: int = Field(default=0, ge=0)
 
     def requests(self) -> Iterator[dict[str, JsonValue]]:
-        """The whole body of each call, as it was sent."""
+        """The whole body of each call as it was sent."""
         before: dict[str, JsonValue] = {}
         for call in self.calls:
             body = {name: before[name] for name in call.same} | call.request
             if call.messages_kept:
-                body["messages"] = [*_listed(before, "messages")[: call.messages_kept], *_listed(body, "messages")]
+                body["messages"] = [
+                    *_list_field(before, "messages")[: call.messages_kept],
+                    *_list_field(body, "messages"),
+                ]
             yield body
             before = body
 
 
 class TranscriptSegment(Value):
-    """What was exchanged in one run since the segment before it; the first has a `head`, a record without calls."""
+    """What was exchanged since the segment before it; the first one has a `head`, a transcript without calls."""
 
     head: Transcript | None = None
     calls: tuple[Call, ...]
@@ -149,7 +151,7 @@ _FOUND: Final = TypeAdapter[Transcript | TranscriptSegment](
 
 
 def join_segments(segments: Sequence[TranscriptSegment]) -> Transcript | None:
-    """The record that these make, in their order; None if the first does not begin one, or another one does."""
+    """Join segments to a transcript; None unless the first one, and no other, has a head."""
     if not segments or segments[0].head is None or any(each.head is not None for each in segments[1:]):
         return None
     calls = tuple(call for each in segments for call in each.calls)
@@ -158,10 +160,10 @@ def join_segments(segments: Sequence[TranscriptSegment]) -> Transcript | None:
 
 
 def unpublished_tail(published: Transcript | None, found: str) -> tuple[Transcript, int, int] | None:
-    """A published record with what was stored after it, a segment or a whole record; None if that is no more.
+    """Extend a published transcript by what was stored after it, a segment or a transcript; None if that adds nothing.
 
-    Shapes: the record, and how many of its calls and lookups were published; none where it began anew. One that failed
-    for now holds no answer to go on from. Raises: ValueError: `found` is neither.
+    Shapes: the transcript, and how many of its calls and lookups were published; 0 where it began anew. A transcript
+    that ends in a transient error has no answer to resume from. Raises: ValueError: `found` is neither.
     """
     more: Transcript | TranscriptSegment | None = _FOUND.validate_json(found)
     if isinstance(more, TranscriptSegment):
@@ -181,20 +183,20 @@ def unpublished_tail(published: Transcript | None, found: str) -> tuple[Transcri
     return more, len(published.calls), len(published.research)
 
 
-def shortened(body: dict[str, JsonValue], before: dict[str, JsonValue]) -> Call:
-    """A call whose record leaves out what the call before has already. Shapes: `Transcript.requests` undoes this."""
+def shorten(body: dict[str, JsonValue], before: dict[str, JsonValue]) -> Call:
+    """Record a call without what equals the call before. Shapes: `Transcript.requests` undoes this."""
     same = tuple(name for name, value in body.items() if name in before and before[name] == value)
     request = {name: value for name, value in body.items() if name not in same}
     kept = 0
     now = request.get("messages")
     if isinstance(now, list):
-        earlier = _listed(before, "messages")
+        earlier = _list_field(before, "messages")
         while kept < min(len(earlier), len(now)) and earlier[kept] == now[kept]:
             kept += 1
         request["messages"] = now[kept:]
     return Call(request=request, same=same, messages_kept=kept)
 
 
-def _listed(body: dict[str, JsonValue], name: str) -> list[JsonValue]:
+def _list_field(body: dict[str, JsonValue], name: str) -> list[JsonValue]:
     value = body.get(name, [])
     return value if isinstance(value, list) else []

@@ -1,7 +1,7 @@
-"""The tables that the projector fills from the log and everybody else only reads.
+"""The tables that the projector writes from the log and all others only read.
 
-Everything in the schema `readmodel` can be dropped and built again from the facts; every moment in it is one that a
-fact states. Hot reads and what serves each of them:
+The schema `readmodel` can be dropped and rebuilt from the events; every timestamp in it is stated by an event. Hot
+reads and what serves each of them:
 
 - the state of a version: `investigation_doc` by (post_version_id, analysis); on a miss `post_prior`
 - one investigation: `investigation` by id, with `investigation_input`, `claim_candidate` and `investigation_doc`
@@ -9,10 +9,22 @@ fact states. Hot reads and what serves each of them:
   read with an array of version ids
 - what to investigate next: `candidate` by its indexes; what a day has cost: `investigation_round` and `expense` by
   their moments
-- any of the public record: `search_document` by its index over everything a query may name
-- whom to believe: `corroboration_credit` by investigation, `verification_failure` by version
+- the public record: `search_document` by its index over everything a query may contain
+- trust: `corroboration_credit` by investigation, `verification_failure` by version
+- an account's jobs and credit: `job` by (account_id, created_at), `credit_period` by (account_id, month)
+- a claim and its analyses: `assertion` by id or published key, `analysis` by (assertion_id, analysed_at)
 """
 
+from contracts.readmodel.accounts import account, instance_api_key
+from contracts.readmodel.assertions import (
+    analysis,
+    assertion,
+    assertion_sample,
+    citation,
+    evidence,
+    scenario,
+    verdict,
+)
 from contracts.readmodel.attempts import (
     TRANSCRIPT_STATE,
     annotation,
@@ -44,7 +56,18 @@ from contracts.readmodel.investigations import (
     prompt,
     source,
 )
-from contracts.readmodel.ledger import fact, instance_api_key, parked, position, refused_fact, skipped
+from contracts.readmodel.jobs import (
+    JOB_STATUS,
+    credit_entry,
+    credit_period,
+    erased_entity,
+    job,
+    job_claim,
+    purge,
+    run_attempt,
+    stage_config,
+)
+from contracts.readmodel.ledger import fact, parked, position, refused_fact, skipped
 from contracts.readmodel.posts import (
     author,
     candidate,
@@ -69,19 +92,17 @@ from contracts.readmodel.versions import (
     html_blob,
     image_occurrence,
     image_occurrence_set,
-    lesswrong_version_meta,
     post_version,
-    substack_version_meta,
     verification_failure,
+    version_metadata,
     version_range,
     version_reporter,
-    wikipedia_version_meta,
-    x_version_meta,
 )
 
 __all__ = [
     "CANDIDATE_STATE",
     "CHECK_STATUS",
+    "JOB_STATUS",
     "LEDGER",
     "OPERATOR",
     "READMODEL",
@@ -89,15 +110,24 @@ __all__ = [
     "SOURCE_STATUS",
     "STAGE",
     "TRANSCRIPT_STATE",
+    "account",
+    "analysis",
     "annotation",
+    "assertion",
+    "assertion_sample",
     "attempt",
     "author",
     "candidate",
+    "citation",
     "claim",
     "claim_candidate",
     "content_blob",
     "corroboration_credit",
+    "credit_entry",
+    "credit_period",
+    "erased_entity",
     "error",
+    "evidence",
     "expense",
     "fact",
     "forgotten",
@@ -114,7 +144,8 @@ __all__ = [
     "investigation_lease",
     "investigation_picture",
     "investigation_round",
-    "lesswrong_version_meta",
+    "job",
+    "job_claim",
     "output_item",
     "parked",
     "position",
@@ -123,16 +154,19 @@ __all__ = [
     "post_version",
     "post_view_credit",
     "prompt",
+    "purge",
     "reasoning_summary",
     "refused_fact",
     "requested_tool",
     "review",
+    "run_attempt",
+    "scenario",
     "search_bucket",
     "search_document",
     "skipped",
     "source",
     "source_check",
-    "substack_version_meta",
+    "stage_config",
     "tally",
     "tally_day",
     "tally_moment",
@@ -140,10 +174,10 @@ __all__ = [
     "text_part",
     "tool_call",
     "usage",
+    "verdict",
     "verification_failure",
     "version_heading",
+    "version_metadata",
     "version_range",
     "version_reporter",
-    "wikipedia_version_meta",
-    "x_version_meta",
 ]

@@ -1,17 +1,16 @@
-"""The audit of every attempt: what was asked, what came back, what it cost, how it failed.
+"""The audit of every attempt: request, response, cost and error.
 
-A row per attempt is filled as the attempt goes; its parts (tools, items, citations, summaries, calls) come from the
-stored transcript, which stays the record they can be read from again. A review is one question and one answer, so what
-was said in it stays together in its row.
+A row per attempt is updated while the attempt runs; its parts (tools, items, citations, summaries, calls) come from the
+stored transcript, from which they can be rebuilt. A review is one request and one response, so it is a single row.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Table, UniqueConstraint
 
-from contracts.readmodel.columns import READMODEL, at, document, key, number, one_of, ref, text
+from contracts.readmodel.columns import READMODEL, document, key, number, one_of, ref, text, timestamp
 from contracts.readmodel.investigations import CANDIDATE_STATE
 
 TRANSCRIPT_STATE: Final = ("read", "missing", "unreadable", "too_large")
@@ -37,8 +36,8 @@ attempt: Final = Table(
     text("response_output_text", null=True),
     text("transcript_hash", null=True),
     text("transcript_state", null=True),
-    at("started_at"),
-    at("completed_at", null=True),
+    timestamp("started_at"),
+    timestamp("completed_at", null=True),
     UniqueConstraint("investigation_id", "attempt_number"),
     one_of("outcome", ("SUCCEEDED", "FAILED")),
     CheckConstraint("(outcome IS NULL) = (completed_at IS NULL)", name="completed"),
@@ -56,7 +55,7 @@ attempt: Final = Table(
 )
 
 
-def _of(table: str) -> Column[Any]:
+def _parent_ref(table: str) -> Column[object]:
     return ref(f"{table.removeprefix('investigation_')}_id", f"{table}.id", cascade=True)
 
 
@@ -64,7 +63,7 @@ requested_tool: Final = Table(
     "investigation_attempt_requested_tool",
     READMODEL,
     key(),
-    _of("investigation_attempt"),
+    _parent_ref("investigation_attempt"),
     number("request_order"),
     text("tool_type"),
     document("raw_definition"),
@@ -75,7 +74,7 @@ output_item: Final = Table(
     "investigation_attempt_output_item",
     READMODEL,
     key(),
-    _of("investigation_attempt"),
+    _parent_ref("investigation_attempt"),
     number("output_index"),
     text("provider_item_id", null=True),
     text("item_type"),
@@ -123,16 +122,16 @@ tool_call: Final = Table(
     "investigation_attempt_tool_call",
     READMODEL,
     key(),
-    _of("investigation_attempt"),
+    _parent_ref("investigation_attempt"),
     ref("output_item_id", "investigation_attempt_output_item.id", cascade=True),
     number("output_index"),
     text("provider_tool_call_id", null=True),
     text("tool_type"),
     text("status", null=True),
     document("raw_payload"),
-    at("captured_at"),
-    at("provider_started_at", null=True),
-    at("provider_completed_at", null=True),
+    timestamp("captured_at"),
+    timestamp("provider_started_at", null=True),
+    timestamp("provider_completed_at", null=True),
     UniqueConstraint("attempt_id", "output_index"),
     UniqueConstraint("output_item_id"),
     comment="A call of the provider's tools or of ours; of ours it is known when they were carried out",
@@ -148,7 +147,7 @@ usage: Final = Table(
     number("cached_input_tokens", null=True),
     number("reasoning_output_tokens", null=True),
     Column("cost_micro_usd", BigInteger, nullable=True),
-    at("created_at"),
+    timestamp("created_at"),
 )
 
 error: Final = Table(
@@ -158,7 +157,7 @@ error: Final = Table(
     text("error_name"),
     text("error_message"),
     number("status_code", null=True),
-    at("created_at"),
+    timestamp("created_at"),
 )
 
 review: Final = Table(
@@ -190,9 +189,9 @@ review: Final = Table(
     Column("cost_micro_usd", BigInteger, nullable=True),
     text("transcript_hash", null=True),
     text("transcript_state", null=True),
-    at("started_at", null=True),
-    at("completed_at", null=True),
-    at("decided_at"),
+    timestamp("started_at", null=True),
+    timestamp("completed_at", null=True),
+    timestamp("decided_at"),
     number("attempt"),
     ref("prompt_hash", "prompt.hash", null=True),
     UniqueConstraint("claim_id", "round", "attempt"),

@@ -1,14 +1,17 @@
 """Column kinds and the three schemas.
 
 Tables of the read model name no schema: the connection's search path does, so that a rebuild can fill a second copy and
-change places with the first. Name a schema here and the rebuild writes into the live tables.
+swap it with the first. With a schema named here, the rebuild would write into the live tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from datetime import datetime
+from typing import Final
+from uuid import UUID
 
+from pydantic import JsonValue
 from sqlalchemy import CheckConstraint, Column, DateTime, ForeignKey, Integer, MetaData, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
@@ -27,44 +30,50 @@ LEDGER: Final = MetaData(schema="ledger", naming_convention=_NAMES)
 OPERATOR: Final = MetaData(schema="operator", naming_convention=_NAMES)
 
 
-def key(name: str = "id") -> Column[Any]:
-    """A uuid that identifies the row."""
+def key(name: str = "id") -> Column[UUID]:
+    """The primary key, a uuid."""
     return Column(name, Uuid, primary_key=True)
 
 
-def text(name: str, *, null: bool = False, primary_key: bool = False) -> Column[Any]:
-    """A text."""
+def text(name: str, *, null: bool = False, primary_key: bool = False) -> Column[str]:
+    """A string of any length."""
     return Column(name, Text, nullable=null, primary_key=primary_key)
 
 
-def number(name: str, *, null: bool = False, primary_key: bool = False) -> Column[Any]:
-    """A 32-bit integer; never counted by the database itself."""
+def number(name: str, *, null: bool = False, primary_key: bool = False) -> Column[int]:
+    """A 32-bit integer without a sequence of the database's."""
     return Column(name, Integer, nullable=null, primary_key=primary_key, autoincrement=False)
 
 
-def at(name: str, *, null: bool = False) -> Column[Any]:
-    """A moment, always one that an event states and never the database's own clock."""
+def timestamp(name: str, *, null: bool = False) -> Column[datetime]:
+    """A point in time that an event states, never one of the database's clock."""
     return Column(name, DateTime(timezone=True), nullable=null)
 
 
-def document(name: str, *, null: bool = False) -> Column[Any]:
+def document(name: str, *, null: bool = False) -> Column[JsonValue]:
     """A JSON document."""
     return Column(name, JSONB, nullable=null)
 
 
-def uuid(name: str, *, null: bool = False) -> Column[Any]:
-    """A uuid of something that has no row of its own to refer to."""
+def uuid(name: str, *, null: bool = False) -> Column[UUID]:
+    """A uuid without a foreign key."""
     return Column(name, Uuid, nullable=null)
 
 
 def ref(
-    name: str, target: str, *, null: bool = False, primary_key: bool = False, cascade: bool = False, **extra: Any
-) -> Column[Any]:
-    """A reference to another row. `cascade`: the row goes when the other one does."""
+    name: str,
+    target: str,
+    *,
+    null: bool = False,
+    primary_key: bool = False,
+    cascade: bool = False,
+    index: bool | None = None,
+) -> Column[object]:
+    """A foreign key. `cascade`: the row is deleted with the row it refers to."""
     rule = ForeignKey(target, ondelete="CASCADE" if cascade else None)
-    return Column(name, rule, nullable=null, primary_key=primary_key, **extra)
+    return Column(name, rule, nullable=null, primary_key=primary_key, index=index)
 
 
 def one_of(column: str, values: Sequence[str]) -> CheckConstraint:
-    """A closed set, kept as text so that widening it rewrites nothing."""
+    """A closed set of strings; a text column, so that widening the set rewrites no rows."""
     return CheckConstraint(f"{column} IN ({', '.join(repr(value) for value in values)})", name=column)

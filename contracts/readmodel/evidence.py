@@ -1,7 +1,6 @@
-"""The archive of sources: which page was looked at for a claim, when, and whether it says what it is quoted for.
+"""The archive of sources: which page was fetched for a claim, when, and whether it holds the quoted words.
 
-The bytes lie in the blob store under their hash, so a finding can be held against the page as it was, long after the
-page has changed.
+The bytes are in the blob store under their hash, so a finding can be compared with the page as it was.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import CheckConstraint, Index, PrimaryKeyConstraint, Table
 
-from contracts.readmodel.columns import READMODEL, at, number, one_of, ref, text
+from contracts.readmodel.columns import READMODEL, number, one_of, ref, text, timestamp
 
 SOURCE_STATUS: Final = ("found", "missing", "unavailable", "unchecked")
 
@@ -27,7 +26,7 @@ source_check: Final = Table(
     text("page_hash", null=True),
     number("size_bytes", null=True),
     text("media_type", null=True),
-    at("fetched_at", null=True),
+    timestamp("fetched_at", null=True),
     PrimaryKeyConstraint("claim_id", "round", "ordinal"),
     one_of("status", SOURCE_STATUS),
     CheckConstraint("num_nonnulls(final_url, page_hash, size_bytes, media_type, fetched_at) IN (0, 5)", name="page"),

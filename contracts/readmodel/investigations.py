@@ -1,8 +1,8 @@
 """Investigations and their results.
 
 `input_id` and `prompt_hash` are empty until the first attempt starts, because the input is frozen then and not before.
-Progress lives in `claim_candidate`, one row a candidate, so no writer can overwrite a newer picture with an older one.
-Users' keys are not here: they live encrypted, for minutes, outside the database.
+Progress is in `claim_candidate`, one row per candidate, so no writer overwrites newer progress with older. Users' keys
+are not here: they are stored encrypted, for minutes, outside the database.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import Final
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint
 from sqlalchemy import text as sql
 
-from contracts.readmodel.columns import READMODEL, at, document, key, number, one_of, ref, text, uuid
+from contracts.readmodel.columns import READMODEL, document, key, number, one_of, ref, text, timestamp, uuid
 
 CHECK_STATUS: Final = ("PENDING", "PROCESSING", "COMPLETE", "FAILED")
 PICTURE_FATE: Final = ("used", "duplicate", "omitted", "unavailable")
+ORIGIN: Final = ("ORIGINAL", "APPEAL", "RETRACTION")
 CANDIDATE_STATE: Final = ("PENDING", "APPROVED", "REJECTED", "FAILED")
 
 prompt: Final = Table(
@@ -24,7 +25,7 @@ prompt: Final = Table(
     text("hash", primary_key=True),
     text("version"),
     text("text"),
-    at("created_at"),
+    timestamp("created_at"),
     UniqueConstraint("version"),
 )
 
@@ -37,7 +38,7 @@ investigation_input: Final = Table(
     text("markdown_source"),
     text("markdown", null=True),
     text("markdown_renderer_version", null=True),
-    at("created_at"),
+    timestamp("created_at"),
     one_of("provenance", ("SERVER_VERIFIED", "CLIENT_FALLBACK")),
     one_of("markdown_source", ("SERVER_HTML", "CLIENT_HTML", "NONE")),
     CheckConstraint(
@@ -52,6 +53,8 @@ investigation: Final = Table(
     key(),
     ref("post_version_id", "post_version.id"),
     text("analysis"),
+    text("origin"),
+    uuid("origin_id", null=True),
     ref("input_id", "investigation_input.investigation_id", null=True),
     ref("parent_investigation_id", "investigation.id", null=True, index=True),
     text("content_diff", null=True),
@@ -60,10 +63,10 @@ investigation: Final = Table(
     text("provider", null=True),
     text("model", null=True),
     text("model_version", null=True),
-    at("checked_at", null=True),
-    at("queued_at"),
-    at("retry_after", null=True),
-    at("failed_at", null=True),
+    timestamp("checked_at", null=True),
+    timestamp("queued_at"),
+    timestamp("retry_after", null=True),
+    timestamp("failed_at", null=True),
     text("failure", null=True),
     text("failure_reason", null=True),
     number("round"),
@@ -71,11 +74,13 @@ investigation: Final = Table(
     text("requested_by", null=True),
     text("key_source", null=True),
     Column("requested_sequence", BigInteger, nullable=True),
-    at("created_at"),
-    at("updated_at"),
-    UniqueConstraint("post_version_id", "analysis"),
+    timestamp("created_at"),
+    timestamp("updated_at"),
+    UniqueConstraint("post_version_id", "analysis", "origin", "origin_id", postgresql_nulls_not_distinct=True),
     UniqueConstraint("input_id"),
     one_of("status", CHECK_STATUS),
+    one_of("origin", ORIGIN),
+    CheckConstraint("(origin = 'ORIGINAL') = (origin_id IS NULL)", name="origin_id"),
     CheckConstraint("input_id = id", name="input"),
     CheckConstraint(
         "num_nonnulls(input_id, prompt_hash, provider, model) IN (0, 4) "
@@ -104,7 +109,7 @@ investigation_lease: Final = Table(
     ref("investigation_id", "investigation.id", primary_key=True, cascade=True),
     text("lease_owner"),
     number("attempt"),
-    at("started_at"),
+    timestamp("started_at"),
 )
 
 image_blob: Final = Table(
@@ -115,7 +120,7 @@ image_blob: Final = Table(
     text("original_url"),
     text("mime_type"),
     number("size_bytes"),
-    at("created_at"),
+    timestamp("created_at"),
     UniqueConstraint("storage_key"),
 )
 
@@ -159,8 +164,8 @@ claim_candidate: Final = Table(
     text("gate", null=True),
     text("reason", null=True),
     uuid("retained_from", null=True),
-    at("proposed_at"),
-    at("decided_at", null=True),
+    timestamp("proposed_at"),
+    timestamp("decided_at", null=True),
     one_of("state", CANDIDATE_STATE),
     CheckConstraint("(state = 'PENDING') = (decided_at IS NULL)", name="decided"),
     comment="Progress: what the model submitted and what became of it. `attempt` NULL: kept from an earlier version",
@@ -177,7 +182,7 @@ claim: Final = Table(
     text("context"),
     text("summary"),
     text("reasoning"),
-    at("created_at"),
+    timestamp("created_at"),
     UniqueConstraint("investigation_id", "ordinal"),
 )
 
@@ -191,7 +196,7 @@ source: Final = Table(
     text("snippet"),
     text("snapshot_text", null=True),
     text("snapshot_hash", null=True),
-    at("retrieved_at"),
+    timestamp("retrieved_at"),
     PrimaryKeyConstraint("claim_id", "ordinal"),
 )
 
@@ -200,7 +205,7 @@ corroboration_credit: Final = Table(
     READMODEL,
     ref("investigation_id", "investigation.id"),
     text("reporter_key"),
-    at("created_at"),
+    timestamp("created_at"),
     PrimaryKeyConstraint("investigation_id", "reporter_key"),
 )
 
@@ -211,15 +216,16 @@ investigation_doc: Final = Table(
     ref("post_version_id", "post_version.id"),
     text("analysis"),
     text("provenance"),
-    at("checked_at"),
+    timestamp("checked_at"),
     number("claim_count"),
     document("claims"),
     Index(
         "investigation_doc_version_idx",
         "post_version_id",
         "analysis",
-        unique=True,
-        postgresql_include=["claim_count", "investigation_id"],
+        sql("checked_at DESC"),
+        sql("investigation_id DESC"),
+        postgresql_include=["claim_count"],
     ),
     comment="One row for each COMPLETE investigation, ready to send; never changes. "
     "`claims`: [{id, text, context, summary, reasoning, sources: [{url, title, snippet}]}]",

@@ -1,16 +1,16 @@
-"""What is not derived from the log: the log's own copy, how far the read model is, and the operators' keys.
+"""What is not derived from the log: the log's own copy, and the read model's position in it.
 
-`ledger.fact` is only ever appended to and survives every rebuild: from it the read model is built anew, a lost stream
-can be filled again, and an altered or missing fact is found by its chain of hashes.
+`ledger.fact` is append-only and survives every rebuild: from it the read model is rebuilt and a lost stream restored,
+and its chain of hashes reveals an altered or missing event.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Index, LargeBinary, PrimaryKeyConstraint, Table, Text, UniqueConstraint, Uuid
+from sqlalchemy import BigInteger, Column, Index, LargeBinary, PrimaryKeyConstraint, Table, Text, Uuid
 
-from contracts.readmodel.columns import LEDGER, OPERATOR, READMODEL, at, key, text
+from contracts.readmodel.columns import LEDGER, READMODEL, text, timestamp
 
 fact: Final = Table(
     "fact",
@@ -22,7 +22,7 @@ fact: Final = Table(
     Column("envelope", LargeBinary, nullable=False),
     Column("previous_hash", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),
-    at("stored_at"),
+    timestamp("stored_at"),
     Column(
         "erased_by",
         Uuid,
@@ -40,7 +40,7 @@ skipped: Final = Table(
     Column("stream", Text, nullable=False),
     Column("sequence", BigInteger, nullable=False),
     Column("reason", Text, nullable=False),
-    at("skipped_at"),
+    timestamp("skipped_at"),
     PrimaryKeyConstraint("stream", "sequence"),
     comment="Messages that an operator has told the projector to leave out, in the live tables and in every rebuild",
 )
@@ -74,16 +74,4 @@ refused_fact: Final = Table(
     Column("reason", Text, nullable=False),
     PrimaryKeyConstraint("stream", "sequence"),
     comment="Messages of the ledger that are not in these tables, and why",
-)
-
-instance_api_key: Final = Table(
-    "instance_api_key",
-    OPERATOR,
-    key(),
-    text("name"),
-    text("key_hash"),
-    at("revoked_at", null=True),
-    at("created_at"),
-    at("updated_at"),
-    UniqueConstraint("key_hash"),
 )

@@ -1,21 +1,21 @@
 """Posts, their authors, and the views that decide what is investigated next.
 
-A post's id derives from platform and external id, so whoever knows these finds its row without a look-up. `post` has
-no index on its counters: the order in which posts are selected lives in `candidate`, and a view is an update in place.
+A post's id derives from platform and external id, so its row is found by primary key. `post` has no index on its
+counters, so that a view is an update in place: the order of selection is in `candidate`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import Boolean, Column, Date, Index, PrimaryKeyConstraint, Table, UniqueConstraint
 from sqlalchemy import text as sql
 
-from contracts.readmodel.columns import READMODEL, at, key, number, ref, text, uuid
+from contracts.readmodel.columns import READMODEL, key, number, ref, text, timestamp, uuid
 
 
-def _confirmed() -> Column[Any]:
-    """Whether the site itself has said it; what readers say does not change it any more."""
+def _confirmed_flag() -> Column[bool]:
+    """Whether the row states what the site itself says; readers' observations do not change it then."""
     return Column("confirmed", Boolean, nullable=False, server_default=sql("false"))
 
 
@@ -26,9 +26,9 @@ author: Final = Table(
     text("platform"),
     text("platform_user_id"),
     text("display_name"),
-    at("created_at"),
-    at("updated_at"),
-    _confirmed(),
+    timestamp("created_at"),
+    timestamp("updated_at"),
+    _confirmed_flag(),
     UniqueConstraint("platform", "platform_user_id"),
     Index(None, "display_name", "id", postgresql_where=sql("confirmed")),
     Index(
@@ -52,10 +52,10 @@ post: Final = Table(
     ref("author_id", "author.id", null=True, index=True),
     number("view_count"),
     number("unique_view_score"),
-    at("last_viewed_at", null=True),
-    at("created_at"),
-    at("updated_at"),
-    _confirmed(),
+    timestamp("last_viewed_at", null=True),
+    timestamp("created_at"),
+    timestamp("updated_at"),
+    _confirmed_flag(),
     UniqueConstraint("platform", "external_id"),
     postgresql_with={"fillfactor": 80},
 )
@@ -67,7 +67,7 @@ post_view_credit: Final = Table(
     text("viewer_key"),
     Column("bucket_day", Date, nullable=False),
     text("ip_range_key"),
-    at("created_at"),
+    timestamp("created_at"),
     PrimaryKeyConstraint("post_id", "viewer_key", "bucket_day"),
     Index(None, "post_id", "bucket_day", "ip_range_key"),
 )
@@ -81,7 +81,7 @@ candidate: Final = Table(
     number("score"),
     Column("word_ok", Boolean, nullable=False),
     text("status", null=True),
-    at("eligible_at", null=True),
+    timestamp("eligible_at", null=True),
     text("platform"),
     Column("confirmed", Boolean, nullable=False),
     PrimaryKeyConstraint("post_id", "analysis"),
@@ -108,7 +108,7 @@ post_prior: Final = Table(
     text("analysis"),
     ref("investigation_id", "investigation.id"),
     uuid("post_version_id"),
-    at("checked_at"),
+    timestamp("checked_at"),
     PrimaryKeyConstraint("post_id", "analysis"),
     comment="The newest COMPLETE investigation of a post whose input was SERVER_VERIFIED",
 )
@@ -119,7 +119,7 @@ forgotten: Final = Table(
     key("post_id"),
     uuid("erasure_id"),
     text("reason"),
-    at("forgotten_at"),
+    timestamp("forgotten_at"),
     comment="Posts that somebody had the right to have erased; nothing of them is shown again",
 )
 
@@ -133,7 +133,7 @@ integrity_anomaly: Final = Table(
     text("external_id"),
     text("observed"),
     text("canonical"),
-    at("detected_at"),
+    timestamp("detected_at"),
     PrimaryKeyConstraint("observation_id", "kind"),
     Index(None, "post_id"),
     Index("integrity_anomaly_newest_idx", sql("detected_at DESC"), sql("observation_id DESC"), sql("kind DESC")),

@@ -1,8 +1,7 @@
-"""What search reads: a document for each finished investigation, with every part of it that a query may name.
+"""The tables of search: a document for each finished investigation, with every part of it that a query may contain.
 
-A document is written once, when its investigation is complete and its version verified or corroborated, from facts
-that cannot change any more. Put into it what later facts may change, and a row of the largest index is rewritten for
-each of them.
+A document is written once, when its investigation is complete and its version verified or corroborated, and only from
+values that cannot change any more: an update would rewrite a row of the largest index.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from sqlalchemy import Boolean, Column, Date, Index, PrimaryKeyConstraint, Table
 from sqlalchemy import text as sql
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from contracts.readmodel.columns import READMODEL, at, number, ref, text, uuid
+from contracts.readmodel.columns import READMODEL, number, ref, text, timestamp, uuid
 
 version_heading: Final = Table(
     "version_heading",
@@ -32,8 +31,8 @@ search_bucket: Final = Table(
     "search_bucket",
     READMODEL,
     number("number", primary_key=True),
-    at("starts_at"),
-    at("newest_at"),
+    timestamp("starts_at"),
+    timestamp("newest_at"),
     number("documents"),
     UniqueConstraint("starts_at"),
     comment="Time cut into pieces of about 512 documents each, so that a search can stop at the newest pieces",
@@ -46,7 +45,7 @@ search_document: Final = Table(
     uuid("post_id"),
     uuid("author_id", null=True),
     text("platform"),
-    at("checked_at"),
+    timestamp("checked_at"),
     number("claim_count"),
     number("bucket"),
     Column("words", TSVECTOR, nullable=False),
@@ -112,11 +111,11 @@ tally_moment: Final = Table(
     READMODEL,
     uuid("post_id"),
     Column("flagged", Boolean, nullable=False),
-    at("checked_at"),
+    timestamp("checked_at"),
     uuid("investigation_id"),
     text("platform"),
-    at("previous_at", null=True),
-    at("next_at", null=True),
+    timestamp("previous_at", null=True),
+    timestamp("next_at", null=True),
     PrimaryKeyConstraint("post_id", "flagged", "checked_at", "investigation_id"),
     Index(None, "checked_at", postgresql_include=["flagged", "platform", "previous_at", "next_at"]),
     comment="Finished investigations of each post, and apart from them those that found something (`flagged`), with "

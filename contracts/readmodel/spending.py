@@ -1,7 +1,7 @@
-"""Who asked for a run, who pays for it, and what it has cost so far.
+"""Who requested a run, who pays for it, and what it has cost so far.
 
-A round is counted for the day it was requested on and money for the day it was spent on, so that a budget of a day is
-one range of an index. Both are facts about the past: nothing here says what a run may cost.
+A round counts for the day of its request and money for the day it was spent on, so that a day's budget is one range of
+an index. Limits are not stored here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, PrimaryKeyConstraint, Table
 
-from contracts.readmodel.columns import READMODEL, at, key, number, one_of, ref, text
+from contracts.readmodel.columns import READMODEL, key, number, one_of, ref, text, timestamp
 
 STAGE: Final = ("INVESTIGATION", "VALIDATION")
 
@@ -21,7 +21,7 @@ investigation_round: Final = Table(
     number("round"),
     text("requested_by", null=True),
     text("key_source", null=True),
-    at("requested_at", null=True),
+    timestamp("requested_at", null=True),
     text("fault", null=True),
     PrimaryKeyConstraint("investigation_id", "round"),
     CheckConstraint("num_nonnulls(requested_by, key_source, requested_at) IN (0, 3)", name="requested"),
@@ -39,7 +39,7 @@ expense: Final = Table(
     text("stage"),
     number("total_tokens"),
     Column("cost_micro_usd", BigInteger, nullable=True),
-    at("spent_at"),
+    timestamp("spent_at"),
     one_of("stage", STAGE),
     Index(None, "spent_at"),
     comment="What an attempt or a review used; `id` is the attempt's, or derives from claim and round. "

@@ -1,17 +1,17 @@
 """Versions: what exactly was on the page, with text, pictures and HTML stored once under their hashes.
 
-The hash of a text, page or picture set is its primary key: the same content on two posts is one row, and a version
-tells its content hash without a join.
+The hash of a text, page or picture set is its primary key: the same content on two posts is one row, and a version has
+its content hash without a join.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import ARRAY, CheckConstraint, Column, Index, PrimaryKeyConstraint, Table, Text, UniqueConstraint
+from sqlalchemy import ARRAY, Column, Index, PrimaryKeyConstraint, Table, Text, UniqueConstraint
 from sqlalchemy import text as sql
 
-from contracts.readmodel.columns import READMODEL, at, number, ref, text, uuid
+from contracts.readmodel.columns import READMODEL, document, number, ref, text, timestamp, uuid
 from contracts.readmodel.columns import key as id_column
 
 content_blob: Final = Table(
@@ -20,7 +20,7 @@ content_blob: Final = Table(
     text("content_hash", primary_key=True),
     text("content_text"),
     number("word_count"),
-    at("created_at"),
+    timestamp("created_at"),
 )
 
 html_blob: Final = Table(
@@ -28,14 +28,14 @@ html_blob: Final = Table(
     READMODEL,
     text("html_hash", primary_key=True),
     text("html_content"),
-    at("created_at"),
+    timestamp("created_at"),
 )
 
 image_occurrence_set: Final = Table(
     "image_occurrence_set",
     READMODEL,
     text("occurrences_hash", primary_key=True),
-    at("created_at"),
+    timestamp("created_at"),
 )
 
 image_occurrence: Final = Table(
@@ -57,12 +57,12 @@ post_version: Final = Table(
     text("version_hash"),
     ref("content_hash", "content_blob.content_hash"),
     ref("occurrences_hash", "image_occurrence_set.occurrences_hash"),
-    at("server_verified_at", null=True),
-    at("first_seen_at"),
-    at("last_seen_at"),
+    timestamp("server_verified_at", null=True),
+    timestamp("first_seen_at"),
+    timestamp("last_seen_at"),
     number("seen_count"),
     uuid("correlation"),
-    at("corroborated_at", null=True),
+    timestamp("corroborated_at", null=True),
     UniqueConstraint("post_id", "version_hash"),
     UniqueConstraint("post_id", "content_hash", "occurrences_hash"),
     Index("post_version_newest_idx", "post_id", sql("last_seen_at DESC"), sql("id DESC")),
@@ -70,91 +70,19 @@ post_version: Final = Table(
 )
 
 
-def _version() -> Column[Any]:
-    return ref("post_version_id", "post_version.id", primary_key=True, cascade=True)
-
-
-def _html(name: str) -> Column[Any]:
-    return ref(name, "html_blob.html_hash", null=True)
-
-
-def _urls(name: str) -> Column[Any]:
-    return Column(name, ARRAY(Text), nullable=False)
-
-
-lesswrong_version_meta: Final = Table(
-    "lesswrong_version_meta",
+version_metadata: Final = Table(
+    "version_metadata",
     READMODEL,
-    _version(),
-    text("slug"),
-    text("title", null=True),
-    _html("server_html_hash"),
-    _html("client_html_hash"),
-    _urls("image_urls"),
-    number("karma", null=True),
-    text("author_name", null=True),
-    text("author_slug", null=True),
-    _urls("tags"),
-    at("published_at", null=True),
-    at("created_at"),
-    CheckConstraint("num_nonnulls(server_html_hash, client_html_hash) > 0", name="html"),
-    Index(None, "slug"),
-)
-
-x_version_meta: Final = Table(
-    "x_version_meta",
-    READMODEL,
-    _version(),
-    text("tweet_id"),
-    text("text"),
-    text("author_handle"),
-    text("author_display_name", null=True),
-    _urls("media_urls"),
-    number("like_count", null=True),
-    number("retweet_count", null=True),
-    at("posted_at", null=True),
-    at("created_at"),
-    Index(None, "tweet_id"),
-)
-
-substack_version_meta: Final = Table(
-    "substack_version_meta",
-    READMODEL,
-    _version(),
-    text("substack_post_id"),
-    text("publication_subdomain"),
-    text("slug"),
-    text("title"),
-    text("subtitle", null=True),
-    _html("server_html_hash"),
-    _html("client_html_hash"),
-    _urls("image_urls"),
-    text("author_name"),
-    text("author_substack_handle", null=True),
-    at("published_at", null=True),
-    number("like_count", null=True),
-    number("comment_count", null=True),
-    at("created_at"),
-    Index(None, "publication_subdomain", "slug"),
-    Index(None, "substack_post_id"),
-)
-
-wikipedia_version_meta: Final = Table(
-    "wikipedia_version_meta",
-    READMODEL,
-    _version(),
-    text("page_id"),
-    text("language"),
-    text("title"),
-    text("display_title", null=True),
-    _html("server_html_hash"),
-    _html("client_html_hash"),
-    text("revision_id"),
-    at("last_modified_at", null=True),
-    _urls("image_urls"),
-    at("created_at"),
-    Index(None, "language", "page_id"),
-    Index(None, "revision_id"),
+    ref("post_version_id", "post_version.id", cascade=True),
+    text("platform"),
+    ref("server_html_hash", "html_blob.html_hash", null=True),
+    ref("client_html_hash", "html_blob.html_hash", null=True),
+    Column("image_urls", ARRAY(Text), nullable=False),
+    document("document"),
+    timestamp("created_at"),
+    PrimaryKeyConstraint("post_version_id", "platform"),
+    comment="What a site says about a version, or a reader while it is silent; `document` is checked by its platform",
+    postgresql_partition_by="LIST (platform)",
 )
 
 verification_failure: Final = Table(
@@ -164,7 +92,7 @@ verification_failure: Final = Table(
     uuid("post_version_id", null=True),
     text("reason", null=True),
     text("detail", null=True),
-    at("failed_at", null=True),
+    timestamp("failed_at", null=True),
     Index(None, "post_version_id"),
     comment="Why the site did not confirm an observation, and the version it became; either may be known first",
 )
@@ -174,7 +102,7 @@ version_reporter: Final = Table(
     READMODEL,
     ref("post_version_id", "post_version.id", cascade=True),
     text("reporter_key"),
-    at("seen_at"),
+    timestamp("seen_at"),
     PrimaryKeyConstraint("post_version_id", "reporter_key"),
     comment="Holders of an instance key who saw a version: half of a corroboration credit",
 )
@@ -184,7 +112,7 @@ version_range: Final = Table(
     READMODEL,
     ref("post_version_id", "post_version.id", cascade=True),
     text("ip_range_key"),
-    at("seen_at"),
+    timestamp("seen_at"),
     PrimaryKeyConstraint("post_version_id", "ip_range_key"),
     comment="The first address ranges, hashed, from which a version was seen, until they are enough to corroborate it",
 )

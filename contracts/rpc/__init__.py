@@ -1,5 +1,5 @@
-"""The extension's procedures: what it may send and what it is answered, key for key.
+"""Requests and answers of the extension's procedures.
 
-Both directions are strict, because the extension refuses an answer with one key too many and a request we do not
-understand must never be half understood. Wire names are camelCase, names in code are not.
+Both directions are strict: the extension rejects an answer with an unknown key, and so do we a request. Names on the
+wire are camelCase.
 """

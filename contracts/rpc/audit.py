@@ -1,7 +1,6 @@
-"""How a finished investigation came about, as anybody may read it: what was asked, what was tried, what became of each
-candidate.
+"""The public audit of a finished investigation: its input, its attempts and the verdict on each candidate.
 
-Of candidates that were not published it tells what stopped them and nothing of what they said (decision 0044).
+Of candidates that were not published it holds what stopped them and nothing of their content (decision 0044).
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from pydantic import ConfigDict, Json, JsonValue
 from contracts.rpc.values import Instant, Wire
 
 
-class Told(Wire):
-    """Base of what is only ever sent, read from rows that know more than is told."""
+class AuditModel(Wire):
+    """Base of answers that are read from rows with further columns."""
 
     model_config = ConfigDict(extra="ignore", strict=False)
 
 
-class PromptText(Told):
+class PromptText(AuditModel):
     """The instructions, word for word."""
 
     version: str
@@ -27,7 +26,7 @@ class PromptText(Told):
     text: str
 
 
-class ToolCall(Told):
+class ToolCall(AuditModel):
     """One call of a tool; `payload` as it was recorded."""
 
     index: int
@@ -37,15 +36,15 @@ class ToolCall(Told):
     captured_at: Instant
 
 
-class RequestedTool(Told):
+class RequestedTool(AuditModel):
     """A tool that the model was offered."""
 
     type: str
     definition: Json[JsonValue]
 
 
-class AttemptRequest(Told):
-    """What the model was sent at first. Units: `input_characters` is the whole length, where `input` is cut."""
+class AttemptRequest(AuditModel):
+    """The model's first request. Units: `input_characters` is the whole length where `input` is cut."""
 
     instructions: str
     input: str
@@ -55,16 +54,16 @@ class AttemptRequest(Told):
     reasoning_summary: str | None
 
 
-class Citation(Told):
-    """A page that the provider's own search gave the model to cite."""
+class Citation(AuditModel):
+    """A page that the provider's own search returned for citation."""
 
     type: str
     url: str | None
     title: str | None
 
 
-class AttemptFault(Told):
-    """What ended an attempt."""
+class AttemptFault(AuditModel):
+    """The error that ended an attempt."""
 
     name: str
     message: str
@@ -72,16 +71,16 @@ class AttemptFault(Told):
     at: Instant
 
 
-class TokenUsage(Told):
-    """What an attempt consumed."""
+class TokenUsage(AuditModel):
+    """The tokens that an attempt used."""
 
     input_tokens: int
     output_tokens: int
     total_tokens: int
 
 
-class Attempt(Told):
-    """One attempt of a model. Shapes: `transcript_hash` names the record from which all of this can be read again."""
+class Attempt(AuditModel):
+    """One attempt of a model. Shapes: `transcript_hash` is of the stored transcript, from which the rest derives."""
 
     number: int
     outcome: str | None
@@ -101,8 +100,8 @@ class Attempt(Told):
     citations: tuple[Citation, ...] = ()
 
 
-class ReviewFailure(Told):
-    """A look at a candidate that ended without a verdict."""
+class ReviewFailure(AuditModel):
+    """A review that ended without a verdict."""
 
     round: int
     reason: str
@@ -110,8 +109,8 @@ class ReviewFailure(Told):
     at: Instant
 
 
-class Verdict(Told):
-    """What became of one candidate; `gate` is what stopped it."""
+class Verdict(AuditModel):
+    """The verdict on one candidate; `gate` is what rejected it."""
 
     claim_id: UUID
     attempt: int | None
@@ -126,17 +125,17 @@ class Verdict(Told):
     failures: tuple[ReviewFailure, ...] = ()
 
 
-class VerificationFailure(Told):
+class VerificationFailure(AuditModel):
     """Why the site could not confirm the text, as a short code."""
 
     reason: str
     failed_at: Instant
 
 
-class Audit(Told):
-    """The whole way to a result.
+class Audit(AuditModel):
+    """The audit of one investigation.
 
-    Shapes: `content_diff` is there for updates; `model_text_withheld`: no attempt shows `output_text` or
+    Shapes: only updates have a `content_diff`; `model_text_withheld`: no attempt has `output_text` or
     `reasoning_summaries`, because some of what the model submitted is not published.
     """
 

@@ -1,6 +1,6 @@
-"""The errors of the wire: a code has one number and one HTTP status, and the extension looks at nothing else.
+"""The errors of the RPC protocol: each code has one number and one HTTP status, which are all the extension reads.
 
-Messages are for people and hold nothing that only this server should know.
+Messages are for people and hold no internal details.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OpenErrataCode = Literal["PAYLOAD_TOO_LARGE", "UPGRADE_REQUIRED", "MALFORMED_EXT
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """Source: CONTRACT 1.4."""
+    """Source: docs/protocol.md 1.4."""
 
     jsonrpc: int
     http: int
@@ -49,7 +49,7 @@ ERROR_CODES: Final[dict[ErrorName, ErrorCode]] = {
 
 @dataclass(frozen=True, slots=True)
 class RpcError:
-    """One error answer. `extra` are the keys that only some errors carry."""
+    """One error response. `extra`: keys that only some errors have."""
 
     name: ErrorName
     message: str

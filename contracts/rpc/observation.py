@@ -1,30 +1,23 @@
-"""`post.registerObservedVersion`: what a reader's browser saw, by platform.
+"""`post.registerObservedVersion`: what a reader's browser saw.
 
-The platform decides which fields exist; a LessWrong page comes as HTML only and a Wikipedia page has no id of its
-own, since both are derived here from what the site says.
+Each site's module in `platforms` defines its own fields; here are those that all sites share.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from contracts.rpc.values import (
-    TITLE_CHARACTERS,
     Count,
-    Digits,
     Identifier,
-    InstantText,
-    Language,
     NonEmpty,
     ObservedText,
     Optional,
     PictureUrl,
     PlatformName,
     Request,
-    Title,
-    TitleMarkup,
     Url,
     WebPictures,
     Wire,
@@ -43,89 +36,40 @@ class ObservedImage(Request):
     caption_text: Optional[NonEmpty] = None
 
 
-class LessWrongMetadata(Request):
-    slug: Identifier
-    title: Optional[Title] = None
-    html_content: NonEmpty
-    author_name: Optional[Identifier] = None
-    author_slug: Identifier | None = None
-    tags: tuple[NonEmpty, ...]
-    published_at: Optional[InstantText] = None
+class SiteMetadata(Request):
+    """A post's metadata; each site has a shape of its own."""
 
 
-class XMetadata(Request):
-    author_handle: Identifier
-    author_display_name: Identifier | None = None
-    text: ObservedText
-    media_urls: WebPictures
-    like_count: Optional[Count] = None
-    retweet_count: Optional[Count] = None
-    posted_at: Optional[InstantText] = None
+class MetadataWithHtml(SiteMetadata):
+    """Metadata of a site whose HTML is sent."""
 
-
-class SubstackMetadata(Request):
-    substack_post_id: Digits
-    publication_subdomain: Identifier
-    slug: Identifier
-    title: Title
-    subtitle: Optional[Title] = None
-    html_content: Optional[NonEmpty] = None
-    author_name: Identifier
-    author_substack_handle: Optional[Identifier] = None
-    published_at: Optional[InstantText] = None
-    like_count: Optional[Count] = None
-    comment_count: Optional[Count] = None
-
-
-class WikipediaMetadata(Request):
-    language: Language
-    title: Annotated[str, Field(min_length=1, max_length=TITLE_CHARACTERS)]
-    page_id: Digits
-    revision_id: Digits
-    display_title: Optional[TitleMarkup] = None
-    last_modified_at: Optional[InstantText] = None
     html_content: Optional[NonEmpty] = None
 
 
-class _Observed(Request):
+class Observed(Request):
+    """An observation of one site; its own shape narrows `platform` and `metadata`."""
+
+    platform: str
     url: Url
     observed_image_urls: Optional[WebPictures] = None
     observed_image_occurrences: Optional[Annotated[tuple[ObservedImage, ...], Field(max_length=MAX_OCCURRENCES)]] = None
+    metadata: SiteMetadata
 
 
-class ObservedLessWrong(_Observed):
-    platform: Literal["LESSWRONG"]
+class ObservedWithId(Observed):
+    """An observation of a site whose pages state the post's id."""
+
     external_id: Identifier
-    metadata: LessWrongMetadata
 
 
-class ObservedX(_Observed):
-    platform: Literal["X"]
-    external_id: Identifier
+class ObservedWithText(Observed):
+    """An observation of a site whose text is read in the browser; otherwise it is extracted from the HTML."""
+
     observed_content_text: ObservedText
-    metadata: XMetadata
-
-
-class ObservedSubstack(_Observed):
-    platform: Literal["SUBSTACK"]
-    external_id: Identifier
-    observed_content_text: ObservedText
-    metadata: SubstackMetadata
-
-
-class ObservedWikipedia(_Observed):
-    platform: Literal["WIKIPEDIA"]
-    observed_content_text: ObservedText
-    metadata: WikipediaMetadata
-
-
-ObservedVersion = Annotated[
-    ObservedLessWrong | ObservedX | ObservedSubstack | ObservedWikipedia, Field(discriminator="platform")
-]
 
 
 class RegisteredVersion(Wire):
-    """The answer: which version this is."""
+    """The answer: the version that was observed."""
 
     platform: PlatformName
     external_id: NonEmpty

@@ -1,4 +1,4 @@
-"""One finished investigation as anybody may read it, with what a reader needs to judge how far to trust it."""
+"""The public JSON document of one finished investigation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PublicPost(Wire):
 
 
 class SourceCheck(Wire):
-    """One look at a page that a finding cites; `archived_copy` is where this server shows the page as it came."""
+    """One check of a page that a finding cites; `archived_copy` is where this server shows the page as fetched."""
 
     claim_id: UUID
     url: str
@@ -53,7 +53,7 @@ class SourceCheck(Wire):
 
 
 class PublicResult(Wire):
-    """Post, investigation and findings; no findings means that nothing was found wrong."""
+    """Post, investigation and findings; without findings, nothing was found wrong."""
 
     investigation: PublicInvestigation
     post: PublicPost

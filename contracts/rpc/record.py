@@ -1,11 +1,11 @@
-"""The public record as the older `public.*` procedures tell it; GraphQL is the way to ask today.
+"""Requests and answers of the older `public.*` procedures, which GraphQL has replaced.
 
-The same rows as GraphQL's, except that a moment which is not there yet is left out instead of null.
+The same rows as GraphQL's, except that a missing timestamp is left out instead of null.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -54,8 +54,8 @@ class RecordOrigin(Wire):
     server_verified_at: Instant | None = None
 
     @model_serializer(mode="wrap")
-    def without_null(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what is not there."""
+    def omit_null(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Serialise without the fields that are None."""
         return {name: value for name, value in write(self).items() if value is not None}
 
 

@@ -1,7 +1,7 @@
-"""What is known about a version: the requests that ask for it and the answers, one class per state.
+"""The status of a version: requests and answers, one class per state.
 
-An answer has exactly the keys of its state. There is no optional field in any of them: what may be missing in one
-state is another class, so a forgotten or superfluous key cannot be written.
+An answer has exactly the keys of its state. None of them is optional: a state with other keys is another class, so that
+no key can be missing or superfluous.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class SourceOut(Wire):
 
 
 class PayloadOut(Wire):
-    """A claim that has no id yet, since it is still a candidate."""
+    """A candidate, which has no id yet."""
 
     text: str
     context: str
@@ -62,8 +62,8 @@ class NotInvestigated(Wire):
     prior_investigation_result: PriorResult | None
 
 
-class NotInvestigatedSeen(NotInvestigated):
-    """The same for clients that read more. `view_count`: distinct readers, counted as for selection."""
+class DetailedNotInvestigated(NotInvestigated):
+    """For clients with optional fields. `view_count`: distinct readers, counted as for selection."""
 
     view_count: Count
 
@@ -77,8 +77,8 @@ class Investigating(Wire):
     prior_investigation_result: PriorResult | None
 
 
-class InvestigatingSeen(Investigating):
-    """The same for viewers whose client reads more: what to ask about next, and who saw it."""
+class DetailedInvestigating(Investigating):
+    """For clients with optional fields: the id to poll, and the number of readers."""
 
     investigation_id: NonEmpty
     view_count: Count
@@ -90,16 +90,16 @@ class Investigated(Wire):
     claims: tuple[ClaimOut, ...]
 
 
-class InvestigatedSeen(Investigated):
-    """The same for clients that read more: where its public page is, who saw it, who else vouches for the text."""
+class DetailedInvestigated(Investigated):
+    """For clients with optional fields: the id of the public page, the readers, and who vouches for the text."""
 
     investigation_id: NonEmpty
     view_count: Count
     corroboration_count: Count
 
 
-class InvestigatedAt(Investigated):
-    """The same with its date, which only `getInvestigation` sends and always must."""
+class DatedInvestigated(Investigated):
+    """With the date, which `getInvestigation` alone sends, and always."""
 
     checked_at: Instant
 
@@ -109,8 +109,8 @@ class Failed(Wire):
     provenance: Provenance
 
 
-ViewStatus = NotInvestigatedSeen | NotInvestigated | InvestigatingSeen | InvestigatedSeen | Investigated
-InvestigationStatus = NotInvestigated | Investigating | InvestigatedAt | Failed
+ViewStatus = DetailedNotInvestigated | NotInvestigated | DetailedInvestigating | DetailedInvestigated | Investigated
+InvestigationStatus = NotInvestigated | Investigating | DatedInvestigated | Failed
 
 
 class Queued(Wire):
@@ -122,7 +122,7 @@ class Queued(Wire):
 
 
 class AlreadyComplete(Wire):
-    """Answer of `investigateNow` when there is nothing left to do."""
+    """Answer of `investigateNow` if there is a result."""
 
     investigation_id: NonEmpty
     status: Literal["COMPLETE"] = "COMPLETE"
@@ -134,7 +134,7 @@ InvestigateNowAnswer = Queued | AlreadyComplete
 
 
 class VersionKey(Request):
-    """A version by what it is made of, for pages that list posts."""
+    """A version by its content, for pages that list posts."""
 
     platform: PlatformName
     external_id: NonEmpty
@@ -153,7 +153,7 @@ class ListedStatus(Wire):
 
 
 class BatchAnswer(Wire):
-    """One status per question, in its order, duplicates kept."""
+    """One status per requested version, in order, with duplicates."""
 
     statuses: tuple[ListedStatus, ...]
 

@@ -1,14 +1,15 @@
-"""The vocabulary of the wire: the kinds of strings and numbers every procedure is made of.
+"""Field types of the wire: the strings and numbers that requests and answers are made of.
 
-They follow the published client's own rules (CONTRACT 2.0), with one restriction of ours: the URL of a page is http(s),
-because it is shown to readers as a link. Loosen a rule and stored data reaches a place that trusted it.
+They follow the published client's own rules (docs/protocol.md 2.0), with one restriction of ours: the URL of a page is
+http(s), because it is shown to readers as a link. Stored data relies on these rules.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import ada_url
 from pydantic import (
@@ -21,16 +22,16 @@ from pydantic import (
     PlainSerializer,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
 
 TEXT_BYTES: Final = 500_000
 URL_CHARACTERS: Final = 2_048
 TITLE_CHARACTERS: Final = 1_000
 SAFE_INTEGER: Final = 2**53 - 1
 
-PlatformName = Literal["LESSWRONG", "X", "SUBSTACK", "WIKIPEDIA"]
 T = TypeVar("T")
 Parsed = TypeVar("Parsed")
 
@@ -65,9 +66,9 @@ class Request(Wire):
 
 
 class _NeverNull:
-    """An optional field may be absent; null is something else and is refused."""
+    """An optional field may be absent, but null is rejected."""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         nullable = handler(source)
         assert nullable["type"] == "nullable"
         present: CoreSchema = nullable["schema"]
@@ -92,20 +93,20 @@ def _web_url(value: str) -> str:
 
 
 def is_web_url(url: str) -> bool:
-    """Whether an absolute URL is one of the web, so that it may be kept, shown and asked for."""
+    """Whether an absolute URL is http or https, so that it may be stored, shown and fetched."""
     return ada_url.URL(url).protocol in ("http:", "https:")
 
 
-def is_kept_picture(url: str) -> bool:
-    """Whether a picture is kept: one on the web, whose address is no longer than that of a page may be."""
+def is_storable_picture(url: str) -> bool:
+    """Whether a picture's URL is http or https and no longer than that of a page may be."""
     return len(url) <= URL_CHARACTERS and is_web_url(url)
 
 
-def _kept(urls: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(url for url in urls if is_kept_picture(url))
+def _drop_unstorable(urls: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(url for url in urls if is_storable_picture(url))
 
 
-def _integral(value: Any) -> Any:
+def _to_integer(value: object) -> object:
     """JavaScript has one kind of number: 1.0 is the integer 1."""
     return int(value) if type(value) is float and value.is_integer() else value
 
@@ -122,7 +123,7 @@ def _canonical_instant(value: str) -> str:
     return f"{match[1]}-{match[2]}-{match[3]}T{match[4]}:{match[5]}:{match[6] or '00'}.{milliseconds}Z"
 
 
-def _fits(value: str) -> str:
+def _check_size(value: str) -> str:
     if len(value.encode()) > TEXT_BYTES:
         raise PydanticCustomError("too_long", f"must not exceed {TEXT_BYTES} UTF-8 bytes")
     return value
@@ -132,46 +133,61 @@ def _cut(value: str) -> str:
     return value[:TITLE_CHARACTERS]
 
 
-def _short(value: str) -> str | None:
+def _drop_long(value: str) -> str | None:
     return value if len(value) <= TITLE_CHARACTERS else None
 
 
+def _check_platform(value: str, reading: ValidationInfo) -> str:
+    if reading.context is not None and value not in reading.context:
+        raise PydanticKnownError(
+            "literal_error", {"expected": _join_alternatives([repr(name) for name in reading.context])}
+        )
+    return value
+
+
+def _join_alternatives(names: list[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def wire_instant(value: datetime) -> str:
-    """`YYYY-MM-DDTHH:MM:SS.mmmZ`, the only form of a date that the extension reads."""
+    """Format as `YYYY-MM-DDTHH:MM:SS.mmmZ`, the only form of a date that the extension reads."""
     utc = value.astimezone(UTC)
     return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
 
 
 NonEmpty = Annotated[str, Field(min_length=1)]
+PlatformName = Annotated[str, AfterValidator(_check_platform), Field(json_schema_extra={"format": "platform"})]
+"""Open here; `read` takes the names that the caller knows."""
 Identifier = Annotated[str, Field(min_length=1, max_length=300)]
-"""What names a post or a person on its site, and is looked up by. Two of them fit an entry of an index; a URL holds no
-longer one. Units: code points."""
+"""The site's id of a post or a person. The limit lets two of them fit an index entry. Units: code points."""
 Title = Annotated[str, Field(min_length=1), AfterValidator(_cut)]
-"""A heading as a page shows it, which may be of any length there; what is beyond the limit is left out."""
-TitleMarkup = Annotated[str, Field(min_length=1), AfterValidator(_short)]
-"""The same with markup, which cannot be cut; one beyond the limit counts as absent."""
+"""A heading as a page shows it, cut at the limit."""
+TitleMarkup = Annotated[str, Field(min_length=1), AfterValidator(_drop_long)]
+"""A heading with markup, which cannot be cut; one beyond the limit counts as absent."""
 Digits = Annotated[str, Field(pattern=r"^[0-9]+$", max_length=300)]
 Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$", max_length=63)]
 Sha256Hex = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 Url = Annotated[str, AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})]
 PictureUrl = Annotated[str, AfterValidator(_absolute_url), Field(json_schema_extra={"format": "uri"})]
-"""The published client tells of every picture that a page shows, those of the browser alone (`blob:`) included."""
-WebPictures = Annotated[tuple[PictureUrl, ...], AfterValidator(_kept)]
-"""Addresses of pictures; one that is not kept costs a reader nothing else, since the page chose it."""
-Count = Annotated[int, BeforeValidator(_integral), Field(ge=0, le=SAFE_INTEGER)]
+"""Any absolute URL: the published client also sends those that only the browser knows (`blob:`)."""
+WebPictures = Annotated[tuple[PictureUrl, ...], AfterValidator(_drop_unstorable)]
+"""URLs of pictures; those that cannot be stored are dropped, since the page and not the reader chose them."""
+Count = Annotated[int, BeforeValidator(_to_integer), Field(ge=0, le=SAFE_INTEGER)]
 InstantText = Annotated[str, AfterValidator(_canonical_instant), Field(json_schema_extra={"format": "date-time"})]
 Instant = Annotated[datetime, PlainSerializer(wire_instant)]
 
-ObservedText = Annotated[str, Field(min_length=1), AfterValidator(_fits)]
+ObservedText = Annotated[str, Field(min_length=1), AfterValidator(_check_size)]
 """Text as a reader's page shows it. Units: the client also counts at most 500,000 UTF-16 units, but a text never has
 more of those than it has bytes."""
 
 
-def read(shape: TypeAdapter[Parsed], body: bytes) -> Parsed:
-    """Parse a request; a NUL in any string makes it as unreadable as broken JSON, since no text may hold one.
+def read(shape: TypeAdapter[Parsed], body: bytes, platforms: Sequence[str] | None = None) -> Parsed:
+    """Parse a request. PostgreSQL stores no NUL, so a NUL in any string is an error.
 
-    Raises: pydantic.ValidationError; lone surrogates, bad UTF-8 and deep nesting are refused by the parser itself.
+    Shapes: `platforms` are the allowed names of sites; None: any.
+
+    Raises: pydantic.ValidationError; lone surrogates, bad UTF-8 and deep nesting are rejected by the parser itself.
     """
     if b"\\u0000" in body and _ESCAPED_NUL.search(body):
         raise ValidationError.from_exception_data("request", [{"type": _NUL, "loc": (), "input": None}])
-    return shape.validate_json(body)
+    return shape.validate_json(body, context=platforms)

@@ -1,4 +1,4 @@
-"""The closed list of facts, and the one place that turns bytes into them."""
+"""The closed list of events, and the one place that decodes them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 import orjson
 from pydantic import ValidationError, create_model
 
+from contracts.v1.assertion import AssertionAnalysed, AssertionAnalysisRequested, AssertionInvalidated
 from contracts.v1.canonical import CanonicalFetched, CanonicalUnavailable
 from contracts.v1.claim import (
     ClaimApproved,
@@ -19,8 +20,11 @@ from contracts.v1.claim import (
     ClaimValidationRetryScheduled,
     ClaimValidationStarted,
 )
+from contracts.v1.credit import CreditPosted
+from contracts.v1.entity_erasure import EntityErasureOrdered
 from contracts.v1.erasure import ErasureOrdered
 from contracts.v1.event import PREFIX, Envelope, Event, OnceEvent
+from contracts.v1.flag import FlagRaised
 from contracts.v1.integrity import IntegrityAnomalyDetected
 from contracts.v1.investigation import (
     InvestigationAdvanced,
@@ -31,12 +35,25 @@ from contracts.v1.investigation import (
     InvestigationRetryScheduled,
     InvestigationStarted,
 )
-from contracts.v1.observation import ObservationReceived
+from contracts.v1.job import (
+    JobEnded,
+    JobExtracted,
+    JobFetched,
+    JobIdempotencyKeyBound,
+    JobPlanned,
+    JobRequested,
+    JobResolved,
+)
+from contracts.v1.llm_stage import LlmStageConfigured
+from contracts.v1.observation import ObservationReceived, ObservationUnverifiable
 from contracts.v1.post import PostViewed
+from contracts.v1.retention import RetentionPurged
+from contracts.v1.run import RunAdvanced, RunFailed, RunRetryScheduled, RunStarted
 from contracts.v1.version import VersionRegistered, VersionSeen, VersionVerified
 
 EVENTS: Final[tuple[type[Event], ...]] = (
     ObservationReceived,
+    ObservationUnverifiable,
     CanonicalFetched,
     CanonicalUnavailable,
     VersionRegistered,
@@ -59,6 +76,25 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ClaimValidationRetryScheduled,
     ClaimValidationFailed,
     ErasureOrdered,
+    JobIdempotencyKeyBound,
+    JobRequested,
+    JobFetched,
+    JobExtracted,
+    JobPlanned,
+    JobResolved,
+    JobEnded,
+    RunStarted,
+    RunAdvanced,
+    RunRetryScheduled,
+    RunFailed,
+    AssertionAnalysisRequested,
+    AssertionAnalysed,
+    AssertionInvalidated,
+    CreditPosted,
+    LlmStageConfigured,
+    FlagRaised,
+    RetentionPurged,
+    EntityErasureOrdered,
 )
 
 _ENVELOPES: Final[dict[str, type[Envelope]]] = {
@@ -66,19 +102,19 @@ _ENVELOPES: Final[dict[str, type[Envelope]]] = {
 }
 
 
-def message(event: type[Event]) -> type[Envelope]:
-    """What is stored when a fact of this class is published; its JSON Schema is the contract."""
+def envelope_type(event: type[Event]) -> type[Envelope]:
+    """The stored form of an event's class; its JSON Schema is the contract."""
     return _ENVELOPES[event.SUBJECT]
 
 
 class Undecodable(ValueError):
-    """The bytes on a subject are not the fact that the subject promises."""
+    """A message is not the event that its subject names."""
 
 
 def decode(subject: str, body: bytes) -> Envelope:
-    """Turn a stored message into its envelope.
+    """Decode a stored message.
 
-    Raises: Undecodable: for an unknown subject, malformed bytes, or a key that is not the subject's.
+    Raises: Undecodable: unknown subject, malformed bytes, or a key that is not the subject's.
     """
     name, _, key = subject.rpartition(".")
     envelope_type = _ENVELOPES.get(name)
@@ -95,13 +131,13 @@ def decode(subject: str, body: bytes) -> Envelope:
 
 
 def encode(envelope: Envelope) -> bytes:
-    """The stored form of an envelope: compact JSON; a field that is None is left out."""
-    return written(
+    """Encode an envelope as compact JSON without fields that are None."""
+    return encode_parts(
         envelope.event, envelope.id, envelope.occurred_at, envelope.correlation, envelope.cause, envelope.salt
     )
 
 
-def written(
+def encode_parts(
     event: Event,
     event_id: UUID,
     occurred_at: datetime,
@@ -109,7 +145,7 @@ def written(
     cause: UUID | None,
     salt: str | None = None,
 ) -> bytes:
-    """The stored form of a fact in its envelope, from its parts; every fact passes here, so no model is made."""
+    """Encode an envelope from its parts; the hot path of publishing, so no model is built."""
     fields: dict[str, object] = {"id": event_id, "occurred_at": occurred_at, "correlation": correlation}
     if cause is not None:
         fields["cause"] = cause
@@ -122,6 +158,9 @@ def written(
 __all__ = [
     "EVENTS",
     "PREFIX",
+    "AssertionAnalysed",
+    "AssertionAnalysisRequested",
+    "AssertionInvalidated",
     "CanonicalFetched",
     "CanonicalUnavailable",
     "ClaimApproved",
@@ -131,9 +170,12 @@ __all__ = [
     "ClaimValidationFailed",
     "ClaimValidationRetryScheduled",
     "ClaimValidationStarted",
+    "CreditPosted",
+    "EntityErasureOrdered",
     "Envelope",
     "ErasureOrdered",
     "Event",
+    "FlagRaised",
     "IntegrityAnomalyDetected",
     "InvestigationAdvanced",
     "InvestigationCompleted",
@@ -142,15 +184,27 @@ __all__ = [
     "InvestigationRequested",
     "InvestigationRetryScheduled",
     "InvestigationStarted",
+    "JobEnded",
+    "JobExtracted",
+    "JobFetched",
+    "JobIdempotencyKeyBound",
+    "JobPlanned",
+    "JobRequested",
+    "JobResolved",
+    "LlmStageConfigured",
     "ObservationReceived",
+    "ObservationUnverifiable",
     "OnceEvent",
     "PostViewed",
+    "RetentionPurged",
+    "RunAdvanced",
+    "RunFailed",
+    "RunRetryScheduled",
+    "RunStarted",
     "Undecodable",
     "VersionRegistered",
     "VersionSeen",
     "VersionVerified",
     "decode",
     "encode",
-    "message",
-    "written",
 ]

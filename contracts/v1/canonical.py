@@ -1,4 +1,4 @@
-"""What the site itself says about an observed post."""
+"""What the site itself answers about an observed post."""
 
 from __future__ import annotations
 

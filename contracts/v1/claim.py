@@ -1,7 +1,7 @@
 """The life of one candidate: proposed by the investigator, judged by a validator.
 
-The key is the investigation, so its whole history is one filter. A claim has one id per place in the text; whoever
-folds these takes the first verdict of a round in the order of the log.
+The key is the investigation, so its whole history is one subject filter. A claim has one id per place in the text. Of a
+round's verdicts on a claim, the first one in the log counts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contracts.v1.parts import CheckedSource, ClaimPayload, Prompt, TextRef, Usa
 
 
 class ClaimEvent(Event):
-    """Base of the claim's facts. `round` is the request's: after a failure a claim is proposed and judged anew."""
+    """Base of the claim's events. `round` is the request's: after a failure a claim is proposed and judged anew."""
 
     investigation_id: UUID
     claim_id: UUID
@@ -44,7 +44,7 @@ class ClaimProposed(ClaimEvent):
 
 
 class ClaimRetained(ClaimEvent):
-    """An update run kept a finding of the earlier version: already validated, so confirmed at once."""
+    """An update run retained a finding of the earlier version, which was validated before."""
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.retained"
 
@@ -54,10 +54,10 @@ class ClaimRetained(ClaimEvent):
 
 
 class ClaimValidationStarted(OnceEvent):
-    """A model is about to be asked about the candidate, and whoever gets it meanwhile leaves it alone.
+    """A review of the candidate begins; other workers leave the candidate alone meanwhile.
 
-    The key is the claim, so that reviews of one run never stand in one another's way. `attempt` is the one the
-    candidate came from; `delivery` numbers the candidate's deliveries, and a later one takes over.
+    The key is the claim, so that reviews of one run do not block one another. `attempt` is the one the candidate came
+    from; `delivery_count` numbers the candidate's deliveries, and a later delivery takes over.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.validation_started"
@@ -66,23 +66,22 @@ class ClaimValidationStarted(OnceEvent):
     claim_id: UUID
     round: int = Field(default=1, ge=1)
     attempt: int = Field(ge=1)
-    delivery: int = Field(ge=1)
+    delivery_count: int = Field(ge=1)
 
     def key(self) -> str:
         return str(self.claim_id)
 
     def identity(self) -> str:
-        return f"{self.round}|{self.attempt}|{self.delivery}"
+        return f"{self.round}|{self.attempt}|{self.delivery_count}"
 
 
 class ClaimApproved(ClaimEvent):
     """The candidate withstood validation.
 
     Shapes: `payload` is what is published: of the candidate's sources only those that count, each under the address
-    where it was found. `sources` are all of the
-    candidate's, in its order. Here and in every other verdict `prompt` is what the reviewer was given, `rules` the
-    version of what decided without a model, and `unchecked_allowed` whether the operator let sources count that could
-    not be looked up; older facts do not say.
+    where it was found. `sources` are all of the candidate's, in its order. Here and in every other verdict `prompt` is
+    the reviewer's, `rules` the version of the rules that decide without a model, and `unchecked_allowed` whether the
+    operator lets sources count that could not be fetched; None in older events.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.approved"
@@ -98,7 +97,7 @@ class ClaimApproved(ClaimEvent):
 
 
 class ClaimRejected(ClaimEvent):
-    """The candidate did not withstand validation; `gate` says what refused it: rule, sources or model."""
+    """The candidate did not withstand validation; `gate` is what rejected it: rule, sources or model."""
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.rejected"
 
@@ -113,9 +112,9 @@ class ClaimRejected(ClaimEvent):
 
 
 class ClaimValidationFailed(ClaimEvent):
-    """No verdict could be had, which is never an approval: the investigation fails.
+    """There is no verdict, which is never an approval: the investigation fails.
 
-    `fault` USER_KEY: a reader's own key could not be used. `usage` and `transcript` are what was spent and said before.
+    `fault` USER_KEY: a reader's own key could not be used. `usage` and `transcript` are those of the failed review.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.validation_failed"
@@ -133,15 +132,15 @@ class ClaimValidationFailed(ClaimEvent):
 
 
 class ClaimValidationRetryScheduled(ClaimEvent):
-    """A review failed in a way that may pass; the next one is tried at `retry_at`.
+    """A review failed with a transient error; the next one is tried at `retry_at`.
 
-    `attempt` counts such failures of one claim in one round, from 1. `error_name` is the kind of error; `usage` and
-    `transcript` are what was spent and said before it.
+    `review_attempt` counts such failures of one claim in one round, from 1. `error_name` is the kind of error;
+    `usage` and `transcript` are those of the failed review.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.validation_retry_scheduled"
 
-    attempt: int = Field(ge=1)
+    review_attempt: int = Field(ge=1)
     failure: FailureClass
     reason: str
     status_code: int | None = None
@@ -155,4 +154,4 @@ class ClaimValidationRetryScheduled(ClaimEvent):
     retry_at: datetime
 
     def identity(self) -> str:
-        return f"{super().identity()}|{self.attempt}"
+        return f"{super().identity()}|{self.review_attempt}"

@@ -1,4 +1,4 @@
-"""What was erased because somebody has the right to it: the facts lose their bodies and keep their places."""
+"""Erasure on request: events lose their bodies and keep their sequences."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from contracts.v1.parts import Sha256, Value
 
 
 class ErasedFact(Value):
-    """One fact that lost its body. `hash` is its link in the ledger's chain, which stays."""
+    """One event that lost its body. `hash` is its link in the ledger's chain, which stays."""
 
     sequence: int = Field(ge=1)
     hash: Sha256
 
 
 class ErasureOrdered(Event):
-    """An operator had a post forgotten: it leaves the read model, and nothing told of it later comes back.
+    """An operator erased a post: it leaves the read model, and later events about it are not applied.
 
-    The reason is the operator's and names nobody. A large post is forgotten in several `part`s of one erasure.
+    The reason is the operator's and names no person. A large post is erased in several `part`s of one erasure.
     Shapes: `facts` are of the stream ERRATA, in rising order.
     """
 

@@ -1,7 +1,7 @@
-"""An event is a fact: immutable, named by its subject, the same fact whenever its identity is the same.
+"""The base of all events and their envelope.
 
-The event id derives from subject, key and identity, so publishing a fact twice is harmless: the stream, the projector
-and every fold recognise the repetition. Break that and a redelivery counts twice.
+The event id derives from subject, key and identity, so publishing an event twice is harmless: the stream, the projector
+and every fold recognise the duplicate.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
-from contracts.v1.ids import named
+from contracts.v1.ids import derive_uuid
 from contracts.v1.parts import Value
 
 Salt = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{43}$")]
@@ -21,43 +21,43 @@ PREFIX = "errata.v1."
 
 
 class Event(Value):
-    """Base of all facts. `SUBJECT` is `errata.v1.<aggregate>.<event>`; the key is the aggregate's id."""
+    """Base of all events. `SUBJECT` is `errata.v1.<aggregate>.<event>`; the key is the aggregate's id."""
 
     SUBJECT: ClassVar[str]
 
     def key(self) -> str:
-        """The id of the aggregate this fact belongs to; the last token of its subject."""
+        """The id of the aggregate; the last token of the subject."""
         raise NotImplementedError
 
     def identity(self) -> str:
-        """What tells this fact from others with the same subject and key; empty when there is only one."""
+        """What distinguishes this event from others with the same subject and key; empty if there is only one."""
         return ""
 
     def subject(self) -> str:
-        """Where the fact is published: `errata.v1.<aggregate>.<event>.<key>`."""
+        """Where the event is published: `errata.v1.<aggregate>.<event>.<key>`."""
         return f"{self.SUBJECT}.{self.key()}"
 
     def event_id(self) -> UUID:
-        """Derived from subject, key and identity: the same fact has the same id for ever."""
-        return named(EVENT_NAMESPACE, f"{self.subject()}|{self.identity()}")
+        """Derived from subject, key and identity: the same event always has the same id."""
+        return derive_uuid(EVENT_NAMESPACE, f"{self.subject()}|{self.identity()}")
 
 
 class OnceEvent(Event):
-    """A fact that must follow a known predecessor on its subject.
+    """An event that must follow a known predecessor on its subject.
 
     It is stored only if `follows` is the sequence of the last event on its subject (0: it is the first). The stream
-    refuses any other writer, so two replicas cannot both start, finish or fail the same run.
+    rejects any other writer, so two replicas cannot both start, finish or fail the same run.
     """
 
     follows: int = Field(default=0, ge=0)
 
 
 class Envelope(BaseModel):
-    """A fact with its place in time and in the chain of causes.
+    """An event with its time, correlation and cause.
 
     Units: `occurred_at` is UTC. `correlation` is one id from the page view to the published claim; `cause` is the id of
-    the event that led to this one. `salt` is 32 random bytes in base64url: what commits to the words of a fact is
-    derived from it, so that nobody who guesses them can tell once both are erased. No page or feed shows it.
+    the event that led to this one. `salt` is 32 random bytes in base64url: the event's commitment is derived from it,
+    so that a guess of the event's content cannot be confirmed once both are erased. No page or feed shows it.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

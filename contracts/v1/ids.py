@@ -1,19 +1,21 @@
-"""Ids that follow from content, so that every producer of the same thing gives it the same name."""
+"""Ids derived from content, so that every producer of the same thing gives it the same id."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
+from hashlib import sha256
 from uuid import UUID
 
 import uuid_utils
 
-from contracts.v1.parts import PostRef
+from contracts.steps import StepName
+from contracts.v1.parts import Origin, PostRef
 
 ID_NAMESPACE = UUID("0b7f0a34-6a1e-5c39-8d51-2f4f4d2b7c11")
 
 
-def named(namespace: UUID, name: str) -> UUID:
-    """The version-5 id of a name, at a fifth of what the standard library's costs; every fact needs one.
+def derive_uuid(namespace: UUID, name: str) -> UUID:
+    """The version-5 UUID of a name, five times as fast as with the standard library; every event needs one.
 
     Source: RFC 9562 section 5.5.
     """
@@ -25,33 +27,86 @@ def _native(namespace: UUID) -> uuid_utils.UUID:
     return uuid_utils.UUID(int=namespace.int)
 
 
-def _derive(*parts: str) -> UUID:
-    return named(ID_NAMESPACE, "\x1f".join(parts))
+def _derive_id(*parts: str) -> UUID:
+    return derive_uuid(ID_NAMESPACE, "\x1f".join(parts))
 
 
 def post_id(post: PostRef) -> UUID:
-    """A post: its platform and the platform's own id."""
-    return _derive("post", post.platform, post.external_id)
+    """The id of a post, from its platform and the platform's own id."""
+    return _derive_id("post", post.platform, post.external_id)
 
 
 def version_id(post: UUID, version_hash: str) -> UUID:
-    """A version: its post and the hash over text and pictures."""
-    return _derive("version", str(post), version_hash)
+    """The id of a version, from its post and the hash over text and pictures."""
+    return _derive_id("version", str(post), version_hash)
 
 
-def investigation_id(version: UUID, analysis: str) -> UUID:
-    """An investigation: one per version and analysis, so two requests are one."""
-    return _derive("investigation", str(version), analysis)
+def investigation_id(version: UUID, analysis: str, origin: Origin = "ORIGINAL", origin_id: UUID | None = None) -> UUID:
+    """The id of an investigation: one per version, analysis and origin, so two requests merge.
+
+    Raises: ValueError if an ORIGINAL has an `origin_id`, or anything else has none.
+    """
+    if (origin == "ORIGINAL") != (origin_id is None):
+        raise ValueError("an ORIGINAL has no origin_id, everything else has one")
+    of_origin = () if origin_id is None else (origin, str(origin_id))
+    return _derive_id("investigation", str(version), analysis, *of_origin)
 
 
 def claim_id(investigation: UUID, text: str, place: str) -> UUID:
-    """A claim: its investigation, its words and which of their places in the text is meant.
+    """The id of a claim, from its investigation, its quote and the quote's place in the text.
 
-    The same sentence found again is the same claim, however a model describes what stands around it.
+    The same sentence has the same id whatever context the model submits with it.
     """
-    return _derive("claim", str(investigation), text, place)
+    return _derive_id("claim", str(investigation), text, place)
 
 
+@lru_cache(4096)
 def author_id(platform: str, platform_user_id: str) -> UUID:
-    """An author: one identity on one platform."""
-    return _derive("author", platform, platform_user_id)
+    """The id of an author: one identity on one platform."""
+    return _derive_id("author", platform, platform_user_id)
+
+
+def assertion_id(norm_version: str, language: str, canonical_sha256: str, guard_sha256: str) -> UUID:
+    """The id of an assertion: another guard or time anchor is another assertion."""
+    return _derive_id("assertion", norm_version, language, canonical_sha256, guard_sha256)
+
+
+def analysis_run_id(assertion: UUID, follows: int) -> UUID:
+    """The id of the run that analyses an assertion, from the sequence that its request follows."""
+    return _derive_id("run", str(assertion), str(follows))
+
+
+def step_run_id(job: UUID, step: StepName) -> UUID:
+    """The id of the run of a job's own step."""
+    return _derive_id("run", str(job), step)
+
+
+@lru_cache(4096)
+def publisher_id(domain: str) -> UUID:
+    """The id of a publisher of sources, from its registrable domain."""
+    return _derive_id("publisher", domain)
+
+
+def scenario_id(analysis: UUID, ordinal: int) -> UUID:
+    """The id of a scenario of an analysis."""
+    return _derive_id("scenario", str(analysis), str(ordinal))
+
+
+def evidence_id(scenario: UUID, place: int) -> UUID:
+    """The id of a piece of evidence, from its scenario and its place there."""
+    return _derive_id("evidence", str(scenario), str(place))
+
+
+def period_id(account: UUID, month: str) -> UUID:
+    """The id of an account's credit of one month, e.g. `2026-12`."""
+    return _derive_id("period", str(account), month)
+
+
+def idempotency_id(account: UUID, key: str) -> UUID:
+    """The id of an idempotency key of an account; the key itself cannot be read from it."""
+    return _derive_id("idempotency", str(account), sha256(key.encode()).hexdigest())
+
+
+def memo_id(account: UUID, content_sha256: str, options_hash: str, prompt_version: str) -> UUID:
+    """The id of an extraction: the same account, article, options and prompt have the same one."""
+    return _derive_id("memo", str(account), content_sha256, options_hash, prompt_version)

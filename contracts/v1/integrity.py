@@ -10,7 +10,7 @@ from contracts.v1.parts import PostRef
 
 
 class IntegrityAnomalyDetected(Event):
-    """Observed and canonical values differ; the server's text was used and nobody was rejected."""
+    """Observed and canonical values differ; the site's text was used, and the observation was accepted."""
 
     SUBJECT: ClassVar[str] = "errata.v1.integrity.anomaly_detected"
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, Self
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from contracts.v1.event import Event, OnceEvent
-from contracts.v1.parts import InvestigationInput, ModelName, Prompt, Provenance, PublishedClaim, Sha256, TextRef, Usage
+from contracts.v1.parts import (
+    InvestigationInput,
+    ModelName,
+    Origin,
+    Prompt,
+    Provenance,
+    PublishedClaim,
+    Sha256,
+    TextRef,
+    Usage,
+)
 
 FailureClass = Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
 RequestedBy = Literal["READER", "SELECTOR"]
@@ -17,14 +27,16 @@ KeySource = Literal["INSTANCE", "USER"]
 Fault = Literal["RUN", "USER_KEY"]
 
 CONVERSATION_LOST: Final = "ConversationLost"
-"""The `error_name` of an attempt whose provider does not remember what was said before: the next one begins anew."""
+"""The `error_name` of an attempt whose provider has lost the conversation: the next one begins anew."""
 
 
 class InvestigationRequested(OnceEvent):
-    """Somebody wants this version investigated; the id derives from version and analysis, so requests merge.
+    """An investigation of a version is requested; its id derives from version, analysis and origin, so requests merge.
 
-    `round` counts explicit re-requests after a failure, from 1. `attachment` names the reader's key that pays; older
-    facts do not say.
+    `origin` says why: ORIGINAL, of which a version and analysis have one; APPEAL, an objection to findings; RETRACTION,
+    a check ordered because a finding is doubted. `origin_id` names the appeal or the order, and only an ORIGINAL has
+    none. `round` counts explicit re-requests after a failure, from 1. `attachment` names the reader's key that pays;
+    None in older events.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.requested"
@@ -33,10 +45,18 @@ class InvestigationRequested(OnceEvent):
     version_id: UUID
     post_id: UUID
     analysis: str
+    origin: Origin
+    origin_id: UUID | None = None
     requested_by: RequestedBy
     key_source: KeySource = "INSTANCE"
     attachment: UUID | None = None
     round: int = Field(default=1, ge=1)
+
+    @model_validator(mode="after")
+    def _origin_is_named(self) -> Self:
+        if (self.origin == "ORIGINAL") != (self.origin_id is None):
+            raise ValueError("an ORIGINAL has no origin_id, everything else has one")
+        return self
 
     def key(self) -> str:
         return str(self.investigation_id)
@@ -48,9 +68,9 @@ class InvestigationRequested(OnceEvent):
 class InvestigationStarted(OnceEvent):
     """An attempt begins. `input` is the same in every attempt: the snapshot the first one took.
 
-    `attachment` is the request's, `delivery` the number of the request's delivery that it was begun on. Units:
+    `attachment` is the request's, `delivery_count` the number of the request's delivery on which it was begun. Units:
     `cost_limit_micro_usd` is what the whole run may cost, its reviews included, in millionths of a US dollar; None: no
-    such limit. `rules` is the version of what decides without a model; older facts do not say.
+    such limit. `rules` is the version of the rules that decide without a model; None in older events.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.started"
@@ -66,7 +86,7 @@ class InvestigationStarted(OnceEvent):
     model: ModelName
     key_source: KeySource = "INSTANCE"
     attachment: UUID | None = None
-    delivery: int | None = Field(default=None, ge=1)
+    delivery_count: int | None = Field(default=None, ge=1)
     cost_limit_micro_usd: int | None = Field(default=None, ge=0)
     rules: str | None = None
 
@@ -78,10 +98,10 @@ class InvestigationStarted(OnceEvent):
 
 
 class InvestigationDrafted(OnceEvent):
-    """The model has finished looking; the result is whatever of `claim_ids` passes validation or was kept.
+    """The model has finished; the result is whatever of `claim_ids` passes validation or was retained.
 
-    Shapes: `claim_ids` is everything the model named, in its order; those among them in `retained_ids` are findings of
-    the earlier version that it kept, and need no verdict. Older facts list kept ones in `retained_ids` alone.
+    Shapes: `claim_ids` is everything the model submitted, in its order; those among them in `retained_ids` are findings
+    of the earlier version that it retained, and need no verdict. Older events list these in `retained_ids` alone.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.drafted"
@@ -102,10 +122,10 @@ class InvestigationDrafted(OnceEvent):
 
 
 class InvestigationAdvanced(Event):
-    """The model has answered and wants to go on: what has passed is on record, and no later attempt pays for it again.
+    """A checkpoint: what was exchanged with the model is stored, and no later attempt pays for it again.
 
-    Shapes: `stretch` holds what was exchanged since `before`, the hash of the stretch it goes on from; None: since the
-    beginning. `calls` counts the answers on record. `usage` is what this attempt has spent so far.
+    Shapes: `segment` holds what was exchanged since `before`, the hash of the previous segment; None: since the
+    beginning. `calls` counts the stored answers. `usage` is what this attempt has used so far.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.advanced"
@@ -114,7 +134,7 @@ class InvestigationAdvanced(Event):
     attempt: int = Field(ge=1)
     calls: int = Field(ge=1)
     before: Sha256 | None = None
-    stretch: TextRef
+    segment: TextRef
     usage: Usage
 
     def key(self) -> str:
@@ -125,9 +145,9 @@ class InvestigationAdvanced(Event):
 
 
 class InvestigationRetryScheduled(Event):
-    """An attempt failed in a way that may pass; the next one starts at `retry_at`.
+    """An attempt failed with a transient error; the next one starts at `retry_at`.
 
-    `error_name` is the kind of error; `usage` and `transcript` are what the attempt spent and said before it failed.
+    `error_name` is the kind of error; `usage` and `transcript` are those of the failed attempt.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.retry_scheduled"
@@ -150,10 +170,10 @@ class InvestigationRetryScheduled(Event):
 
 
 class InvestigationCompleted(OnceEvent):
-    """The investigation is over; `claims` is everything that was found wrong, often nothing.
+    """The investigation is complete; `claims` is everything that was found wrong, often nothing.
 
-    `provenance` says who vouched for the text when it was investigated; older facts do not say. `round` is that of the
-    request which it answers; older facts say 1. A later round repeats a result that could not be stored.
+    `provenance` says who vouched for the text when it was investigated; None in older events. `round` is that of the
+    request which it answers; 1 in older events. A later round repeats a result that could not be applied.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.completed"
@@ -176,10 +196,10 @@ class InvestigationCompleted(OnceEvent):
 
 
 class InvestigationFailed(OnceEvent):
-    """The investigation ended without a result; what was found so far is not shown to anybody.
+    """The investigation ended without a result; nothing that it found is published.
 
-    `fault` USER_KEY: a reader's own key could not be used, which says nothing about the post and counts against nobody
-    else. `error_name`, `usage` and `transcript` are those of the attempt that failed, if one did.
+    `fault` USER_KEY: a reader's own key could not be used, which says nothing about the post and restricts no other
+    reader. `error_name`, `usage` and `transcript` are those of the attempt that failed, if one did.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.failed"

@@ -1,7 +1,7 @@
 """Values shared by events.
 
-Everything is frozen and open to growth: readers ignore fields they do not know. Platform and analysis names are open
-strings, so a new site or a new kind of analysis changes no contract.
+Everything is frozen and extensible: consumers ignore unknown fields. Platform and analysis names are open strings, so a
+new site or a new kind of analysis changes no contract.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Provenance = Literal["SERVER_VERIFIED", "CLIENT_FALLBACK"]
+Origin = Literal["ORIGINAL", "APPEAL", "RETRACTION"]
 MarkdownSource = Literal["SERVER_HTML", "CLIENT_HTML", "NONE"]
 PictureStatus = Literal["used", "duplicate", "omitted", "unavailable"]
 SourceStatus = Literal["found", "missing", "unavailable", "unchecked"]
 
 EPHEMERAL = "until"
-"""The folder of the blob store for words that are kept until an hour."""
+"""The prefix of the blob store for texts that are stored until an hour."""
 INLINE_BYTES = 16_384
-"""Texts up to this many UTF-8 bytes travel inside an event; longer ones lie in the blob store under their hash."""
+"""Texts up to this many UTF-8 bytes are stored inside the event; longer ones in the blob store under their hash."""
 
 
 class Value(BaseModel):
@@ -46,10 +47,10 @@ class BlobRef(Value):
 
 
 class TextRef(Value):
-    """A text by hash; `inline` holds it when it is small, otherwise it is a UTF-8 blob under the same hash.
+    """A text by hash; `inline` holds it if it is small, otherwise it is a UTF-8 blob under the same hash.
 
-    Shapes: `under` is the place of that blob if it is not the common one: that of the step it is the answer to, where
-    whoever does not know its hash finds it. A small answer lies there only if its event could not be stored.
+    Shapes: `under` is the blob's prefix if it is not the common one: that of the step whose answer it is, where it can
+    be found without its hash. A small answer is stored there only if its event could not be stored.
     Units: `sha256` and `size_bytes` are of the UTF-8 bytes.
     """
 
@@ -62,15 +63,16 @@ class TextRef(Value):
 def _whole_hour(moment: datetime) -> datetime:
     hour = moment.astimezone(UTC)
     if hour != hour.replace(minute=0, second=0, microsecond=0):
-        raise ValueError("words are kept until a whole hour")
+        raise ValueError("`until` must be a whole hour")
     return hour
 
 
 class EphemeralRef(Value):
-    """Words that are kept until an hour and then gone: never inside an event, and in no backup.
+    """A text that is stored until an hour and then deleted: never inside an event, and in no backup.
 
-    Shapes: `answers` is the step that they are the answer to, if they are one; whoever has to do that step again finds
-    them by it. Units: `until` is a whole hour in UTC; `sha256` and `size_bytes` are of the UTF-8 bytes.
+    Shapes: `answers` is the step whose answer it is, by which a retry of that step finds it, or the job that it is of,
+    so that it can be removed with it.
+    Units: `until` is a whole hour in UTC; `sha256` and `size_bytes` are of the UTF-8 bytes.
     """
 
     sha256: Sha256
@@ -80,16 +82,16 @@ class EphemeralRef(Value):
 
     @property
     def under(self) -> str:
-        """The place of the blob, which a sweep finds by the hour alone."""
-        return ephemeral_place(self.until, self.answers)
+        """The blob's prefix, which begins with the hour for the sweep that deletes it."""
+        return ephemeral_prefix(self.until, self.answers)
 
     def has_expired(self, now: datetime) -> bool:
-        """Whether its hour has come: a date that was promised, not a lifetime that is measured."""
+        """Whether its hour has come: a promised date, so it follows the time of day."""
         return self.until <= now
 
 
-def ephemeral_place(until: datetime, answers: str | None = None) -> str:
-    """Where words that are kept until this hour lie; those that answer a step, under its name."""
+def ephemeral_prefix(until: datetime, answers: str | None = None) -> str:
+    """The prefix of texts that are stored until this hour; of answers to a step, with its name."""
     hour = f"{EPHEMERAL}/{until:%Y-%m-%dT%H}"
     return hour if answers is None else f"{hour}/answers/{answers}"
 
@@ -98,7 +100,7 @@ class ImageOccurrence(Value):
     """One picture in a post.
 
     Units: `normalized_text_offset` counts UTF-16 code units of the normalised text before the picture.
-    Source: CONTRACT section 4.3.
+    Source: docs/protocol.md 3.3.
     """
 
     original_index: int = Field(ge=0)
@@ -108,7 +110,7 @@ class ImageOccurrence(Value):
 
 
 class Picture(ImageOccurrence):
-    """One picture in a post, and what became of it when the input was frozen.
+    """One picture in a post, and its status when the input was frozen.
 
     Shapes: `blob` is there exactly if it is `used`; `same_as` is the original index of the used picture whose bytes a
     `duplicate` repeats; `reason`, a short code, says why a picture is `omitted` or `unavailable`.
@@ -121,16 +123,16 @@ class Picture(ImageOccurrence):
 
 
 class Author(Value):
-    """One identity on one platform; never merged across platforms (specification 2.7)."""
+    """One identity on one platform; never merged across platforms (requirements 2.7)."""
 
     platform_user_id: str
     display_name: str
 
 
 class Observation(Value):
-    """What one reader's browser saw. `metadata` holds the platform's own fields, without any HTML.
+    """What one reader's browser saw. `metadata` holds the platform's own fields without HTML.
 
-    `network_key` is the hash of the reader's address range, made as that of a view; None in older facts.
+    `network_key` is the hash of the reader's address range, computed as that of a view; None in older events.
     """
 
     observation_id: UUID
@@ -149,8 +151,8 @@ class CanonicalPage(Value):
     """The page as its site served it to us; `post` is the identity the site states.
 
     `url` and `metadata` are the post's address and what the site says about it, under the names that an observation
-    uses; they hold whatever a reader says. None in `metadata` means that the site knows of none. `text` is the
-    normalised text of `html`.
+    uses; they override what a reader sends. None in `metadata`: the site names no such value. `text` is the normalised
+    text of `html`.
     """
 
     post: PostRef
@@ -166,9 +168,9 @@ class CanonicalPage(Value):
 class Sighting(Value):
     """What an observation says about a version beyond its content; the newest one wins where a field may change.
 
-    `attested`: whether the browser's signature was right; None if it gave none. `site_confirmed`: address, titles and
-    author are the site's own words, and one that is not there is one that the site does not name; otherwise they are a
-    reader's. None in older facts, where `server_html` tells. `network_key` is the observation's.
+    `attested`: whether the browser's signature was valid; None if there was none. `site_confirmed`: address, titles and
+    author are the site's own, and a missing one is one that the site does not name; otherwise they are a reader's.
+    None in older events, where `server_html` decides. `network_key` is the observation's.
     """
 
     observation_id: UUID
@@ -192,13 +194,13 @@ class Source(Value):
 
 
 class CheckedSource(Value):
-    """What became of one source when a validator went to look; in the order of the claim's sources.
+    """The result of checking one source; in the order of the claim's sources.
 
     A source is the page that its address led to: `url` is that page's, `cited_url` the candidate's if that redirected.
-    Shapes: `found`: every quoted snippet is in the page's text; `missing`: the page was had and a snippet is not in it;
-    `unavailable`: the page could not be had, `reason` says why; `unchecked`: nobody looked. `page` holds the bytes as
-    they were fetched from `final_url` at `fetched_at`, exactly if the page was had; `content_type` is what its site
-    said of them, by which they were read.
+    Shapes: `found`: every quoted snippet is in the page's text; `missing`: the page was fetched and a snippet is not in
+    it; `unavailable`: the page could not be fetched, `reason` says why; `unchecked`: no check was made. `page` holds
+    the bytes as they were fetched from `final_url` at `fetched_at`, exactly if the page was fetched; `content_type` is
+    the response's, by which they were decoded.
     """
 
     url: str
@@ -229,7 +231,7 @@ class PublishedClaim(Value):
 
 
 class Prompt(Value):
-    """The instructions a run was given; `sha256` is of `text`. Text never changes under the same version."""
+    """The instructions of a run; `sha256` is of `text`. The text never changes under the same version."""
 
     version: str
     sha256: Sha256
@@ -237,7 +239,7 @@ class Prompt(Value):
 
 
 class ModelName(Value):
-    """Who answers: the provider, the model asked for and, when known, the exact version that answered."""
+    """The provider, the requested model and, if known, the exact version that answered."""
 
     provider: str
     model: str
@@ -245,7 +247,7 @@ class ModelName(Value):
 
 
 class Usage(Value):
-    """Tokens and money spent by one attempt, all calls together.
+    """Tokens used and money spent by one attempt, all calls together.
 
     Units: `cost_micro_usd` is millionths of a US dollar, None if the model's price is not known.
     """

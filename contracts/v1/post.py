@@ -1,4 +1,4 @@
-"""Views of posts; kept in their own, age-limited stream."""
+"""Views of posts, in an age-limited stream of their own."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contracts.v1.parts import Sha256
 
 
 class PostViewed(Event):
-    """A reader looked at a version. Viewer and address are hashes; neither key nor address is in here.
+    """A reader viewed a version. Viewer and address are stored as hashes only.
 
-    `reporter_key` is set only for a holder of an instance key, whose view corroborates the text (specification 2.9).
+    `reporter_key` is set only for a holder of an instance key, whose view corroborates the text (requirements 2.9).
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.post.viewed"

@@ -12,7 +12,7 @@ from contracts.v1.parts import ImageOccurrence, PostRef, Provenance, Sha256, Sig
 
 
 class VersionEvent(Event):
-    """Base of the version's facts; the newest sighting wins where something may change."""
+    """Base of the version's events; the newest sighting wins where a value may change."""
 
     version_id: UUID
     post_id: UUID
@@ -31,8 +31,8 @@ class VersionEvent(Event):
 class VersionRegistered(VersionEvent):
     """A version is seen for the first time.
 
-    Two readers may see it first at the same moment; whoever folds these keeps the first and counts the other as seen.
-    Units: `content` is the normalised text, `word_count` as in CONTRACT section 4.3.
+    Two readers may see it first at the same moment: the first event in the log counts, and the other one as seen.
+    Units: `content` is the normalised text, `word_count` as in docs/protocol.md 3.3.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.version.registered"
@@ -50,6 +50,6 @@ class VersionSeen(VersionEvent):
 
 
 class VersionVerified(VersionEvent):
-    """The site confirmed a version that was known only from readers; happens once."""
+    """The site confirmed a version that was known only from readers; published once."""
 
     SUBJECT: ClassVar[str] = "errata.v1.version.verified"

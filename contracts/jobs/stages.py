@@ -1,0 +1,64 @@
+"""Models by stage, as an admin sees and sets them."""
+
+from __future__ import annotations
+
+from contracts.jobs.values import Document, Money, Stage
+
+
+class ModelChoice(Document):
+    """Who is asked."""
+
+    provider: str
+    model: str
+
+
+class CostImpact(Document):
+    """What a change means for the price of a new claim. `savings_percent` is None where nothing was paid before."""
+
+    previous_cost_per_claim: Money
+    new_cost_per_claim: Money
+    savings_percent: int | None
+
+
+class Configured(Document):
+    """`POST /admin/v1/llm/configure`."""
+
+    message: str
+    stage: Stage
+    previous: ModelChoice
+    current: ModelChoice
+    cost_impact: CostImpact
+
+
+class RequestStage(ModelChoice):
+    """A stage that is paid for each article."""
+
+    cost_per_request: Money
+
+
+class ClaimStage(ModelChoice):
+    """A stage that is paid for each new claim."""
+
+    cost_per_new_claim: Money
+
+
+class Stages(Document):
+    """All three stages."""
+
+    stage1: RequestStage
+    stage2: ClaimStage
+    stage3: RequestStage
+
+
+class Configuration(Document):
+    """`GET /admin/v1/llm/config`. `fallback` is None where there is none."""
+
+    providers: tuple[str, ...]
+    primary: str
+    fallback: str | None
+    stages: Stages
+
+
+def savings_percent(previous: int, new: int) -> int | None:
+    """How much cheaper a claim becomes, rounded half up; negative where it becomes dearer, None if it was free."""
+    return None if previous == 0 else (200 * (previous - new) + previous) // (2 * previous)

@@ -1,0 +1,50 @@
+"""The words of a job as they are stored: the request, the article, a claim. They expire with the job."""
+
+from __future__ import annotations
+
+from datetime import date
+from uuid import UUID
+
+from contracts.jobs.extraction import ClaimExtraction
+from contracts.jobs.values import Document
+from contracts.v1.parts import Value
+
+
+class RequestWords(Value):
+    """What an account sent. Exactly one of `url` and `text` is there.
+
+    `job_id` makes the bytes differ between jobs: texts lie under their hash, and removing one job's must not remove
+    those of another that sent the same.
+    """
+
+    job_id: UUID | None = None
+    url: str | None = None
+    text: str | None = None
+    request_id: str | None = None
+    source_label: str | None = None
+    webhook_url: str | None = None
+
+
+class ArticleWords(Value):
+    """What the article's page says of itself; its text is stored apart."""
+
+    title: str | None = None
+    address: str | None = None
+    author: str | None = None
+    publisher: str | None = None
+    published: date | None = None
+
+
+class ExtractionWords(Document):
+    """What stage 1 found. Shapes: `queries` are what a model would search for, a tuple for each claim that is kept."""
+
+    extraction: ClaimExtraction
+    queries: tuple[tuple[str, ...], ...]
+
+
+class ClaimWords(Value):
+    """A claim as it is analysed. `reference_day` is what "yesterday" in it refers to."""
+
+    text: str
+    canonical: str
+    reference_day: date

@@ -1,0 +1,168 @@
+"""An assertion is a claim as such, shared by all articles that make it: the claim cache is its newest facts.
+
+Its id derives from the normalised words, their language and the guard, so it is never edited.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar, Literal, Self
+from uuid import UUID
+
+from pydantic import Field, model_validator
+
+from contracts.v1.codes import Code, Domain, Language, Name, PublishedKey, Share
+from contracts.v1.event import Event, OnceEvent
+from contracts.v1.job import Depth, Volatility
+from contracts.v1.parts import EphemeralRef, Sha256, Value
+from contracts.v1.run import RunEnd, StageModel
+
+InvalidationReason = Literal["RIGHTS", "MODERATION", "EDIT"]
+
+
+class Shape(Value):
+    """How thorough an analysis is. `evidence` is the most pieces of evidence of one scenario."""
+
+    scenarios: int = Field(ge=1, le=5)
+    evidence: int = Field(ge=3, le=10)
+    depth: Depth = "STANDARD"
+
+    def covers(self, other: Shape) -> bool:
+        """Whether it is at least as thorough in everything."""
+        return self.join(other) == self
+
+    def join(self, other: Shape) -> Shape:
+        """The least shape that covers both."""
+        return Shape(
+            scenarios=max(self.scenarios, other.scenarios),
+            evidence=max(self.evidence, other.evidence),
+            depth="DEEP" if "DEEP" in (self.depth, other.depth) else "STANDARD",
+        )
+
+
+class AnalysedScenario(Value):
+    """The estimate for one scenario.
+
+    Shapes: `probability` is None if there is no evidence. `supporting` and `opposing` count pieces of evidence,
+    `families` the independent sources on the verdict's side.
+    """
+
+    ordinal: int = Field(ge=1, le=5)
+    probability: Share | None = None
+    confidence: Share
+    supporting: int = Field(default=0, ge=0)
+    opposing: int = Field(default=0, ge=0)
+    families: int = Field(default=0, ge=0)
+    label: Code
+
+
+class Citation(Value):
+    """A source of a scenario: its public domain, and the hash of its address, by which rights are withdrawn.
+
+    `outcome` is that of the look-up of its quotes; `score` the publisher's when the analysis was made.
+    """
+
+    publisher_id: UUID
+    domain: Domain
+    url_sha256: Sha256
+    scenario: int = Field(ge=1, le=5)
+    supports: bool
+    relevance: Share
+    outcome: Code
+    score: Share | None = None
+    family: int = Field(ge=1)
+
+
+class DroppedEvidence(Value):
+    """Evidence that does not count, by why: its quote is not on the page, the page was not there or not looked up."""
+
+    missing: int = Field(default=0, ge=0)
+    unavailable: int = Field(default=0, ge=0)
+    not_looked_up: int = Field(default=0, ge=0)
+
+
+class AssertionAnalysisRequested(OnceEvent):
+    """An analysis is bought for the job `requested_by`; other jobs that need it meanwhile join.
+
+    `run_id` derives from the assertion and `follows`, so the requests of two jobs name the same run and have different
+    ids: the stream refuses the later one instead of confirming it as a repetition. Shapes: `words` holds the claim and
+    its canonical text.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.assertion.analysis_requested"
+
+    assertion_id: UUID
+    run_id: UUID
+    published_key: PublishedKey
+    norm_version: Name
+    language: Language
+    canonical_sha256: Sha256
+    guard_sha256: Sha256
+    volatility: Volatility
+    words: EphemeralRef
+    shape: Shape
+    model: StageModel
+    requested_by: UUID
+
+    def key(self) -> str:
+        return str(self.assertion_id)
+
+    def identity(self) -> str:
+        return f"{self.run_id}|{self.requested_by}"
+
+
+class AssertionAnalysed(OnceEvent):
+    """The assertion was analysed; the newest analysis counts until `expires_at` unless it is invalidated.
+
+    `analysis_id` is the run's id. Shapes: `body` holds explanations and quotes; `recommended` is the ordinal of the
+    scenario that the roll-up stands on.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.assertion.analysed"
+
+    assertion_id: UUID
+    analysis_id: UUID
+    shape: Shape
+    volatility: Volatility
+    expires_at: datetime
+    body: EphemeralRef
+    scenarios: tuple[AnalysedScenario, ...] = Field(min_length=1)
+    recommended: int = Field(ge=1, le=5)
+    rollup: Code
+    citations: tuple[Citation, ...] = ()
+    dropped: DroppedEvidence = DroppedEvidence()
+    score_epoch: int = Field(ge=0)
+    end: RunEnd
+
+    @model_validator(mode="after")
+    def _belongs_to_its_run(self) -> Self:
+        if self.analysis_id != self.end.run_id:
+            raise ValueError("analysis_id is the id of its run")
+        if self.recommended not in {each.ordinal for each in self.scenarios}:
+            raise ValueError("recommended is the ordinal of one of the scenarios")
+        return self
+
+    def key(self) -> str:
+        return str(self.assertion_id)
+
+    def identity(self) -> str:
+        return str(self.analysis_id)
+
+
+class AssertionInvalidated(Event):
+    """What was analysed before this no longer serves; `analysis_id` None: no analysis of the assertion does.
+
+    The analysis keeps its verdict and is shown as stale; under RIGHTS its quotes are deleted.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.assertion.invalidated"
+
+    assertion_id: UUID
+    analysis_id: UUID | None = None
+    why: InvalidationReason
+
+    def key(self) -> str:
+        return str(self.assertion_id)
+
+    def identity(self) -> str:
+        return f"{self.analysis_id or ''}|{self.why}"

@@ -1,0 +1,37 @@
+"""Erasure of what audits are about: a job, an assertion, an account."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from contracts.v1.codes import Code
+from contracts.v1.erasure import ErasedFact
+from contracts.v1.event import Event
+
+EntityType = Literal["JOB", "ASSERTION", "ACCOUNT"]
+
+
+class EntityErasureOrdered(Event):
+    """An operator erased an entity: it leaves the read model, and later events about it are not applied.
+
+    `ErasureOrdered` is the same for posts; it is an event of another stream, and its reason may be a sentence. What has
+    many events is erased in several `part`s of one erasure. Shapes: `facts` are of the stream JOBS, in rising order.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.entity_erasure.ordered"
+
+    entity_id: UUID
+    entity_type: EntityType
+    erasure_id: UUID
+    reason: Code
+    part: int = Field(default=1, ge=1)
+    facts: tuple[ErasedFact, ...] = ()
+
+    def key(self) -> str:
+        return str(self.entity_id)
+
+    def identity(self) -> str:
+        return f"{self.erasure_id}|{self.part}"

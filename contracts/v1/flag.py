@@ -1,0 +1,32 @@
+"""Objections to what the system shows or stores, for its moderators."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+from contracts.v1.codes import Code
+from contracts.v1.event import OnceEvent
+from contracts.v1.parts import EphemeralRef, Sha256
+
+
+class FlagRaised(OnceEvent):
+    """Somebody objects to an entity; of type RIGHTS, that quotes from an address are used.
+
+    Shapes: `description` holds the reason and contact. `url_sha256` is of the address whose quotes are withdrawn.
+    `range_key` is the hash of the network that a request without an account came from.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.flag.raised"
+
+    flag_id: UUID
+    entity_type: Code
+    entity_id: UUID | None = None
+    issue_type: Code
+    description: EphemeralRef
+    url_sha256: Sha256 | None = None
+    account_id: UUID | None = None
+    range_key: Sha256 | None = None
+
+    def key(self) -> str:
+        return str(self.flag_id)

@@ -1,0 +1,277 @@
+"""The life of one audit of an article, from intake to its end. Its words are `EphemeralRef` and expire."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, ClassVar, Literal, Self
+from uuid import UUID
+
+from pydantic import Field, model_validator
+
+from contracts.v1.codes import Anchor, Code, Language, MicroUsd, Share, Word
+from contracts.v1.event import OnceEvent
+from contracts.v1.parts import EphemeralRef, Sha256, Value
+from contracts.v1.run import RunEnd, StageModel
+
+Mode = Literal["CREDIT", "CACHE_ONLY"]
+CachePreference = Literal["PREFER_CACHE", "ALLOW_PARTIAL", "SKIP_CACHE", "CACHE_ONLY"]
+Depth = Literal["STANDARD", "DEEP"]
+Volatility = Literal["TIMELESS", "DATED", "SLOW", "FAST"]
+RiskTier = Literal["A", "B", "C"]
+Evaluability = Literal["EVALUABLE", "PARTIALLY_EVALUABLE", "NOT_EVALUABLE"]
+LookOutcome = Literal["HIT", "OWN", "JOINED", "MISS", "UNUSABLE"]
+JobOutcome = Literal["SUCCEEDED", "FAILED", "CANCELED"]
+CachedStage = Literal["EXTRACT", "ANALYSE"]
+
+ClaimNumber = Annotated[int, Field(ge=1, le=10)]
+"""A claim's place in its article, from 1: `C1` on the wire."""
+
+
+class AuditOptions(Value):
+    """What the account asked for; the defaults are the API's. Source: FH-3 to FH-9."""
+
+    browsing: bool = True
+    depth: Depth = "STANDARD"
+    max_claims: int = Field(default=5, ge=1, le=10)
+    scenarios_per_claim: int = Field(default=2, ge=1, le=5)
+    max_evidence_per_scenario: int = Field(default=6, ge=3, le=10)
+    context_aware_analysis: bool = True
+    cache_preference: CachePreference = "PREFER_CACHE"
+
+
+class AuditPrices(Value):
+    """List prices, frozen in the job. Units: millionths of a US dollar; extract and assess an article, analyse a claim
+    that is newly analysed."""
+
+    extract_micro_usd: MicroUsd
+    analyse_micro_usd: MicroUsd
+    assess_micro_usd: MicroUsd
+
+
+class ExtractedClaim(Value):
+    """A claim of the article without its words. `claim_hash` is the SHA-256 of its canonical text."""
+
+    number: ClaimNumber
+    assertion_id: UUID
+    claim_hash: Sha256
+    central: bool
+    claim_type: Word
+    evaluability: Evaluability
+    risk_tier: RiskTier
+    domain: Word
+    volatility: Volatility
+    anchor: Anchor | None = None
+
+
+class PlannedClaim(Value):
+    """What the look-up of a claim in the cache led to.
+
+    Shapes: HIT has the `analysis_id` that serves, and `stale` if it is past its horizon; OWN and JOINED have the
+    `run_id` that is waited for, requested by this job or by another one, and may have the `analysis_id` that serves as
+    stale if the run fails; MISS and UNUSABLE have neither.
+    """
+
+    number: ClaimNumber
+    outcome: LookOutcome
+    analysis_id: UUID | None = None
+    run_id: UUID | None = None
+    stale: bool = False
+
+    @model_validator(mode="after")
+    def _refers_to_what_it_says(self) -> Self:
+        waits = self.outcome in ("OWN", "JOINED")
+        if waits != (self.run_id is not None):
+            raise ValueError("exactly OWN and JOINED have a run_id")
+        if not waits and (self.outcome == "HIT") != (self.analysis_id is not None):
+            raise ValueError("a HIT has an analysis_id, MISS and UNUSABLE have none")
+        if self.stale and self.outcome != "HIT":
+            raise ValueError("only a HIT is stale")
+        return self
+
+
+class ResolvedClaim(Value):
+    """The analysis of a claim, or the code of why there is none; neither: it was a miss."""
+
+    number: ClaimNumber
+    analysis_id: UUID | None = None
+    failure: Code | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> Self:
+        if self.analysis_id is not None and self.failure is not None:
+            raise ValueError("a claim with an analysis has not failed")
+        return self
+
+
+class JobIdempotencyKeyBound(OnceEvent):
+    """A key names a job of an account until `expires_at`; `follows` is the key's previous binding, so it is free after.
+
+    `key_id` derives from the account and the SHA-256 of the key. `body_sha256` is of the request's canonical JSON
+    (RFC 8785).
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.job.idempotency_key_bound"
+
+    key_id: UUID
+    account_id: UUID
+    job_id: UUID
+    body_sha256: Sha256
+    expires_at: datetime
+
+    def key(self) -> str:
+        return str(self.key_id)
+
+    def identity(self) -> str:
+        return str(self.job_id)
+
+
+class JobRequested(OnceEvent):
+    """An account asks for an audit; it is stored together with the reservation of its credit.
+
+    Shapes: `input` holds the request with address or text; `content_sha256` is there if a text was sent. `period_id` is
+    the period of the reservation, None exactly in mode CACHE_ONLY. Units: `reserved_micro_usd` is the most that the job
+    may charge.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.job.requested"
+
+    job_id: UUID
+    account_id: UUID
+    period_id: UUID | None = None
+    mode: Mode
+    options: AuditOptions
+    options_hash: Sha256
+    input_type: Literal["URL", "TEXT"]
+    input: EphemeralRef
+    content_sha256: Sha256 | None = None
+    reserved_micro_usd: MicroUsd
+    prices: AuditPrices
+    has_webhook: bool = False
+    deadline_at: datetime
+
+    @model_validator(mode="after")
+    def _only_credit_is_reserved(self) -> Self:
+        if (self.mode == "CREDIT") != (self.period_id is not None):
+            raise ValueError("mode CREDIT names the period of its reservation, CACHE_ONLY has none")
+        if self.mode == "CACHE_ONLY" and self.reserved_micro_usd:
+            raise ValueError("mode CACHE_ONLY reserves nothing")
+        return self
+
+    def key(self) -> str:
+        return str(self.job_id)
+
+
+class JobFetched(OnceEvent):
+    """The article is there, and everything that later steps must not change under a running job is frozen.
+
+    Shapes: `article` holds title, address and author, `text` the article. `reference_day` is what "yesterday" refers
+    to. `score_epoch` numbers the publishers' scores that count. Units: `characters` are code points.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.job.fetched"
+
+    job_id: UUID
+    content_sha256: Sha256
+    characters: int = Field(ge=1)
+    language: Language | None = None
+    reference_day: date
+    article: EphemeralRef
+    text: EphemeralRef
+    stages: tuple[StageModel, ...] = Field(min_length=1)
+    score_epoch: int = Field(ge=0)
+
+    def key(self) -> str:
+        return str(self.job_id)
+
+
+class JobExtracted(OnceEvent):
+    """The article's claims are known.
+
+    `memo_id` derives from account, content, options and prompt; `memo_of` is the job whose extraction was used again,
+    and then there is no `end`.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.job.extracted"
+
+    job_id: UUID
+    extraction: EphemeralRef
+    memo_id: UUID
+    memo_of: UUID | None = None
+    claims: tuple[ExtractedClaim, ...] = ()
+    end: RunEnd | None = None
+
+    @model_validator(mode="after")
+    def _was_bought_or_found(self) -> Self:
+        if self.end is not None and self.memo_of is not None:
+            raise ValueError("an extraction that was taken from another job was not bought in a run")
+        return self
+
+    def key(self) -> str:
+        return str(self.job_id)
+
+
+class JobPlanned(OnceEvent):
+    """Every claim was looked up in the cache, and what is missing and paid for was requested."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.job.planned"
+
+    job_id: UUID
+    claims: tuple[PlannedClaim, ...] = ()
+
+    def key(self) -> str:
+        return str(self.job_id)
+
+
+class JobResolved(OnceEvent):
+    """Nothing more is waited for: every claim has its analysis, has failed or is missing. `complete`: all have one."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.job.resolved"
+
+    job_id: UUID
+    claims: tuple[ResolvedClaim, ...] = ()
+    complete: bool
+
+    def key(self) -> str:
+        return str(self.job_id)
+
+
+class JobEnded(OnceEvent):
+    """The job is over, once: of its result, a failure and a cancellation only the first is stored.
+
+    Shapes: SUCCEEDED has a `result`; FAILED has a `code` and charges nothing. `stages_cached` names the steps that cost
+    nothing. `end` is that of the last step, if it ran.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.job.ended"
+
+    job_id: UUID
+    outcome: JobOutcome
+    code: Code | None = None
+    result: EphemeralRef | None = None
+    overall_verdict: Code | None = None
+    credibility_score: Share | None = None
+    risk_tier: RiskTier | None = None
+    publication_mode: Code | None = None
+    requires_review: bool | None = None
+    charged_micro_usd: MicroUsd
+    from_cache: int = Field(default=0, ge=0)
+    newly_analysed: int = Field(default=0, ge=0)
+    stages_cached: tuple[CachedStage, ...] = ()
+    end: RunEnd | None = None
+
+    @model_validator(mode="after")
+    def _says_what_its_outcome_needs(self) -> Self:
+        if (self.outcome == "SUCCEEDED") != (self.result is not None):
+            raise ValueError("exactly a job that SUCCEEDED has a result")
+        if (self.outcome == "FAILED") != (self.code is not None):
+            raise ValueError("exactly a job that FAILED has a code")
+        if self.outcome == "FAILED" and self.charged_micro_usd:
+            raise ValueError("a job that FAILED charges nothing")
+        return self
+
+    def key(self) -> str:
+        return str(self.job_id)
+
+    def identity(self) -> str:
+        """The outcome, so that another end is refused instead of taken for a repetition."""
+        return self.outcome

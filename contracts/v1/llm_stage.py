@@ -1,0 +1,37 @@
+"""The model of each step of an audit, as an operator configures it while the system runs."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from contracts.v1.codes import Name
+from contracts.v1.event import OnceEvent
+
+StageName = Literal["extract", "analyse", "assess"]
+
+
+class LlmStageConfigured(OnceEvent):
+    """A step's model changes for jobs that have not begun; it outranks the environment.
+
+    `by` is the admin's account; the nil UUID: the operator's command.
+    No key of a provider is part of this.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.llm_stage.configured"
+
+    stage: StageName
+    provider: Name
+    model: Name
+    max_tokens: int = Field(ge=1, le=200_000)
+    temperature: float = Field(ge=0, le=2)
+    by: UUID
+
+    def key(self) -> str:
+        return self.stage
+
+    def identity(self) -> str:
+        """All of it, so that another admin's change at the same moment is refused."""
+        return f"{self.follows}|{self.provider}|{self.model}|{self.max_tokens}|{self.temperature:g}|{self.by}"

@@ -1,0 +1,142 @@
+"""The life of one run of an audit's step: its attempts, from the first start to its failure.
+
+A run that succeeds ends in a fact of its domain, which holds its `RunEnd`. The key is the run, whose id derives from
+the job and the step, or from the assertion and the analysis that the request follows.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+from uuid import UUID
+
+from pydantic import Field
+
+from contracts.steps import StepName
+from contracts.v1.codes import MicroUsd, Name, Word
+from contracts.v1.event import Event, OnceEvent
+from contracts.v1.investigation import FailureClass
+from contracts.v1.parts import EphemeralRef, Sha256, Usage, Value
+
+
+class StageModel(Value):
+    """The model that answers a step, frozen when its job or request begins.
+
+    Units: `max_tokens` of one answer; `temperature` from 0 to 2, None: the provider's own.
+    """
+
+    step: StepName
+    provider: Name
+    model: Name
+    max_tokens: int = Field(ge=1)
+    temperature: float | None = Field(default=None, ge=0, le=2)
+
+
+class RunEnd(Value):
+    """The end of a run that succeeded, inside the fact of its domain. `usage` is the last attempt's."""
+
+    run_id: UUID
+    attempt: int = Field(ge=1)
+    model: Name
+    usage: Usage
+    transcript: EphemeralRef | None = None
+
+
+class RunStarted(OnceEvent):
+    """An attempt of a run begins; `follows` is the start of the attempt before it.
+
+    An attempt is a paid try, `delivery_count` counts the deliveries of the message that asks for it. `subject_id` is
+    the job or the assertion. Units: `cost_limit_micro_usd` is what the run may cost in millionths of a US dollar; None:
+    no limit.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.run.started"
+
+    run_id: UUID
+    step: StepName
+    subject_id: UUID
+    attempt: int = Field(ge=1)
+    worker: Name
+    delivery_count: int = Field(ge=1)
+    prompt_version: Name
+    prompt_sha256: Sha256
+    provider: Name
+    model: Name
+    rules: Name
+    cost_limit_micro_usd: MicroUsd | None = None
+
+    def key(self) -> str:
+        return str(self.run_id)
+
+    def identity(self) -> str:
+        """Attempt and worker, so that another worker's start of the same attempt is refused."""
+        return f"{self.attempt}|{self.delivery_count}|{self.worker}"
+
+
+class RunAdvanced(Event):
+    """A checkpoint: what was exchanged with the model is stored, and no later attempt pays for it again.
+
+    Shapes: `segment` holds what was exchanged since `before`, the hash of the previous segment; None: since the
+    beginning. `calls` counts the stored answers. `usage` is what this attempt has used so far.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.run.advanced"
+
+    run_id: UUID
+    attempt: int = Field(ge=1)
+    calls: int = Field(ge=1)
+    before: Sha256 | None = None
+    segment: EphemeralRef
+    usage: Usage
+
+    def key(self) -> str:
+        return str(self.run_id)
+
+    def identity(self) -> str:
+        return f"{self.attempt}|{self.calls}"
+
+
+class RunRetryScheduled(Event):
+    """An attempt failed with a transient error; the next one starts at `retry_at`.
+
+    `reason` is a code, never a provider's message, which may repeat the article. `error_name` is the kind of error.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.run.retry_scheduled"
+
+    run_id: UUID
+    attempt: int = Field(ge=1)
+    failure: FailureClass
+    reason: Word
+    status_code: int | None = Field(default=None, ge=100, le=599)
+    error_name: Name | None = None
+    usage: Usage | None = None
+    transcript: EphemeralRef | None = None
+    retry_at: datetime
+
+    def key(self) -> str:
+        return str(self.run_id)
+
+    def identity(self) -> str:
+        return str(self.attempt)
+
+
+class RunFailed(OnceEvent):
+    """A run ended without a result. `attempt` 0: none was begun. Fields as in `RunRetryScheduled`."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.run.failed"
+
+    run_id: UUID
+    attempt: int = Field(ge=0)
+    failure: FailureClass
+    reason: Word
+    status_code: int | None = Field(default=None, ge=100, le=599)
+    error_name: Name | None = None
+    usage: Usage | None = None
+    transcript: EphemeralRef | None = None
+
+    def key(self) -> str:
+        return str(self.run_id)
+
+    def identity(self) -> str:
+        return str(self.attempt)
