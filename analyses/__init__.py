@@ -1,17 +1,15 @@
-"""Every kind of analysis there is, named one by one.
-
-A run records its kind; a kind that is missing here could no longer be read, so names are only ever added.
-"""
+"""The registry of kinds of analysis. Stored runs name their kind, so none is ever removed."""
 
 from __future__ import annotations
 
+from analyses.claim_audit import ClaimAudit
 from analyses.fact_check import FactCheck
 from analyses.flagging import FlaggingKind
 from analyses.kinds import Kind
 
 FLAGGING: tuple[FlaggingKind, ...] = (FactCheck(),)
-"""Those that may be asked of a post's version. Each costs a row a version in the queue of what may be looked at."""
-KINDS: tuple[Kind, ...] = (*FLAGGING,)
+"""Kinds that investigate versions of posts. Each costs a row per post in the table `candidate`."""
+KINDS: tuple[Kind, ...] = (*FLAGGING, ClaimAudit())
 
 
 def flagging_kind(name: str) -> FlaggingKind:

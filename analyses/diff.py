@@ -1,7 +1,6 @@
-"""What changed between two versions of a text, sentence by sentence, as a model can read it.
+"""The diff between two versions of a text, by sentences, in a form for models.
 
-The same two texts always give the same words, so a run can be looked at again; and the work is bounded, because both
-texts come from strangers. Nothing is guessed about meaning: sentences are equal or they are not.
+Deterministic, so that runs can be replayed; and the cost is bounded, since both texts are untrusted.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from analyses.sequences import matching
+from analyses.sequences import match_sequences
 
 NO_CHANGES: Final = "The text is the same in both versions."
 SPACING_ONLY: Final = "The two versions differ in spacing alone."
@@ -25,15 +24,15 @@ MAX_CHARACTERS: Final = 60_000
 """Of the rendered diff; the article itself is in the message anyway."""
 
 _END = re.compile(r"(?<![.!?\"')\]])([.!?\"')\]]++)(?=\s)|[\u3002\uff01\uff1f]")
-"""Possessive and behind a guard, or a page of full stops would take minutes."""
-_ALIKE: Final = 0.5
+"""Possessive and behind a lookbehind, or a page of full stops would take minutes."""
+_MIN_SIMILARITY: Final = 0.5
 _REACH: Final = 20
 _HEAD_WORDS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """In both, in the same order."""
+class Unchanged:
+    """In both texts, in the same order."""
 
     sentence: str
 
@@ -54,31 +53,31 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """One sentence in place of another that has most of its words."""
+    """A sentence that replaced another one with most of its words."""
 
     old: str
     new: str
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """Stood here, and now stands where `Arrived` is."""
+class MovedFrom:
+    """Was here in the earlier text, and is elsewhere in the later one."""
 
     sentence: str
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
-    """Stands here, and stood where `Left` is."""
+class MovedTo:
+    """Is here in the later text, and was elsewhere in the earlier one."""
 
     sentence: str
 
 
-Step = Kept | Removed | Added | Changed | Left | Arrived
+Step = Unchanged | Removed | Added | Changed | MovedFrom | MovedTo
 
 
 def sentences(text: str) -> list[str]:
-    """The text's sentences, roughly: an abbreviation ends one too, which does no harm here."""
+    """Split into sentences, roughly: an abbreviation ends one too, which is harmless here."""
     ends = [found.end() for found in _END.finditer(text) if found[1] is None or any(c in ".!?" for c in found[1])]
     pieces = (text[start:end].strip() for start, end in zip([0, *ends], [*ends, len(text)], strict=True))
     return [piece for piece in pieces if piece]
@@ -96,17 +95,17 @@ def compare(old: str, new: str) -> list[Step]:
     leaving, arriving = Counter(moved), Counter(moved)
     steps: list[Step] = []
     for hunk in hunks:
-        steps += map(Kept, hunk.kept)
-        steps += _arranged(_taken(hunk.old, leaving), _taken(hunk.new, arriving))
+        steps += map(Unchanged, hunk.unchanged)
+        steps += _arrange(_mark_moved(hunk.old, leaving), _mark_moved(hunk.new, arriving))
     return steps
 
 
 def diff(old: str, new: str) -> str:
-    """The changes as text, with a sentence of orientation around each; never empty."""
+    """The changes as text, each with an unchanged sentence around it; never empty."""
     if old == new:
         return NO_CHANGES
     steps = compare(old, new)
-    if all(isinstance(step, Kept) for step in steps):
+    if all(isinstance(step, Unchanged) for step in steps):
         return SPACING_ONLY
     lines: list[str] = [HEAD]
     room = MAX_CHARACTERS
@@ -121,54 +120,54 @@ def diff(old: str, new: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Hunk:
-    """A stretch of equal sentences, then one in which the texts differ."""
+    """A run of equal sentences, then one in which the texts differ."""
 
-    kept: Sequence[str]
+    unchanged: Sequence[str]
     old: Sequence[str]
     new: Sequence[str]
 
 
 def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[_Hunk]:
-    kept: list[str] = []
+    unchanged: list[str] = []
     i = j = 0
-    for at_old, at_new in (*matching(old, new), (len(old), len(new))):
-        if (at_old, at_new) != (i, j):
-            yield _Hunk(kept, old[i:at_old], new[j:at_new])
-            kept = []
-        kept += old[at_old : at_old + 1]
-        i, j = at_old + 1, at_new + 1
-    yield _Hunk(kept, (), ())
+    for old_index, new_index in (*match_sequences(old, new), (len(old), len(new))):
+        if (old_index, new_index) != (i, j):
+            yield _Hunk(unchanged, old[i:old_index], new[j:new_index])
+            unchanged = []
+        unchanged += old[old_index : old_index + 1]
+        i, j = old_index + 1, new_index + 1
+    yield _Hunk(unchanged, (), ())
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """One sentence of a stretch; `moved`: it is in the other text too, at another place."""
+    """One sentence; `moved`: it is in the other text too, at another place."""
 
     sentence: str
     moved: bool
 
 
-def _taken(stretch: Sequence[str], left: Counter[str]) -> list[_Place]:
+def _mark_moved(segment: Sequence[str], left: Counter[str]) -> list[_Place]:
     places: list[_Place] = []
-    for sentence in stretch:
+    for sentence in segment:
         moved = left[sentence] > 0
         left[sentence] -= moved
         places.append(_Place(sentence, moved))
     return places
 
 
-def _arranged(old: Sequence[_Place], new: Sequence[_Place]) -> Iterator[Step]:
+def _arrange(old: Sequence[_Place], new: Sequence[_Place]) -> Iterator[Step]:
     i = j = 0
-    for at_old, at_new in (*_pairs(old, new), (len(old), len(new))):
-        yield from (Left(p.sentence) if p.moved else Removed(p.sentence) for p in old[i:at_old])
-        yield from (Arrived(p.sentence) if p.moved else Added(p.sentence) for p in new[j:at_new])
-        if at_old < len(old):
-            yield Changed(old[at_old].sentence, new[at_new].sentence)
-        i, j = at_old + 1, at_new + 1
+    for old_index, new_index in (*_pairs(old, new), (len(old), len(new))):
+        yield from (MovedFrom(p.sentence) if p.moved else Removed(p.sentence) for p in old[i:old_index])
+        yield from (MovedTo(p.sentence) if p.moved else Added(p.sentence) for p in new[j:new_index])
+        if old_index < len(old):
+            yield Changed(old[old_index].sentence, new[new_index].sentence)
+        i, j = old_index + 1, new_index + 1
 
 
 def _pairs(old: Sequence[_Place], new: Sequence[_Place]) -> Iterator[tuple[int, int]]:
-    """Which sentence became which: each is given the nearest later one that has most of its words."""
+    """Pairs of an old sentence and the nearest later new one with most of its words."""
     words = [Counter(place.sentence.split()) for place in new]
     first = 0
     for i, place in enumerate(old):
@@ -176,35 +175,35 @@ def _pairs(old: Sequence[_Place], new: Sequence[_Place]) -> Iterator[tuple[int, 
             continue
         mine = Counter(place.sentence.split())
         reach = range(first, min(first + _REACH, len(new)))
-        alike = [(_likeness(mine, words[j]), -j) for j in reach if not new[j].moved]
-        best, minus_j = max(alike, default=(0.0, 0))
-        if best >= _ALIKE:
+        similar = [(_similarity(mine, words[j]), -j) for j in reach if not new[j].moved]
+        best, minus_j = max(similar, default=(0.0, 0))
+        if best >= _MIN_SIMILARITY:
             yield i, -minus_j
             first = 1 - minus_j
 
 
-def _likeness(one: Counter[str], other: Counter[str]) -> float:
+def _similarity(one: Counter[str], other: Counter[str]) -> float:
     """Dice's coefficient over words."""
     return 2 * (one & other).total() / (one.total() + other.total())
 
 
 def _lines(steps: Sequence[Step]) -> Iterator[str]:
-    unsaid: list[str] = []
+    skipped: list[str] = []
     begun = False
     for step in steps:
-        if isinstance(step, Kept):
-            unsaid.append(step.sentence)
+        if isinstance(step, Unchanged):
+            skipped.append(step.sentence)
             continue
-        yield from _orientation(unsaid, after=begun, before=True)
-        unsaid, begun = [], True
+        yield from _orientation(skipped, after=begun, before=True)
+        skipped, begun = [], True
         yield _line(step)
-    yield from _orientation(unsaid, after=True, before=False)
+    yield from _orientation(skipped, after=True, before=False)
 
 
-def _orientation(unsaid: Sequence[str], *, after: bool, before: bool) -> Iterator[str]:
-    shown = [*unsaid[: 1 if after else 0]]
-    last = [*unsaid[len(shown) :][-1:]] if before else []
-    left_out = len(unsaid) - len(shown) - len(last)
+def _orientation(skipped: Sequence[str], *, after: bool, before: bool) -> Iterator[str]:
+    shown = [*skipped[: 1 if after else 0]]
+    last = [*skipped[len(shown) :][-1:]] if before else []
+    left_out = len(skipped) - len(shown) - len(last)
     yield from (f"= {_head(sentence)}" for sentence in shown)
     if left_out:
         yield f"({left_out} unchanged)"
@@ -218,26 +217,26 @@ def _line(step: Step) -> str:
         case Added(sentence):
             return f"+ {sentence}"
         case Changed(old, new):
-            return f"~ {marked(old, new)}"
-        case Left(sentence):
+            return f"~ {mark_changes(old, new)}"
+        case MovedFrom(sentence):
             return f"< {_head(sentence)}"
-        case Arrived(sentence):
+        case MovedTo(sentence):
             return f"> {sentence}"
-        case Kept(sentence):
+        case Unchanged(sentence):
             return f"= {_head(sentence)}"
 
 
-def marked(old: str, new: str) -> str:
-    """A changed sentence, with the words taken out and put in marked."""
+def mark_changes(old: str, new: str) -> str:
+    """A changed sentence with its removed and added words marked."""
     before, after = old.split(), new.split()
-    said: list[str] = []
+    pieces: list[str] = []
     for hunk in _hunks(before, after):
-        said += hunk.kept
+        pieces += hunk.unchanged
         if hunk.old:
-            said.append(f"[-{' '.join(hunk.old)}-]")
+            pieces.append(f"[-{' '.join(hunk.old)}-]")
         if hunk.new:
-            said.append(f"{{+{' '.join(hunk.new)}+}}")
-    return " ".join(said)
+            pieces.append(f"{{+{' '.join(hunk.new)}+}}")
+    return " ".join(pieces)
 
 
 def _head(sentence: str) -> str:
@@ -246,6 +245,6 @@ def _head(sentence: str) -> str:
 
 
 __all__ = [
-    "NO_CHANGES", "SPACING_ONLY", "Added", "Arrived", "Changed", "Kept", "Left", "Removed", "Step", "compare", "diff",
-    "marked", "sentences",
+    "NO_CHANGES", "SPACING_ONLY", "Added", "Changed", "MovedFrom", "MovedTo", "Removed", "Step", "Unchanged", "compare",
+    "diff", "mark_changes", "sentences",
 ]  # fmt: skip

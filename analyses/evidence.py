@@ -1,4 +1,4 @@
-"""What is known of a claim's sources when a reviewer is asked, told as data and never in a page's own voice."""
+"""What a reviewer is given about a claim's sources, as JSON data."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from contracts.v1.parts import CheckedSource
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One source: how looking it up went and, if its quotation was found, that with the words around it."""
+    """One checked source and, if its quotation was found, that with the words around it."""
 
     source: CheckedSource
     words: str | None = None
 
 
-def listed(evidence: Iterable[Evidence]) -> str:
-    """One line of JSON for each source, in their order; a page's words come as a string in it."""
+def list_sources(evidence: Iterable[Evidence]) -> str:
+    """One line of JSON per source, in order; a page's words are a JSON string."""
     return "\n".join(_row(number, each) for number, each in enumerate(evidence, 1))
 
 
 def _row(number: int, evidence: Evidence) -> str:
     source = evidence.source
-    said = {
+    row = {
         "source": number,
         "url": source.cited_url or source.url,
         "status": source.status,
@@ -32,4 +32,4 @@ def _row(number: int, evidence: Evidence) -> str:
         "answeredFrom": source.final_url if source.final_url != (source.cited_url or source.url) else None,
         "wordsOnPage": evidence.words,
     }
-    return json.dumps({name: value for name, value in said.items() if value is not None}, ensure_ascii=False)
+    return json.dumps({name: value for name, value in row.items() if value is not None}, ensure_ascii=False)

@@ -1,6 +1,6 @@
-"""Fact-checking: say nothing, unless a statement is wrong beyond dispute and a public source shows it.
+"""Fact-checking: only statements that are wrong beyond dispute, as a public source shows, become findings.
 
-A false alarm costs more than every missed error together; each rule here, in prompts and gate, leans to silence.
+A false positive costs more than all missed errors, so every rule in prompts and gate favours precision.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from analyses import anchoring, placing, retaining
-from analyses.blocks import raw_block, raw_marks
-from analyses.evidence import listed
+from analyses.blocks import make_markers, wrap_block
+from analyses.evidence import list_sources
 from analyses.fact_check_prompts import (
     HANDLING,
     INVESTIGATE,
@@ -40,7 +40,7 @@ TOOLS: Final[tuple[Tool, ...]] = (FETCH_URL, AUTHOR_HISTORY, SUBMIT_CORRECTION)
 
 @dataclass(frozen=True, slots=True)
 class ArticleLook:
-    """The step that looks at an article, for the first time or again. Source: requirements 2.4.2."""
+    """The step that investigates an article, for the first time or as an update. Source: requirements 2.4.2."""
 
     name: StepName
     prompt: Prompt
@@ -48,11 +48,11 @@ class ArticleLook:
     schema: None = None
 
     def tools(self, material: Material) -> tuple[Tool, ...]:
-        """Those of every look, and a way to keep one of the old claims if there are any."""
+        """The common tools, and `retain_correction` if there are old claims."""
         return (*TOOLS, retaining.retain_correction(material.old_claims)) if material.old_claims else TOOLS
 
     def brief(self, material: Material) -> tuple[placing.Part, ...]:
-        """Handling note, metadata as JSON, the article between markers, and what was found in an earlier version."""
+        """Handling note, metadata as JSON, the article between markers, and the findings of an earlier version."""
         metadata = _json(
             {
                 "platform": material.platform,
@@ -64,24 +64,24 @@ class ArticleLook:
             }
         )
         if material.markdown is None:
-            form, article = "plain text", placing.in_text(material.text, material.pictures)
+            form, article = "plain text", placing.cut_text(material.text, material.pictures)
         else:
             form = "Markdown"
-            article = placing.in_markdown(material.markdown, material.image_marker, material.pictures)
+            article = placing.cut_markdown(material.markdown, material.image_marker, material.pictures)
         old_claims = diff = ""
         if material.earlier is not None:
             old_claims = _json({"oldClaims": [_old(claim) for claim in material.earlier.claims]})
             diff = material.earlier.diff
-        said = (metadata, *(part for part in article if isinstance(part, str)), old_claims, diff)
-        begin, end = raw_marks("ARTICLE", *said)
+        texts = (metadata, *(part for part in article if isinstance(part, str)), old_claims, diff)
+        begin, end = make_markers("ARTICLE", *texts)
         head = "\n\n".join((HANDLING, f"Post metadata (JSON):\n{metadata}", f"Article ({form}):\n{begin}\n"))
         tail = [f"\n{end}"]
-        if note := placing.note(material.pictures):
+        if note := placing.describe_pictures(material.pictures):
             tail.append(note)
         if material.earlier is not None:
-            tail.append(f"Corrections of the earlier version (JSON):\n{raw_block('OLD CLAIMS', old_claims, *said)}")
-            tail.append(f"What has changed since the earlier version:\n{raw_block('DIFF', diff, *said)}")
-        return placing.joined((head, *article, "\n\n".join(tail)))
+            tail.append(f"Corrections of the earlier version (JSON):\n{wrap_block('OLD CLAIMS', old_claims, *texts)}")
+            tail.append(f"What has changed since the earlier version:\n{wrap_block('DIFF', diff, *texts)}")
+        return placing.join_parts((head, *article, "\n\n".join(tail)))
 
     def decide(self, name: str, arguments: str, material: Material) -> ClaimPayload | UUID:
         """Read a call to `submit_correction` or `retain_correction`. Raises: InvalidSubmission."""
@@ -92,7 +92,7 @@ class ArticleLook:
         raise InvalidSubmission("There is no function of this name.")
 
     def read(self, answer: str, lookups: Sequence[Research]) -> None:
-        """Nothing: what it found was decided call by call."""
+        """Nothing: the result is what `decide` read."""
 
 
 class _Answer(BaseModel):
@@ -103,7 +103,7 @@ class _Answer(BaseModel):
 
 
 class ClaimReview:
-    """The step that doubts one claim."""
+    """The step that reviews one claim."""
 
     name: StepName = "FACT_CHECK/review"
     prompt = make_prompt(REVIEW_VERSION, REVIEW)
@@ -123,17 +123,17 @@ class ClaimReview:
         return ()
 
     def brief(self, candidate: Candidate) -> tuple[placing.Part, ...]:
-        """Handling note, the plain text, its pictures, the claim and what its sources say, and the question."""
+        """Handling note, the plain text, its pictures, the claim, its checked sources, and the question."""
         text = candidate.text
         claim = candidate.claim.model_dump_json(indent=2)
-        shown = placing.listed(candidate.pictures)
-        sources = listed(candidate.evidence)
-        blocks = [HANDLING, f"Post (plain text):\n{raw_block('POST', text, claim, shown, sources)}"]
+        shown = placing.list_pictures(candidate.pictures)
+        sources = list_sources(candidate.evidence)
+        blocks = [HANDLING, f"Post (plain text):\n{wrap_block('POST', text, claim, shown, sources)}"]
         if shown:
-            blocks.append(f"Its pictures, not shown to you:\n{raw_block('PICTURES', shown, claim, text, sources)}")
+            blocks.append(f"Its pictures, not shown to you:\n{wrap_block('PICTURES', shown, claim, text, sources)}")
         blocks.append(f"Candidate correction (JSON):\n{claim}")
         if sources:
-            blocks.append(f"Its sources as we found them:\n{raw_block('SOURCES', sources, claim, text, shown)}")
+            blocks.append(f"Its sources as we found them:\n{wrap_block('SOURCES', sources, claim, text, shown)}")
         return ("\n\n".join((*blocks, REVIEW_CLOSING)),)
 
     def read(self, answer: str, lookups: Sequence[Research]) -> Review:
@@ -158,30 +158,30 @@ class FactCheck:
 
     @property
     def bundles(self) -> Mapping[str, str]:
-        """By version, the hash of all fixed words: instructions, handling, what the tools say, how to answer."""
-        keep = retaining.retain_correction(())
+        """By prompt version, the hash of all fixed texts: instructions, handling note, tools, schema."""
+        update_tools = (*TOOLS, retaining.retain_correction(()))
         return {
             self.look.prompt.version: hash_bundle(self.look.prompt.text, HANDLING, *map(describe, TOOLS)),
-            self.update.prompt.version: hash_bundle(self.update.prompt.text, HANDLING, *map(describe, (*TOOLS, keep))),
+            self.update.prompt.version: hash_bundle(self.update.prompt.text, HANDLING, *map(describe, update_tools)),
             self.review.prompt.version: hash_bundle(
                 self.review.prompt.text, HANDLING, REVIEW_CLOSING, json.dumps(self.review.schema)
             ),
         }
 
-    def keep(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
-        """The finding at its place in this text; it passes the mechanical gate again."""
-        return retaining.kept(claim, text)
+    def retain(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
+        """Anchor an old finding in this text; it must pass the mechanical gate again."""
+        return retaining.retain(claim, text)
 
     def anchor(self, claim: ClaimPayload, text: str) -> ClaimPayload:
-        """Bring quote and context to the text's own plain words where possible."""
+        """Replace quote and context by the text's own plain words where possible."""
         return anchoring.anchor(claim, text)
 
-    def place(self, claim: ClaimPayload, text: str) -> str:
-        """What tells the claim's words from the same words elsewhere in the text."""
-        return anchoring.place(claim, text)
+    def locate(self, claim: ClaimPayload, text: str) -> str:
+        """A key for the place of the claim's quote in the text."""
+        return anchoring.locate(claim, text)
 
     def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
-        """The mechanical gate; needs no model."""
+        """The mechanical gate."""
         return anchoring.check(claim, text)
 
 

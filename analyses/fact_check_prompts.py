@@ -1,7 +1,7 @@
-"""What we ask a model to do, word for word, each text under its version.
+"""The prompts, each under its version.
 
-A recorded run names the version it was given; changing a text without a new version would make that record a lie, and a
-test holds every version to the hash it was released with.
+Stored runs name the version they were given, so a text never changes without a new version; a test compares every
+version with its released hash.
 """
 
 from __future__ import annotations

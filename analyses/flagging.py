@@ -1,6 +1,6 @@
-"""Kinds that may be asked of a version of a post, and whose findings readers see as corrections.
+"""Kinds of analysis whose findings readers see as corrections.
 
-A model looks at the article and hands in claims; a gate that no model can talk past and a review decide on each.
+A model submits claims about an article; a mechanical gate and a review decide on each.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Earlier:
 class Material:
     """One article as the model sees it.
 
-    Shapes: `text` is the normalised text, the only thing quotes are held against; `markdown` is the same article with
-    its structure, None if there was no HTML; `image_marker` is that of its placeholders; `earlier` makes this an update
-    run, also where nothing had been found.
+    Shapes: `text` is the normalised text, in which quotes must be verbatim; `markdown` is the same article with its
+    structure, None if there was no HTML; `image_marker` is that of its placeholders; `earlier` makes this an update
+    run, even if nothing had been found.
     """
 
     platform: str
@@ -59,7 +59,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One claim as its reviewer sees it: with the normalised text, a list of its pictures, what its sources say."""
+    """One claim as its reviewer sees it: with the normalised text, its pictures and its checked sources."""
 
     claim: ClaimPayload
     text: str
@@ -69,47 +69,47 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The answer of a reviewer; `reason` is for our audit, `approved` alone decides."""
+    """A reviewer's answer; `approved` alone decides, `reason` is for the audit."""
 
     approved: bool
     reason: str | None
 
 
 class Look(Step[Material, None], Protocol):
-    """The step that looks for claims; its result is what it decided on the way."""
+    """The step that finds claims; its result is what `decide` read."""
 
     def decide(self, name: str, arguments: str, material: Material) -> ClaimPayload | UUID:
-        """Read a call that decides: a new claim, or the id of an old one that is kept. Raises: InvalidSubmission."""
+        """Read a submitting call: a new claim, or the id of a retained one. Raises: InvalidSubmission."""
 
 
 class FlaggingKind(Kind, Protocol):
-    """One kind of error we look for. Every member is pure."""
+    """A kind of analysis that finds errors. Every member is pure."""
 
     @property
     def look(self) -> Look:
-        """Looks at an article for the first time."""
+        """Investigates an article for the first time."""
 
     @property
     def update(self) -> Look:
-        """Looks at an article of which an earlier version was looked at."""
+        """Investigates a new version of an article."""
 
     @property
     def review(self) -> Step[Candidate, Review]:
-        """Doubts one claim."""
+        """Reviews one claim."""
 
-    def keep(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
-        """An old claim at its place in another text, or why it has none."""
+    def retain(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
+        """Anchor an old claim in another text, or say why that fails."""
 
     def anchor(self, claim: ClaimPayload, text: str) -> ClaimPayload:
-        """Drop Markdown and typography from quote and context where the result is verbatim in `text`."""
+        """Remove Markdown and typography from quote and context where the result is verbatim in `text`."""
 
-    def place(self, claim: ClaimPayload, text: str) -> str:
-        """What tells an anchored claim's words from the same words elsewhere in `text`, and nothing else."""
+    def locate(self, claim: ClaimPayload, text: str) -> str:
+        """A key for the place of an anchored claim's quote in `text`."""
 
     def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
-        """The mechanical gate before any model is asked; None means the claim may go on to review."""
+        """The mechanical gate before the review; None: passed."""
 
 
 def look_step(kind: FlaggingKind, *, is_update: bool) -> Look:
-    """The step that a run begins with."""
+    """The first step of a run."""
     return kind.update if is_update else kind.look

@@ -1,7 +1,6 @@
-"""What a kind of analysis is: the steps it asks models in, and how long their words are kept.
+"""What a kind of analysis is: its steps, and how long its texts are stored.
 
-Everything here is values in, values out. A step that read a clock or a file would give a repeated run another prompt
-than the one recorded with it.
+Everything is pure: a step that read a clock or a file would give a replayed run another prompt than the recorded one.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
-from typing import Any, Protocol, TypeVar
+from typing import Never, Protocol, TypeVar
 
 from pydantic import JsonValue
 
@@ -25,15 +24,15 @@ AnswerT = TypeVar("AnswerT", covariant=True)
 
 
 class InvalidSubmission(ValueError):
-    """Arguments of a tool cannot be read; the text is written for the model, which may try again."""
+    """Invalid arguments of a tool; the message is for the model, which may try again."""
 
 
 class InvalidAnswer(ValueError):
-    """The answer that ends a step cannot be read; the text says why, for our audit."""
+    """Invalid final answer of a step; the message is for the audit."""
 
 
 class Retention(Enum):
-    """How long the words of a kind are kept: what it was given, what it answered, what it asked and found."""
+    """How long a kind's texts are stored: inputs, answers, tool calls and their results."""
 
     FOREVER = "FOREVER"
     DAYS_90 = "DAYS_90"
@@ -51,15 +50,15 @@ class Tool:
 
 
 class Step(Protocol[MaterialT, AnswerT]):
-    """One conversation with a model about one piece of material. Every member is pure."""
+    """One conversation with a model about one input. Every member is pure."""
 
     @property
     def name(self) -> StepName:
-        """What travels in facts."""
+        """The name in events."""
 
     @property
     def prompt(self) -> Prompt:
-        """Instructions; the text never changes under the same version."""
+        """Instructions; the text of a version never changes."""
 
     @property
     def schema(self) -> Mapping[str, JsonValue] | None:
@@ -67,16 +66,16 @@ class Step(Protocol[MaterialT, AnswerT]):
 
     @property
     def turns(self) -> Turns:
-        """How often the model is asked."""
+        """How many requests the step may send."""
 
     def tools(self, material: MaterialT) -> tuple[Tool, ...]:
-        """Functions offered: those that look something up and those that decide something."""
+        """The functions offered, for research and for submissions."""
 
     def brief(self, material: MaterialT) -> tuple[Part, ...]:
-        """The user's message: words, and pictures where they are shown."""
+        """The user's message: texts, and pictures at their places."""
 
     def read(self, answer: str, lookups: Sequence[Research]) -> AnswerT:
-        """The last answer, checked against what the model looked up. Raises: InvalidAnswer."""
+        """Parse the last answer, and check it against the model's research. Raises: InvalidAnswer."""
 
 
 class Kind(Protocol):
@@ -84,23 +83,23 @@ class Kind(Protocol):
 
     @property
     def name(self) -> str:
-        """The open name that travels in events, e.g. `FACT_CHECK`."""
+        """The open name in events, e.g. `FACT_CHECK`."""
 
     @property
     def rules(self) -> str:
-        """The version of what decides here without a model; under the same one it never decides otherwise."""
+        """The version of the rules that decide without a model; a version's decisions never change."""
 
     @property
     def retention(self) -> Retention:
-        """How long its words are kept."""
+        """How long its texts are stored."""
 
     @property
-    def steps(self) -> tuple[Step[Any, Any], ...]:
-        """Its steps, in the order in which they are first asked."""
+    def steps(self) -> tuple[Step[Never, object], ...]:
+        """Its steps, in the order of their first requests."""
 
     @property
     def bundles(self) -> Mapping[str, str]:
-        """By prompt version, the SHA-256 of every fixed word that a model gets with it."""
+        """By prompt version, the SHA-256 of all fixed texts that a model gets with it."""
 
 
 def describe(tool: Tool) -> str:
@@ -109,7 +108,7 @@ def describe(tool: Tool) -> str:
 
 
 def hash_bundle(*texts: str) -> str:
-    """One hash over texts that belong together."""
+    """One hash over all texts of a bundle."""
     return sha256(json.dumps(texts).encode()).hexdigest()
 
 

@@ -1,7 +1,7 @@
-"""The one way a finding of an earlier version is kept: by its id, and only if its words still stand in the text.
+"""Retains a finding of an earlier version: by its id, and only if its quote is still in the text.
 
-A finding was validated with the words it quotes. Kept although its author has changed them, it would underline what
-was never judged; so it passes the same mechanical gate again, and a changed sentence needs a new correction.
+A finding was validated with its quote, so it must pass the mechanical gate again; a changed sentence needs a new
+correction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from analyses.anchoring import anchor, check
 from analyses.flagging import Rejection
 from analyses.kinds import InvalidSubmission, Tool
-from analyses.submission import closed, problems
+from analyses.submission import describe_errors, strict_object
 from contracts.v1.parts import ClaimPayload, PublishedClaim
 
 NAME: Final = "retain_correction"
@@ -28,39 +28,39 @@ class _Arguments(BaseModel):
 
 
 def retain_correction(old_claims: Sequence[PublishedClaim]) -> Tool:
-    """The tool that keeps one of these."""
+    """The tool that retains one of these claims."""
     ids: list[JsonValue] = [str(claim.claim_id) for claim in old_claims]
     return Tool(
         name=NAME,
         description="Keep one correction of the earlier version, unchanged: it is still right and its words still "
         "stand in the post. Call it once for each that is kept.",
-        parameters=closed(
+        parameters=strict_object(
             {"id": {"type": "string", "enum": ids, "description": "The id of the correction in oldClaims."}}
         ),
     )
 
 
 def parse_retained(arguments: str, text: str, old_claims: Sequence[PublishedClaim]) -> UUID:
-    """Read the arguments of `retain_correction`. Raises: InvalidSubmission: unknown, or no longer in the text."""
+    """Parse the arguments of `retain_correction`. Raises: InvalidSubmission: unknown id, or no longer in the text."""
     try:
-        wanted = _Arguments.model_validate_json(arguments).id
+        claim_id = _Arguments.model_validate_json(arguments).id
     except ValidationError as error:
-        reason = problems(error)
+        reason = describe_errors(error)
     else:
-        old = next((claim for claim in old_claims if claim.claim_id == wanted), None)
+        old = next((claim for claim in old_claims if claim.claim_id == claim_id), None)
         if old is None:
             reason = "id: there is no correction with this id in oldClaims."
-        elif isinstance(kept(old.payload, text), Rejection):
+        elif isinstance(retain(old.payload, text), Rejection):
             reason = (
                 "The words of this correction are not in the post any more, or not at one place alone. If what the "
                 "post says now is still wrong, hand it in with submit_correction; if not, leave it out."
             )
         else:
-            return wanted
+            return claim_id
     raise InvalidSubmission(reason)
 
 
-def kept(claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
-    """The finding at its place in this text, or why it has none."""
-    here = anchor(claim, text)
-    return check(here, text) or here
+def retain(claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
+    """Anchor a finding in this text, or say why that fails."""
+    located = anchor(claim, text)
+    return check(located, text) or located

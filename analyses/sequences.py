@@ -1,7 +1,7 @@
-"""Which elements of two sequences correspond, in time that no input can blow up.
+"""Matches the elements of two sequences in bounded time.
 
-Elements that occur once in each are matched first, in the longest run that keeps their order; only the short stretches
-between them are compared element by element. A stretch too long for that has no correspondence rather than a slow one.
+Elements that are unique in both are matched first, in the longest common order; only the short segments between them
+are compared element by element. Segments that are too long for that are left unmatched.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Final, TypeVar
 
 MAX_CELLS: Final = 40_000
-"""Of the table that compares two stretches."""
+"""The largest table for comparing two segments."""
 
 T = TypeVar("T", bound=Hashable)
 
 
-def matching(old: Sequence[T], new: Sequence[T]) -> Iterator[tuple[int, int]]:
-    """Places of equal elements, both ascending."""
+def match_sequences(old: Sequence[T], new: Sequence[T]) -> Iterator[tuple[int, int]]:
+    """Indices of equal elements, both ascending."""
     start = 0
     shorter = min(len(old), len(new))
     while start < shorter and old[start] == new[start]:
@@ -29,16 +29,16 @@ def matching(old: Sequence[T], new: Sequence[T]) -> Iterator[tuple[int, int]]:
         same += 1
     end_old, end_new = len(old) - same, len(new) - same
     i, j = start, start
-    for at_old, at_new in (*_anchors(old, new, start, end_old, end_new), (end_old, end_new)):
-        yield from _between(old, new, (i, at_old), (j, at_new))
-        if at_old < end_old:
-            yield at_old, at_new
-        i, j = at_old + 1, at_new + 1
+    for old_index, new_index in (*_anchors(old, new, start, end_old, end_new), (end_old, end_new)):
+        yield from _between(old, new, (i, old_index), (j, new_index))
+        if old_index < end_old:
+            yield old_index, new_index
+        i, j = old_index + 1, new_index + 1
     yield from ((end_old + k, end_new + k) for k in range(same))
 
 
 def _anchors(old: Sequence[T], new: Sequence[T], start: int, end_old: int, end_new: int) -> list[tuple[int, int]]:
-    """Elements that occur once on either side, as many as can be had in one order."""
+    """Elements that are unique on both sides: a longest subsequence in common order."""
     once_old, once_new = Counter(old[start:end_old]), Counter(new[start:end_new])
     where = {new[j]: j for j in range(start, end_new) if once_new[new[j]] == 1}
     pairs = [(i, where[old[i]]) for i in range(start, end_old) if once_old[old[i]] == 1 and old[i] in where]
@@ -64,7 +64,7 @@ def _anchors(old: Sequence[T], new: Sequence[T], start: int, end_old: int, end_n
 def _between(
     old: Sequence[T], new: Sequence[T], of_old: tuple[int, int], of_new: tuple[int, int]
 ) -> Iterator[tuple[int, int]]:
-    """A longest common subsequence of two short stretches."""
+    """A longest common subsequence of two short segments."""
     (i, end_old), (j, end_new) = of_old, of_new
     rows, columns = end_old - i, end_new - j
     if not rows or not columns or rows * columns > MAX_CELLS:

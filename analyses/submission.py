@@ -1,6 +1,6 @@
-"""The one way a new claim comes in: the tool `submit_correction`, read strictly, answered with what is wrong about it.
+"""The tool `submit_correction`: its definition and the strict parser of its arguments.
 
-What passes here goes into events and the database, so text that PostgreSQL cannot hold (NUL) is refused at this door.
+What it accepts goes into events and the database, so a NUL, which PostgreSQL cannot store, is rejected here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
 from analyses.kinds import InvalidSubmission, Tool
-from analyses.snippets import unfit
+from analyses.snippets import find_defect
 from contracts.v1.parts import ClaimPayload, Source
 
 WEB_URL = r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00/?#]+[^\s\x00]*$"
@@ -19,8 +19,8 @@ QUOTE_CHARACTERS: Final = 4_000
 SHORT_CHARACTERS: Final = 2_000
 LONG_CHARACTERS: Final = 20_000
 ADDRESS_CHARACTERS: Final = 8_192
-MOST_SOURCES: Final = 20
-"""A claim is read by a second model and by people; a model that goes on and on is told to be brief."""
+MAX_SOURCES: Final = 20
+"""Limits keep claims short for the reviewing model and for people."""
 
 _PLAIN = StringConstraints(strip_whitespace=True, min_length=1, pattern=r"^[^\x00]*$")
 _Quote = Annotated[str, _PLAIN, Field(max_length=QUOTE_CHARACTERS)]
@@ -44,15 +44,15 @@ class _Correction(_Strict):
     context: _Quote
     summary: _Short
     reasoning: _Long
-    sources: list[_Source] = Field(min_length=1, max_length=MOST_SOURCES)
+    sources: list[_Source] = Field(min_length=1, max_length=MAX_SOURCES)
 
 
 def _strings(**descriptions: str) -> dict[str, JsonValue]:
     return {name: {"type": "string", "description": text} for name, text in descriptions.items()}
 
 
-def closed(properties: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """A strict object: every property is needed and no other allowed."""
+def strict_object(properties: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """The schema of an object with exactly these properties."""
     return {
         "type": "object",
         "properties": properties,
@@ -64,7 +64,7 @@ def closed(properties: dict[str, JsonValue]) -> dict[str, JsonValue]:
 SUBMIT_CORRECTION = Tool(
     name="submit_correction",
     description="Hand in one statement of the post that is demonstrably wrong, as soon as its evidence is complete.",
-    parameters=closed(
+    parameters=strict_object(
         {
             **_strings(
                 text="The wrong statement, copied word for word from the post, as plain text without Markdown.",
@@ -75,7 +75,7 @@ SUBMIT_CORRECTION = Tool(
             "sources": {
                 "type": "array",
                 "description": "At least one public page that contradicts the statement.",
-                "items": closed(
+                "items": strict_object(
                     _strings(
                         url="Address of the page, http or https.",
                         title="Title of the page.",
@@ -89,16 +89,16 @@ SUBMIT_CORRECTION = Tool(
 
 
 def parse_correction(arguments: str) -> ClaimPayload:
-    """Read the arguments of `submit_correction`. Raises: InvalidSubmission, without echoing what was handed in.
+    """Parse the arguments of `submit_correction`. Raises: InvalidSubmission, without echoing the arguments.
 
-    A snippet that is found on no page would be refused in review, where nobody can mend it any more.
+    A snippet that can be found on no page is rejected here, while the model can still correct it.
     """
     try:
         given = _Correction.model_validate_json(arguments)
     except ValidationError as error:
-        reason = problems(error)
+        reason = describe_errors(error)
     else:
-        found = enumerate(unfit(each.snippet) for each in given.sources)
+        found = enumerate(find_defect(each.snippet) for each in given.sources)
         reason = "; ".join(f"sources.{place}.snippet: {problem}" for place, problem in found if problem)
         if not reason:
             return ClaimPayload(
@@ -111,7 +111,7 @@ def parse_correction(arguments: str) -> ClaimPayload:
     raise InvalidSubmission(reason)
 
 
-def problems(error: ValidationError) -> str:
-    """What is wrong with arguments, for the model, without what it handed in."""
+def describe_errors(error: ValidationError) -> str:
+    """Describe invalid arguments for the model, without repeating them."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in found)

@@ -1,4 +1,4 @@
-"""Which attempt of a paid run comes next, and where it goes on: the same for investigations and every other kind."""
+"""Which attempt of a paid run comes next, and from which segment it resumes, for runs of every kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lifecycle.retries import ATTEMPTS, RetryPolicy
 
 
 class Ref(Protocol):
-    """Words by their hash."""
+    """A reference to a stored text by its hash."""
 
     @property
     def sha256(self) -> str: ...
@@ -21,13 +21,13 @@ RefT = TypeVar("RefT", bound=Ref)
 
 
 @dataclass(frozen=True)
-class Nothing:
-    """The result is there, or on its way without us."""
+class NothingToDo:
+    """The result exists, or another worker will publish it."""
 
 
 @dataclass(frozen=True)
 class OwnedByOtherWorker:
-    """An attempt was begun on this delivery of the request, or a later one, by somebody else."""
+    """Another worker began an attempt on this delivery of the request or a later one."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class NotDue:
 
 @dataclass(frozen=True)
 class Exhausted:
-    """Every attempt was used up without a result."""
+    """No attempt is left, and there is no result."""
 
 
 def next_attempt(
@@ -52,11 +52,10 @@ def next_attempt(
 ) -> int | OwnedByOtherWorker | Exhausted | NotDue:
     """The number of the attempt to begin, from 1, or why there is none.
 
-    Shapes: `begun` counts the attempts that were begun, the newest of them on delivery `begun_on`; `delivery_count`
-    numbers the deliveries of the request from 1, 0 is one that another worker has as well. One that reached its worker
-    late, or twice, finds an attempt begun on one as late or later: that attempt is under way, and beginning another
-    would pay for the same twice. One that comes before the attempt is `due` was put off by nobody: whoever scheduled
-    the attempt died before it could.
+    Shapes: `begun` counts the attempts, the newest of which was begun on delivery `begun_on`; `delivery_count` numbers
+    the deliveries of the request from 1, 0 if another worker has the message too. If an attempt was begun on this
+    delivery or a later one, it is under way, and another one would be paid twice. A delivery that arrives before `due`
+    was not postponed because the worker that scheduled the attempt died first.
     """
     if begun_on >= delivery_count:
         return OwnedByOtherWorker()
@@ -68,16 +67,16 @@ def next_attempt(
 
 
 class Link(NamedTuple, Generic[RefT]):
-    """A published segment of an exchange, and the hash of the one before it, None if it begins a record."""
+    """A published segment of a transcript, and the hash of the one before it; None: the first."""
 
     words: RefT
     before: str | None
 
 
 def follow_chain(links: Sequence[Link[RefT]]) -> tuple[RefT, ...]:
-    """The segments that lead to the last of these, from the first on; none if one is missing.
+    """The segments that lead to the last of these, in order; empty if one is missing.
 
-    Two workers may have gone on from the same segment, each believing the other dead.
+    Two workers may have resumed from the same segment, each taking the other for dead.
     """
     by_hash = {link.words.sha256: link for link in links}
     found: list[RefT] = []

@@ -1,4 +1,4 @@
-"""How an investigation ends. Whoever folds the same facts concludes the same, so replicas and replays are harmless.
+"""How an investigation ends. Deterministic, so replicas and replays conclude the same.
 
 An investigation without a verdict for every candidate is never concluded, and an error is never an approval.
 """
@@ -16,30 +16,31 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from contracts.v1.parts import ClaimPayload, PublishedClaim
-from lifecycle.investigation import Investigation, Round
+from lifecycle.investigation import Investigation
+from lifecycle.rounds import Round
 
 End = InvestigationCompleted | InvestigationFailed
 
 
-def conclusion(investigation: Investigation) -> End | None:
-    """The fact that ends this investigation, once everything it needs is there."""
+def conclude(investigation: Investigation) -> End | None:
+    """The event that ends this investigation; None while a verdict is missing."""
     round_ = investigation.round
     started = max(round_.started, key=lambda attempt: attempt.number, default=None)
     if not investigation.progress.is_open or started is None or started.started is None:
         return None
     draft = round_.drafted
-    if draft is None:  # under way; if its result is lost with one of its reviews, the rest would be for nothing
+    if draft is None:  # under way; a failed review already decides that there will be no result
         lost = next((verdict for verdict in _verdicts(round_) if isinstance(verdict, ClaimValidationFailed)), None)
-        return None if lost is None else _failed(investigation, started.number, lost)
+        return None if lost is None else _fail(investigation, started.number, lost)
     for claim_id in draft.claim_ids:
-        verdict = _verdict(round_, claim_id)
+        verdict = _find_verdict(round_, claim_id)
         if isinstance(verdict, ClaimValidationFailed) and claim_id not in draft.retained_ids:
-            return _failed(investigation, draft.attempt, verdict)
-    claims = _published(round_, draft)
-    return None if claims is None else _completed(round_, started.started, draft, claims)
+            return _fail(investigation, draft.attempt, verdict)
+    claims = _collect_claims(round_, draft)
+    return None if claims is None else _complete(round_, started.started, draft, claims)
 
 
-def _published(round_: Round, draft: InvestigationDrafted) -> tuple[PublishedClaim, ...] | None:
+def _collect_claims(round_: Round, draft: InvestigationDrafted) -> tuple[PublishedClaim, ...] | None:
     """What is published, in the order of the draft; None if a verdict is missing."""
     before = [each for each in draft.retained_ids if each not in draft.claim_ids]
     found: list[PublishedClaim] = []
@@ -47,11 +48,11 @@ def _published(round_: Round, draft: InvestigationDrafted) -> tuple[PublishedCla
         payload: ClaimPayload | None = None
         if claim_id in draft.retained_ids:
             candidate = round_.candidates.get(claim_id)
-            if candidate is None or candidate.kept is None:
+            if candidate is None or candidate.retained is None:
                 return None
-            payload = candidate.kept.payload
+            payload = candidate.retained.payload
         else:
-            verdict = _verdict(round_, claim_id)
+            verdict = _find_verdict(round_, claim_id)
             if verdict is None:
                 return None
             payload = verdict.payload if isinstance(verdict, ClaimApproved) else None
@@ -64,12 +65,12 @@ def _verdicts(round_: Round) -> list[object]:
     return [candidate.verdict for candidate in round_.candidates.values()]
 
 
-def _verdict(round_: Round, claim_id: UUID) -> object:
+def _find_verdict(round_: Round, claim_id: UUID) -> object:
     candidate = round_.candidates.get(claim_id)
     return None if candidate is None else candidate.verdict
 
 
-def _completed(
+def _complete(
     round_: Round, started: InvestigationStarted, draft: InvestigationDrafted, claims: tuple[PublishedClaim, ...]
 ) -> InvestigationCompleted:
     return InvestigationCompleted(
@@ -85,7 +86,7 @@ def _completed(
     )
 
 
-def _failed(investigation: Investigation, attempt: int, verdict: ClaimValidationFailed) -> InvestigationFailed:
+def _fail(investigation: Investigation, attempt: int, verdict: ClaimValidationFailed) -> InvestigationFailed:
     request = investigation.request
     return InvestigationFailed(
         follows=investigation.last_failure,

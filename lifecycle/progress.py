@@ -1,7 +1,7 @@
-"""How far something that is paid for has come: the state machine that every kind of run shares.
+"""The state machine of a paid run of any kind.
 
-The first end wins: nothing changes what is COMPLETE, and only a new round changes what is FAILED. Facts may come twice
-and late; whatever is about an attempt that a newer one replaced changes nothing.
+The first end wins: COMPLETE is final, and only a new round changes FAILED. Events may arrive twice and late; those of
+an attempt that a newer one has replaced change nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Progress:
         return self.status in ("PENDING", "PROCESSING")
 
     def request(self, round_: int, at: datetime) -> bool:
-        """It is asked for; whether that means anything."""
+        """A round is requested. Returns whether that changes anything."""
         if self.status == "COMPLETE":
             return False
         if self.status == "FAILED" and round_ > self.round:
@@ -47,28 +47,28 @@ class Progress:
         return True
 
     def start(self, attempt: int) -> bool:
-        """An attempt begins; whether it is the newest of an open one."""
+        """An attempt begins. Returns whether it is the newest of an open run."""
         if not self.is_open or attempt < self.attempt_count:
             return False
         self.attempt_count, self.status, self.retry_after = attempt, "PROCESSING", None
         return True
 
     def schedule_retry(self, attempt: int, due: datetime) -> bool:
-        """An attempt failed for now; whether it was the newest of an open one."""
+        """An attempt failed and is retried. Returns whether it was the newest of an open run."""
         if not self.is_open or attempt < self.attempt_count:
             return False
         self.status, self.retry_after = "PENDING", due
         return True
 
     def complete(self, at: datetime) -> bool:
-        """It has its result; whether this is its end."""
+        """The result is published. Returns whether this ends the run."""
         if not self.is_open:
             return False
         self.status, self.checked_at, self.retry_after = "COMPLETE", at, None
         return True
 
     def fail(self, round_: int, at: datetime, failure: FailureClass, reason: str) -> bool:
-        """A round has failed; whether this is its end. That of an earlier round is not."""
+        """A round failed. Returns whether this ends the run; the failure of an earlier round does not."""
         if not self.is_open or round_ < self.round:
             return False
         self.status, self.round, self.retry_after = "FAILED", round_, None

@@ -1,4 +1,4 @@
-"""Whether a run was lost, and what is done about it: only what nobody has in hand is asked for again."""
+"""Whether a run was lost, and how it is requested anew: only if no worker holds one of its messages."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contracts.v1 import InvestigationFailed, InvestigationRequested
 from lifecycle.investigation import Investigation
 
 MAX_RESCUES: Final = 3
-"""A run that was lost more often is lost for a reason, and ends."""
+"""A run that was lost more often fails: the loss is not by chance."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """Up to which sequences workers have settled every message: nothing below is in hand, or waits to be.
+class Watermarks:
+    """The sequences up to which a service's consumer has acknowledged every message.
 
-    `investigator` holds for runs that the instance pays for, `readers` for those on readers' keys.
+    `investigator` is for runs that the instance pays for, `readers` for those on readers' keys.
     """
 
     investigator: int
@@ -24,10 +24,10 @@ class Settled:
     readers: int
 
 
-def rescue(investigation: Investigation, settled: Settled) -> InvestigationRequested | InvestigationFailed | None:
-    """The request that starts a lost run again, or its end if it was lost too often since it was asked for.
+def rescue(investigation: Investigation, settled: Watermarks) -> InvestigationRequested | InvestigationFailed | None:
+    """The request that restarts a lost run, or its failure if it was lost too often.
 
-    None if it is over, or anybody still has it in hand. Only the broker knows who has what in hand; a run that merely
+    None if it is over, or a worker still holds one of its messages, which only the broker knows: a run that merely
     takes long must not be paid for twice.
     Shapes: `investigation` was read after `settled`.
     """
@@ -40,14 +40,14 @@ def rescue(investigation: Investigation, settled: Settled) -> InvestigationReque
         return None
     judged = {each.claim_id for each in round_.candidates.values() if each.is_settled}
     if round_.drafted is not None and judged.issuperset(round_.drafted.claim_ids):
-        return None  # its end is on its way
+        return None  # all verdicts are there: its end will be published
     if sum(each.sequence > investigation.last_failure for each in investigation.rounds) > MAX_RESCUES:
-        return _given_up(investigation)
+        return _give_up(investigation)
     follows = investigation.last_request
     return request.model_copy(update={"round": round_.number + 1, "follows": follows, "requested_by": "SELECTOR"})
 
 
-def _given_up(investigation: Investigation) -> InvestigationFailed:
+def _give_up(investigation: Investigation) -> InvestigationFailed:
     request = investigation.request
     started = (attempt.number for each in investigation.rounds for attempt in each.started)
     return InvestigationFailed(

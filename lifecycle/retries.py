@@ -1,4 +1,4 @@
-"""When something that was paid for and failed is tried again, and when no more."""
+"""When a paid request that failed is retried, and when it is not."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class RetryPolicy:
         return max(self.base_s * 2.0 ** (attempt - 1), min(asked_s or 0.0, self.longest_s))
 
     def left_s(self, due: datetime | None, now: datetime) -> float:
-        """Seconds until a scheduled attempt is due; whatever the clock says, no rule asks for more than the longest."""
+        """Seconds until a scheduled attempt is due, at most `longest_s` even if the clock was set back."""
         return 0.0 if due is None else min(max(0.0, (due - now).total_seconds()), self.longest_s)
 
 
 ATTEMPTS: Final = RetryPolicy()
-"""Attempts of a run. A reader waits meanwhile, and a reader's key lives for half an hour."""
+"""For attempts of a run. A reader waits meanwhile, and a reader's key is stored for half an hour."""
 REVIEWS: Final = RetryPolicy(longest_s=600.0)
-"""Reviews of one claim."""
+"""For reviews of one claim."""

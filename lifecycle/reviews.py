@@ -1,4 +1,4 @@
-"""Where a claim stands with its reviews, and what of it was found out so far."""
+"""The state of a claim's reviews."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from contracts.v1 import ClaimProposed, ClaimValidationStarted
-from lifecycle.investigation import Candidate, Investigation
+from lifecycle.investigation import Investigation
 from lifecycle.retries import REVIEWS
+from lifecycle.rounds import Candidate
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """The newest review of a claim that was begun, and its place in the log."""
+class StartedReview:
+    """The start of the newest review of a claim, and its sequence."""
 
     sequence: int
     event: ClaimValidationStarted
@@ -20,10 +21,10 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class ReviewState:
-    """Shapes: `settled`: nobody needs a verdict on the claim any more; `review_attempts`: those that failed for now;
-    `begun_on`: the delivery on which this round's newest review was begun, 0 if none was; `follows`: the place of the
-    newest start; `due`: when the next review may begin, None if no moment is scheduled.
-    Units: `spent_micro_usd` is what the round has cost so far, attempts and reviews together.
+    """Shapes: `settled`: no further verdict is needed; `review_attempts`: failed reviews that are retried; `begun_on`:
+    the delivery on which this round's newest review was begun, 0 if none was; `follows`: the sequence of the newest
+    start; `due`: when the next review may begin, None if no retry is scheduled.
+    Units: `spent_micro_usd` is the round's cost so far, attempts and reviews together.
     """
 
     settled: bool
@@ -38,16 +39,17 @@ class ReviewState:
         return REVIEWS.left_s(self.due, now)
 
 
-def review_state(proposed: ClaimProposed, investigation: Investigation | None, begun: Begun | None) -> ReviewState:
-    """Read a claim's standing from its investigation, and from the newest start of a review of it.
+def fold_review_state(
+    proposed: ClaimProposed, investigation: Investigation | None, begun: StartedReview | None
+) -> ReviewState:
+    """Derive the state from the investigation and the newest start of a review.
 
-    It is settled by a verdict of its round, and by the end of that round, however it ended: what is said of it later
-    reaches nobody, and the next round proposes it anew.
+    A claim is settled by a verdict in its round and by the end of that round; the next round proposes it anew.
     """
     of_round = begun is not None and begun.event.round == proposed.round
     state = ReviewState(
         settled=investigation is not None and investigation.is_over(proposed.round),
-        begun_on=begun.event.delivery if begun is not None and of_round else 0,
+        begun_on=begun.event.delivery_count if begun is not None and of_round else 0,
         follows=begun.sequence if begun is not None else 0,
     )
     round_ = investigation.find_round(proposed.round) if investigation is not None else None

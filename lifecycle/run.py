@@ -1,4 +1,4 @@
-"""One run of a step, of any kind: folded by whoever knows its events, planned by the rules that all runs share."""
+"""One run of a step of any kind: folded by the code that knows its events, planned by rules that all runs share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lifecycle.attempts import (
     Exhausted,
     Link,
     NotDue,
-    Nothing,
+    NothingToDo,
     OwnedByOtherWorker,
     RefT,
     follow_chain,
@@ -22,10 +22,10 @@ from lifecycle.retries import ATTEMPTS, RetryPolicy
 
 @dataclass(frozen=True, slots=True)
 class NextAttempt(Generic[RefT]):
-    """Start attempt number `attempt` after the start at `follows`, and go on from the segments in `done`.
+    """Start attempt number `attempt` after the start at sequence `follows`, and resume from the segments in `done`.
 
-    Shapes: `on_record` are the hashes of all that the log names of what was said. Units: `spent_micro_usd` is what all
-    attempts have cost so far.
+    Shapes: `on_record` are the hashes of all segments and transcripts that the log names. Units: `spent_micro_usd` is
+    the cost of all attempts so far.
     """
 
     attempt: int
@@ -35,12 +35,12 @@ class NextAttempt(Generic[RefT]):
     spent_micro_usd: int
 
 
-Plan = NextAttempt[RefT] | Nothing | OwnedByOtherWorker | Exhausted | NotDue
+Plan = NextAttempt[RefT] | NothingToDo | OwnedByOtherWorker | Exhausted | NotDue
 
 
 @dataclass(slots=True)
 class RunHistory(Generic[RefT]):
-    """What the log says of one run. Facts come in the order of the log, and may come twice."""
+    """The history of one run. Events are applied in the order of the log, and may arrive twice."""
 
     is_over: bool = False
     _begun: int = 0
@@ -51,20 +51,25 @@ class RunHistory(Generic[RefT]):
     _on_record: set[str] = field(default_factory=set)
     _micro_usd: dict[int, int] = field(default_factory=dict)
 
+    @property
+    def attempts(self) -> int:
+        """The number of the last attempt that was begun, 0 if none was."""
+        return self._begun
+
     def start(self, sequence: int, attempt: int, delivery_count: int) -> None:
         """An attempt was begun, on this delivery of its request."""
         self._begun, self._last_start = max(self._begun, attempt), sequence
         self._begun_on = max(self._begun_on, delivery_count)
 
     def add_segment(self, attempt: int, link: Link[RefT], usage: Usage) -> None:
-        """A part of the exchange was published."""
+        """A segment of the transcript was published."""
         if link.words.sha256 not in self._on_record:
             self._links.append(link)
             self._on_record.add(link.words.sha256)
         self._spend(attempt, usage)
 
     def schedule_retry(self, attempt: int, due: datetime, usage: Usage | None, transcript: RefT | None) -> None:
-        """An attempt failed for now."""
+        """An attempt failed and is retried."""
         if attempt >= self._begun:
             self._due = due
         if transcript is not None:
@@ -76,9 +81,9 @@ class RunHistory(Generic[RefT]):
         self.is_over = True
 
     def plan(self, delivery_count: int, now: datetime, policy: RetryPolicy = ATTEMPTS) -> Plan[RefT]:
-        """What a worker that holds the request has to do, decided from the history and nothing else."""
+        """What a worker that holds the request has to do, decided from the history alone."""
         if self.is_over:
-            return Nothing()
+            return NothingToDo()
         following = next_attempt(self._begun, self._begun_on, self._due, delivery_count, now, policy)
         if not isinstance(following, int):
             return following

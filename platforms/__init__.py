@@ -1,8 +1,12 @@
-"""What we know about each site. Pure: no I/O, no clock, no randomness."""
+"""The supported sites. Pure: no I/O, no clock, no randomness."""
 
 from __future__ import annotations
 
-from typing import Final
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, Final
+
+from pydantic import Field
 
 from platforms.base import Platform
 from platforms.lesswrong import LessWrong
@@ -10,18 +14,30 @@ from platforms.substack import Substack
 from platforms.wikipedia import Wikipedia
 from platforms.x import X
 
-PLATFORMS: Final[tuple[Platform, ...]] = (LessWrong(), X(), Substack(), Wikipedia())
+PLATFORMS: Final[tuple[Platform, ...]] = (
+    LessWrong(),
+    X(),
+    Substack(),
+    Wikipedia(),
+)
 
-
+_OBSERVED: Any = reduce(or_, (site.observed for site in PLATFORMS))  # a union made of values is no type to a checker
+ObservedVersion: Any = Annotated[_OBSERVED, Field(discriminator="platform")]
+"""What a browser may send, as a union discriminated by the site's name."""
 _BY_NAME: Final = {site.name: site for site in PLATFORMS}
 
 
-def platform(name: str) -> Platform:
-    """The site of that name. Raises: KeyError for a name we do not know, since names are open on the wire."""
+def get_platform(name: str) -> Platform:
+    """The site of that name. Raises: KeyError: unknown, since names are open on the wire."""
     return _BY_NAME[name]
 
 
+def find_platform(name: str) -> Platform | None:
+    """The site of that name; None if it is unknown."""
+    return _BY_NAME.get(name)
+
+
 def has_public_source(name: str) -> bool:
-    """Whether the site itself can be asked; where it cannot, the reader's word is all there is."""
-    site = _BY_NAME.get(name)
+    """Whether the site has a public source; otherwise observations cannot be verified."""
+    site = find_platform(name)
     return site is not None and site.default_endpoint is not None

@@ -1,28 +1,31 @@
-"""What the system needs to know about a site, and nothing about how it is asked over the network.
+"""The interface of a site. Pure: a site describes the request for the public page and parses the response.
 
-Everything here is pure: a site describes the request that fetches the public page and reads the answer, others send it.
-A site that did its own fetching could neither be tested with bytes nor be limited, cached and guarded in one place.
+Requests are sent elsewhere, so that all sites are limited, cached and guarded in one place and tested with bytes.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol
+from typing import ClassVar, Final, Literal
 
 import orjson
 from ada_url import URL
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
+from contracts.rpc.observation import Observed
 from contracts.v1.parts import Author, Observation, PostRef
 from platforms.markup import Fragment
+from platforms.stored import Document, StoredMetadata
+from platforms.text import article, html_to_text
 
 Metadata = Mapping[str, JsonValue]
-"""What the extension read from the page, under the wire's names in snake_case, without any HTML."""
+"""What the extension read from the page, under the wire's names in snake_case, without HTML."""
 
 
 class IdentityMismatch(ValueError):
-    """The observation names another post than its URL does, or no post of this site; `reason` says how."""
+    """The observation contradicts its URL, or is of no post of this site; `reason` says how."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -33,14 +36,14 @@ Mismatch = Literal["bad_answer", "not_found", "other_revision", "not_public", "n
 
 NO_PUBLIC_SOURCE: Final = "no_public_source"
 REFUSALS: Final = frozenset({"not_found", "other_revision", "not_public", "no_text", NO_PUBLIC_SOURCE})
-"""Reasons by which the site itself denies that it shows this page to the public, and that of an observation which names
-nothing that its site could be asked for. All others are outages: they say nothing about the page."""
+"""The reasons that mean that the site does not show this page to the public, and that of an observation without a
+canonical request. All others are outages, which say nothing about the page."""
 
 
 class CanonicalMismatch(ValueError):
-    """The site's answer does not hold the page that was asked for; the message is one sentence for an operator.
+    """The site's response is not the requested page; the message is one sentence for an operator.
 
-    `reason` is one of few short codes, so that it can be counted. `broken`: the site is not itself, whatever is asked.
+    `reason` is a short code for metrics. `broken`: the site as a whole fails, not only this page.
     """
 
     def __init__(
@@ -57,11 +60,11 @@ class CanonicalMismatch(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CanonicalRequest:
-    """How to ask the site for the public page. Equal requests ask for the same page.
+    """The request for a post's public page. Equal requests are for the same page.
 
-    `immutable`: the answer never changes, so it may be kept for ever. `part` is the part of the site that is asked,
-    which the URL does not tell where one address stands for all of them. `missing_statuses` are the HTTP statuses by
-    which the site denies that the page exists; from an interface with one URL for all pages, 404 is an outage.
+    `immutable`: the response never changes, so it may be cached without expiry. `part` is the part of the site that is
+    requested, where the URL does not tell. `missing_statuses` are the HTTP statuses that mean that the page does not
+    exist; of an API with one URL for all pages, 404 is an outage.
     """
 
     method: str
@@ -75,10 +78,10 @@ class CanonicalRequest:
 
 @dataclass(frozen=True, slots=True)
 class CanonicalAnswer:
-    """The page as its site gave it; `post` is the identity the site states, which may differ from the one asked for.
+    """The page as its site served it; `post` is the identity the site states, which may differ from the requested one.
 
     `url` and `metadata` are the post's address and what the site says about it, under the names that an observation
-    uses; None means that the site knows of none.
+    uses; None: the site names no such value.
     """
 
     post: PostRef
@@ -88,58 +91,79 @@ class CanonicalAnswer:
     metadata: Metadata = field(default_factory=dict)
 
 
-class Platform(Protocol):
-    """One site."""
+class Platform(ABC):
+    """One site, with everything specific to it in its own module.
 
-    @property
-    def name(self) -> str:
-        """The platform's name on the wire."""
-        ...
+    Shapes: `name` is the wire's, `display_name` is for people; everything below `domains` belongs to the site.
+    `observed` is the shape of observations, `stored` that of metadata in the read model. `default_endpoint` is the
+    address of the public source unless configured otherwise, `endpoint_meaning` its kind; None without one. `disputed`
+    names the metadata in which readers and site are compared; the rest changes too often.
+    """
 
-    @property
-    def default_endpoint(self) -> str | None:
-        """Where the site is asked unless told otherwise; None where it has no public source."""
-        ...
+    name: ClassVar[str]
+    display_name: ClassVar[str]
+    domains: ClassVar[tuple[str, ...]]
+    observed: ClassVar[type[Observed]]
+    stored: ClassVar[type[StoredMetadata]]
+    default_endpoint: ClassVar[str | None] = None
+    endpoint_meaning: ClassVar[str | None] = None
+    disputed: ClassVar[tuple[str, ...]] = ("title", "author_name")
 
+    @abstractmethod
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
         """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
-        ...
 
-    def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
-        """Describe the request for the public page; None where there is nothing to ask."""
-        ...
-
-    def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
-        """Read the answer to `canonical_request`; equal requests are read equally. Raises: CanonicalMismatch."""
-        ...
-
-    def is_own(self, url: str) -> bool:
-        """Whether only the site itself can answer at this address."""
-        ...
-
-    def confirming_request(self, external_id: str, endpoint: str | None = None) -> CanonicalRequest | None:
-        """Describe how the site itself is asked for a post that another host names; None: no other host is believed."""
-        ...
-
-    def parse_confirmation(self, observation: Observation, body: bytes, answered_at: str) -> CanonicalAnswer:
-        """Read the answer to `confirming_request`, about the address that answered. Raises: CanonicalMismatch."""
-        ...
-
+    @abstractmethod
     def address(self, observation: Observation) -> str:
-        """Where the post is, for as long as only a reader says so; an address that `check` has accepted."""
-        ...
+        """The post's URL as long as its site has not confirmed it; `check` has accepted the observation."""
 
-    def article(self, html: str, external_id: str = "") -> Fragment:
-        """Parse the HTML of that post and take out what is not the article. Raises: UnparseableHtml."""
-        ...
-
-    def extract_text(self, html: str, external_id: str = "") -> str:
-        """Give the normalised text of the HTML of that post. Raises: UnparseableHtml."""
-        ...
-
+    @abstractmethod
     def author(self, metadata: Metadata) -> Author | None:
         """Name the post's author on this site, if it has one."""
-        ...
+
+    def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
+        """Describe the request for the public page; None if there is none."""
+        return None
+
+    def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
+        """Parse the response to `canonical_request`; deterministic for equal requests. Raises: CanonicalMismatch."""
+        raise CanonicalMismatch("not_public", f"{self.display_name} has no public source")
+
+    def is_own(self, url: str) -> bool:
+        """Whether this URL is on the site's own hosts."""
+        return False
+
+    def confirming_request(self, external_id: str, endpoint: str | None = None) -> CanonicalRequest | None:
+        """Describe the request that confirms a post which another host served; None: other hosts are not trusted."""
+        return None
+
+    def parse_confirmation(self, observation: Observation, body: bytes, answered_at: str) -> CanonicalAnswer:
+        """Parse the response to `confirming_request`; `answered_at`: the other host. Raises: CanonicalMismatch."""
+        raise CanonicalMismatch("bad_answer", "another host's answer cannot be confirmed")
+
+    def article(self, html: str, external_id: str = "") -> Fragment:
+        """Parse the post's HTML and remove what is not the article. Raises: UnparseableHtml."""
+        return article(html)
+
+    def extract_text(self, html: str, external_id: str = "") -> str:
+        """Extract the normalised text of the post's HTML. Raises: UnparseableHtml."""
+        return html_to_text(html)
+
+    def title(self, metadata: Metadata) -> str | None:
+        """The post's title for display."""
+        return metadata_text(metadata, "title")
+
+    def fields_of_id(self, external_id: str) -> Metadata:
+        """Metadata derived from the post's id, which override the observed ones."""
+        return {}
+
+    def document(self, post: PostRef, metadata: Metadata) -> Document | None:
+        """The metadata to store; None if it lacks what this site's model requires."""
+        try:
+            checked = self.stored.model_validate({**metadata, **self.fields_of_id(post.external_id)})
+        except ValidationError:
+            return None
+        return checked.model_dump(mode="json", exclude_none=True)
 
 
 def metadata_text(metadata: Metadata, name: str) -> str | None:
@@ -148,14 +172,14 @@ def metadata_text(metadata: Metadata, name: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def agree(what: str, stated: str | None, expected: str | None) -> None:
+def require_equal(what: str, stated: str | None, expected: str | None) -> None:
     """Raises: IdentityMismatch unless both are given and equal."""
     if stated is None or stated != expected:
         raise IdentityMismatch(f"{what} is {stated!r}, the URL says {expected!r}")
 
 
 def is_host_of(url: str, *domains: str) -> bool:
-    """Whether the host of an https URL at the usual port is one of the domains, or below one that starts with a dot."""
+    """Whether an https URL at the default port is on one of the domains, or below one that starts with a dot."""
     try:
         parsed = URL(url)
     except ValueError:
@@ -165,22 +189,22 @@ def is_host_of(url: str, *domains: str) -> bool:
     )
 
 
-def json_answer(body: bytes) -> object:
-    """Read an answer's JSON. Raises: CanonicalMismatch."""
+def parse_json(body: bytes) -> object:
+    """Parse a response's JSON. Raises: CanonicalMismatch."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise CanonicalMismatch("bad_answer", "the answer is not JSON", broken=True) from error
 
 
-def text_at(document: object, *path: str) -> str | None:
+def get_text(document: object, *path: str) -> str | None:
     """The non-empty string at that path of nested JSON objects."""
-    value = at(document, *path)
+    value = get_path(document, *path)
     return value if isinstance(value, str) and value else None
 
 
-def at(document: object, *path: str) -> object:
-    """What lies at that path of nested JSON objects; None where the path ends early."""
+def get_path(document: object, *path: str) -> object:
+    """The value at that path of nested JSON objects; None if there is none."""
     for key in path:
         if not isinstance(document, dict):
             return None

@@ -1,7 +1,7 @@
-"""Which version of a post this is: hashes over its text and over where its pictures stand.
+"""The identity of a version: hashes over its text and over the places of its pictures.
 
-The serialisation is byte-identical to JavaScript's `JSON.stringify`. A different byte gives a different version, and
-readers of one page would no longer share one investigation.
+The serialisation is byte-identical to JavaScript's `JSON.stringify`, so that the server and all clients compute the
+same hash.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class InvalidOccurrences(ValueError):
 
 
 class FittedOccurrences(NamedTuple):
-    """The pictures that fit a text, numbered anew from 0, and why each other one was left out."""
+    """The pictures that fit a text, renumbered from 0, and why each other one was dropped."""
 
     kept: tuple[ImageOccurrence, ...]
     dropped_reasons: tuple[str, ...]
@@ -54,16 +54,16 @@ def canonical_occurrences(occurrences: Iterable[ImageOccurrence], text: str) -> 
     Shapes: result numbered 0, 1, 2, …, offsets non-decreasing and within the text.
     Raises: InvalidOccurrences. Source: docs/protocol.md 3.3.
     """
-    ordered = _ordered(occurrences)
+    ordered = _order(occurrences)
     length = utf16_length(text)
     for occurrence in ordered:
         if occurrence.normalized_text_offset > length:
-            raise InvalidOccurrences(_beyond(occurrence, length))
+            raise InvalidOccurrences(_describe_beyond(occurrence, length))
     return ordered
 
 
 def fit_occurrences(occurrences: Iterable[ImageOccurrence], text: str) -> FittedOccurrences:
-    """Keep the pictures that fit a text other than the one they were seen in, and number them anew.
+    """Keep the pictures that fit another text than the one they were observed in, and renumber them.
 
     Shapes: the kept ones always pass `canonical_occurrences` with the same text.
     """
@@ -72,16 +72,16 @@ def fit_occurrences(occurrences: Iterable[ImageOccurrence], text: str) -> Fitted
     reasons: list[str] = []
     for occurrence in sorted(occurrences, key=_index):
         if occurrence.normalized_text_offset > length:
-            reasons.append(_beyond(occurrence, length))
+            reasons.append(_describe_beyond(occurrence, length))
         elif kept and occurrence.normalized_text_offset < kept[-1].normalized_text_offset:
-            reasons.append(_backwards(occurrence))
+            reasons.append(_describe_backwards(occurrence))
         else:
-            kept.append(_trimmed(occurrence).model_copy(update={"original_index": len(kept)}))
+            kept.append(_trim(occurrence).model_copy(update={"original_index": len(kept)}))
     return FittedOccurrences(tuple(kept), tuple(reasons))
 
 
 def occurrences_json(occurrences: Iterable[ImageOccurrence]) -> str:
-    """Serialise the pictures as the hash sees them.
+    """Serialise the pictures for their hash.
 
     Raises: InvalidOccurrences. Source: docs/protocol.md 3.3.
     """
@@ -92,50 +92,50 @@ def occurrences_json(occurrences: Iterable[ImageOccurrence]) -> str:
             "sourceUrl": occurrence.source_url,
             **({} if occurrence.caption_text is None else {"captionText": occurrence.caption_text}),
         }
-        for occurrence in _ordered(occurrences)
+        for occurrence in _order(occurrences)
     ]
     return _json_stringify(wire)
 
 
 def occurrences_hash(occurrences: Iterable[ImageOccurrence]) -> str:
-    """Hash the pictures of a post, in whatever order they come. Raises: InvalidOccurrences."""
+    """Hash the pictures of a post, in any order. Raises: InvalidOccurrences."""
     return sha256_hex(occurrences_json(occurrences))
 
 
 def version_hash(content_hash: str, occurrences_hash: str) -> str:
-    """Join both hashes into the name of the version. Source: docs/protocol.md 3.3, requirements 2.8."""
+    """Combine both hashes to the version's. Source: docs/protocol.md 3.3, requirements 2.8."""
     return sha256_hex(f"{content_hash}\n{occurrences_hash}")
 
 
-def _ordered(occurrences: Iterable[ImageOccurrence]) -> tuple[ImageOccurrence, ...]:
+def _order(occurrences: Iterable[ImageOccurrence]) -> tuple[ImageOccurrence, ...]:
     ordered: Sequence[ImageOccurrence] = sorted(occurrences, key=_index)
     previous_offset = 0
     for position, occurrence in enumerate(ordered):
         if occurrence.original_index != position:
             raise InvalidOccurrences(f"picture {position} is missing or given twice: indices must be 0, 1, 2, …")
         if occurrence.normalized_text_offset < previous_offset:
-            raise InvalidOccurrences(_backwards(occurrence))
+            raise InvalidOccurrences(_describe_backwards(occurrence))
         previous_offset = occurrence.normalized_text_offset
-    return tuple(_trimmed(occurrence) for occurrence in ordered)
+    return tuple(_trim(occurrence) for occurrence in ordered)
 
 
 def _index(occurrence: ImageOccurrence) -> int:
     return occurrence.original_index
 
 
-def _trimmed(occurrence: ImageOccurrence) -> ImageOccurrence:
+def _trim(occurrence: ImageOccurrence) -> ImageOccurrence:
     caption = js_trim(occurrence.caption_text or "") or None
     if caption == occurrence.caption_text:
         return occurrence
     return occurrence.model_copy(update={"caption_text": caption})
 
 
-def _beyond(occurrence: ImageOccurrence, length: int) -> str:
+def _describe_beyond(occurrence: ImageOccurrence, length: int) -> str:
     offset = occurrence.normalized_text_offset
     return f"picture {occurrence.original_index} stands at {offset}, beyond the text's {length} units"
 
 
-def _backwards(occurrence: ImageOccurrence) -> str:
+def _describe_backwards(occurrence: ImageOccurrence) -> str:
     return f"picture {occurrence.original_index} stands before the one it follows"
 
 

@@ -1,7 +1,4 @@
-"""Where lines of Markdown begin: the marks of lists and quotations in front, and empty lines between blocks.
-
-A line that begins wrong belongs to another item or to none.
-"""
+"""The block structure of Markdown: prefixes of list items and quotations, and empty lines between blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_DEPTH = 8
-"""What lies deeper is written at this depth, or marks alone could outgrow the page a thousandfold."""
+"""Deeper blocks are written at this depth, or the prefixes could be a thousand times longer than the page."""
 
 
 @dataclass
@@ -24,7 +21,7 @@ class _Container:
 
 
 class Blocks:
-    """Lines so far, and the containers that the next ones lie in."""
+    """The lines so far, and the open containers."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -57,7 +54,7 @@ class Blocks:
         return "\n".join(self._lines)
 
     def _continues(self, row_of: int | None) -> bool:
-        """Whether the next block follows without an empty line: a further row or item, or a list within an item."""
+        """Whether the next block follows without an empty line: another row or item, or a list in an item."""
         before: _Container | None = None
         for container in self._containers:
             if not container.begun:

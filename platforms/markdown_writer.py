@@ -1,7 +1,7 @@
-"""Goes through a parsed article and writes it as Markdown.
+"""Writes a parsed article as Markdown.
 
-It is the very tree that texts and hashes rest on. A converter with a parser of its own (markdownify, html2text) would
-make another article of broken HTML, and pictures and quotations would point into that one.
+It uses the tree from which texts and hashes are made. A converter with a parser of its own (markdownify, html2text)
+would read broken HTML differently, and the places of pictures and quotations would not match.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from platforms.markup import Fragment
 from platforms.text import js_trim, normalize
 from platforms.urls import resolve
 
-PLACE: Final = re.compile("\0([0-9]+)\0")
-"""The place of a picture, with its number."""
+PLACEHOLDER: Final = re.compile("\0([0-9]+)\0")
+"""A picture's placeholder, with its number."""
 _LINE_BREAK: Final = "\ud800"
-"""Neither NUL nor half a character can come from a parsed page, so they stand for what is not text."""
+"""A parsed page contains neither NUL nor lone surrogates, so they can be used as marks."""
 
 _BLOCKS: Final = frozenset(
     (
@@ -43,13 +43,13 @@ _POWER: Final = re.compile("[-+\u2212\u2013]?[0-9]{1,3}")
 _DIGITS: Final = re.compile("[0-9]{1,9}")
 
 
-def written(fragment: Fragment, base_url: str, occurrences: Iterable[ImageOccurrence]) -> str:
-    """Write an article, with a `PLACE` for each of these pictures that it shows."""
-    return _Writer(fragment, base_url, occurrences).written()
+def write_markdown(fragment: Fragment, base_url: str, occurrences: Iterable[ImageOccurrence]) -> str:
+    """Write an article with a `PLACEHOLDER` for each of these pictures that it contains."""
+    return _Writer(fragment, base_url, occurrences).write()
 
 
-def source(image: LexborNode, base_url: str) -> str | None:
-    """The address of a picture; None where it has none that could be asked for."""
+def picture_url(image: LexborNode, base_url: str) -> str | None:
+    """The URL of a picture; None if it has none that could be fetched."""
     reference = js_trim(image.attributes.get("src") or "")
     if not reference or reference.startswith("data:"):
         return None
@@ -70,7 +70,7 @@ class _List(NamedTuple):
 
 
 class _Writer:
-    """Goes through the tree once. Text gathers in `_inline` until a block's edge ends it."""
+    """Traverses the tree once. Text is collected in `_inline` up to the edge of a block."""
 
     def __init__(self, fragment: Fragment, base_url: str, occurrences: Iterable[ImageOccurrence]) -> None:
         self._fragment = fragment
@@ -93,8 +93,8 @@ class _Writer:
         self._code: int | None = None
         self._language = ""
 
-    def written(self) -> str:
-        """Everything, blocks apart by empty lines."""
+    def write(self) -> str:
+        """The whole article."""
         for node, begins in self._fragment.edges():
             tag = node.tag or ""
             if tag == "-text":
@@ -151,7 +151,7 @@ class _Writer:
                 self._lists.pop()
 
     def _open(self, tag: str, node: LexborNode) -> None:
-        """What begins with a block, outside of code and of tables' lines."""
+        """Open a block outside of code and table rows."""
         if tag in _HEADINGS and self._heading is None:
             self._heading = node.mem_id
             self._blocks.open(node.mem_id, _HEADINGS[tag], "")
@@ -177,7 +177,7 @@ class _Writer:
         self._blocks.open(node.mem_id, first, " " * len(first), list_id=list_.node_id)
 
     def _edge(self) -> None:
-        """A block begins or ends here."""
+        """Handle the beginning or end of a block."""
         if self._code is not None:
             if self._inline and not self._inline[-1].endswith("\n"):
                 self._inline.append("\n")
@@ -220,25 +220,25 @@ class _Writer:
         self._block += 1
 
     def _picture(self, node: LexborNode) -> None:
-        url = source(node, self._base_url)
+        url = picture_url(node, self._base_url)
         if url is not None and self._pictures.get(url):
             self._inline.append(f"\0{self._pictures[url].popleft()}\0")
 
     def _link(self, link: _Link) -> None:
-        """Turn what was gathered since the link began into a link, if it is words of one block and no link in it."""
+        """Turn the text since the link began into a link, if it is in one block and without another link."""
         nested = link.links_before != self._links_ended
         self._links_ended += 1
         if nested or link.block != self._block or self._code is not None:
             return
         content = "".join(self._inline[link.begins :])
         words = js_trim(content)
-        if _LINE_BREAK in words or "](" in words or not normalize(PLACE.sub("", words)):
+        if _LINE_BREAK in words or "](" in words or not normalize(PLACEHOLDER.sub("", words)):
             return
         before, _, after = content.partition(words)
         self._inline[link.begins :] = [f"{before}[{words}]({link.url}){after}"]
 
     def _is_power(self, node: LexborNode) -> bool:
-        """Whether a raised number follows a digit: the text says 106 where the page says ten to the sixth."""
+        """Whether a superscript number follows a digit: the text would read 106 for ten to the sixth."""
         raised = node.child
         before = self._inline[-1] if self._inline else ""
         return (
@@ -250,7 +250,7 @@ class _Writer:
         )
 
     def _target(self, node: LexborNode) -> str | None:
-        """Where a link leads, if that is another web page."""
+        """The URL of a link, if it is of another web page."""
         reference = js_trim(node.attributes.get("href") or "")
         if not reference or reference.startswith("#"):
             return None
@@ -264,7 +264,7 @@ class _Writer:
 
 
 def _lines(raw: str) -> list[str]:
-    """Canonical text line by line; at most one empty line between others, none at the ends."""
+    """Normalise line by line; at most one empty line between others, none at the ends."""
     lines: list[str] = []
     for line in map(normalize, raw.split(_LINE_BREAK)):
         if line or (lines and lines[-1]):
@@ -275,7 +275,7 @@ def _lines(raw: str) -> list[str]:
 
 
 def _ancestors(nodes: Iterable[LexborNode]) -> set[int]:
-    """Every element that holds one of these."""
+    """All ancestors of these nodes."""
     found: set[int] = set()
     for node in nodes:
         above = node.parent

@@ -1,7 +1,7 @@
-"""HTML as a browser's tree, with the cost of building it bounded beforehand.
+"""Parses HTML to a browser's tree, with the cost bounded beforehand.
 
-The tree is the HTML standard's fragment algorithm with scripting on, in the context of a `div`: that is what readers'
-browsers hold, so it is what texts and hashes rest on. Another parser or context yields other texts for the same page.
+The tree is that of the HTML standard's fragment algorithm with scripting on, in the context of a `div`, as in readers'
+browsers: texts and hashes depend on it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _HOLDS_HTML: Final = frozenset(("foreignobject", "desc", "title", "mi", "mo", "m
 def _is_foreign(element: LexborNode) -> bool:
     """Whether an element is part of SVG or MathML.
 
-    No `<sup>` is in a browser's tree, which leaves SVG and MathML at one; Lexbor (selectolax 1.0) knows all such tags
-    but that. No site's own editor writes it there, so such a page is refused rather than read otherwise.
+    A browser's parser leaves SVG and MathML at `<sup>`; Lexbor (selectolax 1.0) does so for all such tags but that one.
+    No site's own editor writes it there, so such a page is rejected rather than read differently.
     """
     above = element.parent
     while above is not None and above.tag not in ("svg", "math"):
@@ -41,7 +41,7 @@ def _is_foreign(element: LexborNode) -> bool:
 
 
 class Fragment:
-    """A parsed piece of HTML, or one element of it; changing it changes the tree all its parts share."""
+    """A parsed HTML fragment, or one element of it. Changes affect the tree that all its parts share."""
 
     def __init__(self, parser: LexborHTMLParser, element: LexborNode | None = None) -> None:
         self._parser = parser
@@ -51,8 +51,8 @@ class Fragment:
     def parse(cls, html: str) -> Self:
         """Build the tree.
 
-        Raises: UnparseableHtml, before parsing, when building it would take more than about a second; after it, where
-            the tree would not be a browser's.
+        Raises: UnparseableHtml, before parsing, if that would take more than about a second; after it, if the tree
+            would differ from a browser's.
         """
         refuse_costly(html)
         # Chromium reads NUL after `<` as U+FFFD where the standard drops it; inside tags and raw text both do.
@@ -63,7 +63,7 @@ class Fragment:
         return cls(parser)
 
     def narrowed(self, selector: str) -> Fragment:
-        """The first element the selector finds, else the whole fragment."""
+        """The first element that matches, else the whole fragment."""
         found = self._parser.css_first(selector)
         return self if found is None else Fragment(self._parser, found)
 
@@ -79,7 +79,7 @@ class Fragment:
         return [node for node in self._element.css(selector) if node.mem_id != own]
 
     def remove(self, selector: str) -> None:
-        """Take every matching descendant out, with all it holds."""
+        """Remove every matching descendant."""
         for node in self.select(selector):
             node.decompose()
 
@@ -107,7 +107,7 @@ class Fragment:
     def edges(self) -> Iterator[tuple[LexborNode, bool]]:
         """Every node twice, in document order: where it begins (True) and where it ends (False)."""
         top = self._top()
-        # A stack of our own: pages nest deeper than Python calls may.
+        # An explicit stack: pages nest deeper than Python's recursion limit.
         pending = [] if top is None else [(top, True)]
         while pending:
             node, begins = pending.pop()
@@ -121,12 +121,12 @@ class Fragment:
                 pending.append((following, True))
 
     def _top(self) -> LexborNode | None:
-        # The root of a parsed fragment stands for all its top-level nodes.
+        # A parsed fragment's root has all its top-level nodes as children.
         return self._parser.root if self._element is None else self._element
 
 
 def _utf8(html: str) -> bytes:
-    """Encode; a lone surrogate becomes U+FFFD, which is what hashes count it as anyway."""
+    """Encode; a lone surrogate becomes U+FFFD, as in hashes."""
     try:
         return html.encode()
     except UnicodeEncodeError:

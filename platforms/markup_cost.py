@@ -1,10 +1,9 @@
-"""Refuses HTML that would cost its parser time or memory far beyond its size.
+"""Rejects HTML that would cost its parser time or memory far beyond its size.
 
-Tree building is quadratic in four ways: many tags met under many open elements, formatting elements that are never
-closed, which are opened anew in each block, names nobody has used before, which are looked for among all others, and
-options, at each of which the whole list is walked to find the one that is shown.
-And a tree is large: a short tag makes a hundred times its length. All are bounded here from the source alone, erring
-towards refusal. Without it a few hundred kilobytes can hold a process for minutes.
+Tree building is quadratic in four ways: many tags under many open elements; unclosed formatting elements, which are
+reopened in each block; new names, which are searched among all others; and options, for each of which the whole list is
+traversed. And a tree is large: a short tag takes a hundred times its length. All are bounded here from the source
+alone, erring towards rejection. Otherwise a few hundred kilobytes could block a process for minutes.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ BYTES_PER_BYTE: Final = 33
 BYTES_PER_TAG: Final = 560
 """An element and its text, with the index over them."""
 MAX_NAMES: Final = 40_000
-"""Names of elements and attributes that differ."""
+"""Distinct names of elements and attributes."""
 MAX_ATTRIBUTES: Final = 5_000
-"""Attributes that differ on one element, each compared with all before it."""
+"""Distinct attributes of one element, each compared with all before it."""
 MAX_DEPTH: Final = 1_000
 MAX_STEPS: Final = 200_000_000
-"""Open elements passed by, summed over all tags; a step takes a few nanoseconds."""
+"""Open elements, summed over all tags; a step takes a few nanoseconds."""
 MAX_REOPENED: Final = 3_000_000
 """Copies of unclosed formatting elements that blocks could make."""
 MAX_OPTIONS_PASSED: Final = 20_000_000
-"""Elements of selection lists passed by, summed over all options; a step takes some ten nanoseconds."""
+"""Elements of lists, summed over all options; a step takes some ten nanoseconds."""
 
 
 class UnparseableHtml(ValueError):
-    """The HTML is refused unread; `reason` says why."""
+    """The HTML is rejected without parsing; `reason` says why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -40,7 +39,7 @@ class UnparseableHtml(ValueError):
 
 
 class TooLarge(UnparseableHtml):
-    """The HTML is longer than any page we read."""
+    """The HTML exceeds the size limit."""
 
 
 def _either_case(name: str) -> str:
@@ -57,7 +56,7 @@ _FORMATTING_TAG = re.compile(
     rf"<(?=[bcefinstuBCEFINSTU])(?:{'|'.join(map(_either_case, sorted(_FORMATTING)))})(?=[{_SPACE}/>])"
     rf"((?:[^<>\"'=]|=[{_SPACE}]*+(?:\"[^<>\"]*+\"|'[^<>']*+'|[^{_SPACE}<>\"'=]))*+>)?"
 )
-"""A formatting start tag; the group is missing where its end is not plain to see."""
+"""A formatting start tag; without the group where its end is ambiguous."""
 _ATTRIBUTE = rf"(?:[{_SPACE}]*+=[{_SPACE}]*+(?:\"[^\"]*+\"|'[^']*+'|[^{_SPACE}>\"'][^{_SPACE}>]*+|(?=>)))?+"
 _TAG = re.compile(
     rf"<(/?[a-zA-Z][^{_SPACE}/>]*+)(?:>|(?:[{_SPACE}/]++|[^{_SPACE}/>][^{_SPACE}/>=]*+{_ATTRIBUTE})*+(?:>|\Z))"
@@ -77,7 +76,7 @@ _CLOSED_BY_OTHERS: Final = frozenset(
         "optgroup", "html", "head", "body", "form",
     )
 )  # fmt: skip
-"""Elements that cannot pile up in HTML unless others that are counted lie between them, or that the parser ignores."""
+"""Elements that nest only with counted elements between them, or that the parser ignores."""
 _NOT_COUNTED: Final = _VOID | _CLOSED_BY_OTHERS | {""}
 _COUNTED_IN_FOREIGN_CONTENT: Final = _NOT_COUNTED - {"", "br", "embed", "hr", "img", "meta"}
 _BARRIERS: Final = frozenset(
@@ -93,7 +92,7 @@ _BARRIERS: Final = frozenset(
 )  # fmt: skip
 """Elements an end tag of another name may not reach across."""
 _REACH: Final = 16
-"""Across how many unclosed elements an end tag is looked for, so that stray ones cost little."""
+"""Across how many unclosed elements an end tag is searched, so that stray ones are cheap."""
 _RAW_TEXT = re.compile(
     r"<(script|style|textarea|title|xmp|iframe|noembed|noframes|noscript)(?=[\t\n\f\r />])"
     r"[^<]*+(?:<img[\t\n\f\r /][^<]*+)*+<(?!/\1)|<plaintext|<!\[CDATA\[",
@@ -105,16 +104,16 @@ _OPTION = re.compile(r"<option", re.IGNORECASE)
 _CUT_TAG = re.compile(r"</?[a-zA-Z][^>]*+>?")
 """A tag up to the first `>`, which may lie in a value."""
 _BEFORE_VALUE = re.compile(rf"[^=]*?(?:\A|[{_SPACE}/])[^{_SPACE}/=<>]++=")
-"""What stands before a quoted value, from the value before it: the name and `=` directly before the quotation mark."""
+"""The text between two quoted values: it must end with a name and `=`."""
 _NAME_ENDS: Final = bytes.maketrans(b"/>=\x0b", b"   _")
-"""What ends a name becomes a space; the vertical tab, which Python takes for one, does not end any."""
+"""Maps what ends a name to a space; the vertical tab, a space to Python, does not end one."""
 _MAYBE_LONG = re.compile(rf"<[a-zA-Z][^>]{{{2 * MAX_ATTRIBUTES}}}|=[{_SPACE}]*+(?:\"[^\">]*+>|'[^'>]*+>)")
-"""A long tag, or a value that may hide the end of one."""
+"""A long tag, or a value that may contain `>`."""
 _VALUE = re.compile(r"=[\t\n\f\r ]*+(?:\"[^\"]*+\"|'[^']*+')")
 
 
 def refuse_costly(html: str) -> None:
-    """Do nothing if parsing costs about as much as it does for an ordinary page of this length.
+    """Check that parsing costs about as much as it does for an ordinary page of this length.
 
     Raises: TooLarge, UnparseableHtml.
     """
@@ -128,18 +127,18 @@ def refuse_costly(html: str) -> None:
     if options * tags > MAX_OPTIONS_PASSED:
         raise UnparseableHtml(f"{options} options in lists that are walked at each")
     starts = tags - html.count("</")
-    # Every tag after the last start tag, all of them under every start tag, is the worst there can be.
+    # The upper bound: all start tags first, then every other tag under all of them.
     steps = starts * (tags - starts / 2)
-    # Most pages stay below without a closer look.
+    # Most pages are below it.
     if steps > MAX_STEPS or _formatting_waiting(html) * tags > MAX_REOPENED:
-        _look_closer(html)
+        _count_exactly(html)
 
 
 def plain_names(html: str) -> set[bytes] | None:
-    """Words among which all names are, with much else; None where that is not plain to see.
+    """A superset of all names, cheaply; None if it cannot be determined so.
 
-    It is, as on nearly all pages, if every mark of quotation in a tag opens or closes a value: then no value hides the
-    end of its tag, and no tag is hidden by another.
+    It can, as on nearly all pages, if every quotation mark in a tag opens or closes a value: then no value contains the
+    end of its tag, and no tag another one.
     """
     tags = dict.fromkeys(_CUT_TAG.findall(html))  # in order, so that the same page always means the same
     joined = "".join(tags)
@@ -168,7 +167,7 @@ def _refuse_many_names(html: str) -> None:
 
 
 def _words(html: str) -> set[bytes]:
-    """As many as there can be different names at most: each lies in a word of its own."""
+    """An upper bound of the distinct names: each is in a word of its own."""
     return set(html.encode(errors="surrogatepass").translate(_NAME_ENDS).split())
 
 
@@ -182,7 +181,7 @@ def _most_attributes(html: str) -> int:
 
 
 def _formatting_waiting(html: str) -> int:
-    """How many formatting elements can wait to be reopened at most: of equal ones the parser keeps three."""
+    """At most how many formatting elements can be reopened: of equal ones the parser keeps three."""
     plain: Counter[str] = Counter()
     unclear = 0
     for match in _FORMATTING_TAG.finditer(html):
@@ -193,8 +192,8 @@ def _formatting_waiting(html: str) -> int:
     return unclear + sum(min(3, count) for count in plain.values())
 
 
-def _look_closer(html: str) -> None:
-    """Follow the tags as the parser would, treating every doubtful end tag as absent."""
+def _count_exactly(html: str) -> None:
+    """Simulate the parser's stack of open elements, ignoring every ambiguous end tag."""
     if _RAW_TEXT.search(html):
         raise UnparseableHtml("many tags beside raw text that may hide some")
     open_names: list[str] = []
@@ -226,7 +225,7 @@ def _look_closer(html: str) -> None:
 
 
 def _close(open_names: list[str], name: str) -> list[str]:
-    """Close the innermost element of that name if the parser surely would, and give what closed with it."""
+    """Close the innermost element of that name if the parser certainly would; returns all closed elements."""
     if open_names and open_names[-1] == name:
         return [open_names.pop()]
     for distance, open_name in zip(range(1, _REACH + 1), reversed(open_names), strict=False):

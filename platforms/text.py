@@ -1,7 +1,7 @@
-"""What counts as the text of a page: the canonical form every hash, offset and quotation refers to.
+"""The canonical form of text, to which every hash, offset and quotation refers.
 
-The form is byte-identical to what a JavaScript client computes. Change one character of it and every stored content
-hash, version and claim position stops matching what readers' browsers send.
+It is byte-identical to what the JavaScript client computes; any change would break all stored content hashes, versions
+and positions.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _PYTHON_ONLY_SPACES = "\x1c\x1d\x1e\x1f\x85"
 
 
 def normalize(raw: str) -> str:
-    """Bring text into its canonical form: composed, plain quotes and dashes, no zero-width marks, single spaces.
+    """Normalise text: NFC, plain quotes and dashes, no zero-width characters, single spaces.
 
-    Shapes: lone surrogates survive; two halves that meet become the character they spell, as in JavaScript.
+    Shapes: lone surrogates remain; two that meet become the character they encode, as in JavaScript.
     Source: docs/protocol.md 3.1.
     """
     return _collapse_spaces(raw if raw.isascii() else _plain(raw))
@@ -54,7 +54,7 @@ def utf16_length(text: str) -> int:
 
 
 def word_count(text: str) -> int:
-    """Count the pieces between JavaScript white space. Source: docs/protocol.md 3.3."""
+    """Count words, separated by JavaScript white space. Source: docs/protocol.md 3.3."""
     if any(character in text for character in _PYTHON_ONLY_SPACES) or "\ufeff" in text:
         return sum(1 for piece in _SPACES.split(text) if piece)
     return len(text.split())
@@ -66,23 +66,23 @@ def js_trim(text: str) -> str:
 
 
 def html_to_text(html: str) -> str:
-    """Give the canonical text of an HTML fragment: scripts and styles are never text, blocks are kept apart.
+    """The canonical text of an HTML fragment, without scripts and styles, with a space between blocks.
 
-    Raises: UnparseableHtml when parsing would cost too much; TooLarge when it is simply too big.
+    Raises: UnparseableHtml: parsing would cost too much. TooLarge.
     Source: docs/protocol.md 3.2.
     """
     return normalize(article(html).separated_text())
 
 
 def article(html: str) -> Fragment:
-    """Parse an HTML fragment and take out what is never text. Raises: UnparseableHtml."""
+    """Parse an HTML fragment and remove what is never text. Raises: UnparseableHtml."""
     fragment = Fragment.parse(html)
     fragment.remove("script,style,noscript")
     return fragment
 
 
 def join_surrogates(text: str) -> str:
-    """Let every high surrogate followed by a low one become the character they spell."""
+    """Replace every surrogate pair by the character it encodes."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 

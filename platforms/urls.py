@@ -1,7 +1,6 @@
-"""URLs read as browsers read them, by the WHATWG URL standard.
+"""URLs parsed as browsers do, by the WHATWG URL standard.
 
-Python's own parser disagrees with browsers on back slashes, dots, ports and case. What one side takes for a Wikipedia
-page the other could then take for something else.
+Python's own parser disagrees with browsers on back slashes, dots, ports and case.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from urllib.parse import unquote
 
 from ada_url import URL, URLSearchParams
 
-from platforms.base import IdentityMismatch, agree
+from platforms.base import IdentityMismatch, require_equal
 
 _BROKEN_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -30,7 +29,7 @@ class Url(NamedTuple):
 
     @property
     def address(self) -> str:
-        """The URL in one spelling, without what points inside the page."""
+        """The normalised URL without its fragment."""
         return f"{self.scheme}://{self.host}{self.path}{self.search}"
 
     def parameter(self, name: str) -> str | None:
@@ -70,13 +69,13 @@ def web_page(url: str) -> Url:
 
 
 def address(url: str) -> str:
-    """A URL in one spelling, without what points inside the page; what is none stays as it is."""
+    """A normalised URL without its fragment; anything else unchanged."""
     page = parse_url(url)
     return url if page is None else page.address
 
 
 def resolve(reference: str, base: str) -> str | None:
-    """Make a reference absolute; None where a browser could not."""
+    """Resolve a reference; None where a browser could not."""
     try:
         return URL(_SURROGATE.sub("\ufffd", reference), base=base).href
     except ValueError:
@@ -84,9 +83,9 @@ def resolve(reference: str, base: str) -> str | None:
 
 
 def check_segment(what: str, stated: str | None, segment: str) -> None:
-    """Raises: IdentityMismatch unless the segment of a path is what is stated, percent-encoded or not."""
+    """Raises: IdentityMismatch unless the segment of a path is the stated one, percent-encoded or not."""
     if stated != segment:
-        agree(what, stated, decode_component(segment))
+        require_equal(what, stated, decode_component(segment))
 
 
 def decode_component(encoded: str) -> str | None:

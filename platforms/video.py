@@ -1,7 +1,7 @@
-"""What counts as a video in an article, by the same rule as in the extension (`extension/src/platforms/video.ts`).
+"""Detects videos in an article, by the extension's rule (`extension/src/platforms/video.ts`).
 
-Video is not analysed. The extension sends no post that shows one; where the site's own HTML shows one all the same, the
-model is given that fact, because the words around a video may be about it.
+Video is not analysed. The extension sends no post with one; if the site's own HTML has one, the model is informed,
+because the text around a video may be about it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ PLAYERS: Final = (
     "player.simplecast.com",
 )
 PLAYER_PERMISSIONS: Final = frozenset(("autoplay", "encrypted-media", "picture-in-picture"))
-"""Permissions of a frame that a player asks for and a chart or a market does not; `fullscreen` is asked for by both."""
+"""Permissions that frames of players request and those of charts or markets do not; both request `fullscreen`."""
 
 
 def shows_video(article: Fragment) -> bool:
-    """Whether an article holds a `video` element or the frame of a player, known or by what it is allowed to do.
+    """Whether an article has a `video` element or a player's frame, by its host or its permissions.
 
     Source: requirements 2.1, decision 0042.
     """
@@ -37,7 +37,7 @@ def shows_video(article: Fragment) -> bool:
 
 
 def is_player(attributes: dict[str, str | None]) -> bool:
-    """Whether a frame with these attributes plays something."""
+    """Whether a frame with these attributes is a player."""
     source = attributes.get("src") or ""
     if any(player in source for player in PLAYERS):
         return True

@@ -1,18 +1,20 @@
 """Wikipedia: every language, pinned to the revision the reader saw.
 
-A revision never changes, so what the MediaWiki API answers for it is the page. Asking for the current one instead would
-verify another text than the reader's.
+A revision never changes; the current one may be another text than the reader's.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Annotated, Final, Literal
 from urllib.parse import quote, urlencode
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
+from contracts.rpc.observation import MetadataWithHtml, ObservedWithText
+from contracts.rpc.values import TITLE_CHARACTERS, Digits, InstantText, Language, Optional, TitleMarkup
 from contracts.v1.parts import Author, Observation, PostRef
+from platforms import stored
 from platforms.base import (
     CanonicalAnswer,
     CanonicalMismatch,
@@ -20,19 +22,22 @@ from platforms.base import (
     IdentityMismatch,
     Metadata,
     Mismatch,
-    agree,
-    at,
+    Platform,
+    get_path,
+    get_text,
     is_host_of,
-    json_answer,
     metadata_text,
-    text_at,
+    parse_json,
+    require_equal,
 )
 from platforms.markup import Fragment
+from platforms.stored import StoredMetadata
 from platforms.text import UnparseableHtml, html_to_text, js_trim
 from platforms.urls import parse_url, web_page
 from platforms.wikipedia_identity import parse_article_url, title_token
 from platforms.wikipedia_text import article, article_text
 
+_ENDPOINT: Final = "https://{language}.wikipedia.org/w/api.php"
 _LANGUAGE = re.compile("[a-z][a-z0-9-]*")
 _DIGITS = re.compile("[0-9]+")
 _QUERY: Final = {"action": "parse", "format": "json", "formatversion": "2", "prop": "text|revid|displaytitle"}
@@ -44,18 +49,47 @@ _NO_PAGE: Final = frozenset(
     )
 )  # fmt: skip
 _NOT_PUBLIC: Final = frozenset({"permissiondenied", "readapidenied"})
-_NOT_NOW: Final = frozenset({"maxlag", "ratelimited", "readonly"})
-"""Errors that say something about the wiki. The others are about the question, which a stranger may have made up."""
+_BUSY: Final = frozenset({"maxlag", "ratelimited", "readonly"})
+"""Errors of the wiki itself. Others are about the request, whose parameters are untrusted."""
 _TITLE_HTML: Final = 8_000
-_TITLE: Final = 1_000
+_TITLE: Final = TITLE_CHARACTERS
 """Units: characters."""
 
 
-class Wikipedia:
+class WikipediaMetadata(MetadataWithHtml):
+    language: Language
+    title: Annotated[str, Field(min_length=1, max_length=TITLE_CHARACTERS)]
+    page_id: Digits
+    revision_id: Digits
+    display_title: Optional[TitleMarkup] = None
+    last_modified_at: Optional[InstantText] = None
+
+
+class ObservedWikipedia(ObservedWithText):
+    platform: Literal["WIKIPEDIA"]
+    metadata: WikipediaMetadata
+
+
+class WikipediaVersion(StoredMetadata):
+    page_id: str
+    language: str
+    title: stored.Title
+    display_title: stored.OptionalTitle = None
+    revision_id: stored.Text
+    last_modified_at: stored.Moment = None
+
+
+class Wikipedia(Platform):
     """An article's identity is `<language>:<page id>`. Source: docs/protocol.md 2.1, 3.5."""
 
-    name: Final = "WIKIPEDIA"
-    default_endpoint: Final = "https://{language}.wikipedia.org/w/api.php"
+    name = "WIKIPEDIA"
+    display_name = "Wikipedia"
+    domains = ("wikipedia.org",)
+    observed = ObservedWikipedia
+    stored = WikipediaVersion
+    default_endpoint = _ENDPOINT
+    endpoint_meaning = "api.php address"
+    disputed = ("title",)
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
         """Give the article that URL and metadata agree on. Raises: IdentityMismatch."""
@@ -72,41 +106,41 @@ class Wikipedia:
             raise IdentityMismatch("the page id is not a number")
         if title is None:
             raise IdentityMismatch("the title is blank")
-        agree("the language", language, page.language)
+        require_equal("the language", language, page.language)
         if page.page_id is not None:
-            agree("the page id", page_id, page.page_id)
+            require_equal("the page id", page_id, page.page_id)
         else:
-            agree("the title", title, page.title)
+            require_equal("the title", title, page.title)
         post = PostRef(platform=self.name, external_id=f"{language}:{page_id}")
         if external_id is not None:
-            agree("the external id", external_id, post.external_id)
+            require_equal("the external id", external_id, post.external_id)
         return post
 
     def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
-        """Ask the article's own language for exactly the revision that was seen."""
+        """Request exactly the observed revision from the article's language."""
         language = observation.post.external_id.partition(":")[0]
         revision_id = _digits(observation.metadata, "revision_id")
         if revision_id is None or not _LANGUAGE.fullmatch(language):
             return None
         query = urlencode(_QUERY | {"oldid": revision_id})
-        base = (endpoint or self.default_endpoint).replace("{language}", language)
+        base = (endpoint or _ENDPOINT).replace("{language}", language)
         accept = (("accept", "application/json"),)
         return CanonicalRequest("GET", f"{base}?{query}", accept, immutable=True, part=language)
 
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Read the rendered revision; the page id is the one Wikipedia states. Raises: CanonicalMismatch."""
-        answer = json_answer(body)
-        if (code := at(answer, "error", "code")) is not None:
+        answer = parse_json(body)
+        if (code := get_path(answer, "error", "code")) is not None:
             reason: Mismatch = "bad_answer"
             if code in _NO_PAGE:
                 reason = "not_found"
             elif code in _NOT_PUBLIC:
                 reason = "not_public"
-            said = f"Wikipedia answers with an error: {str(code)[:200]}"
-            raise CanonicalMismatch(reason, said, broken=code in _NOT_NOW)
-        html = at(answer, "parse", "text")
-        revision_id = _number(at(answer, "parse", "revid"))
-        page_id = _number(at(answer, "parse", "pageid"))
+            detail = f"Wikipedia answers with an error: {str(code)[:200]}"
+            raise CanonicalMismatch(reason, detail, broken=code in _BUSY)
+        html = get_path(answer, "parse", "text")
+        revision_id = _number(get_path(answer, "parse", "revid"))
+        page_id = _number(get_path(answer, "parse", "pageid"))
         if not isinstance(html, str) or revision_id is None or page_id is None:
             raise CanonicalMismatch("bad_answer", "the answer lacks text, revision or page id")
         if revision_id != _digits(observation.metadata, "revision_id"):
@@ -117,9 +151,9 @@ class Wikipedia:
             "language": language,
             "page_id": page_id,
             "revision_id": revision_id,
-            "display_title": _displayed(text_at(answer, "parse", "displaytitle")),
+            "display_title": _display_title(get_text(answer, "parse", "displaytitle")),
         }
-        title = title_token(text_at(answer, "parse", "title") or "")
+        title = title_token(get_text(answer, "parse", "title") or "")
         if title is None:
             url = _page(language, f"?curid={page_id}")
             return CanonicalAnswer(post, html, revision_id, url, metadata | {"title": None})
@@ -127,19 +161,11 @@ class Wikipedia:
         return CanonicalAnswer(post, html, revision_id, _page(language, path), metadata | {"title": title})
 
     def is_own(self, url: str) -> bool:
-        """Any language: Wikipedia redirects the old names of its languages."""
+        """Any language, since Wikipedia redirects the old codes of its languages."""
         return is_host_of(url, ".wikipedia.org")
 
-    def confirming_request(self, external_id: str, endpoint: str | None = None) -> CanonicalRequest | None:
-        """Wikipedia never redirects its interface to another domain."""
-        return None
-
-    def parse_confirmation(self, observation: Observation, body: bytes, answered_at: str) -> CanonicalAnswer:
-        """Raises: CanonicalMismatch, always."""
-        raise CanonicalMismatch("bad_answer", "there is nobody to confirm an answer from elsewhere")
-
     def address(self, observation: Observation) -> str:
-        """By its page id alone, on the reader's host: the title is a reader's words."""
+        """By its page id alone, on the reader's host: the title is from a reader."""
         page = parse_url(observation.url)
         language, _, page_id = observation.post.external_id.partition(":")
         return f"https://{page.host if page else f'{language}.wikipedia.org'}/?curid={page_id}"
@@ -149,21 +175,33 @@ class Wikipedia:
         return article(html, external_id.partition(":")[0])
 
     def extract_text(self, html: str, external_id: str = "") -> str:
-        """Give the article's text without notes, references and navigation. Raises: UnparseableHtml."""
+        """Extract the article's text without notes, references and navigation. Raises: UnparseableHtml."""
         return article_text(html, external_id.partition(":")[0])
 
     def author(self, metadata: Metadata) -> Author | None:
         """Articles have no single author. Source: requirements 3.12."""
         return None
 
+    def fields_of_id(self, external_id: str) -> Metadata:
+        """Language and page id, which the site may have corrected."""
+        language, _, page_id = external_id.partition(":")
+        return {"language": language, "page_id": page_id}
+
+    def title(self, metadata: Metadata) -> str | None:
+        """The displayed title, which may have markup."""
+        title = metadata_text(metadata, "title")
+        # Parsed wherever titles are read, also in the projector, so it must be short.
+        displayed = _display_title(metadata_text(metadata, "display_title"), _TITLE)
+        return displayed or (title.replace("_", " ") if title else None)
+
 
 def _page(language: str, path: str) -> str:
     return f"https://{language}.wikipedia.org/{path}"
 
 
-def _displayed(html: str | None) -> str | None:
-    """The title as the article shows it, as text; None where there is none or it is no title."""
-    if html is None or len(html) > _TITLE_HTML:
+def _display_title(html: str | None, limit: int = _TITLE_HTML) -> str | None:
+    """The displayed title as text; None if there is none or it is not a title."""
+    if html is None or len(html) > limit:
         return None
     try:
         text = html_to_text(html)

@@ -1,8 +1,7 @@
-"""Classes of the elements that are not an article's text: marks of the software, lists of notes, navigation.
+"""Classes of the elements that are not an article's text: edit links, lists of notes, navigation.
 
-The common ones are the extension's and count in every language. A language's own are those of its templates for
-navigation, which the page beside them is about; nothing is added where those templates use the common ones. All are in
-lower case.
+The common ones are the extension's and apply in every language. A language's own are those of its navigation templates,
+documented on the page beside them. All are in lower case.
 """
 
 from __future__ import annotations

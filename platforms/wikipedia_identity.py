@@ -1,7 +1,6 @@
 """Which Wikipedia article a URL names.
 
-Follows what the extension accepts, so that server and reader agree on whether a page is an article at all. A rule that
-is stricter here would refuse readers on pages they can see; a laxer one would file talk pages under articles.
+The rules equal the extension's: stricter ones would reject readers' observations, laxer ones would accept talk pages.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def parse_article_url(url: str) -> ArticleUrl | None:
 
 
 def title_token(title: str) -> str | None:
-    """Bring a title into the form URLs use, with underscores for gaps; None if nothing is left."""
+    """Normalise a title to the form in URLs, with underscores for spaces; None if nothing is left."""
     return _GAPS.sub(" ", js_trim(title)).strip(" ").replace(" ", "_") or None
 
 

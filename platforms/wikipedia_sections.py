@@ -1,9 +1,8 @@
 """Titles of the sections that hold notes, references and further reading, by language.
 
-The English titles are the extension's and count in every article; each other language adds the titles its own Wikipedia
-customarily gives to the same seven kinds of section. "See also" is content in every language.
-Facts: the layout customs of each Wikipedia, on the page named beside it, collected by hand; titles are in normalised,
-lower-case form.
+The English titles are the extension's and apply in every article; each other language adds the titles that its own
+Wikipedia uses for the same seven kinds of section. "See also" is content in every language.
+Source: the layout guide of each Wikipedia, on the page named beside it; titles are in normalised, lower-case form.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which parts of a Wikipedia article are its text.
 
-Notes, references and navigation are left out by the very rule the extension applies in the reader's browser. Where
-both differ, every reader's page conflicts with ours and picture positions shift.
+Notes, references and navigation are excluded by the same rule as in the extension; otherwise texts would conflict and
+picture offsets shift.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from platforms.wikipedia_sections import excluded_sections
 _EXCLUDED_TAGS: Final = frozenset(("script", "style", "noscript"))
 _HEADINGS: Final = "h2,h3,h4,h5,h6"
 _LEVELS: Final = {name: int(name[1]) for name in _HEADINGS.split(",")}
-_WIDTHLESS: Final = "\u200b\u200c\u200d\ufeff"
+_ZERO_WIDTH: Final = "\u200b\u200c\u200d\ufeff"
 _LONG_TITLE: Final = 512
 """Characters; no title has a quarter of them, and no more than four become one."""
 MAX_HEADINGS: Final = 20_000
@@ -32,7 +32,7 @@ _TOKEN = re.compile("[^\t\n\f\r ]+")
 
 
 def article(html: str, language: str = "") -> Fragment:
-    """Parse an article and take out what is not its text; `language` counts where the HTML states none.
+    """Parse an article and remove what is not its text; `language` applies if the HTML states none.
 
     Raises: UnparseableHtml.
     """
@@ -46,17 +46,17 @@ def article(html: str, language: str = "") -> Fragment:
 
 
 def article_text(html: str, language: str = "") -> str:
-    """Give the normalised text of an article. Raises: UnparseableHtml. Source: docs/protocol.md 3.5."""
+    """The normalised text of an article. Raises: UnparseableHtml. Source: docs/protocol.md 3.5."""
     return normalize(article(html, language).separated_text())
 
 
 def is_excluded_section(title: str, language: str = "en") -> bool:
-    """Whether a section of that title is left out; `language` as the article's HTML states it."""
+    """Whether a section of that title is excluded; `language` as the article's HTML states it."""
     return normalize(title).lower() in excluded_sections(language)
 
 
 def is_excluded_element(tag: str, classes: Iterable[str], language: str = "") -> bool:
-    """Whether an element is left out with all it holds."""
+    """Whether an element is excluded with its content."""
     tag = tag.lower()
     if tag in _EXCLUDED_TAGS:
         return True
@@ -66,7 +66,7 @@ def is_excluded_element(tag: str, classes: Iterable[str], language: str = "") ->
 
 @lru_cache(maxsize=4096)
 def _is_excluded(tag: str, class_attribute: str, language: str) -> bool:
-    # An article repeats few spellings thousands of times.
+    # An article repeats few combinations thousands of times.
     return is_excluded_element(tag, _class_tokens(class_attribute), language)
 
 
@@ -85,13 +85,13 @@ def _remove_sections(content: Fragment, titles: frozenset[str]) -> None:
     headlines = _headlines(content)
     wrappers = _Wrappers()
     for heading in headings:
-        # A heading that went with a section before it has no words any more.
+        # A heading that was removed with an earlier section has no text.
         if _title(headlines.get(heading.mem_id, heading)) in titles:
             _remove_section(wrappers.around(heading), wrappers)
 
 
 def _refuse_nested(headings: Iterable[LexborNode]) -> None:
-    """Raises: UnparseableHtml where reading every title would read the same words again and again."""
+    """Raises: UnparseableHtml if headings are nested so that reading all titles would be quadratic."""
     depths: dict[int, int] = {}
     for heading in headings:
         above = heading.parent
@@ -99,7 +99,7 @@ def _refuse_nested(headings: Iterable[LexborNode]) -> None:
         while above is not None and above.mem_id not in depths:
             passed.append(above.mem_id)
             above = above.parent
-        # All that was passed lies in no further heading: they come in document order, outer ones first.
+        # The passed elements are in no further heading: headings come in document order, outer ones first.
         depth = 0 if above is None else depths[above.mem_id]
         depths |= dict.fromkeys(passed, depth)
         depths[heading.mem_id] = depth + 1
@@ -112,7 +112,7 @@ def _headlines(content: Fragment) -> dict[int, LexborNode]:
     first: dict[int, LexborNode] = {}
     for headline in content.select(".mw-headline"):
         above = headline.parent
-        # Whatever lies further up has one already.
+        # All further ancestors have one already.
         while above is not None and above.mem_id not in first:
             first[above.mem_id] = headline
             above = above.parent
@@ -120,23 +120,23 @@ def _headlines(content: Fragment) -> dict[int, LexborNode]:
 
 
 def _title(node: LexborNode) -> str:
-    """What is compared with titles; empty for what is longer than any."""
+    """The normalised title; empty if it is longer than any title."""
     raw = node.text()
     if len(raw) > _LONG_TITLE:
-        for mark in _WIDTHLESS:
+        for mark in _ZERO_WIDTH:
             raw = raw.replace(mark, "")
         raw = " ".join(raw.split())
     return "" if len(raw) > _LONG_TITLE else normalize(raw).lower()
 
 
 class _Wrappers:
-    """Which heading each `div.mw-heading` speaks for; looked up once, for one may hold thousands."""
+    """The heading of each `div.mw-heading`, cached: a wrapper may have thousands of children."""
 
     def __init__(self) -> None:
         self._headings: dict[int, LexborNode | None] = {}
 
     def around(self, heading: LexborNode) -> LexborNode:
-        """The wrapper of a heading, if there is one that speaks for it, else the heading itself."""
+        """The wrapper of a heading, if it has one, else the heading itself."""
         parent = heading.parent
         wrapped = None if parent is None else self._wrapped(parent)
         if parent is None or wrapped is None or wrapped.mem_id != heading.mem_id:
@@ -152,7 +152,7 @@ class _Wrappers:
         if node.tag != "div":
             return None
         known = self._headings.get(node.mem_id)
-        # One may have gone with the section of another wrapper before it, which happens to a wrapper once.
+        # The heading may have been removed with the section of another wrapper, which happens to a wrapper once.
         if node.mem_id not in self._headings or (known is not None and known.parent is None):
             known = self._headings[node.mem_id] = _first_heading(node)
         return known
@@ -166,7 +166,7 @@ def _first_heading(node: LexborNode) -> LexborNode | None:
 
 
 def _remove_section(start: LexborNode, wrappers: _Wrappers) -> None:
-    """Remove a heading and the elements after it, up to the next heading of its level or above; text nodes stay."""
+    """Remove a heading and the elements up to the next heading of its level or above; text nodes remain."""
     level = wrappers.level(start)
     sibling = start.next
     start.decompose()

@@ -1,0 +1,113 @@
+"""The canonical form of a claim, from which its cache key derives. Source: requirements A.1 to A.4.
+
+A version's algorithm never changes: another one has another id. Only the newest of a major version writes keys; entries
+of the same major version live out their time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Final
+
+import unicodedata2  # type: ignore[import-untyped,import-not-found,unused-ignore]  # a C extension without type stubs
+
+from contracts.composed import nfc, nfd
+
+NORMATIVE: Final = "v1norm1"
+
+_NEGATIONS: Final = {
+    **{f"{verb}n't": f"{verb} not" for verb in ("do", "does", "did")},
+    "can't": "cannot",
+    "won't": "will not",
+    **{f"{verb}n't": f"{verb} not" for verb in ("should", "would", "is", "are", "was", "were", "have", "has", "had")},
+}
+_CONTRACTIONS: Final = {
+    **_NEGATIONS,
+    **{f"{word}'s": f"{word} is" for word in ("it", "that", "there")},
+    "i'm": "i am",
+    **{f"{word}'re": f"{word} are" for word in ("we", "they", "you")},
+    **{f"{word}'ve": f"{word} have" for word in ("i", "we", "they", "you")},
+    **{f"{word}'ll": f"{word} will" for word in ("i", "we", "they", "you")},
+}
+_DIGITS: Final = dict(
+    zip("0123456789", ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], strict=True)
+)
+_ABBREVIATIONS: Final = {"covid-19": "covid", "u.s.": "us", "u.k.": "uk"}
+_ALL_BUT_WORDS_AND_APOSTROPHES: Final = re.compile(r"[^\w\s']")
+_ALL_BUT_WORDS_AND_HYPHENS: Final = re.compile(r"[^\w\s-]")
+_VERSION: Final = re.compile(r"v(\d+)norm\d+")
+
+
+def normalise_v1norm1(text: str, language: str) -> str:
+    """The normative form: curly apostrophes count, a percent sign is a word, and 29 contractions are expanded."""
+    text = _without_marks(text).translate({0x2018: "'", 0x2019: "'", 0x25: " percent"})
+    return _expand(text, _CONTRACTIONS)
+
+
+def normalise_2016(text: str, language: str) -> str:
+    """The later page's own algorithm, for comparison: curly apostrophes and percent signs are dropped."""
+    return _expand(_without_marks(text), _NEGATIONS)
+
+
+def normalise_1628(text: str, language: str) -> str:
+    """The earlier page's own algorithm, for comparison. Its percent sign and two abbreviations are dropped unread."""
+    text = _collapse(_ALL_BUT_WORDS_AND_HYPHENS.sub("", nfc(text).lower()))
+    text = re.sub(r"\b[0-9]\b", lambda digit: _DIGITS[digit[0]], text)
+    if language == "en":
+        for long, short in _ABBREVIATIONS.items():
+            text = text.replace(long, short)
+    return text
+
+
+VERSIONS: Final[Mapping[str, Callable[[str, str], str]]] = MappingProxyType(
+    {NORMATIVE: normalise_v1norm1, "v1norm1-2016": normalise_2016, "v1norm1-1628": normalise_1628}
+)
+"""Every version by id, each from a claim's text and its language. None is ever removed."""
+
+
+def hash_claim(canonical: str) -> str:
+    """The public hash of a canonical text: `sha256:` and 64 digits."""
+    return f"sha256:{_digest(canonical)}"
+
+
+def make_key(text: str, language: str, version: str = NORMATIVE) -> str | None:
+    """The published key of a claim, in the name space of its version; None where nothing is left of the text.
+
+    Raises: KeyError for an unknown version.
+    """
+    canonical = VERSIONS[version](text, language)
+    return f"claim:{version}:{language}:{_digest(canonical)}" if canonical else None
+
+
+def outlives(stored: str, current: str) -> bool:
+    """Whether entries under a stored version are still read: v2norm1 ends those of v1norm1, v1norm2 does not."""
+    old, new = _VERSION.fullmatch(stored), _VERSION.fullmatch(current)
+    return stored == current or (old is not None and new is not None and old[1] == new[1])
+
+
+def _without_marks(text: str) -> str:
+    """Decomposed, in lower case and without marks.
+
+    One character after the other: whole texts would be sorted by marks, in quadratic time, before these are dropped.
+    """
+    decomposed = text if text.isascii() else "".join(map(nfd, text))
+    lower = decomposed.lower()
+    return lower if lower.isascii() else "".join(each for each in lower if unicodedata2.category(each) != "Mn")
+
+
+def _expand(text: str, contractions: Mapping[str, str]) -> str:
+    """Delete all but words, and expand contractions; all at once, as no expansion holds another contraction."""
+    text = _ALL_BUT_WORDS_AND_APOSTROPHES.sub("", _collapse(text))
+    pattern = rf"\b(?:{'|'.join(contractions)})\b"
+    return _collapse(re.sub(pattern, lambda found: contractions[found[0]], text).replace("'", ""))
+
+
+def _collapse(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _digest(canonical: str) -> str:
+    return sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,63 @@
+"""How soon a claim's answer may change, and how long an analysis of it counts as fresh. Source: requirements A.7."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from analyses.claims.dates import take_dates
+from analyses.claims.languages import find_language
+
+
+class Volatility(StrEnum):
+    """Classes, the least volatile first."""
+
+    TIMELESS = "TIMELESS"
+    DATED = "DATED"
+    SLOW = "SLOW"
+    FAST = "FAST"
+
+
+_ORDER: Final = tuple(Volatility)
+HORIZONS: Final[Mapping[Volatility, timedelta]] = MappingProxyType(
+    {
+        Volatility.FAST: timedelta(hours=1),
+        Volatility.SLOW: timedelta(days=7),
+        Volatility.DATED: timedelta(days=90),
+        Volatility.TIMELESS: timedelta(days=90),
+    }
+)
+"""How long an analysis is fresh."""
+
+
+def classify(claim: str, language: str, hint: str | None, reference_day: date) -> Volatility:
+    """The class of a claim: the more volatile of what its words say and what a model's hint says."""
+    words = find_language(language)
+    text, last_days = take_dates(claim, words)
+    by_words: Volatility | None = None
+    if (words is not None and words.of_the_moment.search(text)) or (
+        words is not None and not last_days and words.in_the_present.search(text)
+    ):
+        by_words = Volatility.FAST
+    elif last_days and all(day < reference_day for day in last_days):
+        by_words = Volatility.DATED
+    elif not last_days and any(map(str.isdecimal, text)):
+        by_words = Volatility.SLOW
+
+    by_hint = Volatility(hint) if hint in _ORDER else Volatility.SLOW
+    if not last_days and (by_hint is Volatility.DATED or (by_hint is Volatility.TIMELESS and words is None)):
+        by_hint = Volatility.SLOW
+    return by_hint if by_words is None else more_volatile(by_words, by_hint)
+
+
+def more_volatile(one: Volatility, other: Volatility) -> Volatility:
+    """The class of the two that changes sooner."""
+    return max(one, other, key=_ORDER.index)
+
+
+def is_fresh(age: timedelta, stored: Volatility, asked: Volatility) -> bool:
+    """Whether an analysis is within the horizon of the more volatile of its own class and the asker's."""
+    return age <= HORIZONS[more_volatile(stored, asked)]

@@ -1,0 +1,201 @@
+"""What the look-up of a claim in the cache leads to, decided from the newest facts about its assertion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from contracts.v1 import AssertionAnalysed, AssertionAnalysisRequested, AssertionInvalidated
+from contracts.v1.assertion import Shape
+from contracts.v1.ids import analysis_run_id
+from contracts.v1.job import AuditOptions, CachePreference, Volatility
+
+LIFETIME: Final = timedelta(days=90)
+"""After it no analysis serves. Source: FH-56."""
+HORIZONS: Final[dict[Volatility, timedelta]] = {
+    "FAST": timedelta(hours=1),
+    "SLOW": timedelta(days=7),
+    "DATED": LIFETIME,
+    "TIMELESS": LIFETIME,
+}
+"""How long an analysis is fresh. Source: FH-146."""
+LONGEST_RUN: Final = timedelta(minutes=15)
+"""After it a run without an end is taken for lost, and joined no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """The newest request. `failed`: its run ended without a result."""
+
+    sequence: int
+    at: datetime
+    event: AssertionAnalysisRequested
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """The newest analysis."""
+
+    sequence: int
+    at: datetime
+    event: AssertionAnalysed
+
+
+@dataclass(frozen=True, slots=True)
+class Invalidated:
+    """The newest invalidation."""
+
+    sequence: int
+    event: AssertionInvalidated
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """What the log has about an assertion."""
+
+    requested: Requested | None = None
+    analysed: Analysed | None = None
+    invalidated: Invalidated | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A claim of a job, which was requested at `job_sequence`. `assertion_id` None: its canonical form is empty.
+
+    `may_buy`: the job may pay for an analysis of this claim.
+    """
+
+    assertion_id: UUID | None
+    job_id: UUID
+    job_sequence: int
+    shape: Shape
+    volatility: Volatility
+    preference: CachePreference
+    may_buy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An analysis serves. `stale`: it is past its horizon, or of another time than what was asked for."""
+
+    analysis_id: UUID
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A run is waited for. `own`: this job requested it, on an earlier delivery."""
+
+    run_id: UUID
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An analysis is to be requested, stored only behind the sequence `follows`; if that is refused, look again."""
+
+    run_id: UUID
+    follows: int
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Nothing serves, and nothing may be bought."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """There is no claim: nothing is left of it after normalisation."""
+
+
+Outcome = Hit | Join | Request | Miss | Unusable
+
+
+def shape_of(options: AuditOptions) -> Shape:
+    """How thorough the analyses must be that a job asks for."""
+    return Shape(scenarios=options.scenarios_per_claim, evidence=options.max_evidence_per_scenario, depth=options.depth)
+
+
+def look(now: datetime, asked: Asked, cached: Cached) -> Outcome:
+    """Decide what serves a claim: an analysis, somebody's run, a request of one's own, or nothing.
+
+    A run is joined only if its shape covers what is asked; a larger one is requested behind it. So that the analyses of
+    an assertion never become smaller, the worker that gets such a request waits for the run before it.
+    """
+    if asked.assertion_id is None:
+        return Unusable()
+    requested, analysed = cached.requested, cached.analysed
+    if requested is not None and requested.event.requested_by == asked.job_id:
+        return Join(requested.event.run_id, own=True)  # done, failed or under way: it is not bought again
+    usable = analysed is not None and _is_usable(now, asked, analysed, cached.invalidated)
+    fresh = usable and analysed is not None and now - analysed.at < _find_horizon(asked, analysed)
+    if analysed is not None and usable and _takes_hit(asked, cached, fresh=fresh):
+        return Hit(analysed.event.analysis_id, stale=not fresh)
+    under_way = requested is not None and _is_under_way(now, cached, requested)
+    if requested is not None and under_way and _may_join(asked, requested):
+        return Join(requested.event.run_id)
+    if asked.may_buy and asked.preference != "CACHE_ONLY":
+        shape = asked.shape if analysed is None else asked.shape.join(analysed.event.shape)
+        if requested is not None and under_way:
+            shape = shape.join(requested.event.shape)
+        follows = requested.sequence if requested is not None else 0
+        return Request(analysis_run_id(asked.assertion_id, follows), follows, shape)
+    if analysed is not None and usable:
+        return Hit(analysed.event.analysis_id, stale=not fresh)
+    return Miss()
+
+
+def fall_back(now: datetime, asked: Asked, cached: Cached) -> Hit | None:
+    """The analysis that serves where no provider answers, marked as stale; None: the claim has failed."""
+    analysed = cached.analysed
+    if analysed is None or not _is_usable(now, asked, analysed, cached.invalidated):
+        return None
+    return Hit(analysed.event.analysis_id, stale=True)
+
+
+def is_withdrawn(analysed: Analysed, invalidated: Invalidated | None) -> bool:
+    """Whether the newest invalidation of the assertion took this analysis away."""
+    if invalidated is None or invalidated.sequence < analysed.sequence:
+        return False
+    return invalidated.event.analysis_id in (None, analysed.event.analysis_id)
+
+
+def _is_usable(now: datetime, asked: Asked, analysed: Analysed, invalidated: Invalidated | None) -> bool:
+    if now - analysed.at >= LIFETIME or now >= analysed.event.expires_at:
+        return False
+    return not is_withdrawn(analysed, invalidated) and analysed.event.shape.covers(asked.shape)
+
+
+def _find_horizon(asked: Asked, analysed: Analysed) -> timedelta:
+    return min(HORIZONS[asked.volatility], HORIZONS[analysed.event.volatility])
+
+
+def _takes_hit(asked: Asked, cached: Cached, *, fresh: bool) -> bool:
+    """Whether a usable analysis is what the account prefers."""
+    match asked.preference:
+        case "SKIP_CACHE":  # unless it was requested later than the job
+            requested, analysed = cached.requested, cached.analysed
+            return (
+                requested is not None
+                and analysed is not None
+                and requested.sequence > asked.job_sequence
+                and requested.event.run_id == analysed.event.analysis_id
+            )
+        case "PREFER_CACHE":
+            return fresh
+        case "ALLOW_PARTIAL" | "CACHE_ONLY":
+            return True
+
+
+def _is_under_way(now: datetime, cached: Cached, requested: Requested) -> bool:
+    is_done = cached.analysed is not None and cached.analysed.sequence > requested.sequence
+    return not is_done and not requested.failed and now - requested.at < LONGEST_RUN
+
+
+def _may_join(asked: Asked, requested: Requested) -> bool:
+    is_late_enough = asked.preference != "SKIP_CACHE" or requested.sequence > asked.job_sequence
+    return is_late_enough and requested.event.shape.covers(asked.shape)
