@@ -1,7 +1,7 @@
-"""Which addresses count as one neighbourhood when views are credited.
+"""Network prefixes of client addresses, for crediting views.
 
-The prefix is hashed and stored, so its spelling is part of the data: another spelling would let the same network be
-credited again.
+The prefix is hashed and stored, so its format is part of the data: with another format the same network would be
+credited twice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _IPV4 = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})")
 
 @lru_cache(10_000)
 def ip_range_prefix(address: str) -> str:
-    """Name the range of an address: the first three octets of IPv4, the first three groups of IPv6.
+    """The prefix of an address: the first three octets of IPv4, the first three groups of IPv6.
 
     Shapes: `unknown` for nothing, `invalid:<lower case>` for anything that is no address. Source: docs/protocol.md 4.
     """

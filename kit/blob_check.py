@@ -1,4 +1,4 @@
-"""Whether the blob store serves: it is asked, sometimes written to, and what failed lately counts."""
+"""Whether the blob store works: by a read, now and then a write, and recent failures of other requests."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from math import inf
 from time import monotonic
 
 WRITE_EVERY_S = 30.0
-"""A check writes so rarely while all is well: stores clear away late what is overwritten."""
+"""Interval of writes while all is well: stores free overwritten objects late."""
 FAILED_S = 2.0
-"""How long what failed counts: a store may refuse in one folder, for good, and take everything in the next."""
+"""How long a failure counts: a store may fail permanently in one folder only."""
 
 
 class BlobsUnavailable(Exception):
-    """The store does not answer now; asking again later is right."""
+    """The store does not answer now; retrying later is right."""
 
 
 class StoreCheck:
-    """Shapes: `look` says what is wrong or None; it and `write` raise BlobsUnavailable, after `failed` was called."""
+    """Shapes: `look` returns the problem or None; it and `write` raise BlobsUnavailable, after `failed` was called."""
 
     def __init__(self, look: Callable[[], Awaitable[str | None]], write: Callable[[], Awaitable[None]]) -> None:
         self._look = look
@@ -29,20 +29,20 @@ class StoreCheck:
         self._failure = ""
 
     def failed(self, reason: str) -> None:
-        """Note that a request of anybody's has failed."""
+        """Note that any request has failed."""
         self._written_at, self._failed_at, self._failure = -inf, monotonic(), reason
 
     async def problem(self) -> str | None:
-        """What is wrong with the store now, in a sentence.
+        """The current problem in a sentence, None if there is none.
 
-        Of many who ask at once all get one answer; who waits no longer leaves it to the others.
+        Concurrent callers share one check, which a cancelled caller does not end.
         """
         if self._checking is None or self._checking.done():
             self._checking = asyncio.create_task(self._check())
         return await asyncio.shield(self._checking)
 
     def close(self) -> None:
-        """End a check that is under way."""
+        """Cancel a check in progress."""
         if self._checking is not None:
             self._checking.cancel()
 

@@ -1,7 +1,7 @@
-"""Bytes under their own hash, on any S3 server: writing them twice is harmless, and nothing is ever changed.
+"""Content-addressed objects on any S3 server: writing twice is harmless, and nothing is ever changed.
 
-Most lie in one place. An answer that was paid for lies under the name of the step it answers, so that whoever has to do
-that step finds it, also where its writer died before it could tell anybody the hash.
+Most are stored under one prefix. A paid answer is stored under the name of its step, so that the next worker on that
+step finds it even if its writer died before publishing the hash.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,21 +23,22 @@ from urllib3.exceptions import HTTPError, MaxRetryError
 from contracts.v1.parts import INLINE_BYTES, BlobRef, TextRef
 from kit.blob_check import BlobsUnavailable as BlobsUnavailable
 from kit.blob_check import StoreCheck
+from kit.cache import Cache
 from kit.s3_client import S3Client
 from kit.settings import SettingsError
 
 TEXT = "text/plain; charset=utf-8"
 CACHE_BYTES = 32 * 1024 * 1024
 THREADS = 8
-TRY_AGAIN_S = 1.0
+RETRY_DELAY_S = 1.0
 CONNECT_TIMEOUT_S = 2.0
 SILENCE_S = 5.0
-"""How long the store may be silent within an answer; minio sends no more than 5 MiB in one request."""
+"""Longest silence within a response; minio sends no more than 5 MiB in one request."""
 COMMON = "sha256"
 HEALTH_BODY = bytes(8 * 1024)
-"""Larger than what is left of a page of the disk, so that it needs space of its own."""
+"""Larger than the free rest of a disk page, so that it needs space of its own."""
 HEALTH = f"{COMMON}/{hashlib.sha256(HEALTH_BODY).hexdigest()}"
-"""A blob as others are, where most of them lie."""
+"""An ordinary blob under the common prefix."""
 ANSWERS = "answers"
 _FAILURES = (MinioException, HTTPError, OSError)
 
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BlobSettings:
-    """Where the bytes lie. `endpoint` is `host:port`."""
+    """Address and credentials of the store. `endpoint` is `host:port`."""
 
     endpoint: str
     access_key: str
@@ -73,9 +73,9 @@ class BlobMissing(LookupError):
 
 
 class Blobs:
-    """Content-addressed objects, with a bounded memory of those used lately.
+    """Content-addressed objects with a bounded cache.
 
-    Every method may raise BlobsUnavailable, after `patience_s` seconds of trying.
+    Every method may raise BlobsUnavailable, after `patience_s` seconds of retries.
     """
 
     def __init__(self, settings: BlobSettings, *, patience_s: float = 0.0) -> None:
@@ -94,15 +94,14 @@ class Blobs:
             http_client=self._connections,
         )
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="blobs")
-        self._cache: OrderedDict[str, bytes] = OrderedDict()
-        self._cached_bytes = 0
+        self._cache: Cache[str, bytes] = Cache(capacity=CACHE_BYTES, weigh=len)
         self._check = StoreCheck(
             look=partial(self._run, self._has_bucket, patience_s=0.0),
             write=partial(self._run, self._put, HEALTH, HEALTH_BODY, "application/octet-stream", patience_s=0.0),
         )
 
     async def require(self) -> None:
-        """Ask once whether the bucket is there for us.
+        """Check once that the bucket can be used.
 
         Raises: SettingsError: with the variable to look at.
         """
@@ -125,38 +124,37 @@ class Blobs:
             )
 
     async def problem(self) -> str | None:
-        """What is wrong with the store now, in a sentence."""
+        """The current problem in a sentence, None if there is none."""
         return await self._check.problem()
 
     async def put(self, data: bytes, media_type: str = "application/octet-stream", *, under: str = COMMON) -> BlobRef:
-        """Store bytes under `<under>/<hash>`; bytes already stored are not sent again while they are remembered.
+        """Store bytes under `<under>/<hash>`; bytes in the cache are not sent again.
 
-        That they are still there is asked every time: somebody may have had them erased.
+        That they still exist is checked every time, since they may have been erased.
         """
         digest = hashlib.sha256(data).hexdigest()
         name = f"{under}/{digest}"
-        if digest not in self._cache or not await self._run(self._exists, name):
+        if self._cache.get(digest) is None or not await self._run(self._exists, name):
             await self._run(self._put, name, data, media_type)
-            self._remember(digest, data)
+            self._cache_if_small(digest, data)
         return BlobRef(sha256=digest, size_bytes=len(data), media_type=media_type)
 
     async def get(self, sha256: str, under: str | None = None) -> bytes:
-        """The bytes with this hash, from that place or, as after a restore, the common one.
+        """The bytes with this hash, from that prefix or, as after a restore, the common one.
 
         Raises: BlobMissing: there are none, or they were altered.
         """
         cached = self._cache.get(sha256)
         if cached is not None:
-            self._cache.move_to_end(sha256)
             return cached
         data = await self._run(self._fetch, sha256, under)
         if hashlib.sha256(data).hexdigest() != sha256:
             raise BlobMissing(f"the object stored as {sha256} has other content")
-        self._remember(sha256, data)
+        self._cache_if_small(sha256, data)
         return data
 
     async def put_text(self, text: str, answers: str | None = None) -> TextRef:
-        """Name a text by its hash; store it unless it is small enough to travel inside an event.
+        """Name a text by its hash; store it unless it is small enough for the event itself.
 
         Shapes: `answers` is the step it is the answer to.
         """
@@ -167,18 +165,18 @@ class Blobs:
         blob = await self.put(data, TEXT, under=under or COMMON)
         return TextRef(sha256=blob.sha256, size_bytes=blob.size_bytes, under=under)
 
-    async def keep(self, ref: TextRef) -> None:
-        """Store an answer that would have travelled inside an event, for whoever has to do its step again."""
+    async def store_answer(self, ref: TextRef) -> None:
+        """Store an answer that was to be inside an event, for the next worker on its step."""
         if ref.inline is not None and ref.under is not None:
             await self.put(ref.inline.encode(), TEXT, under=ref.under)
 
     async def answers(self, step: str) -> list[TextRef]:
-        """The texts that were stored as answers to a step, or to those under it, in the order of their names."""
+        """The texts stored as answers to a step or its sub-steps, in the order of their names."""
         return await self.texts(f"{ANSWERS}/{step}")
 
     async def texts(self, place: str) -> list[TextRef]:
-        """The texts that were stored in a place, or in those under it, in the order of their names."""
-        found = await self._run(self._listed, f"{place}/")
+        """The texts stored below a prefix, in the order of their names."""
+        found = await self._run(self._list, f"{place}/")
         return [TextRef(sha256=name.sha256, size_bytes=name.size_bytes, under=name.under) for name in found]
 
     async def get_text(self, ref: TextRef) -> str:
@@ -195,17 +193,17 @@ class Blobs:
         return dict(zip(wanted, texts, strict=True))
 
     async def names(self) -> dict[str, str]:
-        """The hash of every object, and the place it lies under."""
-        found = [await self._run(self._listed, f"{place}/") for place in (ANSWERS, COMMON)]
+        """The hash of every object, with its prefix."""
+        found = [await self._run(self._list, f"{place}/") for place in (ANSWERS, COMMON)]
         return {name.sha256: name.under for names in found for name in names}
 
     async def folders(self, place: str) -> list[str]:
-        """The names of the folders in a place."""
+        """The names of the folders below a prefix."""
         return await self._run(self._folders, f"{place}/")
 
     async def remove_folder(self, place: str) -> int:
-        """Remove all objects in a place for good; how many there were."""
-        names = await self._run(self._listed, f"{place}/")
+        """Remove all objects below a prefix for good; how many there were."""
+        names = await self._run(self._list, f"{place}/")
         for name in names:
             await self.remove(name.sha256, name.under)
         return len(names)
@@ -213,11 +211,10 @@ class Blobs:
     async def remove(self, sha256: str, under: str | None = None) -> None:
         """Remove an object for good; one that is not there is no error."""
         await self._run(self._client.remove_object, self._bucket, f"{under or COMMON}/{sha256}")
-        data = self._cache.pop(sha256, None)
-        self._cached_bytes -= len(data or b"")
+        self._cache.evict(sha256)
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Stop the threads."""
         self._check.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -228,7 +225,7 @@ class Blobs:
         found = self._client.list_objects(self._bucket, prefix=prefix)
         return [str(each.object_name).removeprefix(prefix).rstrip("/") for each in found if each.is_dir]
 
-    def _listed(self, prefix: str) -> list[_Name]:
+    def _list(self, prefix: str) -> list[_Name]:
         names: list[_Name] = []
         for found in self._client.list_objects(self._bucket, prefix=prefix, recursive=True):
             under, _, digest = str(found.object_name).rpartition("/")
@@ -262,14 +259,9 @@ class Blobs:
             response.close()
             response.release_conn()
 
-    def _remember(self, sha256: str, data: bytes) -> None:
-        if len(data) > CACHE_BYTES // 4 or sha256 in self._cache:
-            return
-        self._cache[sha256] = data
-        self._cached_bytes += len(data)
-        while self._cached_bytes > CACHE_BYTES:
-            _, dropped = self._cache.popitem(last=False)
-            self._cached_bytes -= len(dropped)
+    def _cache_if_small(self, sha256: str, data: bytes) -> None:
+        if len(data) <= CACHE_BYTES // 4:
+            self._cache.put(sha256, data)
 
     async def _run(self, call: Callable[..., T], *arguments: object, patience_s: float | None = None) -> T:
         loop = asyncio.get_running_loop()
@@ -280,10 +272,10 @@ class Blobs:
                 return await loop.run_in_executor(self._threads, call, *arguments)
             except _FAILURES as error:
                 if isinstance(error, S3Error):
-                    if self._client.follow(error.response.headers.get("date")):
+                    if self._client.correct_clock(error.response.headers.get("date")):
                         continue
                 else:
-                    self._connections.clear()  # one that failed is not the only one that is dead
+                    self._connections.clear()  # the others are probably dead too
                     if not fresh:
                         fresh = True
                         continue
@@ -291,7 +283,7 @@ class Blobs:
                 if loop.time() >= deadline:
                     raise BlobsUnavailable(f"blob store at {self._endpoint}: {_reason(error)}") from error
                 log.warning("blob store does not answer, trying again", error=_reason(error))
-                await asyncio.sleep(TRY_AGAIN_S)
+                await asyncio.sleep(RETRY_DELAY_S)
 
 
 def _reason(error: Exception) -> str:

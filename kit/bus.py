@@ -1,8 +1,4 @@
-"""Publishing facts: a fact is published when the stream has confirmed that it is stored, not before.
-
-Receipts are awaited through one reply inbox of our own, so many facts can be under way at once; the client library's
-asynchronous publish never resolves when the server refuses.
-"""
+"""The process's connection to the broker: publishing, requests over the log, and its lifetime."""
 
 from __future__ import annotations
 
@@ -10,67 +6,44 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 import nats.errors
-import orjson
 import structlog
 from faststream.nats import NatsBroker
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
 
 from contracts.access import POSITION
-from contracts.cloudevents import cloud_headers
-from contracts.topology import Stream, stream_of
-from contracts.v1 import Envelope, Event, OnceEvent, decode, written
-from kit.cancelling import cancelled
+from contracts.v1 import Envelope, Event, decode
+from kit.cancelling import cancel_and_wait
 from kit.clock import Clock, SystemClock
 from kit.health import WriteCheck
 from kit.inbox import Inbox, NoReply
 from kit.link import Link
-from kit.servers import listed, shown
+from kit.publisher import RECEIPT_TIMEOUT_S, BusError, Outgoing, Publisher
+from kit.servers import redact_addresses, split_addresses
 from kit.settings import SettingsError
 
-REPLY_TO = "Errata-Reply-To"
 SUBJECT = "Errata-Subject"
 SEQUENCE = "Errata-Sequence"
-REJECTED = "Errata-Rejected"
+REJECTED = "Errata-RequestRejected"
 
-FIRST_ANSWER_S = 10.0
+STARTUP_TIMEOUT_S = 10.0
 INBOX = "_INBOX"
 CONNECT_TIMEOUT_S = 2
 DRAIN_S = 25.0
-RECEIPT_TIMEOUT_S = 5.0
-PUBLISH_WITHIN_S = 15.0
-"""A cluster that lost the leader of a stream has another one within ten seconds, mostly within five."""
-PUBLISH_AGAIN_S = 0.25
-WRONG_LAST_SEQUENCE = 10071
-NO_SUITABLE_PEERS = 10005
-CONFLICT = 409
+PENDING_BYTES = 64 * 1024 * 1024
 
 log = structlog.get_logger(__name__)
 
 
-class BusError(Exception):
-    """The broker did not confirm; the fact may or may not be stored, and publishing it again is harmless."""
+class RequestTimeout(BusError):
+    """No service replied in time."""
 
 
-class AlreadyThere(BusError):
-    """Somebody else's fact stands where this once-event wanted to stand."""
-
-
-class Refused(BusError):
-    """The broker will never take this fact; publishing it again is useless."""
-
-
-class NoAnswer(BusError):
-    """No service answered in time."""
-
-
-class Rejected(BusError):
-    """A service refused the request for good."""
+class RequestRejected(BusError):
+    """A service rejected the request for good."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -78,34 +51,17 @@ class Rejected(BusError):
 
 
 @dataclass(frozen=True)
-class Receipt:
-    """Where a fact is stored; `duplicate` if the stream knew it already."""
-
-    sequence: int
-    duplicate: bool = False
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The fact that answers a request, and the sequence it is stored under."""
+class Reply:
+    """The fact that resulted from a request, and the sequence it is stored under."""
 
     envelope: Envelope
     sequence: int
 
 
-@dataclass(frozen=True)
-class Outgoing:
-    """A fact ready for the wire."""
-
-    subject: str
-    data: bytes
-    headers: dict[str, str]
-
-
-class Bus:
+class Bus(Publisher):
     """One connection to the broker, shared by everything in this process.
 
-    Units: `drain_s` is how long whoever works on messages may take to end when the process does.
+    Units: `drain_s` is the limit for finishing messages in progress when the process stops.
     """
 
     def __init__(
@@ -117,157 +73,67 @@ class Bus:
         drain_s: float = DRAIN_S,
         inbox_prefix: str = INBOX,
     ) -> None:
+        inbox = Inbox(client)
+        super().__init__(client, inbox, Link(client, inbox), clock)
         self.broker = broker
         self.drain_s = drain_s
         self.inbox_prefix = inbox_prefix
-        self.client = client
         self.jetstream: JetStreamContext = client.jetstream(timeout=RECEIPT_TIMEOUT_S)
-        self.clock = clock
-        self.inbox = Inbox(client)
-        self.link = Link(client, self.inbox)
-        self.writes = WriteCheck(client, self.inbox, self.link)
+        self.writes = WriteCheck(client, inbox, self.link)
         self._watching: asyncio.Task[None] | None = None
-        self._streams: dict[type[Event], Stream] = {}
         self._closers: list[Callable[[], Awaitable[None]]] = []
 
     async def open(self) -> None:
-        """Start listening for receipts and answers, and watching the connection."""
+        """Start listening for receipts and replies, and watching the connection."""
         await self.inbox.open()
         self._watching = asyncio.create_task(self.link.watch(), name="broker link")
 
-    def stamp(
-        self, event: Event, *, correlation: UUID, cause: UUID | None = None, reply_to: str | None = None
-    ) -> Outgoing:
-        """Give a fact its envelope, id and headers."""
-        event_id = event.event_id()
-        stream = self._streams.get(type(event))
-        if stream is None:
-            stream = self._streams[type(event)] = stream_of(type(event))
-        moment, name, subject = self.clock.now(), str(event_id), event.subject()
-        headers = cloud_headers(event, subject, name, moment)
-        headers["Nats-Msg-Id"] = name
-        headers["Nats-Expected-Stream"] = stream.name
-        if isinstance(event, OnceEvent):
-            headers["Nats-Expected-Last-Subject-Sequence"] = str(event.follows)
-        if reply_to is not None:
-            headers[REPLY_TO] = reply_to
-        data = written(event, event_id, moment, correlation, cause, self.clock.new_salt())
-        return Outgoing(subject, data, headers)
+    async def request(self, event: Event, *, correlation: UUID, timeout_s: float) -> Reply:
+        """Store a fact and wait for the fact that results from it.
 
-    async def send(self, outgoing: Outgoing) -> asyncio.Future[Msg]:
-        """Put a fact on the wire and return the future of its receipt; see `receipt`."""
-        if not self.link.reachable:
-            raise BusError(f"{outgoing.subject} could not be sent: the broker does not answer")
-        address, future = self.inbox.expect(RECEIPT_TIMEOUT_S)
-        try:
-            await self.client.publish(outgoing.subject, outgoing.data, reply=address, headers=outgoing.headers)
-        except nats.errors.Error as error:
-            self.inbox.forget(address)
-            kind = Refused if isinstance(error, nats.errors.MaxPayloadError) else BusError
-            raise kind(f"{outgoing.subject} could not be sent: {error}") from error
-        return future
-
-    async def receipt(self, future: asyncio.Future[Msg]) -> Receipt:
-        """Wait until the stream confirms.
-
-        Raises: AlreadyThere: a once-event came too late. Refused: it can never be stored. BusError: not now, or no
-        confirmation in time.
-        """
-        try:
-            message = await future
-        except NoReply as error:
-            raise BusError(f"the stream did not confirm: {error}") from None
-        if (message.headers or {}).get("Status") == "503":
-            raise BusError("no stream takes this subject; run `openerrata topology apply`")
-        answer = orjson.loads(message.data)
-        if "error" in answer:
-            description = answer["error"].get("description", "refused")
-            if answer["error"].get("err_code") == WRONG_LAST_SEQUENCE:
-                raise AlreadyThere(description)
-            raise _refusal(answer["error"])(description)
-        return Receipt(answer["seq"], bool(answer.get("duplicate")))
-
-    async def publish(
-        self, event: Event, *, correlation: UUID, cause: UUID | None = None, reply_to: str | None = None
-    ) -> Receipt:
-        """Store one fact. Raises: AlreadyThere, Refused, BusError: see `confirmed`."""
-        return await self.confirmed(self.stamp(event, correlation=correlation, cause=cause, reply_to=reply_to))
-
-    async def confirmed(self, outgoing: Outgoing, sent: asyncio.Future[Msg] | None = None) -> Receipt:
-        """Wait until a fact is stored; what is not confirmed is sent again while a cluster may be choosing a leader.
-
-        The fact's id makes that harmless. `sent` is what `send` returned for it, if it was sent before.
-
-        Raises: AlreadyThere, Refused, BusError: see `receipt`.
-        """
-        loop = asyncio.get_running_loop()
-        until = loop.time() + PUBLISH_WITHIN_S
-        while True:
-            try:
-                return await self.receipt(sent or await self.send(outgoing))
-            except (AlreadyThere, Refused):
-                raise
-            except BusError:
-                alone = len(self.client.server_pool) == 1  # else the next node answers within seconds
-                if (alone and not self.link.reachable) or loop.time() + PUBLISH_AGAIN_S >= until:
-                    raise
-            sent = None
-            await asyncio.sleep(PUBLISH_AGAIN_S)
-
-    async def request(self, event: Event, *, correlation: UUID, timeout_s: float) -> Answer:
-        """Store a fact and wait for the fact that answers it.
-
-        Raises: Rejected: a service refused it for good. NoAnswer: nobody answered in time. BusError: see `publish`.
+        Raises: RequestRejected: a service rejected it. RequestTimeout: no reply in time. BusError: see `publish`.
         """
         address, future = self.inbox.expect(timeout_s, outlives_connection=True)
         try:
             await self.publish(event, correlation=correlation, reply_to=address)
             message = await future
         except NoReply:
-            raise NoAnswer(f"no answer within {timeout_s:g} s") from None
+            raise RequestTimeout(f"no answer within {timeout_s:g} s") from None
         finally:
-            self.inbox.forget(address)
+            self.inbox.discard(address)
         headers = message.headers or {}
         if REJECTED in headers:
-            raise Rejected(headers[REJECTED])
-        return Answer(decode(headers[SUBJECT], message.data), int(headers[SEQUENCE]))
+            raise RequestRejected(headers[REJECTED])
+        return Reply(decode(headers[SUBJECT], message.data), int(headers[SEQUENCE]))
 
-    async def answer(self, reply_to: str, outgoing: Outgoing, sequence: int) -> None:
-        """Tell whoever waits at `reply_to` which fact came of the request."""
+    async def send_reply(self, reply_to: str, outgoing: Outgoing, sequence: int) -> None:
+        """Send the fact that resulted from a request to its reply address."""
         headers = {SUBJECT: outgoing.subject, SEQUENCE: str(sequence)}
         await self.client.publish(reply_to, outgoing.data, headers=headers)
 
-    async def refuse(self, reply_to: str, reason: str) -> None:
-        """Tell whoever waits at `reply_to` that the request can never succeed."""
+    async def reject_request(self, reply_to: str, reason: str) -> None:
+        """Send to a reply address that the request can never succeed."""
         await self.client.publish(reply_to, b"", headers={REJECTED: " ".join(reason.split())[:500]})
 
     async def announce_position(self, stream: str, sequence: int) -> None:
-        """Tell everybody how far the read model is; only a hint, it may get lost."""
+        """Broadcast the read model's position; only a hint, it may get lost."""
         await self.client.publish(position_subject(stream), str(sequence).encode())
 
-    def before_closing(self, stop: Callable[[], Awaitable[None]]) -> None:
-        """Call this while the connection still stands, last registered first."""
+    def on_close(self, stop: Callable[[], Awaitable[None]]) -> None:
+        """Call this before the connection closes, last registered first."""
         self._closers.append(stop)
 
     async def close(self) -> None:
-        """End what uses the connection, flush what is under way and close."""
+        """End what uses the connection, flush what is in flight and close."""
         for stop in reversed(self._closers):
             await stop()
         with suppress(nats.errors.Error, TimeoutError):
             await self.client.flush(timeout=2)
         if self._watching is not None:
-            await cancelled([self._watching])
+            await cancel_and_wait([self._watching])
         self.link.close()
-        with suppress(nats.errors.Error, OSError):  # the broker may be gone; whatever was not confirmed comes back
+        with suppress(nats.errors.Error, OSError):  # the broker may be gone; unconfirmed messages are redelivered
             await self.broker.stop()
-
-
-def _refusal(error: dict[str, Any]) -> type[BusError]:
-    """What a stream's answer means: servers in trouble answer 5xx, that too few of them are there, or that the same
-    message is on its way already.
-    """
-    passes = error.get("code", 503) >= CONFLICT or error.get("err_code") == NO_SUITABLE_PEERS
-    return BusError if passes else Refused
 
 
 def position_subject(stream: str) -> str:
@@ -282,30 +148,19 @@ async def connect(
     name: str,
     clock: Clock | None = None,
     drain_s: float = DRAIN_S,
-    first_answer_s: float = FIRST_ANSWER_S,
+    startup_timeout_s: float = STARTUP_TIMEOUT_S,
     inbox: str = INBOX,
 ) -> AsyncIterator[Bus]:
-    """Connect to the broker for as long as the context lasts; of several addresses after commas, to any that answers.
+    """Connect to the broker while the context lasts; of several comma-separated addresses, to any that answers.
 
-    A broker that was there is waited for without an end; one that never was is more likely a wrong address. `inbox` is
-    how the subjects begin under which answers come.
+    A lost connection is re-established however long it takes; one that never succeeded is more likely a wrong address.
+    `inbox` is the prefix of the reply subjects.
 
-    Raises: SettingsError: no broker answers there within `first_answer_s`, or it does not let us in.
+    Raises: SettingsError: no broker answers there within `startup_timeout_s`, or it refuses the connection.
     """
-    servers = listed(url)
-    where = shown(servers)
+    servers = split_addresses(url)
+    where = redact_addresses(servers)
     last: Exception | None = None
-    options: dict[str, Any] = {
-        "apply_types": False,
-        "max_reconnect_attempts": -1,
-        "reconnect_time_wait": 0.25,
-        "connect_timeout": CONNECT_TIMEOUT_S,
-        "name": name,
-        "logger": None,
-        "pending_size": 64 * 1024 * 1024,
-        "allow_reconnect": True,
-        "inbox_prefix": inbox,
-    }
     bus: Bus | None = None
 
     async def disconnected() -> None:
@@ -321,9 +176,22 @@ async def connect(
             log.error("the broker refuses this user something", broker=where, error=_reason(error))
         last = error
 
-    broker = NatsBroker(servers, disconnected_cb=disconnected, error_cb=failed, **options)
+    broker = NatsBroker(
+        servers,
+        disconnected_cb=disconnected,
+        error_cb=failed,
+        apply_types=False,
+        max_reconnect_attempts=-1,
+        reconnect_time_wait=0.25,  # type: ignore[arg-type]  # the library declares an int and sleeps for any number
+        connect_timeout=CONNECT_TIMEOUT_S,
+        name=name,
+        logger=None,
+        pending_size=PENDING_BYTES,
+        allow_reconnect=True,
+        inbox_prefix=inbox,
+    )
     try:
-        async with asyncio.timeout(first_answer_s):
+        async with asyncio.timeout(startup_timeout_s):
             client = await broker.connect()
     except TimeoutError:
         why = _reason(last) if last else "it is silent"

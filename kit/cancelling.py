@@ -1,27 +1,27 @@
-"""Ending tasks that do not end by themselves."""
+"""Ending tasks reliably."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Never
 
-AGAIN_S = 1.0
+RETRY_S = 1.0
 
 
-async def cancelled(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Cancel until it is heard: before Python 3.12 a `wait_for` that ends at that moment swallows a cancellation."""
+async def cancel_and_wait(tasks: Collection[asyncio.Task[object]]) -> None:
+    """Cancel tasks until they have ended: before Python 3.12 a `wait_for` can swallow a cancellation."""
     while unfinished := [task for task in tasks if not task.done()]:
         for task in unfinished:
             task.cancel()
-        await asyncio.wait(unfinished, timeout=AGAIN_S)
+        await asyncio.wait(unfinished, timeout=RETRY_S)
 
 
-async def together(*coroutines: Coroutine[Any, Any, None]) -> None:
+async def run_until_first_ends(*coroutines: Coroutine[object, Never, None]) -> None:
     """Run these until the first one ends; all have ended when this returns.
 
-    A task group cancels its tasks once and then waits for them, for ever if one of them did not hear it.
+    A task group cancels its tasks once and would wait indefinitely for one that swallowed the cancellation.
 
     Raises: what the first one raised.
     """
@@ -30,8 +30,8 @@ async def together(*coroutines: Coroutine[Any, Any, None]) -> None:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         ended = [task for task in tasks if task.done()]
     finally:
-        ending = asyncio.create_task(cancelled(tasks))
-        while not ending.done():  # whoever cancels us again must not leave them behind
+        ending = asyncio.create_task(cancel_and_wait(tasks))
+        while not ending.done():  # a second cancellation of this coroutine must not leave the tasks running
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({ending})
     for task in ended:

@@ -1,8 +1,8 @@
-"""When a consumer stops by itself: a bad deploy must not pour everything it is given into the dead letters.
+"""Circuit breaker of a consumer: a faulty release must not turn all of its messages into dead letters.
 
-What counts is giving up because of a bug or of bytes that cannot be read, and only while it outweighs success. A
-handler that refuses an input on purpose counts for nothing; otherwise anybody who sends nonsense could stop everybody.
-The pause is the broker's, so it holds for all processes at once, survives their restart and ends by itself.
+Only bugs and undecodable bytes count, and only while they outweigh successes. A handler that rejects its input counts
+for nothing; otherwise anybody who sends nonsense could stop everybody. The broker pauses the consumer, so the pause
+holds for all processes, survives their restart and ends by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import nats.errors
 import nats.js.errors
 import structlog
 
-from contracts.topology import AGAIN, Consumer, stream_of
+from contracts.topology import REDELIVERY, Consumer, stream_of
 from kit.bus import Bus
 
 log = structlog.get_logger(__name__)
@@ -24,68 +24,68 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class StopLimit:
-    """How many messages one process gives up before the consumer pauses; 0 letters: never.
+    """How many dead letters of one process pause the consumer; 0: never.
 
-    Units: `within_s` is the window; `share` of the messages that ended in it; `pause_s` until it goes on by itself.
+    Units: `within_s` is the window; `share` of the messages that ended in it; `pause_s` until it resumes by itself.
     """
 
-    letters: int = 20
+    dead_letters: int = 20
     within_s: float = 300.0
     share: float = 0.5
     pause_s: float = 900.0
 
 
 class Circuit:
-    """What became of one consumer's messages lately, in this process."""
+    """Recent successes and failures of one consumer in this process."""
 
     def __init__(self, limit: StopLimit) -> None:
         self._limit = limit
-        self._given_up: deque[float] = deque()
-        self._done: deque[float] = deque()
+        self._failures: deque[float] = deque()
+        self._successes: deque[float] = deque()
 
-    def done(self, now_s: float) -> None:
-        """A message was handled; it matters only while others are given up."""
-        if self._given_up:
-            self._forget(now_s)
-            self._done.append(now_s)
+    def count_success(self, now_s: float) -> None:
+        """Count a handled message; it matters only while there are failures."""
+        if self._failures:
+            self._evict(now_s)
+            self._successes.append(now_s)
 
-    def given_up(self, now_s: float) -> bool:
-        """A message was given up; whether the consumer must pause now. After that, counting starts anew."""
-        self._given_up.append(now_s)
-        self._forget(now_s)
-        failed = len(self._given_up)
-        if not self._limit.letters or failed < self._limit.letters:
+    def count_failure(self, now_s: float) -> bool:
+        """Count a dead letter; whether the consumer must pause now. Then counting starts anew."""
+        self._failures.append(now_s)
+        self._evict(now_s)
+        failed = len(self._failures)
+        if not self._limit.dead_letters or failed < self._limit.dead_letters:
             return False
-        if failed < self._limit.share * (failed + len(self._done)):
+        if failed < self._limit.share * (failed + len(self._successes)):
             return False
-        self._given_up.clear()
-        self._done.clear()
+        self._failures.clear()
+        self._successes.clear()
         return True
 
-    def _forget(self, now_s: float) -> None:
-        for times in (self._given_up, self._done):
+    def _evict(self, now_s: float) -> None:
+        for times in (self._failures, self._successes):
             while times and times[0] < now_s - self._limit.within_s:
                 times.popleft()
 
 
 async def pause(bus: Bus, consumer: Consumer, for_s: float) -> None:
-    """Let the broker deliver nothing to a consumer for a while, in no process.
+    """Pause a consumer in all processes.
 
     Raises: nats.js.errors.Error, nats.errors.Error: the broker did not do it.
     """
     until = (bus.clock.now().astimezone(UTC) + timedelta(seconds=for_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    for stream in (stream_of(consumer.event), AGAIN):
+    for stream in (stream_of(consumer.event), REDELIVERY):
         await bus.jetstream.pause_consumer(stream.name, consumer.name, until)
 
 
 async def resume(bus: Bus, consumer: Consumer) -> None:
-    """Let a consumer go on at once. Raises: see `pause`."""
-    for stream in (stream_of(consumer.event), AGAIN):
+    """Resume a consumer at once. Raises: see `pause`."""
+    for stream in (stream_of(consumer.event), REDELIVERY):
         await bus.jetstream.resume_consumer(stream.name, consumer.name)
 
 
-async def stop(bus: Bus, consumer: Consumer, limit: StopLimit) -> None:
-    """Pause a consumer that has reached its limit, and say so; without an answer work goes on."""
+async def pause_failing(bus: Bus, consumer: Consumer, limit: StopLimit) -> None:
+    """Pause a consumer that reached its limit, and log it; if the broker does not answer, work continues."""
     log.error("too many dead letters: consumer pauses", consumer=consumer.name, for_s=limit.pause_s)
     with suppress(nats.errors.Error, nats.js.errors.Error, TimeoutError):
         await pause(bus, consumer, limit.pause_s)

@@ -1,4 +1,4 @@
-"""Time and randomness enter the system here and nowhere else, so that everything else can be replayed."""
+"""The only source of time and randomness, so that everything else can be replayed."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from uuid_utils.compat import uuid7
 
 
 class Clock(Protocol):
-    """What the rest of the code may ask of the world."""
+    """Time and randomness."""
 
     def now(self) -> datetime:
-        """The current time in UTC. It may jump either way; what lasts for a while is measured by `monotonic`."""
+        """The current time in UTC. It may jump either way; durations are measured by `monotonic`."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds since some moment, which only grow, whatever happens to the time of day."""
+        """Seconds since an arbitrary moment, which only grow."""
         ...
 
     def new_id(self) -> UUID:
-        """A fresh id, ordered by time; only where nothing derives one."""
+        """A new id, ordered by time; only where no id can be derived."""
         ...
 
     def new_salt(self) -> str:
-        """32 random bytes in base64url, which nobody can guess."""
+        """32 unpredictable bytes in base64url."""
         ...
 
 

@@ -1,6 +1,6 @@
-"""A fold of a stream that publishes what follows from its facts, and keeps a low-water mark, so a restart is short.
+"""A fold of a stream that publishes the facts that follow, and stores a low-water mark, so that a restart is short.
 
-What is folded, when it is over and what follows from it is a `Rules`; whoever folds the same facts concludes the same,
+`Rules` define what is folded, when it is over and what follows from it. The same facts always give the same conclusion,
 so replicas and replays are harmless.
 """
 
@@ -18,16 +18,17 @@ import structlog
 
 from contracts.topology import MARKS, Stream
 from contracts.v1 import Event, Undecodable, decode
-from kit.bus import AlreadyThere, Bus, BusError
-from kit.cancelling import together
+from kit.bus import Bus
+from kit.cancelling import run_until_first_ends
 from kit.errors import Reject, Retry
-from kit.history import Past
+from kit.history import StoredFact
 from kit.kv import Bucket
-from kit.ordered import OrderedLog, Recorded
+from kit.ordered import OrderedLog, StoredMessage
+from kit.publisher import BusError, PublishConflict
 
 MARK_EVERY_S = 0.5
-LOOK_AFTER_S = 5.0
-LOOK_AGAIN_MAX_S = 600.0
+CHECK_AFTER_S = 5.0
+CHECK_MAX_S = 600.0
 
 log = structlog.get_logger(__name__)
 
@@ -37,36 +38,42 @@ class Aggregate(Protocol):
 
     @property
     def correlation(self) -> UUID:
-        """What all facts about it have in common."""
+        """The correlation id of all its facts."""
 
-    def apply(self, fact: Past) -> None:
-        """Take the next fact of the log; facts of other things change nothing."""
+    def apply(self, fact: StoredFact) -> None:
+        """Apply the next fact of the log; facts about others change nothing."""
 
 
 A = TypeVar("A", bound=Aggregate)
 
 
 class Rules(Protocol[A]):
-    """What one fold is about."""
+    """What one fold does."""
 
-    async def open(self, fact: Past) -> A | None:
-        """The aggregate that begins with this fact; None if it begins nothing: a straggler of one that is over."""
+    async def route(self, fact: StoredFact) -> Sequence[tuple[str, StoredFact]]:
+        """The keys of the aggregates that a fact concerns, each with what its aggregate applies.
+
+        An aggregate that needs facts from before it was known gets them here too, from the log.
+        """
+
+    async def open(self, fact: StoredFact) -> A | None:
+        """The aggregate that begins with this fact; None for a late fact of one that is over."""
 
     def is_over(self, aggregate: A) -> bool:
         """Whether nothing more will follow."""
 
     def conclude(self, aggregate: A) -> Event | None:
-        """The fact that follows, once everything it needs is there."""
+        """The fact that follows, None until everything it needs is known."""
 
     async def is_over_in_log(self, key: str, aggregate: A) -> bool:
-        """Whether it is over, asked of the log."""
+        """Whether it is over according to the log."""
 
     async def close(self, key: str, aggregate: A) -> None:
-        """Do what remains when it is over, before the mark passes it. May come again."""
+        """Clean up when it is over, before the mark passes it. May be repeated."""
 
 
 class Watcher(Protocol):
-    """Whoever has to see that the fold stands still."""
+    """Observes the fold, to detect a stall."""
 
     def seen(self, sequence: int, key: str, event: Event, at: datetime) -> None: ...
 
@@ -81,18 +88,18 @@ class Watcher(Protocol):
 class _Open(Generic[A]):
     """An aggregate that is not over.
 
-    Units: `since` is the place in the log from which it is folded. `look_at` is the loop's time at which the log is
-    asked whether it is over, None before it is scheduled; it is asked again after `look_after_s`.
+    Units: `since` is its first sequence. `check_at` is the loop's time of the next check in the log whether it is over,
+    None before it is scheduled; the check is repeated after `check_after_s`.
     """
 
     aggregate: A
     since: int
-    look_at: float | None = None
-    look_after_s: float = LOOK_AFTER_S
+    check_at: float | None = None
+    check_after_s: float = CHECK_AFTER_S
 
 
 class Concluder(Generic[A]):
-    """Folds a stream and publishes what follows. `mark` is the name of its low-water mark."""
+    """Folds a stream and publishes the facts that follow. `mark` is the name of its low-water mark."""
 
     def __init__(
         self, bus: Bus, stream: Stream, subjects: Sequence[str], mark: str, rules: Rules[A], watcher: Watcher
@@ -113,54 +120,57 @@ class Concluder(Generic[A]):
         self._open.clear()
         self._watcher.clear()
         self._last = mark
-        # Without its mark a restart would begin ever further back.
-        await together(self._keep_mark(marks), self._follow(mark))
+        # If the mark stops moving the fold must fail, or restarts would take ever longer.
+        await run_until_first_ends(self._store_mark(marks), self._follow(mark))
 
     async def _follow(self, mark: int) -> None:
         async for batch in OrderedLog(self._bus, self._stream.name, mark + 1, subjects=self._subjects).batches():
             await self._fold(batch)
 
-    async def _fold(self, batch: Sequence[Recorded]) -> None:
+    async def _fold(self, batch: Sequence[StoredMessage]) -> None:
         touched: dict[str, UUID] = {}
         for recorded in batch:
             self._last = recorded.sequence
             try:
-                fact = Past(recorded.sequence, decode(recorded.subject, recorded.data))
+                fact = StoredFact(recorded.sequence, decode(recorded.subject, recorded.data))
             except Undecodable as error:
-                log.warning("undecodable fact passed over", sequence=recorded.sequence, error=str(error))
+                log.warning("undecodable fact skipped", sequence=recorded.sequence, error=str(error))
                 continue
-            key = fact.event.key()
-            known = self._open.get(key)
-            if known is not None:
-                known.aggregate.apply(fact)
-            elif (opened := await self._rules.open(fact)) is not None:
-                self._open[key] = _Open(opened, recorded.sequence)
-            else:
+            concerned = False
+            for key, each in await self._rules.route(fact):
+                entry = self._open.get(key)
+                if entry is not None:
+                    entry.aggregate.apply(each)
+                elif (opened := await self._rules.open(each)) is not None:
+                    self._open[key] = _Open(opened, recorded.sequence)
+                else:
+                    continue
+                concerned = True
+                self._watcher.seen(recorded.sequence, key, each.event, recorded.time)
+                touched[key] = fact.envelope.id
+            if not concerned:
                 self._watcher.passed(recorded.sequence)
-                continue
-            self._watcher.seen(recorded.sequence, key, fact.event, recorded.time)
-            touched[key] = fact.envelope.id
-        over, ends = self._settled(touched)
+        over, ends = self._find_settled(touched)
         await asyncio.gather(
             *(self._close(key) for key in over),
             *(self._publish(end, self._open[key].aggregate.correlation, cause) for key, end, cause in ends),
         )
 
-    def _settled(self, touched: Mapping[str, UUID]) -> tuple[list[str], list[tuple[str, Event, UUID]]]:
-        """Of what was touched, what is over, and the facts that are to be published, each with its cause."""
+    def _find_settled(self, touched: Mapping[str, UUID]) -> tuple[list[str], list[tuple[str, Event, UUID]]]:
+        """Of what changed, the keys that are over, and the facts to publish, each with its cause."""
         over, ends = [], []
         for key, cause in touched.items():
-            known = self._open.get(key)
-            if known is None:  # closed meanwhile as a repetition
+            entry = self._open.get(key)
+            if entry is None:  # closed meanwhile by _close_repeated
                 continue
-            if self._rules.is_over(known.aggregate):
+            if self._rules.is_over(entry.aggregate):
                 over.append(key)
-            elif (end := self._rules.conclude(known.aggregate)) is not None:
+            elif (end := self._rules.conclude(entry.aggregate)) is not None:
                 ends.append((key, end, cause))
         return over, ends
 
     async def _publish(self, end: Event, correlation: UUID, cause: UUID) -> None:
-        with suppress(AlreadyThere):  # a replica was faster, or this is a replay: its fact is on its way to us
+        with suppress(PublishConflict):  # a replica was faster, or this is a replay
             await self._bus.publish(end, correlation=correlation, cause=cause)
 
     async def _close(self, key: str) -> None:
@@ -169,29 +179,29 @@ class Concluder(Generic[A]):
         self._watcher.ended(key)
 
     async def _close_repeated(self) -> None:
-        """Close what was opened by a fact that the log holds twice: it is over, and nothing more will come.
+        """Close what was opened by a duplicate fact in the log: it is over, and no more facts will come.
 
-        Whether it is over is asked of the log, seldom, and only about what has been open for a while.
+        The log is read for this rarely, and only about what has been open for a while.
         """
         now = asyncio.get_running_loop().time()
-        for key, known in tuple(self._open.items()):
-            if known.look_at is None:
-                known.look_at = now + known.look_after_s
-            if now < known.look_at:
+        for key, entry in tuple(self._open.items()):
+            if entry.check_at is None:
+                entry.check_at = now + entry.check_after_s
+            if now < entry.check_at:
                 continue
-            known.look_at, known.look_after_s = now + known.look_after_s, min(known.look_after_s * 2, LOOK_AGAIN_MAX_S)
-            if await self._rules.is_over_in_log(key, known.aggregate):
+            entry.check_at, entry.check_after_s = now + entry.check_after_s, min(entry.check_after_s * 2, CHECK_MAX_S)
+            if await self._rules.is_over_in_log(key, entry.aggregate):
                 await self._close(key)
 
-    async def _keep_mark(self, marks: Bucket) -> None:
+    async def _store_mark(self, marks: Bucket) -> None:
         written = None
         while True:
             await asyncio.sleep(MARK_EVERY_S)
             try:
                 await self._close_repeated()
-                mark = min((known.since - 1 for known in self._open.values()), default=self._last)
+                mark = min((entry.since - 1 for entry in self._open.values()), default=self._last)
                 if mark != written:
                     await marks.put(self._mark, str(mark).encode())
                     written = mark
             except (BusError, Retry, Reject) as error:
-                log.warning("mark not kept, trying again", error=str(error))
+                log.warning("mark not stored, trying again", error=str(error))

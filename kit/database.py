@@ -1,6 +1,6 @@
-"""PostgreSQL: what a connection may do is decided by the role it logs in as, not by what the code means to do.
+"""PostgreSQL: the role a connection logs in as decides what it may do.
 
-A service logs in as the one role its work needs, and that role is a member of no other: no statement gets it further.
+A service logs in as the one role its work needs, and that role is a member of no other.
 Migrations and the operator's commands log in as the owner of the schemas.
 """
 
@@ -11,9 +11,10 @@ import select
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, Protocol, get_args
 
 import psycopg
+from psycopg.rows import TupleRow
 from sqlalchemy import Connection, create_engine, event, make_url
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
@@ -24,8 +25,9 @@ from kit.migrations import FOLDER, HEADS, History
 from kit.sessions import Watch
 from kit.settings import SettingsError
 
-Connect = Callable[..., Awaitable[psycopg.AsyncConnection[tuple[Any, ...]]]]
-Role = Literal["reader", "projector", "operator"]
+Session = psycopg.AsyncConnection[TupleRow]
+Connect = Callable[..., Awaitable[Session]]
+Role = Literal["reader", "projector", "operator", "curator"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 LIVE: Final = "readmodel"
@@ -38,7 +40,7 @@ _one_migration_at_a_time = threading.Lock()  # Alembic keeps its context in modu
 
 
 class Database:
-    """One pool of connections, all in the same role. Units: `wait_s` is what a free one may be waited for."""
+    """One pool of connections, all in the same role. Units: `wait_s` limits the wait for a free one."""
 
     def __init__(self, url: str, *, role: Role, pool_size: int = 5, wait_s: float = WAIT_S) -> None:
         self._url = url
@@ -50,25 +52,25 @@ class Database:
             max_overflow=0,
             pool_timeout=wait_s,
             connect_args={"options": self._options, "async_creator_fn": self._watch.connect},
-            isolation_level="AUTOCOMMIT",  # saves two trips a question
+            isolation_level="AUTOCOMMIT",  # saves two round trips a query
         )
-        event.listen(self._engine.sync_engine, "checkout", _still_there)
+        event.listen(self._engine.sync_engine, "checkout", _require_alive)
         self._in_transaction = self._engine.execution_options(isolation_level="READ COMMITTED")
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncConnection]:
-        """A pooled connection for looking things up: no transaction, each statement for itself."""
+        """A pooled connection for queries: no transaction, each statement by itself."""
         async with self._engine.connect() as connection:
             yield connection
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """A pooled connection in a transaction that is committed at the end, or undone by an exception."""
+        """A pooled connection in a transaction, committed at the end or rolled back by an exception."""
         async with self._in_transaction.begin() as connection:
             yield connection
 
     async def write(self) -> None:
-        """Take 64 KiB of the database's disk and give them back.
+        """Write 64 KiB to the database's disk and free them.
 
         Raises: sqlalchemy.exc.OperationalError: the disk is full, or the server does not answer.
         """
@@ -76,7 +78,7 @@ class Database:
             await connection.exec_driver_sql(_SCRATCH)
             await connection.exec_driver_sql(_FILL)
 
-    async def session(self, *, options: str = "") -> psycopg.AsyncConnection[tuple[Any, ...]]:
+    async def session(self, *, options: str = "") -> Session:
         """A connection of the driver itself, outside the pool, for COPY and pipelines; the caller closes it."""
         return await open_session(self._url, options=f"{self._options} {options}", connect=self._watch.connect)
 
@@ -86,22 +88,26 @@ class Database:
         await self._engine.dispose()
 
 
-def _still_there(connection: Any, *_: object) -> None:
-    """Let the pool replace a session that has ended: the server said so on a socket that should be silent.
+class _PooledConnection(Protocol):
+    driver_connection: Session
 
-    Looking there costs no trip, unlike a ping.
+
+def _require_alive(connection: _PooledConnection, *_: object) -> None:
+    """Let the pool replace a session that has ended: its socket, which should be silent, has data.
+
+    Polling it costs no round trip, unlike a ping.
     """
-    session: psycopg.AsyncConnection[Any] = connection.driver_connection
+    session = connection.driver_connection
     if not session.closed:
-        said = select.poll()
-        said.register(session.fileno(), select.POLLIN)
-        if not said.poll(0):
+        poll = select.poll()
+        poll.register(session.fileno(), select.POLLIN)
+        if not poll.poll(0):
             return
     raise DisconnectionError
 
 
 def role_url(url: str, role: Role) -> str:
-    """The same database with a role as user, for servers that ask for no password or find it in a password file."""
+    """The same database with a role as user, for servers that need no password or a password file."""
     return make_url(url)._replace(username=f"errata_{role}", password=None).render_as_string(hide_password=False)
 
 
@@ -137,12 +143,10 @@ async def require_least_privilege(url: str, role: Role) -> None:
         )
 
 
-async def open_session(
-    url: str, *, options: str = "", connect: Connect = psycopg.AsyncConnection.connect
-) -> psycopg.AsyncConnection[tuple[Any, ...]]:
-    """A plain autocommit connection as whoever `url` names."""
+async def open_session(url: str, *, options: str = "", connect: Connect = psycopg.AsyncConnection.connect) -> Session:
+    """A plain autocommit connection as the user of `url`."""
     parsed = make_url(url)
-    _, arguments = parsed.get_dialect()().create_connect_args(parsed)  # several hosts are spelled differently there
+    _, arguments = parsed.get_dialect()().create_connect_args(parsed)  # the dialect spells several hosts differently
     arguments = {"connect_timeout": CONNECT_TIMEOUT_S, **arguments, "options": options, "autocommit": True}
     return await connect(**arguments)
 
@@ -150,31 +154,35 @@ async def open_session(
 async def migrate(url: str) -> None:
     """Bring ledger, operator and live read model to the newest revision.
 
-    Safe to call from several processes at once; an up-to-date database is only looked at.
+    Safe to call from several processes at once; an up-to-date database is only read.
     """
     if not await is_current(url):
         await asyncio.to_thread(_migrate, url)
 
 
 async def create_readmodel(url: str, schema: str) -> None:
-    """Build the read model's empty tables in a new schema; one of that name is dropped first."""
+    """Create the read model's empty tables in a new schema; an existing one is dropped first."""
     await asyncio.to_thread(_create_readmodel, url, schema)
 
 
-async def is_current(url: str) -> bool:
-    """Whether every history is at its newest revision; a few milliseconds."""
+async def is_current(url: str, role: Role | None = None) -> bool:
+    """Whether every history that a role sees is at its newest revision; a few milliseconds.
+
+    The curator's role sees nothing of the read model, whose tables are granted again whenever it is built anew.
+    """
+    histories: tuple[History, ...] = ("durable",) if role == "curator" else ("durable", "readmodel")
     session = await open_session(url)
     async with session:
         found: list[str] = []
-        for schema in ("ledger", LIVE):
-            table = f"{schema}.alembic_version"
+        for history in histories:
+            table = f"{'ledger' if history == 'durable' else LIVE}.alembic_version"
             cursor = await session.execute("SELECT to_regclass(%s) IS NOT NULL", (table,))
             row = await cursor.fetchone()
             if row is None or not row[0]:
                 return False
             cursor = await session.execute(f"SELECT version_num FROM {table}")  # noqa: S608 (our schema names)
             found += [number for (number,) in await cursor.fetchall()]
-    return found == [HEADS["durable"], HEADS["readmodel"]]
+    return found == [HEADS[history] for history in histories]
 
 
 def _migrate(url: str) -> None:

@@ -1,30 +1,34 @@
-"""The durable half of the database as files: the ledger and the operator's tables, all of one moment.
+"""The ledger and the operator's tables as files, from one snapshot of the database.
 
-The read model is not among them; it is built anew from the ledger, which proves the backup at the same time.
+The read model is not included; it is rebuilt from the ledger, which also verifies the backup.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import psycopg
 from psycopg import sql
+from psycopg.rows import TupleRow
+from sqlalchemy import MetaData
 
+from contracts.readmodel import LEDGER, OPERATOR
 from kit.database import open_session
 
 SCHEMAS: Final = ("ledger", "operator")
 
-Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+Connection = psycopg.AsyncConnection[TupleRow]
 
 
 class NotEmpty(Exception):
-    """The database holds something that a restore would mix with what comes."""
+    """The database is not empty, so a restore would mix two instances."""
 
 
 async def save(url: str, folder: Path) -> dict[str, list[str]]:
-    """Write every table of the durable schemas into a file of its own; their columns, by table."""
+    """Write every table of the durable schemas into a file of its own; returns their columns by table."""
     columns: dict[str, list[str]] = {}
     async with await open_session(url) as db, db.transaction():
         await db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -42,7 +46,7 @@ async def save(url: str, folder: Path) -> dict[str, list[str]]:
 
 
 async def load(url: str, folder: Path, columns: dict[str, list[str]]) -> None:
-    """Fill empty tables from files; a column that the file does not have stays empty.
+    """Fill empty tables from files; columns missing in the file stay empty.
 
     Raises: NotEmpty.
     """
@@ -51,8 +55,9 @@ async def load(url: str, folder: Path, columns: dict[str, list[str]]) -> None:
             found = await db.execute(sql.SQL("SELECT 1 FROM {} LIMIT 1").format(sql.Identifier(schema, table)))
             if await found.fetchone() is not None:
                 raise NotEmpty(f"{schema}.{table} holds rows already; restore only to an empty database")
-        for name, names in columns.items():
+        for name in order_by_reference(columns):
             schema, _, table = name.partition(".")
+            names = columns[name]
             query = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(
                 sql.Identifier(schema, table), _names(names)
             )
@@ -60,6 +65,12 @@ async def load(url: str, folder: Path, columns: dict[str, list[str]]) -> None:
                 async with db.cursor().copy(query) as copy:
                     while block := source.read(1 << 20):
                         await copy.write(block)
+
+
+def order_by_reference(names: Iterable[str], *schemas: MetaData) -> list[str]:
+    """Tables after those they refer to, by the names with their schemas; tables of earlier versions come last."""
+    known = [table.fullname for schema in schemas or (LEDGER, OPERATOR) for table in schema.sorted_tables]
+    return sorted(names, key=lambda name: (known.index(name) if name in known else len(known), name))
 
 
 def sha256_of(file: Path) -> str:

@@ -1,6 +1,6 @@
-"""Words that are kept until an hour: stored under it, not readable after it, and swept away by it.
+"""Texts that expire: stored under the hour of their expiry, not readable after it, and deleted by it.
 
-A fact that leads to them holds only where they lie. Nothing here is in a backup, which reads other folders.
+Facts hold only a reference to them. They are in no backup, which reads other folders.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol
 
 import structlog
 
-from contracts.v1.parts import EPHEMERAL, BlobRef, EphemeralRef, TextRef, ephemeral_place
+from contracts.v1.parts import EPHEMERAL, BlobRef, EphemeralRef, TextRef, ephemeral_prefix
 from kit.blobs import TEXT, BlobMissing
 from kit.clock import Clock
 
@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 
 class Store(Protocol):
-    """What is needed of the blob store."""
+    """The part of the blob store that is used here."""
 
     async def put(self, data: bytes, media_type: str = ..., *, under: str = ...) -> BlobRef: ...
 
@@ -30,6 +30,8 @@ class Store(Protocol):
     async def texts(self, place: str) -> list[TextRef]: ...
 
     async def folders(self, place: str) -> list[str]: ...
+
+    async def remove(self, sha256: str, under: str | None = ...) -> None: ...
 
     async def remove_folder(self, place: str) -> int: ...
 
@@ -50,26 +52,34 @@ class EphemeralTexts:
     async def put(self, text: str, until: datetime, answers: str | None = None) -> EphemeralRef:
         """Store a text until the whole hour at or after `until`; `answers` is the step it is the answer to."""
         hour = round_up(until)
-        blob = await self._store.put(text.encode(), TEXT, under=ephemeral_place(hour, answers))
+        blob = await self._store.put(text.encode(), TEXT, under=ephemeral_prefix(hour, answers))
         return EphemeralRef(sha256=blob.sha256, size_bytes=blob.size_bytes, until=hour, answers=answers)
 
     async def get(self, ref: EphemeralRef) -> str:
-        """The text. Raises: BlobMissing: its time is over, or it was removed earlier."""
-        if ref.has_expired(self._clock.now()):  # before the store is asked, whose memory knows no time
+        """The text. Raises: BlobMissing: it has expired or was removed earlier."""
+        if ref.has_expired(self._clock.now()):  # the store's cache knows no expiry
             raise BlobMissing(f"{ref.sha256} was kept until {ref.until:{HOUR_FORMAT}}")
         return (await self._store.get(ref.sha256, ref.under)).decode()
 
     async def answers(self, step: str, until: datetime) -> Sequence[EphemeralRef]:
-        """What was stored as an answer to a step, or to those under it, published or not."""
+        """What was stored as an answer to a step or its sub-steps, published or not."""
         hour = round_up(until)
         found = []
-        for each in await self._store.texts(ephemeral_place(hour, step)):
-            name = (each.under or "").removeprefix(ephemeral_place(hour, ""))
+        for each in await self._store.texts(ephemeral_prefix(hour, step)):
+            name = (each.under or "").removeprefix(ephemeral_prefix(hour, ""))
             found.append(EphemeralRef(sha256=each.sha256, size_bytes=each.size_bytes, until=hour, answers=name))
         return found
 
+    async def remove(self, ref: EphemeralRef) -> None:
+        """Remove a text before its hour; one that is gone is no error."""
+        await self._store.remove(ref.sha256, ref.under)
+
+    async def remove_answers(self, step: str, until: datetime) -> None:
+        """Remove what was stored as an answer to a step or its sub-steps until this hour."""
+        await self._store.remove_folder(ephemeral_prefix(round_up(until), step))
+
     async def sweep(self, before: datetime) -> int:
-        """Remove everything whose hour is not after `before`; how many texts there were."""
+        """Remove everything that expired up to `before`; the number of texts."""
         removed = 0
         for folder in await self._store.folders(EPHEMERAL):
             try:

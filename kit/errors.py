@@ -1,10 +1,10 @@
-"""The ways a handler may give up. Anything else it raises is a bug and treated as one by delivery."""
+"""The ways in which a handler may fail. Any other exception is a bug and treated as one by delivery."""
 
 from __future__ import annotations
 
 
 class Retry(Exception):
-    """Try this message again later. Units: `after_s` seconds from now."""
+    """Redeliver this message later. Units: `after_s` seconds from now."""
 
     def __init__(self, after_s: float, reason: str) -> None:
         super().__init__(reason)
@@ -13,14 +13,14 @@ class Retry(Exception):
 
 
 class Outage(Retry):
-    """A server did not answer as it should: the message is tried again, ever later, and nothing is counted."""
+    """A server did not answer as it should: the message is redelivered with backoff, and no failure is counted."""
 
 
 class Superseded(Exception):
-    """A later delivery of this message is being handled: this one is left alone, neither acknowledged nor refused.
+    """A later delivery of this message is being handled: this one is neither acknowledged nor refused.
 
-    The broker does not tell deliveries of a message apart: whatever is said about this one would be taken as said about
-    the other. If its holder is dead, the message comes back after its deadline.
+    The broker does not tell deliveries of a message apart and would apply either to the later one. If the other worker
+    is dead, the message is redelivered after its deadline.
     """
 
     def __init__(self, reason: str) -> None:
@@ -29,12 +29,12 @@ class Superseded(Exception):
 
 
 class Reject(Exception):
-    """This message can never succeed; `reason` goes to the dead letter and to whoever waits for an answer.
+    """This message can never succeed; `reason` goes to the dead letter and to the requester.
 
-    `letter`: False where nobody has anything to decide; no copy of the message is kept then.
+    `dead_letter`: False where an operator has nothing to decide; no copy of the message is stored then.
     """
 
-    def __init__(self, reason: str, *, letter: bool = True) -> None:
+    def __init__(self, reason: str, *, dead_letter: bool = True) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.letter = letter
+        self.dead_letter = dead_letter

@@ -1,8 +1,8 @@
 """How often a message failed by its own fault.
 
-The broker's own count says how often it tried to deliver: to workers that had lost their connection, while nothing
-could be stored, before a new leader knew of an acknowledgement. None of that is a fault of the message, so faults are
-counted apart, in a bucket, and only where there are any.
+The broker's count includes deliveries to workers that had lost their connection, while nothing could be stored, or
+before a new leader knew of an acknowledgement. None of these is a fault of the message, so failures are counted
+separately, in a bucket, and only where there are any.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from contextlib import suppress
 from nats.aio.msg import Msg
 
 from contracts.topology import FAILURES, Consumer
-from kit.bus import Bus, BusError
+from kit.bus import Bus
 from kit.kv import Bucket
+from kit.publisher import BusError
 
 OPEN = b" open"
 
@@ -26,31 +27,31 @@ class Failures:
         self._bus = bus
         self._key = f"{consumer.name}.{metadata.stream}.{metadata.sequence.stream}"
         self._first = metadata.num_delivered == 1
-        self._known: int | None = None
+        self._count: int | None = None
 
     async def begin(self) -> int:
-        """Note that somebody is at work on it; how often it has failed, counting each worker that died at it."""
+        """Mark the message as in progress; how often it has failed, including workers that died at it."""
         bucket = await self._bucket()
         value = await bucket.get(self._key) or b"0"
-        self._known = int(value.removesuffix(OPEN)) + value.endswith(OPEN)
-        await bucket.put(self._key, str(self._known).encode() + OPEN)
-        return self._known
+        self._count = int(value.removesuffix(OPEN)) + value.endswith(OPEN)
+        await bucket.put(self._key, str(self._count).encode() + OPEN)
+        return self._count
 
     async def add(self) -> int:
-        """Count a failure; how many there are now."""
+        """Count a failure; the new count."""
         bucket = await self._bucket()
-        if self._known is None:
+        if self._count is None:
             value = b"0" if self._first else await bucket.get(self._key) or b"0"
-            self._known = int(value.removesuffix(OPEN))
-        self._known += 1
-        await bucket.put(self._key, str(self._known).encode())
-        return self._known
+            self._count = int(value.removesuffix(OPEN))
+        self._count += 1
+        await bucket.put(self._key, str(self._count).encode())
+        return self._count
 
     async def end(self) -> None:
-        """Note that whoever was at work on it is alive and gave up for another reason, as well as one can."""
-        if self._known is not None:
+        """Remove the mark, best effort: the worker is alive and stopped for another reason."""
+        if self._count is not None:
             with suppress(BusError):
-                await (await self._bucket()).put(self._key, str(self._known).encode())
+                await (await self._bucket()).put(self._key, str(self._count).encode())
 
     async def _bucket(self) -> Bucket:
         return await Bucket.open(self._bus, FAILURES)

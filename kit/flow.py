@@ -1,4 +1,4 @@
-"""How much waits, how fast it moves, and how old the oldest of it is: what an operator asks first."""
+"""Queue lengths, throughput and age of the oldest message of streams and consumers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import orjson
 from nats.js.api import ConsumerInfo
 
 from contracts.topology import (
-    AGAIN,
     CONCLUDE_MARK,
     CONSUMERS,
     ERRATA,
     MARKS,
+    REDELIVERY,
     STREAMS,
     Consumer,
     Stream,
     stream_of,
 )
 from contracts.v1 import InvestigationRequested
-from kit import dead
+from kit import dead_letters
 from kit.bus import Bus
 from kit.kv import Bucket
 
@@ -41,9 +41,11 @@ class StreamFlow:
 
 @dataclass(frozen=True)
 class ConsumerFlow:
-    """One consumer. `again` waits on its own subject; `oldest_s` is the age of the oldest fact not acknowledged.
+    """One consumer. The fields are those of the command's JSON.
 
-    `acknowledged` is the sequence up to which everything is; `delivered` counts deliveries since the consumer exists.
+    `waiting` and `in_hand` (delivered, not acknowledged) are on its stream, `again` on its redelivery subject; `dead`
+    are dead letters. `acknowledged` is the sequence up to which everything is; `delivered` counts deliveries since the
+    consumer exists; `oldest_s` is the age of the oldest fact not acknowledged.
     """
 
     name: str
@@ -60,7 +62,7 @@ class ConsumerFlow:
 
 @dataclass(frozen=True)
 class ConcludeFlow:
-    """The fold that ends investigations. `mark`: nothing up to there is open; `oldest_s` is None if nothing is."""
+    """The fold that ends investigations. `mark`: nothing is open up to there; `oldest_s` is None if nothing is open."""
 
     mark: int
     oldest_s: float | None
@@ -68,7 +70,7 @@ class ConcludeFlow:
 
 @dataclass(frozen=True)
 class Flow:
-    """All of it at one moment."""
+    """All streams and consumers at one time."""
 
     at: datetime
     streams: tuple[StreamFlow, ...]
@@ -76,26 +78,26 @@ class Flow:
     conclude: ConcludeFlow
 
 
-def rates(before: Flow, after: Flow) -> Mapping[str, float]:
-    """Messages a second between two looks: stored, by stream, and delivered, by consumer. 0 where no time passed."""
+def compute_rates(before: Flow, after: Flow) -> Mapping[str, float]:
+    """Messages a second between two measurements: stored by stream, delivered by consumer. 0 where no time passed."""
     seconds = (after.at - before.at).total_seconds()
     was = {each.name: each.last for each in before.streams} | {each.name: each.delivered for each in before.consumers}
     now = {each.name: each.last for each in after.streams} | {each.name: each.delivered for each in after.consumers}
     return {name: max(0, count - was.get(name, count)) / seconds if seconds > 0 else 0.0 for name, count in now.items()}
 
 
-async def look(bus: Bus) -> Flow:
+async def measure_flow(bus: Bus) -> Flow:
     """Ask the broker about every stream and consumer at once."""
-    lying = await dead.count(bus)
-    streams = await asyncio.gather(*(_stream(bus, stream) for stream in STREAMS))
-    consumers = await asyncio.gather(*(_consumer(bus, each, lying[each.name]) for each in CONSUMERS))
-    return Flow(bus.clock.now(), tuple(streams), tuple(consumers), await _conclude(bus))
+    dead = await dead_letters.count_by_consumer(bus)
+    streams = await asyncio.gather(*(_measure_stream(bus, stream) for stream in STREAMS))
+    consumers = await asyncio.gather(*(_measure_consumer(bus, each, dead[each.name]) for each in CONSUMERS))
+    return Flow(bus.clock.now(), tuple(streams), tuple(consumers), await _measure_conclude(bus))
 
 
-async def _conclude(bus: Bus) -> ConcludeFlow:
-    """What is open is younger than the mark, and the mark is just before the oldest request that is."""
+async def _measure_conclude(bus: Bus) -> ConcludeFlow:
+    """The first request after the mark is the oldest that is open."""
     mark = int(await (await Bucket.open(bus, MARKS)).get(CONCLUDE_MARK) or b"0")
-    oldest = await _stored_at(bus, ERRATA.name, f"{InvestigationRequested.SUBJECT}.*", mark + 1)
+    oldest = await _read_time(bus, ERRATA.name, f"{InvestigationRequested.SUBJECT}.*", mark + 1)
     return ConcludeFlow(mark, _age(bus, oldest))
 
 
@@ -103,25 +105,25 @@ def _age(bus: Bus, since: datetime | None) -> float | None:
     return max(0.0, (bus.clock.now() - since).total_seconds()) if since else None
 
 
-async def _stream(bus: Bus, stream: Stream) -> StreamFlow:
+async def _measure_stream(bus: Bus, stream: Stream) -> StreamFlow:
     state = (await bus.jetstream.stream_info(stream.name)).state
     return StreamFlow(stream.name, state.messages, state.bytes, state.first_seq, state.last_seq)
 
 
-async def _consumer(bus: Bus, consumer: Consumer, lying: int) -> ConsumerFlow:
+async def _measure_consumer(bus: Bus, consumer: Consumer, dead: int) -> ConsumerFlow:
     info: ConsumerInfo = await bus.jetstream.consumer_info(stream_of(consumer.event).name, consumer.name)
-    twin: ConsumerInfo = await bus.jetstream.consumer_info(AGAIN.name, consumer.name)
+    twin: ConsumerInfo = await bus.jetstream.consumer_info(REDELIVERY.name, consumer.name)
     waiting, in_hand = info.num_pending or 0, info.num_ack_pending or 0
     floor = info.ack_floor.stream_seq if info.ack_floor else 0
     stream = stream_of(consumer.event).name
-    oldest = await _stored_at(bus, stream, consumer.filter, floor + 1) if waiting or in_hand else None
+    oldest = await _read_time(bus, stream, consumer.filter, floor + 1) if waiting or in_hand else None
     return ConsumerFlow(
         name=consumer.name,
         waiting=waiting,
         in_hand=in_hand,
         redelivered=info.num_redelivered or 0,
         again=(twin.num_pending or 0) + (twin.num_ack_pending or 0),
-        dead=lying,
+        dead=dead,
         acknowledged=floor,
         delivered=info.delivered.consumer_seq if info.delivered else 0,
         oldest_s=_age(bus, oldest),
@@ -129,8 +131,8 @@ async def _consumer(bus: Bus, consumer: Consumer, lying: int) -> ConsumerFlow:
     )
 
 
-async def _stored_at(bus: Bus, stream: str, subjects: str, start: int) -> datetime | None:
-    """When the first fact on some subjects from `start` on was stored."""
+async def _read_time(bus: Bus, stream: str, subjects: str, start: int) -> datetime | None:
+    """When the first fact on the subjects from `start` on was stored."""
     request = {"seq": start, "next_by_subj": subjects}
     answer = await bus.client.request(f"$JS.API.STREAM.MSG.GET.{stream}", orjson.dumps(request), timeout=5)
     found = orjson.loads(answer.data)

@@ -1,5 +1,5 @@
-"""Whether the broker stores what it is sent. A broker whose disk was full answers every question and stores nothing,
-also after space is free again, until it is restarted.
+"""Whether the broker stores messages. A broker whose disk was full answers every request and stores nothing, even after
+space is free again, until it is restarted.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ from kit.inbox import Inbox, NoReply
 from kit.link import Link
 
 EVERY_S: Final = 2.0
-ANSWER_WITHIN_S: Final = 1.5
+TIMEOUT_S: Final = 1.5
 BODY: Final = bytes(8 * 1024)
-"""Larger than what is left in the last block of a file, so that it needs space of its own."""
+"""Larger than the free rest of a file's last block, so that it needs space of its own."""
 
 Problem = str | None
-"""None, or one sentence for an operator."""
+"""One sentence for an operator, None if all is well."""
 
 
 class WriteCheck:
-    """Writes one key of this process into the bucket `health`, at most every two seconds however many ask."""
+    """Writes one key of this process into the bucket `health`, at most every two seconds."""
 
     def __init__(self, client: Client, inbox: Inbox, link: Link) -> None:
         self._client = client
         self._inbox = inbox
         self._link = link
         self._key = f"$KV.{HEALTH.name}.{client.new_inbox().rpartition('.')[2]}"
-        self._asking = asyncio.Lock()
-        self._known: tuple[float, Problem] | None = None
+        self._lock = asyncio.Lock()
+        self._last: tuple[float, Problem] | None = None
 
     async def problem(self) -> Problem:
-        """What is wrong with the broker now."""
-        if not (self._client.is_connected and self._link.reachable):
+        """Check the broker."""
+        if not (self._client.is_connected and self._link.is_reachable):
             return "no answer"
-        async with self._asking:
-            if self._known is None or monotonic() - self._known[0] >= EVERY_S:
+        async with self._lock:
+            if self._last is None or monotonic() - self._last[0] >= EVERY_S:
                 found = await self._write()
-                self._known = monotonic(), found
-            return self._known[1]
+                self._last = monotonic(), found
+            return self._last[1]
 
     async def refusal(self) -> Problem:
-        """The same, while the broker answers at all."""
-        return await self.problem() if self._link.reachable else None
+        """The same, but None while the broker does not answer at all."""
+        return await self.problem() if self._link.is_reachable else None
 
     async def _write(self) -> Problem:
-        address, receipt = self._inbox.expect(ANSWER_WITHIN_S)
+        address, receipt = self._inbox.expect(TIMEOUT_S)
         try:
             await self._client.publish(self._key, BODY, reply=address)
             message = await receipt
         except (NoReply, nats.errors.Error) as error:
             return _ADVICE.format(error)
         finally:
-            self._inbox.forget(address)
+            self._inbox.discard(address)
         if (message.headers or {}).get("Status") == "503":
             return _ADVICE.format("nothing takes the bucket `health`")
         refusal = orjson.loads(message.data).get("error")

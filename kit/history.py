@@ -1,4 +1,4 @@
-"""Reading one aggregate's own facts from the log, which is the truth; nothing here is cached."""
+"""Reading one aggregate's facts from the log, uncached."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from contracts.v1 import PREFIX, Envelope, Event, Undecodable, decode
 from kit.bus import Bus
 from kit.errors import Outage, Reject
 from kit.inbox import NoReply
-from kit.ordered import Recorded
-from kit.pages import direct_get, refused
+from kit.ordered import StoredMessage
+from kit.pages import direct_get, outage_of_status
 
 BATCH = 512
 TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True)
-class Past:
-    """One fact as the log holds it."""
+class StoredFact:
+    """One fact and its place in the log."""
 
     sequence: int
     envelope: Envelope
@@ -34,68 +34,68 @@ class Past:
         return self.envelope.event
 
 
-async def history(bus: Bus, key: str, *, stream: Stream = ERRATA) -> list[Past]:
+async def read_history(bus: Bus, key: str, *, stream: Stream = ERRATA) -> list[StoredFact]:
     """All facts of one aggregate, in the order of the log.
 
     Raises: Outage: the log could not be read now. Reject: it holds something that is no fact.
     """
     pattern = f"{PREFIX}*.*.{key}"
-    found: list[Past] = []
+    found: list[StoredFact] = []
     start = 1
     while True:
         question: dict[str, object] = {"batch": BATCH, "seq": start, "next_by_subj": pattern}
         messages, pending = await direct_get(bus, stream.name, question)
-        found.extend(_past(message) for message in messages)
+        found.extend(_decode(message) for message in messages)
         if not pending or not messages:
             return found
         start = found[-1].sequence + 1
 
 
-async def latest(bus: Bus, *subjects: str, stream: Stream = ERRATA) -> list[Past]:
+async def read_latest(bus: Bus, *subjects: str, stream: Stream = ERRATA) -> list[StoredFact]:
     """The newest fact on each of the given subjects, in the order of the log.
 
-    One request a subject: the server keeps the last message of each at hand, while its request for many subjects
-    searches the log backwards, which costs more the more is under way.
+    One request a subject: the server indexes the last message of each, while its request for many subjects searches the
+    log backwards, which is slower the more is in flight.
 
     Raises: Outage: the log could not be read now. Reject: it holds something that is no fact.
     """
-    asked = [(subject, await _ask(bus, stream, subject)) for subject in subjects]
-    found = [await _answer(subject, answer) for subject, answer in asked]
-    return sorted((past for past in found if past is not None), key=lambda past: past.sequence)
+    requests = [(subject, await _request_latest(bus, stream, subject)) for subject in subjects]
+    found = [await _parse_latest(subject, reply) for subject, reply in requests]
+    return sorted((fact for fact in found if fact is not None), key=lambda fact: fact.sequence)
 
 
-async def standing(bus: Bus, *subjects: str, stream: Stream = ERRATA) -> list[Past]:
-    """The same from the stream's leader, which lags behind nothing: for whoever acts on what is not there.
+async def read_latest_from_leader(bus: Bus, *subjects: str, stream: Stream = ERRATA) -> list[StoredFact]:
+    """The same from the stream's leader, which never lags: for callers that act on the absence of a fact.
 
-    Raises: see `latest`.
+    Raises: see `read_latest`.
     """
-    found: list[Past] = []
+    found: list[StoredFact] = []
     for subject in subjects:
         try:
             message = await bus.jetstream.get_last_msg(stream.name, subject)
-            found.append(Past(message.seq or 0, decode(message.subject or subject, message.data or b"")))
+            found.append(StoredFact(message.seq or 0, decode(message.subject or subject, message.data or b"")))
         except nats.js.errors.NotFoundError:
             continue
         except (nats.errors.Error, TimeoutError) as error:
             raise Outage(1.0, f"the log could not be read: {error or 'timeout'}") from error
         except Undecodable as error:
             raise Reject(f"the newest fact on {subject} cannot be read: {error}") from error
-    return sorted(found, key=lambda past: past.sequence)
+    return sorted(found, key=lambda fact: fact.sequence)
 
 
-async def _ask(bus: Bus, stream: Stream, subject: str) -> asyncio.Future[Msg]:
-    address, answer = bus.inbox.expect(TIMEOUT_S)
+async def _request_latest(bus: Bus, stream: Stream, subject: str) -> asyncio.Future[Msg]:
+    address, reply = bus.inbox.expect(TIMEOUT_S)
     try:
         await bus.client.publish(f"$JS.API.DIRECT.GET.{stream.name}.{subject}", reply=address)
     except nats.errors.Error as error:
-        bus.inbox.forget(address)
+        bus.inbox.discard(address)
         raise Outage(1.0, f"the log could not be read: {error}") from error
-    return answer
+    return reply
 
 
-async def _answer(subject: str, answer: asyncio.Future[Msg]) -> Past | None:
+async def _parse_latest(subject: str, reply: asyncio.Future[Msg]) -> StoredFact | None:
     try:
-        message = await answer
+        message = await reply
     except NoReply as error:
         raise Outage(1.0, f"the log could not be read: {error}") from error
     headers = message.headers or {}
@@ -103,15 +103,15 @@ async def _answer(subject: str, answer: asyncio.Future[Msg]) -> Past | None:
     if status == "404":
         return None
     if status is not None:
-        raise refused(status, headers)
+        raise outage_of_status(status, headers)
     try:
-        return Past(int(headers["Nats-Sequence"]), decode(headers["Nats-Subject"], message.data))
+        return StoredFact(int(headers["Nats-Sequence"]), decode(headers["Nats-Subject"], message.data))
     except Undecodable as error:
         raise Reject(f"the newest fact on {subject} cannot be read: {error}") from error
 
 
-def _past(message: Recorded) -> Past:
+def _decode(message: StoredMessage) -> StoredFact:
     try:
-        return Past(message.sequence, decode(message.subject, message.data))
+        return StoredFact(message.sequence, decode(message.subject, message.data))
     except Undecodable as error:
         raise Reject(f"the history cannot be read: {error}") from error

@@ -1,6 +1,6 @@
-"""What a service lives in: one broker connection, one registry, one way to stop, shared by all in the process.
+"""The host of a process's services: they share one broker connection, one metrics registry and one shutdown.
 
-Whether services share a process or have one each is decided by who starts them; a service cannot tell.
+The command that starts services decides whether they share a process; a service cannot tell.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import structlog
 
 from kit.blobs import Blobs
 from kit.bus import Bus
-from kit.cancelling import cancelled
+from kit.cancelling import cancel_and_wait
 from kit.clock import Clock
 from kit.database import WAIT_S, Database, Role, role_url
 from kit.delivery import Delivery
@@ -25,25 +25,25 @@ from kit.models.base import Model
 from kit.outage import is_outage
 from kit.telemetry import Telemetry
 from kit.tracing import Spans
-from kit.vault import UserKeys
+from kit.vault import MasterKey, UserKeys
 
 RESTART_MAX_S = 10.0
 RESTART_OUTAGE_MAX_S = 1.0
-"""After a server's failure, which ends without a word: whoever waits for the loop waits no longer than this."""
+"""After a server's failure, whose end is not announced: the loop resumes within this time."""
 CHECK_TIMEOUT_S = 3.0
-CHECK_MEMORY_S = 1.0
+CHECK_TTL_S = 1.0
 
 log = structlog.get_logger(__name__)
 
 Check = Callable[[], Awaitable[str | None]]
-"""Answers None if all is well, else one sentence that says what is wrong."""
+"""Returns None if all is well, else one sentence about the problem."""
 
 
 @dataclass
 class Host:
-    """The surroundings of the services in one process.
+    """What the services of one process share.
 
-    Shapes: `logins` are addresses of the database by role; one that is missing is the role itself at `database_url`.
+    Shapes: `logins` are database addresses by role; a missing one is the role itself at `database_url`.
     """
 
     bus: Bus
@@ -55,12 +55,14 @@ class Host:
     model: Model
     user_keys: UserKeys
     logins: Mapping[Role, str] = field(default_factory=dict)
+    master_keys: tuple[MasterKey, ...] = ()
+    """What seals secrets; empty in processes that open none."""
     spans: Spans | None = None
     public_url: str = ""
     servers_given: bool = False
-    """Whether all servers are somebody else's, so that this is an instance for others to reach."""
+    """Whether no server is embedded, so that this is an instance for others to reach."""
     data_folder: Path | None = None
-    """Where the servers of this process keep their data, if it brought any."""
+    """Where embedded servers store their data, if there are any."""
     worker: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{monotonic():.0f}")
     _databases: dict[tuple[Role, str], Database] = field(default_factory=dict)
     _loops: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
@@ -68,49 +70,49 @@ class Host:
     _stoppers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     _checks: dict[str, Check] = field(default_factory=dict)
     _broken: dict[str, str] = field(default_factory=dict)
-    _remembered: tuple[float, dict[str, str]] | None = None
+    _cached_problems: tuple[float, dict[str, str]] | None = None
 
     def database(self, role: Role, purpose: str = "", *, pool_size: int = 5, wait_s: float = WAIT_S) -> Database:
-        """The database as seen by a role; one pool per role, purpose and process, as whoever asks first wants it."""
+        """The database in a role; one pool per role, purpose and process, with the options of the first call."""
         if (role, purpose) not in self._databases:
             url = self.logins.get(role) or role_url(self.database_url, role)
             self._databases[role, purpose] = Database(url, role=role, pool_size=pool_size, wait_s=wait_s)
         return self._databases[role, purpose]
 
     def keep_running(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:
-        """Run something for as long as the process lives; if it fails it is started again and readiness says so."""
+        """Run a loop for as long as the process lives; if it fails it is restarted, and readiness reports it."""
         self._loops[name] = loop
 
     def on_stop(self, stop: Callable[[], Awaitable[None]]) -> None:
-        """Call this first when the process stops, last registered first: no new work from here on."""
+        """Call this first when the process stops, last registered first: no new work after that."""
         self._stoppers.append(stop)
 
     def on_close(self, close: Callable[[], Awaitable[None]]) -> None:
-        """Call this when no work is under way any more, last registered first."""
+        """Call this when no work is in progress any more, last registered first."""
         self._closers.append(close)
 
     def check(self, name: str, check: Check) -> None:
-        """Ask this before saying that the process is ready."""
+        """Make this a part of readiness."""
         self._checks[name] = check
 
     @property
     def checks(self) -> frozenset[str]:
-        """Names of what is asked, and of the loops."""
+        """Names of the checks and of the loops."""
         return frozenset(self._checks) | frozenset(self._loops)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Take messages and run the loops until `stop`; then take no more, finish what is under way, and return."""
+        """Handle messages and run the loops until `stop`; then finish what is in progress, and return."""
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._keep(name, loop), name=name) for name, loop in self._loops.items()]
+            tasks = [group.create_task(self._run_loop(name, loop), name=name) for name, loop in self._loops.items()]
             await self.delivery.start()
             await stop.wait()
             for stopper in reversed(self._stoppers):
                 await stopper()
             await self.delivery.stop()
-            await cancelled(tasks)
+            await cancel_and_wait(tasks)
 
     async def close(self) -> None:
-        """Let go of what was opened."""
+        """Close what was opened."""
         for close in reversed(self._closers):
             await close()
         for database in self._databases.values():
@@ -118,16 +120,16 @@ class Host:
         self.blobs.close()
 
     async def problems(self) -> dict[str, str]:
-        """What is wrong now, by name; empty when ready. Remembered for a moment, so that probes cost nothing."""
-        if self._remembered is not None and monotonic() - self._remembered[0] < CHECK_MEMORY_S:
-            return self._remembered[1]
-        answers = await asyncio.gather(*(_ask(check) for check in self._checks.values()))
+        """Current problems by name; empty when ready. Cached for a moment, so that probes cost nothing."""
+        if self._cached_problems is not None and monotonic() - self._cached_problems[0] < CHECK_TTL_S:
+            return self._cached_problems[1]
+        answers = await asyncio.gather(*(_run_check(check) for check in self._checks.values()))
         found = {name: answer for name, answer in zip(self._checks, answers, strict=True) if answer}
         found |= self._broken
-        self._remembered = monotonic(), found
+        self._cached_problems = monotonic(), found
         return found
 
-    async def _keep(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:
+    async def _run_loop(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:
         delay_s = 0.25
         while True:
             began = monotonic()
@@ -136,7 +138,7 @@ class Host:
                 error: Exception = RuntimeError("ended by itself")
             except Exception as caught:
                 error = caught
-                while isinstance(error, ExceptionGroup):  # of tasks that end together the first is the cause
+                while isinstance(error, ExceptionGroup):  # of tasks that end at once the first is the cause
                     error = error.exceptions[0]
             self._broken[name] = f"{type(error).__name__}: {error}"
             if monotonic() - began > RESTART_MAX_S:
@@ -147,13 +149,13 @@ class Host:
             self._broken.pop(name, None)
 
 
-async def _ask(check: Check) -> str | None:
-    """A check that takes too long is given up, not waited for: a driver may try for seconds to cancel its query."""
-    asking = asyncio.ensure_future(check())
-    await asyncio.wait({asking}, timeout=CHECK_TIMEOUT_S)
-    if not asking.done():
-        asking.add_done_callback(lambda late: late.cancelled() or late.exception())
-        asking.cancel()
+async def _run_check(check: Check) -> str | None:
+    """Run a check; one that times out is not awaited: a driver may try for seconds to cancel its query."""
+    running = asyncio.ensure_future(check())
+    await asyncio.wait({running}, timeout=CHECK_TIMEOUT_S)
+    if not running.done():
+        running.add_done_callback(lambda late: late.cancelled() or late.exception())
+        running.cancel()
         return f"no answer within {CHECK_TIMEOUT_S:g} s"
-    error = asking.exception()
-    return asking.result() if error is None else f"{type(error).__name__}: {error}"
+    error = running.exception()
+    return running.result() if error is None else f"{type(error).__name__}: {error}"

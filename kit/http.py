@@ -1,10 +1,10 @@
-"""Serving an ASGI application inside this process's event loop, beside everything else that runs in it.
+"""Serving an ASGI application inside this process's event loop.
 
-The socket is bound before anything is served and without port sharing: a second process on the same port fails at
-once and with a clear message, instead of silently taking half of the requests.
+The socket is bound before serving and without port sharing: a second process on the same port fails at once, instead of
+silently receiving half of the requests.
 
 A connection that does not send the headers of its next request in time is closed, whether it is new, slow or idle, so
-connections alone cannot silence the server for longer than that.
+connections alone cannot block the server for longer.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.embed import Server
+from starlette.types import ASGIApp
 
 BACKLOG = 1_024
-"""Connections that wait to be accepted; the kernel holds them."""
+"""Connections that wait in the kernel to be accepted."""
 CONNECTIONS: Final = 1_024
 HEADER_TIMEOUT_S: Final = 5.0
 SPARE_FILES: Final = 512
-"""File descriptors that are not clients': database, broker, blob store, outgoing requests, logs."""
+"""File descriptors for other than clients: database, broker, blob store, outgoing requests, logs."""
 STOP_TIMEOUT_S = 10
 ACCEPT_TIMEOUT_S = 5.0
 
 _HOLDER: Any = SocketHolder  # its stub lacks the constructor that unpickling uses
 
-_QUIET: dict[str, Any] = {
+_QUIET: dict[str, object] = {
     "version": 1,
     "disable_existing_loggers": False,
     "loggers": {"_granian": {"level": "ERROR", "propagate": True, "handlers": []}},
@@ -49,7 +50,7 @@ class CannotListen(Exception):
 class _Server(Server):
     """Granian on a socket of ours; its own would let other processes share the port."""
 
-    def __init__(self, app: Any, bound: socket.socket, connections: int, header_timeout_s: float) -> None:
+    def __init__(self, app: ASGIApp, bound: socket.socket, connections: int, header_timeout_s: float) -> None:
         super().__init__(
             app,
             interface=Interfaces.ASGINL,
@@ -66,11 +67,11 @@ class _Server(Server):
 
     def _init_shared_socket(self) -> None:
         self._ssp = None
-        self._shd: Any = _HOLDER(self._bound.detach(), False, BACKLOG)
+        self._shd = _HOLDER(self._bound.detach(), False, BACKLOG)
 
 
 def bind(host: str, port: int, *, given_by: str = "") -> socket.socket:
-    """Take a port; 0 takes a free one. `given_by` tells an operator where the address can be changed.
+    """Bind a port; 0 binds a free one. `given_by` names the setting of the address in the error.
 
     Raises: CannotListen.
     """
@@ -91,7 +92,7 @@ def bind(host: str, port: int, *, given_by: str = "") -> socket.socket:
 
 
 def files_for(connections: int, soft: int, hard: int) -> tuple[int, int]:
-    """What the limit of open files must become for so many connections, and how many of them it then allows.
+    """The limit of open files that so many connections need, and how many connections it then allows.
 
     Shapes: `soft` and `hard` as `getrlimit` has them; RLIM_INFINITY is no limit.
     """
@@ -103,8 +104,8 @@ def files_for(connections: int, soft: int, hard: int) -> tuple[int, int]:
     return soft, min(connections, max(soft - SPARE_FILES, soft // 2))
 
 
-def room_for(connections: int) -> int:
-    """Raise this process's limit of open files if it is too low; how many connections it allows."""
+def ensure_files_for(connections: int) -> int:
+    """Raise this process's limit of open files if it is too low; how many connections it then allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     raised, allowed = files_for(connections, soft, hard)
     if raised != soft:
@@ -128,24 +129,24 @@ class HttpServer:
 
     def __init__(
         self,
-        app: Any,
+        app: ASGIApp,
         bound: socket.socket,
         *,
         connections: int = CONNECTIONS,
         header_timeout_s: float = HEADER_TIMEOUT_S,
     ) -> None:
         self.address: tuple[str, int] = bound.getsockname()[:2]
-        self._server = _Server(app, bound, room_for(connections), header_timeout_s)
+        self._server = _Server(app, bound, ensure_files_for(connections), header_timeout_s)
         self._task: asyncio.Task[None] | None = None
 
     @property
     def url(self) -> str:
-        """Where it is reached from this machine."""
+        """Its address on this machine."""
         host, port = self.address
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     async def start(self) -> None:
-        """Serve from now on; returns when connections are accepted.
+        """Start serving; returns when connections are accepted.
 
         Raises: RuntimeError, TimeoutError: the server did not start.
         """
@@ -158,14 +159,13 @@ class HttpServer:
                 await asyncio.sleep(0.005)
 
     async def stop(self) -> None:
-        """Accept nothing more, finish the requests under way, and let go of the port."""
+        """Accept nothing more, finish the requests in progress, and free the port."""
         if self._task is not None:
-            stop: Any = self._server.stop
-            stop()
+            self._server.stop()  # type: ignore[no-untyped-call]  # the library leaves it untyped
             await self._task
 
     async def problem(self) -> str | None:
-        """What is wrong with the server, if anything; a readiness check."""
+        """A readiness check: a sentence if the server is not running."""
         return "the HTTP server is not running" if self._task is None or self._task.done() else None
 
     async def _accepts(self) -> bool:

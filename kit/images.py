@@ -1,9 +1,8 @@
-"""What a file really is and how large its picture is, told from its own bytes, without decoding a pixel.
+"""The format and size of an image from its headers, without decoding pixels.
 
-A header is nearly all we need; only what a PNG packs is unpacked, to measure it. Decoders are what hostile files are
-made for: a library such as Pillow would bring one in C for each format and unpack what we only want to measure. What a
-provider would refuse (cut off, animated, enormous) is refused here, since one bad picture in a request spoils the whole
-of it.
+Only a PNG's data is decompressed, to measure it. Decoders are the target of hostile files: Pillow would bring one in C
+for each format and decode what we only measure. Images that a provider would refuse (truncated, animated, enormous) are
+refused here, since one bad image fails the whole request.
 Source: ITU T.81, W3C PNG, GIF89a, RFC 9649 (WebP).
 """
 
@@ -20,14 +19,14 @@ Fault = Literal["not_a_picture", "broken", "animated", "too_many_pixels"]
 
 MAX_PIXELS: Final = 50_000_000
 MEDIA_TYPES: Final[tuple[MediaType, ...]] = ("image/jpeg", "image/png", "image/gif", "image/webp")
-_MOST_PIECES: Final = 200_000
-"""Chunks, segments or blocks walked: a 20 MB GIF has 80,000 full ones, a file made only of empty ones has millions."""
+_MAX_BLOCKS: Final = 200_000
+"""Limit of chunks, segments or blocks: a 20 MB GIF has 80,000 full ones, a hostile file millions of empty ones."""
 _WITHOUT_LENGTH: Final = frozenset({0x01, *range(0xD0, 0xD8)})
 _FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 class UnusablePicture(ValueError):
-    """These bytes are not given to anybody as a picture; `fault` says why."""
+    """These bytes are not used as a picture; `fault` says why."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault)
@@ -36,7 +35,7 @@ class UnusablePicture(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The kind of a picture and its size. Units: pixels."""
+    """Format and size of a picture. Units: pixels."""
 
     media_type: MediaType
     width: int
@@ -44,21 +43,21 @@ class Head:
 
 
 def inspect(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Head:
-    """Tell what picture this is. Raises: UnusablePicture."""
+    """Read format and size. Raises: UnusablePicture."""
     try:
-        head = _head(data)
+        head = _read_header(data)
     except IndexError:
         raise UnusablePicture("broken") from None
     if head.width < 1 or head.height < 1:
         raise UnusablePicture("broken")
     if head.width * head.height > max_pixels:
         raise UnusablePicture("too_many_pixels")
-    if head.media_type == "image/png" and not png.unpacks_as_stated(data):
+    if head.media_type == "image/png" and not png.has_stated_size(data):
         raise UnusablePicture("broken")
     return head
 
 
-def _head(data: bytes) -> Head:
+def _read_header(data: bytes) -> Head:
     if data.startswith(b"\xff\xd8\xff"):
         return _jpeg(data)
     if data.startswith(png.SIGNATURE):
@@ -83,9 +82,9 @@ def _jpeg(data: bytes) -> Head:
 
 
 def _segments(data: bytes) -> Iterator[tuple[int, int]]:
-    """Each segment's marker with the place of its length."""
+    """Each segment's marker with the offset of its length."""
     at = 2
-    for _ in range(_MOST_PIECES):
+    for _ in range(_MAX_BLOCKS):
         if data[at] != 0xFF:
             return
         marker = data[at + 1]
@@ -116,7 +115,7 @@ def _gif(data: bytes) -> Head:
     width, height = _number(data, 6, 2, "little"), _number(data, 8, 2, "little")
     at = 13 + _colours(data[10])
     frames = 0
-    pieces = iter(range(_MOST_PIECES))
+    pieces = iter(range(_MAX_BLOCKS))
     for _ in pieces:
         match data[at]:
             case 0x21:

@@ -1,4 +1,4 @@
-"""Small shared state in the broker: marks, leaders and sealed keys. Nothing here is a fact."""
+"""Small shared state in the broker: marks, leaders and sealed keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import nats.js.errors
 from nats.js.kv import KeyValue
 
 from contracts import topology
-from kit.bus import WRONG_LAST_SEQUENCE, Bus, BusError
+from kit.bus import Bus
+from kit.publisher import WRONG_LAST_SEQUENCE, BusError
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,13 @@ class Bucket:
     """One key-value bucket. Every method raises BusError when the broker does not answer as it should."""
 
     def __init__(self, bus: Bus, store: KeyValue) -> None:
-        self._calls = partial(_calls, bus)
+        self._calls = partial(_translate_errors, bus)
         self._store = store
 
     @classmethod
     async def open(cls, bus: Bus, bucket: topology.Bucket) -> Bucket:
         """Open a declared bucket."""
-        async with _calls(bus):
+        async with _translate_errors(bus):
             return cls(bus, await bus.jetstream.key_value(bucket.name))
 
     async def get(self, key: str) -> bytes | None:
@@ -46,12 +47,12 @@ class Bucket:
             return entry.value or None
 
     async def put(self, key: str, value: bytes) -> None:
-        """Set a value, whatever was there."""
+        """Set a value unconditionally."""
         async with self._calls():
             await self._store.put(key, value)
 
     async def create(self, key: str, value: bytes) -> bool:
-        """Set a value only if there is none; False if there is one."""
+        """Set a value if there is none; False if there is one."""
         async with self._calls():
             try:
                 await self._store.create(key, value)
@@ -69,7 +70,7 @@ class Bucket:
             return Entry(entry.value or b"", entry.revision or 0)
 
     async def update(self, key: str, value: bytes, revision: int) -> bool:
-        """Replace the value of this revision; False if there is another by now."""
+        """Replace the value of this revision; False if there is a later one."""
         async with self._calls():
             try:
                 await self._store.update(key, value, last=revision)
@@ -78,7 +79,7 @@ class Bucket:
             return True
 
     async def remove(self, key: str, revision: int) -> bool:
-        """Remove the value of this revision; False if there is another by now."""
+        """Remove the value of this revision; False if there is a later one."""
         async with self._calls():
             try:
                 await self._store.delete(key, last=revision)
@@ -95,9 +96,9 @@ class Bucket:
 
 
 @asynccontextmanager
-async def _calls(bus: Bus) -> AsyncIterator[None]:
+async def _translate_errors(bus: Bus) -> AsyncIterator[None]:
     try:
-        async with bus.link.answering():
+        async with bus.link.require_answers():
             yield
     except (nats.errors.Error, TimeoutError) as error:
         raise BusError(f"key-value bucket: {error or type(error).__name__}") from error

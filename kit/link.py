@@ -1,8 +1,8 @@
-"""Whether the broker answers: what waits for a silent one fails within seconds, and a dead connection is replaced.
+"""Watching the connection: calls to a silent broker fail within seconds, and a dead connection is replaced.
 
 The client library alone notices a half-open connection after four minutes, and never that its own reading task, or the
-task that reconnects, has ended. It must not be asked to flush with a deadline either: a PONG for a flush that was given
-up ends its reading task.
+task that reconnects, has ended. Nor may it flush with a timeout: a PONG for a flush that timed out ends its reading
+task.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nats.aio.client import Client
 from kit.inbox import Inbox
 
 TICK_S: Final = 0.25
-"""Silence is counted in ticks of our own clock, so a process that was suspended does not blame the broker."""
+"""Silence is counted in ticks of our own, so a process that was suspended does not take the broker for silent."""
 SILENT_AFTER_S: Final = 2.0
 RECONNECT_AFTER_S: Final = 4.0
 
@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 
 class Link:
-    """Pings the broker and keeps count of its silence. Units: `silent_s` is seconds without an answer."""
+    """Pings the broker and measures its silence. Units: `silent_s` is seconds without an answer."""
 
     def __init__(self, client: Client, inbox: Inbox) -> None:
         self._client = client
@@ -39,14 +39,14 @@ class Link:
         self.silent_s = 0.0
 
     @property
-    def reachable(self) -> bool:
-        """Whether the broker has answered lately; a shorter absence is waited out."""
+    def is_reachable(self) -> bool:
+        """Whether the broker has answered lately; shorter silences are tolerated."""
         return self.silent_s < SILENT_AFTER_S
 
     @asynccontextmanager
-    async def answering(self) -> AsyncIterator[None]:
-        """Give up a call inside as soon as the broker is found silent. Raises: TimeoutError."""
-        if not self.reachable:
+    async def require_answers(self) -> AsyncIterator[None]:
+        """Cancel the call inside as soon as the broker is silent. Raises: TimeoutError."""
+        if not self.is_reachable:
             raise TimeoutError("the broker does not answer")
         async with asyncio.timeout(None) as call:
             self._calls.add(call)
@@ -56,16 +56,16 @@ class Link:
                 self._calls.discard(call)
 
     def connection_lost(self) -> None:
-        """The answer to the last ping will not come."""
+        """Discard the last ping: its answer will not come."""
         self._pong = None
 
     async def watch(self) -> None:
-        """Ping for as long as the connection is wanted."""
+        """Ping until the connection is closed."""
         while not self._client.is_closed:
             await asyncio.sleep(TICK_S)
-            self._count()
-            if not self.reachable:
-                self._give_up()
+            self._measure_silence()
+            if not self.is_reachable:
+                self._fail_pending()
             if self._client.is_connected:
                 reads = self._client._reading_task
                 if self.silent_s >= RECONNECT_AFTER_S:
@@ -75,24 +75,24 @@ class Link:
                 elif self._pong is None:
                     self._ping()
             elif self._client.is_reconnecting:
-                self._go_on_reconnecting()
+                self._ensure_reconnecting()
 
     def close(self) -> None:
-        """Drop a connection that does not answer: closing it would wait until the broker has read everything."""
-        if not self.reachable:
+        """Abort a silent connection: closing it would wait until the broker has read everything."""
+        if not self.is_reachable:
             self._abort()
 
-    def _count(self) -> None:
+    def _measure_silence(self) -> None:
         reconnects = self._client.stats["reconnects"]  # the handshake of each ends with a PONG
         if reconnects != self._reconnects or (self._pong is not None and self._pong.done()):
             self._reconnects = reconnects
-            if not self.reachable:
+            if not self.is_reachable:
                 log.info("the broker answers again")
             self._pong, self.silent_s = None, 0.0
         else:
-            was_reachable = self.reachable
+            was_reachable = self.is_reachable
             self.silent_s += TICK_S
-            if was_reachable and not self.reachable:
+            if was_reachable and not self.is_reachable:
                 log.warning("the broker does not answer", connected=self._client.is_connected)
 
     def _ping(self) -> None:
@@ -103,8 +103,8 @@ class Link:
         with suppress(nats.errors.Error, OSError):
             await self._client._send_ping(pong)
 
-    def _give_up(self) -> None:
-        self._inbox.unreachable()
+    def _fail_pending(self) -> None:
+        self._inbox.fail_all()
         now = asyncio.get_running_loop().time()
         for call in self._calls:
             call.reschedule(now)
@@ -121,7 +121,7 @@ class Link:
         if writer is not None:
             writer.transport.abort()
 
-    def _go_on_reconnecting(self) -> None:
+    def _ensure_reconnecting(self) -> None:
         task = self._client._reconnection_task
         if task is not None and task.done():
             log.warning("the client library stopped reconnecting, starting it again")

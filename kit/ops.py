@@ -1,4 +1,4 @@
-"""What a process tells its operator: metrics, liveness, readiness, and how far consumers are behind."""
+"""Metrics, liveness, readiness and lag of a process."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from kit.bus import BusError
-from kit.flow import Flow, look
+from kit.flow import Flow, measure_flow
 from kit.host import Host
-from kit.tasks import last_success
+from kit.publisher import BusError
+from kit.tasks import read_last_success
 
 LAG_EVERY_S = 15.0
 
@@ -27,7 +27,7 @@ def operations(host: Host) -> Starlette:
     """`/metrics`, `/health` (the process lives) and `/ready` (everything it needs answers; 503 otherwise)."""
 
     async def metrics(request: Request) -> Response:
-        return Response(host.telemetry.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(host.telemetry.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def health(request: Request) -> Response:
         return Response(b'{"status":"ok"}', media_type="application/json")
@@ -40,8 +40,8 @@ def operations(host: Host) -> Starlette:
     return Starlette(routes=[Route("/metrics", metrics), Route("/health", health), Route("/ready", ready)])
 
 
-class Lag:
-    """Keeps the gauges of checks, streams, consumers and, with embedded servers in `data_dir`, of its disk current."""
+class LagGauges:
+    """Updates the gauges of checks, streams, consumers and, with embedded servers in `data_dir`, of its disk."""
 
     def __init__(self, host: Host, data_dir: Path | None = None) -> None:
         self._host = host
@@ -50,7 +50,7 @@ class Lag:
         self._telemetry = host.telemetry
 
     async def run(self) -> None:
-        """Ask the broker every so often."""
+        """Update them every `LAG_EVERY_S`."""
         while True:
             problems = await self._host.problems()
             for check in self._host.checks | problems.keys():
@@ -58,17 +58,17 @@ class Lag:
             if self._data_dir is not None:
                 self._telemetry.free.set(shutil.disk_usage(self._data_dir).free)
             with suppress(nats.errors.Error, nats.js.errors.Error, BusError, TimeoutError):
-                self._set(await look(self._bus))
-                for task, at in (await last_success(self._bus)).items():
+                self._set(await measure_flow(self._bus))
+                for task, at in (await read_last_success(self._bus)).items():
                     self._telemetry.succeeded.labels(task).set(at)
             await asyncio.sleep(LAG_EVERY_S)
 
     def _set(self, flow: Flow) -> None:
-        told = self._telemetry
+        gauges = self._telemetry
         for stream in flow.streams:
-            told.last.labels(stream.name).set(stream.last)
+            gauges.last.labels(stream.name).set(stream.last)
         for consumer in flow.consumers:
-            told.lag.labels(consumer.name).set(consumer.waiting + consumer.in_hand + consumer.again)
-            told.oldest.labels(consumer.name).set(consumer.oldest_s or 0)
-            told.paused.labels(consumer.name).set(consumer.paused)
-            told.dead.labels(consumer.name).set(consumer.dead)
+            gauges.lag.labels(consumer.name).set(consumer.waiting + consumer.in_hand + consumer.again)
+            gauges.oldest.labels(consumer.name).set(consumer.oldest_s or 0)
+            gauges.paused.labels(consumer.name).set(consumer.paused)
+            gauges.dead.labels(consumer.name).set(consumer.dead)

@@ -1,9 +1,9 @@
-"""Reading a stream in its order, for folds that own their position.
+"""Reading a stream in order, for folds that store their own position.
 
-Batches form while the reader works: whatever has arrived meanwhile is the next batch, so there is no polling interval.
-A reader with nothing to do gets a message at once; a crowded one lingers a moment, which makes batches larger and each
-message cheaper, and for longer while there is only what nobody waits for. A gap or a lost consumer is healed by
-starting again after the last sequence read.
+Batches form while the reader works: what has arrived meanwhile is the next batch, so there is no polling interval. An
+idle reader gets a message at once. A busy one waits a moment, which makes batches larger and each message cheaper, and
+waits longer while the batch holds nothing urgent. After a gap or a lost consumer, reading restarts after the last
+sequence.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from kit.bus import Bus
 BUFFER = 20_000
 BUFFER_BYTES = 32 * 1024 * 1024
 """Facts carry whole texts: a reader that catches up must not hold thousands of them."""
-CROWDED = 4
-LINGER_S = 0.02
-AWAITED_LINGER_S = 0.005
-PATIENT = 8
-"""So many messages in a batch for each time that the next one may be lingered for."""
-LINGERS = 4
-"""At most so many times."""
+BUSY_BATCH = 4
+"""After a batch of this size the reader counts as busy."""
+BATCH_DELAY_S = 0.02
+URGENT_BATCH_DELAY_S = 0.005
+MESSAGES_PER_DELAY = 4
+"""The next batch may be delayed once for each such number of messages in the last one."""
+MAX_BATCH_DELAYS = 4
 RESTART_S = 0.5
 HEARTBEAT_S = 0.5
 """The client notices a lost consumer by two to four missing heartbeats; its default of 5 s means 20 s of silence."""
@@ -40,7 +40,7 @@ HEARTBEAT_S = 0.5
 log = structlog.get_logger(__name__)
 
 
-class Recorded(NamedTuple):
+class StoredMessage(NamedTuple):
     """One stored message. Units: `time` is when the stream stored it, UTC."""
 
     stream: str
@@ -50,10 +50,10 @@ class Recorded(NamedTuple):
     time: datetime
 
 
-def place(reply: str) -> tuple[int, datetime]:
-    """Where a delivered message is stored, and since when (UTC), by the address of its acknowledgement.
+def parse_ack_subject(reply: str) -> tuple[int, datetime]:
+    """The sequence of a delivered message and when it was stored (UTC), from the subject of its acknowledgement.
 
-    Each fact is delivered to several readers, and the client's own parser reads five things more.
+    The client's own parser reads five more fields, and each fact is delivered to several readers.
     Source: NATS ADR-15; servers put a domain and an account before the rest where they have any.
     """
     tokens = reply.split(".")
@@ -61,13 +61,15 @@ def place(reply: str) -> tuple[int, datetime]:
     return int(tokens[first]), datetime.fromtimestamp(int(tokens[first + 2]) / 1e9, UTC)
 
 
-def linger_s(before: int, lingered: int, held: Collection[Recorded], limit: int, awaited: tuple[str, ...]) -> float:
-    """How long to wait once more for messages that join those held, after a batch of `before`; 0: not at all."""
-    if before < CROWDED or len(held) >= limit:
+def batch_delay_s(
+    before: int, delays: int, buffer: Collection[StoredMessage], limit: int, urgent: tuple[str, ...]
+) -> float:
+    """How long to wait for more messages, after a batch of `before` messages and so many delays; 0: not at all."""
+    if before < BUSY_BATCH or len(buffer) >= limit:
         return 0.0
-    if any(each.subject.startswith(awaited) for each in held):
-        return 0.0 if lingered else AWAITED_LINGER_S
-    return LINGER_S if lingered < max(1, min(before // PATIENT, LINGERS)) else 0.0
+    if any(each.subject.startswith(urgent) for each in buffer):
+        return 0.0 if delays else URGENT_BATCH_DELAY_S
+    return BATCH_DELAY_S if delays < max(1, min(before // MESSAGES_PER_DELAY, MAX_BATCH_DELAYS)) else 0.0
 
 
 class OrderedLog:
@@ -80,20 +82,20 @@ class OrderedLog:
         start: int,
         *,
         subjects: Sequence[str] = (">",),
-        awaited: tuple[str, ...] | None = None,
+        urgent: tuple[str, ...] | None = None,
     ) -> None:
-        """`awaited`: how the subjects begin of what somebody waits for to be read; None: of everything, at once."""
+        """`urgent`: prefixes of subjects whose facts somebody waits for; None: nothing is delayed."""
         self._bus = bus
         self._stream = stream
         self._subjects = list(subjects)
-        self._awaited = awaited
+        self._urgent = urgent
         self._last = max(start, 1) - 1
-        self._buffer: deque[Recorded] = deque()
-        self._held_bytes = 0
+        self._buffer: deque[StoredMessage] = deque()
+        self._buffer_bytes = 0
         self._arrived = asyncio.Event()
         self._drained = asyncio.Event()
 
-    async def batches(self, limit: int = 500) -> AsyncGenerator[Sequence[Recorded], None]:
+    async def batches(self, limit: int = 500) -> AsyncGenerator[Sequence[StoredMessage], None]:
         """Yield what has arrived, at most `limit` at once, in strictly rising sequence."""
         before = 0
         while True:
@@ -104,7 +106,7 @@ class OrderedLog:
                     stream=self._stream,
                     ordered_consumer=True,
                     idle_heartbeat=HEARTBEAT_S,
-                    cb=self._take,
+                    cb=self._add,
                     pending_msgs_limit=-1,
                     pending_bytes_limit=-1,
                     config=ConsumerConfig(
@@ -115,9 +117,9 @@ class OrderedLog:
                 )
                 while True:
                     while self._buffer:
-                        await self._linger(before, limit)
+                        await self._delay_batch(before, limit)
                         batch = [self._buffer.popleft() for _ in range(min(limit, len(self._buffer)))]
-                        self._held_bytes -= sum(len(each.data) for each in batch)
+                        self._buffer_bytes -= sum(len(each.data) for each in batch)
                         self._last = batch[-1].sequence
                         self._drained.set()
                         before = len(batch)
@@ -127,30 +129,30 @@ class OrderedLog:
             except (nats.errors.Error, nats.js.errors.Error, TimeoutError) as error:
                 log.warning("stream reader restarts", stream=self._stream, after=self._last, error=str(error))
                 self._buffer.clear()
-                self._held_bytes = 0
+                self._buffer_bytes = 0
                 await asyncio.sleep(RESTART_S)
             finally:
                 if subscription is not None:
                     with suppress(nats.errors.Error, nats.js.errors.Error, TimeoutError):
                         await subscription.unsubscribe()
 
-    async def _linger(self, before: int, limit: int) -> None:
-        lingered = 0
-        while self._awaited is not None:
-            delay_s = linger_s(before, lingered, self._buffer, limit, self._awaited)
+    async def _delay_batch(self, before: int, limit: int) -> None:
+        delays = 0
+        while self._urgent is not None:
+            delay_s = batch_delay_s(before, delays, self._buffer, limit, self._urgent)
             if not delay_s:
                 break
             await asyncio.sleep(delay_s)
-            lingered += 1
+            delays += 1
 
-    async def _take(self, message: Msg) -> None:
-        sequence, time = place(message.reply)
+    async def _add(self, message: Msg) -> None:
+        sequence, time = parse_ack_subject(message.reply)
         newest = self._buffer[-1].sequence if self._buffer else self._last
-        if sequence <= newest:  # the consumer was set up again and repeats
+        if sequence <= newest:  # the consumer was set up again and repeats messages
             return
-        while len(self._buffer) >= BUFFER or self._held_bytes >= BUFFER_BYTES:
+        while len(self._buffer) >= BUFFER or self._buffer_bytes >= BUFFER_BYTES:
             self._drained.clear()
             await self._drained.wait()
-        self._held_bytes += len(message.data)
-        self._buffer.append(Recorded(self._stream, sequence, message.subject, message.data, time))
+        self._buffer_bytes += len(message.data)
+        self._buffer.append(StoredMessage(self._stream, sequence, message.subject, message.data, time))
         self._arrived.set()

@@ -1,4 +1,4 @@
-"""Which failures are a server's: they pass, and the message that met them has done nothing wrong."""
+"""Which failures are a server's: they are transient, and no fault of the message."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import psycopg
 from sqlalchemy.exc import DBAPIError
 
 from kit.blobs import BlobsUnavailable
-from kit.bus import AlreadyThere, BusError, Refused
 from kit.errors import Outage
+from kit.publisher import BusError, PublishConflict, PublishRefused
 
-_OURS: Final = (
+_CLIENT_ERRORS: Final = (
     nats.errors.BadHeaderError,
     nats.errors.BadSubjectError,
     nats.errors.MaxPayloadError,
@@ -22,7 +22,7 @@ _OURS: Final = (
     nats.js.errors.InvalidKeyError,
     nats.js.errors.NotFoundError,
 )
-"""What the client library raises for a mistake in what it was given."""
+"""Raised by the client library for wrong arguments."""
 
 
 def is_outage(error: BaseException) -> bool:
@@ -32,11 +32,11 @@ def is_outage(error: BaseException) -> bool:
             return all(is_outage(each) for each in error.exceptions)
         case DBAPIError():
             return error.connection_invalidated or is_outage(error.orig) if error.orig is not None else False
-        case AlreadyThere() | Refused():
+        case PublishConflict() | PublishRefused():
             return False
         case BusError() | Outage() | BlobsUnavailable() | psycopg.OperationalError():
             return True
         case nats.errors.Error():
-            return not isinstance(error, _OURS)
+            return not isinstance(error, _CLIENT_ERRORS)
         case _:
             return False

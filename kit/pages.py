@@ -1,6 +1,6 @@
-"""Reading a stream by pages, straight from its store and without a consumer: nothing is left behind on the broker.
+"""Reading a stream by pages, directly from its store: no consumer stays on the broker.
 
-Whoever reads decides when the next page comes, so a slow reader costs the broker nothing and holds one page at most.
+The reader decides when the next page comes, so a slow reader costs the broker nothing and holds one page at most.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from nats.aio.msg import Msg
 
 from kit.bus import Bus
 from kit.errors import Outage
-from kit.ordered import Recorded
+from kit.ordered import StoredMessage
 
 TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Some messages in the order of the log. `more`: the log holds further ones after the last of these."""
+class LogPage:
+    """Some messages in the order of the log. `more`: the log holds further ones."""
 
-    messages: tuple[Recorded, ...]
+    messages: tuple[StoredMessage, ...]
     more: bool
 
 
 async def read_page(
     bus: Bus, stream: str, patterns: Sequence[str], *, after: int, limit: int, max_bytes: int | None = None
-) -> Page:
+) -> LogPage:
     """The first messages after the sequence `after` on subjects of any of the patterns, which must not overlap.
 
     Shapes: rising sequences. At most `limit` messages, and about `max_bytes`, of each pattern.
@@ -44,43 +44,43 @@ async def read_page(
         *(direct_get(bus, stream, question | {"next_by_subj": pattern}) for pattern in patterns)
     )
     if any(pending and not found for found, pending in parts):
-        raise Outage(1.0, "the log promised more and gave nothing")
+        raise Outage(1.0, "the log announced more messages and returned none")
     # Beyond the end of a page that is not the last of its pattern nothing is known about that pattern.
     known_to = min((found[-1].sequence for found, pending in parts if found and pending), default=None)
     merged = sorted((message for found, _ in parts for message in found), key=lambda message: message.sequence)
     if known_to is None:
-        return Page(tuple(merged), more=False)
-    return Page(tuple(message for message in merged if message.sequence <= known_to), more=True)
+        return LogPage(tuple(merged), more=False)
+    return LogPage(tuple(message for message in merged if message.sequence <= known_to), more=True)
 
 
-async def last_sequence(bus: Bus, stream: str) -> int:
-    """The sequence of the newest message, whatever it is; 0 if there was never any.
+async def read_last_sequence(bus: Bus, stream: str) -> int:
+    """The sequence of the newest message on any subject; 0 if there was never any.
 
-    Raises: Outage: the log could not be asked now.
+    Raises: Outage: the log could not be read now.
     """
     try:
-        async with bus.link.answering():
+        async with bus.link.require_answers():
             return (await bus.jetstream.stream_info(stream)).state.last_seq
     except (TimeoutError, nats.errors.Error, nats.js.errors.Error) as error:
-        raise Outage(1.0, f"the log could not be asked: {error or 'timeout'}") from error
+        raise Outage(1.0, f"the log could not be read: {error or 'timeout'}") from error
 
 
-async def storage_left(bus: Bus, streams: Sequence[str]) -> list[int]:
-    """Bytes that the account's limit and those of streams leave; nothing where there is no limit.
+async def read_storage_left(bus: Bus, streams: Sequence[str]) -> list[int]:
+    """Bytes left below the limits of the account and the streams, one number for each limit.
 
-    Raises: Outage: the broker could not be asked now.
+    Raises: Outage: the broker could not be read now.
     """
     try:
         account = await bus.jetstream.account_info()
         found = [(await bus.jetstream.stream_info(stream)) for stream in streams]
     except (TimeoutError, nats.errors.Error, nats.js.errors.Error) as error:
-        raise Outage(1.0, f"the broker could not be asked: {error or 'timeout'}") from error
+        raise Outage(1.0, f"the broker could not be read: {error or 'timeout'}") from error
     limits: list[tuple[int | None, int]] = [(account.limits.max_storage, account.storage)]
     limits += [(stream.config.max_bytes, stream.state.bytes) for stream in found]
     return [limit - used for limit, used in limits if limit is not None and limit > 0]
 
 
-async def first_since(bus: Bus, stream: str, moment: datetime) -> int | None:
+async def find_first_since(bus: Bus, stream: str, moment: datetime) -> int | None:
     """The sequence of the first message stored at or after a moment; None if there is none yet.
 
     Raises: Outage: the log could not be read now.
@@ -90,14 +90,14 @@ async def first_since(bus: Bus, stream: str, moment: datetime) -> int | None:
     return found[0].sequence if found else None
 
 
-async def direct_get(bus: Bus, stream: str, question: dict[str, object]) -> tuple[list[Recorded], int]:
+async def direct_get(bus: Bus, stream: str, question: dict[str, object]) -> tuple[list[StoredMessage], int]:
     """One batch of stored messages, and how many more the question would find.
 
     Raises: Outage: the log could not be read now.
     Source: NATS ADR-31.
     """
     done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    found: list[Recorded] = []
+    found: list[StoredMessage] = []
 
     def take(message: Msg) -> None:
         headers = message.headers or {}
@@ -105,33 +105,33 @@ async def direct_get(bus: Bus, stream: str, question: dict[str, object]) -> tupl
         if done.done():
             return
         if status is None:
-            found.append(_recorded(stream, message.data, headers))
+            found.append(_parse_message(stream, message.data, headers))
         elif status == "204":
             done.set_result(int(headers.get("Nats-Num-Pending", 0)))
         elif status == "404":
             done.set_result(0)
         else:
-            done.set_exception(refused(status, headers))
+            done.set_exception(outage_of_status(status, headers))
 
     inbox = bus.inbox.collect(take)
     try:
         await bus.client.publish(f"$JS.API.DIRECT.GET.{stream}", json.dumps(question).encode(), reply=inbox)
-        async with asyncio.timeout(TIMEOUT_S), bus.link.answering():
+        async with asyncio.timeout(TIMEOUT_S), bus.link.require_answers():
             pending = await done
     except (TimeoutError, nats.errors.Error) as error:
         raise Outage(1.0, f"the log could not be read: {error or 'timeout'}") from error
     finally:
-        bus.inbox.forget(inbox)
+        bus.inbox.discard(inbox)
     return sorted(found, key=lambda message: message.sequence), pending
 
 
-def _recorded(stream: str, data: bytes, headers: dict[str, str]) -> Recorded:
+def _parse_message(stream: str, data: bytes, headers: dict[str, str]) -> StoredMessage:
     time = datetime.fromisoformat(headers["Nats-Time-Stamp"])
-    return Recorded(stream, int(headers["Nats-Sequence"]), headers["Nats-Subject"], data, time)
+    return StoredMessage(stream, int(headers["Nats-Sequence"]), headers["Nats-Subject"], data, time)
 
 
-def refused(status: str, headers: Mapping[str, str]) -> Outage:
-    """What to make of an answer without a message in it."""
+def outage_of_status(status: str, headers: Mapping[str, str]) -> Outage:
+    """The exception for a status without a message."""
     if status == "503":  # the client takes the lines after such an answer for its description
         return Outage(1.0, "nobody answers for the log; if it stays so, run `openerrata topology apply`")
     return Outage(1.0, f"the log answered {status} {headers.get('Description', '')}")

@@ -1,7 +1,7 @@
-"""What a PNG unpacks to, measured without keeping it: its rows must be those its header states, and little else packed.
+"""Measuring a PNG's decompressed size: it must be what the header states, with little besides.
 
-A few kilobytes can unpack to gigabytes, and whoever is sent such a file unpacks it. So we do it first, a piece at a
-time, and stop at the size that the header allows.
+A few kilobytes can decompress to gigabytes in any reader. So we decompress first, in pieces, and stop at the size that
+the header allows.
 Source: W3C PNG, 2.3 (sizes of passes), 5 (chunks), 11.3 (compressed ancillary chunks).
 """
 
@@ -12,18 +12,18 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
-MOST_BESIDE: Final = 4_000_000
-"""Bytes that text and colour profile together may unpack to."""
-_MOST_CHUNKS: Final = 200_000
+MAX_ANCILLARY: Final = 4_000_000
+"""Decompressed bytes of text and colour profile together."""
+_MAX_CHUNKS: Final = 200_000
 _PIECE: Final = 1 << 16
 _SAMPLES: Final = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _PASSES: Final = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
 
 
 def chunks(data: bytes) -> Iterator[tuple[bytes, memoryview]]:
-    """Each chunk's kind and content up to the end of the picture; ends early where the file is cut off."""
+    """Each chunk's kind and content up to the end of the picture; ends early in a truncated file."""
     at, whole = len(SIGNATURE), memoryview(data)
-    for _ in range(_MOST_CHUNKS):
+    for _ in range(_MAX_CHUNKS):
         length = int.from_bytes(data[at : at + 4], "big")
         kind = data[at + 4 : at + 8]
         if at + 12 + length > len(data):
@@ -34,23 +34,23 @@ def chunks(data: bytes) -> Iterator[tuple[bytes, memoryview]]:
         at += 12 + length
 
 
-def unpacks_as_stated(data: bytes) -> bool:
-    """Whether the picture is whole and unpacks to what its header states and not much more."""
+def has_stated_size(data: bytes) -> bool:
+    """Whether the picture is complete and decompresses to what its header states and not much more."""
     header = b""
     rows: list[memoryview] = []
-    beside = MOST_BESIDE
+    allowed = MAX_ANCILLARY
     for kind, content in chunks(data):
         if kind == b"IHDR":
             header = bytes(content)
         elif kind == b"IDAT":
             rows.append(content)
         elif kind in (b"zTXt", b"iTXt", b"iCCP"):
-            size = _unpacked((_packed(kind, content),), beside)
+            size = _measure((_packed(kind, content),), allowed)
             if size is None:
                 return False
-            beside -= size
+            allowed -= size
     wanted = _rows_size(header)
-    return wanted is not None and _unpacked(rows, wanted) == wanted
+    return wanted is not None and _measure(rows, wanted) == wanted
 
 
 def _rows_size(header: bytes) -> int | None:
@@ -77,21 +77,21 @@ def _packed(kind: bytes, content: memoryview) -> memoryview:
     return memoryview(after[2:].split(b"\0", 2)[-1] if after[:1] == b"\1" else b"")
 
 
-def _unpacked(pieces: Iterable[memoryview], most: int) -> int | None:
-    """How many bytes come out; None if more than `most`, or if that is no whole stream. Nothing is no stream."""
-    unpacking = zlib.decompressobj()
+def _measure(pieces: Iterable[memoryview], most: int) -> int | None:
+    """The number of decompressed bytes; None if more than `most`, or if the stream is incomplete."""
+    decompressor = zlib.decompressobj()
     size, begun = 0, False
     try:
         for content in pieces:
             rest: bytes | memoryview = content
-            while len(rest) and not unpacking.eof:
+            while len(rest) and not decompressor.eof:
                 begun = True
-                size += len(unpacking.decompress(rest, _PIECE))
-                rest = unpacking.unconsumed_tail
+                size += len(decompressor.decompress(rest, _PIECE))
+                rest = decompressor.unconsumed_tail
                 if size > most:
                     return None
-        while begun and not unpacking.eof:
-            more = unpacking.decompress(b"", _PIECE)
+        while begun and not decompressor.eof:
+            more = decompressor.decompress(b"", _PIECE)
             size += len(more)
             if not more or size > most:
                 return None

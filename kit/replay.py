@@ -1,7 +1,7 @@
-"""Delivering facts of the past to one consumer again, chosen by time, site and aggregate.
+"""Redelivering past facts to one consumer, selected by time, site and aggregate.
 
-They go through the consumer's subject of `ERRATA_AGAIN`, so nobody else sees them and the log does not change. Ids
-derive from content, so what comes of them is what came of them before; a handler that has changed may tell more.
+They go through the consumer's subject of `ERRATA_REDELIVERY`, so no other consumer receives them and the log does not
+change. Ids derive from content, so an unchanged handler publishes only duplicates; a changed one may publish new facts.
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ from contracts.topology import Consumer, stream_of
 from contracts.v1 import Envelope, Event, Undecodable, decode
 from contracts.v1.parts import Observation, PostRef
 from kit.bus import Bus
-from kit.dead import Origin, again
-from kit.ordered import OrderedLog, Recorded
+from kit.dead_letters import Origin, redeliver
+from kit.ordered import OrderedLog, StoredMessage
 
-_IDS = ("post_id", "version_id", "investigation_id", "claim_id", "observation_id")
+_IDS = (
+    *("post_id", "version_id", "investigation_id", "claim_id", "observation_id"),
+    *("job_id", "account_id", "period_id", "run_id", "subject_id", "assertion_id", "analysis_id", "requested_by"),
+)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which facts; what is None does not choose.
+    """Criteria for facts; None matches all.
 
-    Shapes: `since` is inclusive, `until` exclusive, both the time a fact was stored. `platforms` tells the platform of
-    versions and posts, for facts that name only these.
+    Shapes: `since` is inclusive, `until` exclusive, both the time a fact was stored. `platforms` maps versions and
+    posts to their platform, for facts that name only these.
     """
 
     since: datetime | None = None
@@ -38,13 +41,13 @@ class Selection:
     aggregate: UUID | None = None
     platforms: Mapping[UUID, str] = field(default_factory=dict)
 
-    def takes(self, stored_at: datetime, envelope: Envelope) -> bool:
-        """Whether a fact is meant."""
+    def matches(self, stored_at: datetime, envelope: Envelope) -> bool:
+        """Whether a fact is selected."""
         if self.since is not None and stored_at < self.since:
             return False
         if self.until is not None and stored_at >= self.until:
             return False
-        if self.aggregate is not None and self.aggregate not in ids(envelope.event):
+        if self.aggregate is not None and self.aggregate not in aggregate_ids(envelope.event):
             return False
         return self.platform is None or self._platform(envelope.event) == self.platform
 
@@ -53,18 +56,18 @@ class Selection:
         post = observation.post if isinstance(observation, Observation) else getattr(event, "post", None)
         if isinstance(post, PostRef):
             return post.platform
-        return next((self.platforms[id_] for id_ in ids(event) if id_ in self.platforms), None)
+        return next((self.platforms[id_] for id_ in aggregate_ids(event) if id_ in self.platforms), None)
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A fact that a selection takes."""
+class SelectedFact:
+    """A fact that matches a selection."""
 
-    record: Recorded
+    record: StoredMessage
     envelope: Envelope
 
 
-def ids(event: Event) -> set[UUID]:
+def aggregate_ids(event: Event) -> set[UUID]:
     """The ids of all aggregates that a fact names."""
     found = {id_ for name in _IDS if isinstance(id_ := getattr(event, name, None), UUID)}
     observation = getattr(event, "observation", None)
@@ -73,8 +76,8 @@ def ids(event: Event) -> set[UUID]:
     return found
 
 
-async def chosen(bus: Bus, consumer: Consumer, selection: Selection) -> AsyncIterator[Chosen]:
-    """The facts of a consumer that a selection takes, in their order, up to what the stream holds now."""
+async def select_facts(bus: Bus, consumer: Consumer, selection: Selection) -> AsyncIterator[SelectedFact]:
+    """The facts of a consumer that match, in their order, up to the present end of the stream."""
     stream = stream_of(consumer.event).name
     try:
         end = (await bus.jetstream.get_msg(stream, subject=consumer.filter)).seq or 0
@@ -88,31 +91,31 @@ async def chosen(bus: Bus, consumer: Consumer, selection: Selection) -> AsyncIte
                 envelope = decode(record.subject, record.data)
             except Undecodable:
                 continue
-            if selection.takes(record.time, envelope):
-                yield Chosen(record, envelope)
+            if selection.matches(record.time, envelope):
+                yield SelectedFact(record, envelope)
         if batch[-1].sequence >= end:
             return
 
 
-async def deliver(bus: Bus, consumer: Consumer, fact: Chosen, run: str) -> None:
-    """Deliver one fact to the consumer once more; `run` names the replay, within which a fact is delivered once.
+async def deliver(bus: Bus, consumer: Consumer, fact: SelectedFact, run: str) -> None:
+    """Redeliver one fact to the consumer; `run` names the replay, within which a fact is delivered once.
 
     Raises: BusError: not stored.
     """
     record = fact.record
     origin = Origin(record.stream, record.sequence, record.subject)
-    await again(bus, consumer, origin, record.data, f"replay:{run}:{record.sequence}")
+    await redeliver(bus, consumer, origin, record.data, f"replay:{run}:{record.sequence}")
 
 
-class Pace:
-    """Lets at most so many through in a second; None lets all."""
+class RateLimiter:
+    """Limits calls to so many a second; None: no limit."""
 
     def __init__(self, per_s: float | None) -> None:
         self._every_s = 1 / per_s if per_s else 0.0
         self._next_s: float | None = None
 
     async def wait(self) -> None:
-        """Wait for one's turn."""
+        """Wait until the next call is allowed."""
         if not self._every_s:
             return
         now = asyncio.get_running_loop().time()

@@ -1,7 +1,7 @@
-"""One attempt of a run: what it and those before it have exchanged with a model, and where the next answer is kept.
+"""One attempt of a run: what it and earlier attempts exchanged with a model, and where the next answer is stored.
 
-An answer is stored under the name of the step it answers before the log hears of it. Whoever takes over from a worker
-that died in between looks there first, so what was stored is never paid for again.
+An answer is stored under the name of its step before its fact is published. A worker that takes over from one that died
+in between looks there first, so a stored answer is never paid for again.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from contracts.spent import usd
+from contracts.spent import format_usd
 from contracts.transcript import Transcript, TranscriptSegment, join_segments, unpublished_tail
 from contracts.v1.investigation import KeySource
 from contracts.v1.parts import Usage
 from kit.models.base import KEY_UNUSABLE, Checkpoint, ModelError, Published
-from kit.models.recording import failure, written
+from kit.models.recording import describe_failure, serialize
 
 Item = TypeVar("Item")
 
 
 class Ref(Protocol):
-    """Words by their hash."""
+    """A text by its hash."""
 
     @property
     def sha256(self) -> str: ...
@@ -35,15 +35,15 @@ class Ref(Protocol):
 RefT = TypeVar("RefT", bound=Ref)
 
 
-class Words(Protocol[RefT]):
-    """Where the words of a run lie, for as long as its kind keeps them."""
+class TextStore(Protocol[RefT]):
+    """Where the texts of a run are stored."""
 
     async def get_text(self, ref: RefT) -> str:
-        """The words. Raises: LookupError: they are not there any more."""
+        """The text. Raises: LookupError: it no longer exists."""
         ...
 
     async def put_text(self, text: str, answers: str | None = None) -> RefT:
-        """Keep words; `answers` is the step they are the answer to."""
+        """Store a text; `answers` is the step it is the answer to."""
         ...
 
     async def answers(self, step: str) -> Sequence[RefT]:
@@ -53,7 +53,7 @@ class Words(Protocol[RefT]):
 
 @dataclass(frozen=True, slots=True)
 class Segment(Generic[RefT]):
-    """A part of the exchange that was kept, and the hash of the part it follows, None if it begins a record."""
+    """A stored part of the exchange, and the hash of the part it follows, None if it begins a record."""
 
     words: RefT
     before: str | None
@@ -64,12 +64,12 @@ class RunRecord(Generic[RefT]):
 
     Shapes: `name_step` names the step whose answer follows the segment with that hash, or the first; `done` are the
     segments that earlier attempts published, in order; `on_record` are the hashes of all that the log names.
-    `is_first`: no attempt was made before, so nothing is looked for.
+    `is_first`: there were no earlier attempts, so no stored answers are searched.
     """
 
     def __init__(
         self,
-        words: Words[RefT],
+        words: TextStore[RefT],
         name_step: Callable[[str | None], str],
         done: Sequence[RefT] = (),
         on_record: frozenset[str] = frozenset(),
@@ -84,12 +84,12 @@ class RunRecord(Generic[RefT]):
         self._segments = list(done)
         self._taken_over = len(self._done)
         self.usage: Usage | None = None
-        """What this attempt is known to have spent."""
+        """What this attempt has spent as far as known."""
 
-    async def before(self) -> tuple[Transcript | None, Published | None]:
+    async def load_previous(self) -> tuple[Transcript | None, Published | None]:
         """What was exchanged before this attempt, and how much of it was published; None: all.
 
-        A record that cannot be read is none: the run begins anew.
+        After an unreadable record the run begins from the start.
         """
         done = await self._join(self._done)
         if self._is_first or (done is None and self._done):
@@ -106,9 +106,9 @@ class RunRecord(Generic[RefT]):
                 return record, Published(calls, lookups)
         return done, None
 
-    async def keep_checkpoint(self, checkpoint: Checkpoint) -> Segment[RefT]:
-        """Keep a segment, for the fact that publishes it."""
-        words = await self.keep(checkpoint.segment)
+    async def store_checkpoint(self, checkpoint: Checkpoint) -> Segment[RefT]:
+        """Store a segment, for the fact that publishes it."""
+        words = await self.store(checkpoint.segment)
         self.usage = checkpoint.usage
         before = self._segments[-1].sha256 if self._segments and not checkpoint.begins else None
         if checkpoint.begins:
@@ -116,27 +116,31 @@ class RunRecord(Generic[RefT]):
         self._segments.append(words)
         return Segment(words, before)
 
-    async def keep(self, said: bytes) -> RefT:
-        """Keep what was said as the answer to the step that this attempt is at."""
-        return await self._words.put_text(said.decode(), self._step)
+    async def store(self, answer: bytes) -> RefT:
+        """Store an answer to the current step."""
+        return await self._words.put_text(answer.decode(), self._step)
 
-    async def end(self, error: ModelError) -> ModelError:
-        """The error of an attempt that is ended by us, with its transcript as far as it had come."""
+    async def add_transcript(self, error: ModelError) -> ModelError:
+        """Add the transcript so far to the error of an attempt that we end."""
         record = await self._join(self._segments)
         earlier = await self._join(self._segments[: self._taken_over])
         if record is not None:
             taken_over = len(earlier.calls) if earlier is not None else 0
-            error.transcript = written(record.model_copy(update={"error": failure(error), "taken_over": taken_over}))
+            error.transcript = serialize(
+                record.model_copy(update={"error": describe_failure(error), "taken_over": taken_over})
+            )
         return error
 
-    async def stay_within(self, cost: int, limit: int | None, usage: Usage | None = None) -> None:
-        """Raises: ModelError: the run and its reviews have cost what the run may; a model knows only its own part.
+    async def require_budget(self, cost: int, limit: int | None, usage: Usage | None = None) -> None:
+        """Raises: ModelError: the run and its reviews have reached the limit; a model knows only its own part.
 
         Units: millionths of a US dollar.
         """
         if limit is not None and cost >= limit:
-            reason = f"The run and its reviews cost {usd(cost)} and it wanted more; its limit is {usd(limit)}."
-            raise await self.end(ModelError("NON_RETRYABLE", reason, name="CostLimit", usage=usage))
+            reason = (
+                f"The run and its reviews cost {format_usd(cost)} and it wanted more; its limit is {format_usd(limit)}."
+            )
+            raise await self.add_transcript(ModelError("NON_RETRYABLE", reason, name="CostLimit", usage=usage))
 
     @property
     def _step(self) -> str:
@@ -150,15 +154,15 @@ class RunRecord(Generic[RefT]):
             return None
 
 
-class Keys(Protocol):
+class KeyStore(Protocol):
     """Readers' own keys."""
 
     async def open(self, investigation: UUID, attachment: UUID | None) -> str:
-        """The key that its request names. Raises: LookupError: it expired or cannot be opened."""
+        """The key that the run's request names. Raises: LookupError: it expired or cannot be opened."""
         ...
 
 
-async def open_key(keys: Keys, source: KeySource, run: UUID, attachment: UUID | None) -> SecretStr | None:
+async def open_key(keys: KeyStore, source: KeySource, run: UUID, attachment: UUID | None) -> SecretStr | None:
     """The reader's key that pays for a run, None where the instance pays. Raises: ModelError."""
     if source == "INSTANCE":
         return None
@@ -169,14 +173,14 @@ async def open_key(keys: Keys, source: KeySource, run: UUID, attachment: UUID | 
 
 
 def is_fault_of_key(source: KeySource, error: ModelError) -> bool:
-    """Whether a reader's own key failed; trying it again changes nothing."""
+    """Whether a reader's own key failed; retrying it is useless."""
     return source == "USER" and error.about_the_key
 
 
 async def limit_time(
     items: AsyncGenerator[Item, None], record: RunRecord[RefT], *, began: float, seconds: float
 ) -> AsyncGenerator[Item, None]:
-    """What comes within so many seconds of the loop's time `began`. Raises: ModelError: also when they are over."""
+    """The items until so many seconds after the loop's time `began`. Raises: ModelError: also when the time is over."""
     async with aclosing(items):
         while True:
             try:
@@ -187,7 +191,7 @@ async def limit_time(
                     raise
                 reason = f"The run took longer than {seconds:g} seconds."
                 error = ModelError("NON_RETRYABLE", reason, name="RunTimeout", usage=record.usage)
-                raise await record.end(error) from None
+                raise await record.add_transcript(error) from None
             if item is None:
                 return
             yield item

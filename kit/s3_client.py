@@ -1,4 +1,4 @@
-"""The S3 client, with the one thing that its library leaves to the machine: the time of day."""
+"""An S3 client that corrects its clock."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from typing import Any
 from minio import Minio
 from minio.time import to_amz_date, utcnow
 
-CLOCKS_APART = timedelta(minutes=5)
+MAX_CLOCK_SKEW = timedelta(minutes=5)
 
 
 class S3Client(Minio):
-    """A client whose signatures are dated by the server's clock, as those of the vendor's own libraries are.
+    """A client that dates its signatures by the server's clock, as the vendor's libraries do.
 
-    S3 refuses a request that is dated a quarter of an hour apart from its own time.
+    S3 refuses a request that is dated more than 15 minutes off its own time.
     """
 
     ahead = timedelta()
 
-    def _build_headers(self, *args: Any, **kwargs: Any) -> tuple[Any, datetime]:  # the one place that dates a request
+    # Private, but the one place that dates a request; hence its arguments have no types of ours.
+    def _build_headers(self, *args: Any, **kwargs: Any) -> tuple[Any, datetime]:
         headers, date = super()._build_headers(*args, **kwargs)
         date += self.ahead
         headers["x-amz-date"] = to_amz_date(date)
         return headers, date
 
-    def follow(self, said: str | None) -> bool:
-        """Set the clock by an answer's `Date`; whether it had been wrong."""
+    def correct_clock(self, server_date: str | None) -> bool:
+        """Set the clock by a response's `Date`; whether it had been wrong."""
         try:
-            ahead = parsedate_to_datetime(said or "") - utcnow()
+            ahead = parsedate_to_datetime(server_date or "") - utcnow()
         except ValueError:
             return False
-        wrong = abs(ahead - self.ahead) > CLOCKS_APART
+        wrong = abs(ahead - self.ahead) > MAX_CLOCK_SKEW
         self.ahead = ahead if wrong else self.ahead
         return wrong

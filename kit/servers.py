@@ -1,6 +1,6 @@
-"""Settings that name several servers: any of them may be down, the next one is tried.
+"""Settings that name several servers, of which any may be down.
 
-Shapes: brokers are whole addresses after commas; PostgreSQL's hosts stand in one address, as in every tool of libpq.
+Shapes: brokers are comma-separated addresses; PostgreSQL's hosts are listed in one address, as in every tool of libpq.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from sqlalchemy.exc import ArgumentError
 DRIVER = "postgresql+psycopg"
 
 
-def listed(addresses: str) -> list[str]:
+def split_addresses(addresses: str) -> list[str]:
     """The addresses of a comma-separated list."""
     return [address.strip() for address in addresses.split(",") if address.strip()]
 
 
-def shown(addresses: list[str]) -> str:
-    """The same for messages: without schemes and credentials."""
+def redact_addresses(addresses: list[str]) -> str:
+    """The addresses without schemes and credentials, for messages."""
     return ", ".join(address.rpartition("//")[2].rpartition("@")[2] for address in addresses)
 
 
 def database_url(url: str) -> str:
-    """Bring what tools of PostgreSQL accept into the one form that SQLAlchemy parses.
+    """Convert what PostgreSQL's tools accept into the form that SQLAlchemy parses.
 
-    Of several hosts the one that takes writes is meant, unless the address says otherwise. Raises: ValueError.
+    Of several hosts the writable one is used, unless the address says otherwise. Raises: ValueError.
     """
     for plain in ("postgres://", "postgresql://"):
         if url.startswith(plain):
@@ -35,7 +35,7 @@ def database_url(url: str) -> str:
     credentials, at, hosts = parts.netloc.rpartition("@")
     query = parse_qsl(parts.query)
     if "," in hosts:
-        query += [("host", host) for host in listed(hosts)]
+        query += [("host", host) for host in split_addresses(hosts)]
         if "target_session_attrs" not in dict(query):
             query.append(("target_session_attrs", "read-write"))
         url = f"{parts.scheme}://{credentials}{at}{parts.path}?{urlencode(query, quote_via=quote)}"

@@ -1,8 +1,8 @@
-"""Sessions that do not wait for a PostgreSQL that does not answer.
+"""Sessions that fail when PostgreSQL does not answer.
 
-The driver waits for an answer without an end, and cancelling asks the same server to cancel. So a statement that takes
-long makes us look, over a connection of its own, whether the server answers at all and whether it works on that
-statement. If not, the statement's socket is shut down, which the driver takes for a lost connection.
+The driver has no timeout, and cancelling needs the same server. So when a statement takes long, a separate connection
+checks whether the server answers at all and whether it works on that statement. If not, the statement's socket is shut
+down, which the driver takes for a lost connection.
 """
 
 from __future__ import annotations
@@ -12,17 +12,24 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import psycopg
 import structlog
+from psycopg.abc import PQGen
+from psycopg.rows import TupleRow
 
-LOOK_AFTER_S: Final = 0.5
-LOOK_EVERY_S: Final = 0.75
-LOOK_TIMEOUT_S: Final = 1.5
-LOOK_STEPS: Final = 6
+CHECK_AFTER_S: Final = 0.5
+CHECK_EVERY_S: Final = 0.75
+CHECK_TIMEOUT_S: Final = 1.5
+CHECK_STEPS: Final = 6
 
 log = structlog.get_logger(__name__)
+
+ConnectArgument = Any
+"""SQLAlchemy passes whatever the driver's `connect` takes."""
+
+Result = TypeVar("Result")
 
 END_WITHIN_MS: Final = 2_000
 _ITSELF: Final = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
@@ -33,24 +40,24 @@ _WORKING: Final = """
 """
 
 
-class Session(psycopg.AsyncConnection[Any]):
+class Session(psycopg.AsyncConnection[TupleRow]):
     """A connection of the driver whose statements are watched."""
 
     watch: Watch | None = None
 
-    async def wait(self, *arguments: Any, **named: Any) -> Any:
+    async def wait(self, gen: PQGen[Result], *arguments: ConnectArgument, **named: ConnectArgument) -> Result:
         """Wait for the server. Raises: psycopg.OperationalError: it does not answer."""
         if self.watch is None:
-            return await super().wait(*arguments, **named)
-        waiting = self.watch.begin(self)
+            return await super().wait(gen, *arguments, **named)
+        pending = self.watch.begin(self)
         try:
-            return await super().wait(*arguments, **named)
+            return await super().wait(gen, *arguments, **named)
         finally:
-            self.watch.end(waiting)
+            self.watch.end(pending)
 
 
-class _Waiting:
-    """One statement that has no answer yet."""
+class _PendingStatement:
+    """One statement without a result. `idle`: at the last check the server did not work on it."""
 
     __slots__ = ("idle", "session", "timer")
 
@@ -61,77 +68,77 @@ class _Waiting:
 
 
 class Watch:
-    """Watches all sessions of one pool. `silent`: the server did not answer when last looked at."""
+    """Watches all sessions of one pool. `silent`: the server did not answer the last check."""
 
     def __init__(self) -> None:
         self.silent = False
-        self._waiting: set[_Waiting] = set()
-        self._looking: asyncio.Task[None] | None = None
-        self._arguments: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+        self._pending: set[_PendingStatement] = set()
+        self._checking: asyncio.Task[None] | None = None
+        self._arguments: tuple[tuple[ConnectArgument, ...], dict[str, ConnectArgument]] | None = None
 
-    async def connect(self, *arguments: Any, **named: Any) -> Session:
+    async def connect(self, *arguments: ConnectArgument, **named: ConnectArgument) -> Session:
         """A new session. Raises: psycopg.OperationalError: at once while the server is silent."""
         self._arguments = arguments, named
         self._refuse_if_silent()
         try:
-            async with asyncio.timeout(LOOK_AFTER_S + LOOK_TIMEOUT_S):
+            async with asyncio.timeout(CHECK_AFTER_S + CHECK_TIMEOUT_S):
                 session: Session = await Session.connect(*arguments, **named)
         except TimeoutError:
-            self._look_soon()
+            self._start_checking()
             raise psycopg.errors.ConnectionTimeout("the database does not answer") from None
         session.watch = self
         return session
 
-    def begin(self, session: Session) -> _Waiting:
-        """A statement is sent."""
+    def begin(self, session: Session) -> _PendingStatement:
+        """Watch a statement that is being sent."""
         self._refuse_if_silent()
-        waiting = _Waiting(session, asyncio.get_running_loop().call_later(LOOK_AFTER_S, self._look_soon))
-        self._waiting.add(waiting)
-        return waiting
+        pending = _PendingStatement(session, asyncio.get_running_loop().call_later(CHECK_AFTER_S, self._start_checking))
+        self._pending.add(pending)
+        return pending
 
-    def end(self, waiting: _Waiting) -> None:
-        """It was answered, or failed."""
-        waiting.timer.cancel()
-        self._waiting.discard(waiting)
+    def end(self, pending: _PendingStatement) -> None:
+        """Watch a statement no more: it was answered, or failed."""
+        pending.timer.cancel()
+        self._pending.discard(pending)
 
     def close(self) -> None:
-        """Look no more."""
-        if self._looking is not None:
-            self._looking.cancel()
+        """Stop checking."""
+        if self._checking is not None:
+            self._checking.cancel()
 
     def _refuse_if_silent(self) -> None:
         if self.silent:
             raise psycopg.OperationalError("the database does not answer")
 
-    def _look_soon(self) -> None:
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
+    def _start_checking(self) -> None:
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.create_task(self._check())
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         while True:
-            late = tuple(self._waiting)
-            asking = asyncio.create_task(self._ask([each.session.pgconn.backend_pid for each in late]))
-            for _ in range(LOOK_STEPS):  # so that a loop that was blocked does not blame the server
-                await asyncio.wait({asking}, timeout=LOOK_TIMEOUT_S / LOOK_STEPS)
-            working = None if not asking.done() or asking.exception() else asking.result()
-            if not asking.done():
-                asking.add_done_callback(lambda task: task.cancelled() or task.exception())
-                asking.cancel()
+            late = tuple(self._pending)
+            query = asyncio.create_task(self._find_working([each.session.pgconn.backend_pid for each in late]))
+            for _ in range(CHECK_STEPS):  # in steps, so that a blocked event loop is not taken for a silent server
+                await asyncio.wait({query}, timeout=CHECK_TIMEOUT_S / CHECK_STEPS)
+            working = None if not query.done() or query.exception() else query.result()
+            if not query.done():
+                query.add_done_callback(lambda task: task.cancelled() or task.exception())
+                query.cancel()
             if self.silent != (working is None):
                 self.silent = working is None
                 log.warning("the database does not answer" if self.silent else "the database answers again")
-            for waiting in tuple(self._waiting) if working is None else late:
-                if working is None or (waiting.idle and waiting.session.pgconn.backend_pid not in working):
-                    _cut(waiting.session)
+            for pending in tuple(self._pending) if working is None else late:
+                if working is None or (pending.idle and pending.session.pgconn.backend_pid not in working):
+                    _shut_down(pending.session)
                 else:
-                    waiting.idle = waiting.session.pgconn.backend_pid not in working
-            if not self.silent and not self._waiting:
+                    pending.idle = pending.session.pgconn.backend_pid not in working
+            if not self.silent and not self._pending:
                 return
-            await asyncio.sleep(LOOK_EVERY_S)
+            await asyncio.sleep(CHECK_EVERY_S)
 
-    async def _ask(self, pids: list[int]) -> Collection[int]:
+    async def _find_working(self, pids: list[int]) -> Collection[int]:
         """Those of the server processes that work on a statement of ours."""
-        assert self._arguments is not None, "whoever waits has connected"
+        assert self._arguments is not None, "a pending statement has a connection"
         arguments, named = self._arguments
         named = {name: value for name, value in named.items() if name not in ("options", "context")}
         async with await psycopg.AsyncConnection.connect(*arguments, **named) as connection:
@@ -139,33 +146,33 @@ class Watch:
             return {pid for (pid,) in await found.fetchall()}
 
 
-class Successive:
-    """Opens sessions one after the other, and ends on the server what is left of the one before.
+class SuccessiveSessions:
+    """Opens one session after another, and terminates the previous one on the server.
 
-    Where a connection was lost on the way, the server hears nothing of it: its session would keep what it has locked,
-    for hours if something between the two still answers for us.
+    The server does not notice a connection that was lost on the way: its session would keep its locks, for hours if a
+    middlebox still answers for us.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable[psycopg.AsyncConnection[Any]]]) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[psycopg.AsyncConnection[TupleRow]]]) -> None:
         self._connect = connect
-        self._before: tuple[Any, ...] | None = None
+        self._previous: TupleRow | None = None
 
-    async def __call__(self) -> psycopg.AsyncConnection[Any]:
+    async def __call__(self) -> psycopg.AsyncConnection[TupleRow]:
         """The next session. Raises: psycopg.Error."""
         session = await self._connect()
         try:
             async with session.transaction():
                 await session.execute("SET LOCAL ROLE NONE")  # sessions belong to the login
-                if self._before is not None:
-                    await session.execute(_END, (END_WITHIN_MS, *self._before))
-                self._before = await (await session.execute(_ITSELF)).fetchone()
+                if self._previous is not None:
+                    await session.execute(_END, (END_WITHIN_MS, *self._previous))
+                self._previous = await (await session.execute(_ITSELF)).fetchone()
         except BaseException:
             await session.close()
             raise
         return session
 
 
-def _cut(session: Session) -> None:
-    """Shut a session's socket down: the driver sees its end, also in the middle of a statement."""
+def _shut_down(session: Session) -> None:
+    """Shut a session's socket down: the driver notices, also in the middle of a statement."""
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(session.pgconn.socket)) as end:
         end.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""What a process must be told: addresses and secrets. Read once at start, from `OPENERRATA_*`, never at import."""
+"""Settings of a process, read once at start from `OPENERRATA_*`, never at import."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from contracts.transcript import Price
 PREFIX: Final = "OPENERRATA_"
 _CHOICE = r"demo|(openai_responses|anthropic|chat_completions)(:\S+)?"
 ModelChoice = Annotated[str, Field(pattern=rf"^({_CHOICE})$")]
+AuditPrice = Annotated[Decimal, Field(ge=0, le=1_000, decimal_places=6)]
 ModelOrAuto = Annotated[str, Field(pattern=rf"^(auto|{_CHOICE})$")]
 
 
@@ -23,7 +24,7 @@ class SettingsError(Exception):
 
 
 class Infrastructure(BaseSettings):
-    """Servers that are given. All None means: bring embedded ones."""
+    """External servers. All None: embedded servers are started."""
 
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_", frozen=True, extra="ignore")
 
@@ -41,6 +42,7 @@ class Infrastructure(BaseSettings):
     database_reader_url: str | None = None
     database_projector_url: str | None = None
     database_operator_url: str | None = None
+    database_curator_url: str | None = None
     s3_endpoint: str | None = None
     s3_access_key: str | None = None
     s3_secret_key: SecretStr | None = None
@@ -58,7 +60,7 @@ class Infrastructure(BaseSettings):
 
 
 class OpenAISettings(BaseSettings):
-    """The provider's own variables, as every tool of theirs reads them."""
+    """The provider's own variables, which its tools read too."""
 
     model_config = SettingsConfigDict(env_prefix="OPENAI_", frozen=True, extra="ignore")
 
@@ -95,7 +97,7 @@ def _micro(usd: Decimal) -> int:
 
 
 class ModelSettings(BaseSettings):
-    """Where the stages differ, who stands in, and what models cost here."""
+    """Models by stage, failover, prices and timeouts."""
 
     model_config = SettingsConfigDict(
         env_prefix="OPENERRATA_", frozen=True, extra="ignore", protected_namespaces=("settings_customise_sources",)
@@ -139,6 +141,54 @@ class ChatSettings(BaseSettings):
     model_id: str = ""
     effort: str | None = None
     sees_pictures: bool = False
+
+
+class GoogleSettings(BaseSettings):
+    """Google's models, at the address where they speak chat completions."""
+
+    model_config = SettingsConfigDict(env_prefix="GOOGLE_", frozen=True, extra="ignore")
+
+    api_key: SecretStr | None = None
+    base_url: str = "https://generativelanguage.googleapis.com/v1beta/openai/"
+
+
+class LlmSettings(BaseSettings):
+    """The models of audits by stage; providers' keys keep their own names.
+
+    Units: `max_cost_per_request` is US dollars, by an estimate made before a request is sent.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="LLM_", frozen=True, extra="ignore")
+
+    primary_provider: Literal["anthropic", "openai", "google", "local"] = "anthropic"
+    fallback_provider: Literal["anthropic", "openai", "google", "local"] | None = None
+    stage1_provider: str | None = None
+    stage1_model: str | None = None
+    stage2_provider: str | None = None
+    stage2_model: str | None = None
+    stage3_provider: str | None = None
+    stage3_model: str | None = None
+    max_cost_per_request: Decimal = Field(default=Decimal("1.00"), gt=0)
+
+    def of_stage(self, number: Literal[1, 2, 3]) -> tuple[str | None, str | None]:
+        """What a stage names itself: provider and model."""
+        return {
+            1: (self.stage1_provider, self.stage1_model),
+            2: (self.stage2_provider, self.stage2_model),
+            3: (self.stage3_provider, self.stage3_model),
+        }[number]
+
+
+class AuditSettings(BaseSettings):
+    """`OPENERRATA_AUDIT_*`: what an audit costs its account, and how long it may take.
+
+    Units: `prices` are US dollars by `<provider>/<model>/<stage>`, of stage 2 for each new claim.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="OPENERRATA_AUDIT_", frozen=True, extra="ignore")
+
+    prices: Mapping[Annotated[str, Field(pattern=r"^[^/]+/.+/stage[123]$")], AuditPrice] = Field(default_factory=dict)
+    job_s: float = Field(default=900.0, gt=0, le=3_600, description="from a job's acceptance to its deadline")
 
 
 class SearchSettings(BaseSettings):

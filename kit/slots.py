@@ -1,7 +1,7 @@
-"""Workers that each hold one message at a time: ask the broker for one, have it handled, ask for the next.
+"""Workers that fetch one message, handle it, and fetch the next.
 
-Nothing is fetched ahead, so no message waits in this process without a heartbeat. Nor is anything asked for while the
-broker is away: the client library keeps what is sent then, and a slot would be given a message for each time it asked.
+Nothing is prefetched, so no message waits in this process without a heartbeat. Nothing is fetched while the broker is
+away: the client library queues the requests, and a slot would receive a message for each of them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import structlog
 from faststream.nats.subscriber.usecases import LogicSubscriber
 from nats.aio.msg import Msg
 
-from kit.cancelling import cancelled
+from kit.cancelling import cancel_and_wait
 
 FETCH_TIMEOUT_S = 5.0
-"""A request for a message is lost with its connection; this long it is waited for in vain."""
-ASK_AGAIN_S = 1.0
+"""A fetch is lost with its connection; then this time is lost."""
+FETCH_RETRY_S = 1.0
 
 log = structlog.get_logger(__name__)
 
@@ -36,11 +36,11 @@ class Slot:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to ask for messages."""
+        """Begin to fetch messages."""
         self._task = asyncio.create_task(self._run(), name=self._name)
 
     def stop(self) -> Sequence[asyncio.Task[None]]:
-        """Ask for no more. Returns the task, if there is one, that ends with the message in hand."""
+        """Fetch no more messages. Returns the task, if there is one, that ends with the message in progress."""
         self._stopping = True
         if self._task is None:
             return ()
@@ -51,13 +51,13 @@ class Slot:
     async def _run(self) -> None:
         try:
             while not self._stopping:
-                message = await self._next()
+                message = await self._fetch()
                 if message is None:
                     if self._subscriber.connection.is_closed:
-                        log.error("no connection to the broker any more, taking no messages", consumer=self._name)
+                        log.error("the connection to the broker is closed, fetching no messages", consumer=self._name)
                         return
                     continue
-                if self._stopping:  # it came while the waiting for it was cancelled
+                if self._stopping:  # it arrived while the fetch was being cancelled
                     with suppress(nats.errors.Error):
                         await message.nak()
                     return
@@ -65,31 +65,31 @@ class Slot:
                 try:
                     await self._work(message)
                 except Exception:
-                    log.exception("a message was left to its deadline", consumer=self._name)
+                    log.exception("message not settled: it is redelivered after its deadline", consumer=self._name)
                 finally:
                     self._busy = False
         finally:
             with suppress(nats.errors.Error):
                 await self._subscriber.stop()
 
-    async def _next(self) -> Msg | None:
+    async def _fetch(self) -> Msg | None:
         if not self._subscriber.connection.is_connected:
-            await asyncio.sleep(ASK_AGAIN_S)
+            await asyncio.sleep(FETCH_RETRY_S)
             return None
         try:
             found = await self._subscriber.get_one(timeout=FETCH_TIMEOUT_S)
         except Exception as error:
             if not self._stopping:
-                log.warning("no message can be had, asking again", consumer=self._name, error=repr(error))
-                await asyncio.sleep(ASK_AGAIN_S)
+                log.warning("fetching failed, trying again", consumer=self._name, error=repr(error))
+                await asyncio.sleep(FETCH_RETRY_S)
             return None
         return None if found is None else found.raw_message
 
 
-async def end(slots: Sequence[Slot], within_s: float) -> None:
-    """Ask for no more messages and wait for those in hand, but not for ever; the rest comes back after its deadline."""
+async def stop_slots(slots: Sequence[Slot], within_s: float) -> None:
+    """Fetch no more messages and wait for those in progress, up to a limit; the rest is redelivered."""
     tasks = [task for slot in slots for task in slot.stop()]
     if not tasks:
         return
     _, late = await asyncio.wait(tasks, timeout=within_s)
-    await cancelled(late)
+    await cancel_and_wait(late)

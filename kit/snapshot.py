@@ -1,32 +1,53 @@
-"""A stream as one file, taken from and brought back to the broker by its own snapshot protocol.
+"""Saving a stream as one file and restoring it, by the broker's snapshot protocol.
 
-Sequences, deleted places, message ids and consumers' positions come back as they were: a stream filled anew by
-publishing would number its messages differently, and everything that names a sequence would be wrong.
+That preserves sequences, gaps, message ids and consumers' positions. A stream filled by publishing would number its
+messages differently, and everything that names a sequence would be wrong.
 """
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import nats.errors
 import nats.js.errors
 import orjson
 from nats.aio.msg import Msg
+from pydantic import JsonValue
 
 from kit.bus import Bus
 
 CHUNK_BYTES: Final = 128 * 1024
-SILENCE_S: Final = 30.0
+TIMEOUT_S: Final = 30.0
 
 
 class SnapshotFailed(Exception):
-    """The broker did not do it; the message is its own."""
+    """The broker refused or did not answer; the message is its own."""
 
 
-async def take(bus: Bus, stream: str, file: Path) -> dict[str, Any]:
-    """Write a stream with its consumers into a file; what the server says about it.
+class _State(TypedDict):
+    messages: int
+
+
+class StreamDescription(TypedDict):
+    """A stream as the server describes it."""
+
+    config: dict[str, JsonValue]
+    state: _State
+
+
+class _Error(TypedDict, total=False):
+    description: str
+
+
+class _Answer(StreamDescription, total=False):
+    error: _Error
+    deliver_subject: str
+
+
+async def save_stream(bus: Bus, stream: str, file: Path) -> StreamDescription:
+    """Write a stream with its consumers into a file; returns its description.
 
     Raises: SnapshotFailed.
     """
@@ -34,11 +55,11 @@ async def take(bus: Bus, stream: str, file: Path) -> dict[str, Any]:
     inbox = bus.client.new_inbox()
     subscription = await bus.client.subscribe(inbox, cb=arrived.put, pending_msgs_limit=-1, pending_bytes_limit=-1)
     try:
-        asked = {"deliver_subject": inbox, "chunk_size": CHUNK_BYTES, "no_consumers": False, "jsck": True}
-        about = await _ask(bus, f"$JS.API.STREAM.SNAPSHOT.{stream}", orjson.dumps(asked))
+        options = {"deliver_subject": inbox, "chunk_size": CHUNK_BYTES, "no_consumers": False, "jsck": True}
+        about = await _request(bus, f"$JS.API.STREAM.SNAPSHOT.{stream}", orjson.dumps(options))
         with file.open("wb") as sink:
             while True:
-                async with asyncio.timeout(SILENCE_S):
+                async with asyncio.timeout(TIMEOUT_S):
                     message = await arrived.get()
                 status = (message.headers or {}).get("Status", "")
                 if not message.data:
@@ -49,36 +70,36 @@ async def take(bus: Bus, stream: str, file: Path) -> dict[str, Any]:
                 if message.reply:
                     await bus.client.publish(message.reply, b"")
     except (TimeoutError, nats.errors.Error) as error:
-        raise SnapshotFailed(f"{stream}: {error or 'the broker fell silent'}") from error
+        raise SnapshotFailed(f"{stream}: {error or 'the broker does not answer'}") from error
     finally:
         await subscription.unsubscribe()
     return {"config": about["config"], "state": about["state"]}
 
 
-async def bring_back(bus: Bus, stream: str, about: dict[str, Any], file: Path, *, replicas: int) -> None:
-    """Make a stream from a file; it must not exist.
+async def restore_stream(bus: Bus, stream: str, about: StreamDescription, file: Path, *, replicas: int) -> None:
+    """Create a stream from a file; it must not exist.
 
     Raises: SnapshotFailed.
     """
     config = about["config"] | {"num_replicas": replicas, "deny_delete": False}
     config.pop("placement", None)
-    asked = orjson.dumps({"config": config, "state": about["state"]})
+    request = orjson.dumps({"config": config, "state": about["state"]})
     try:
-        target = (await _ask(bus, f"$JS.API.STREAM.RESTORE.{stream}", asked))["deliver_subject"]
+        target = (await _request(bus, f"$JS.API.STREAM.RESTORE.{stream}", request))["deliver_subject"]
         with file.open("rb") as source:
             while chunk := source.read(CHUNK_BYTES):
-                answer = await bus.client.request(target, chunk, timeout=SILENCE_S)
+                answer = await bus.client.request(target, chunk, timeout=TIMEOUT_S)
                 if answer.data:
-                    _refused(stream, orjson.loads(answer.data))
-        _refused(stream, orjson.loads((await bus.client.request(target, b"", timeout=SILENCE_S)).data))
+                    _require_success(stream, orjson.loads(answer.data))
+        _require_success(stream, orjson.loads((await bus.client.request(target, b"", timeout=TIMEOUT_S)).data))
     except (TimeoutError, nats.errors.Error) as error:
-        raise SnapshotFailed(f"{stream}: {error or 'the broker fell silent'}") from error
+        raise SnapshotFailed(f"{stream}: {error or 'the broker does not answer'}") from error
 
 
-async def make_room(bus: Bus, stream: str) -> None:
-    """Remove an empty stream, so that one from a file can take its place.
+async def delete_empty_stream(bus: Bus, stream: str) -> None:
+    """Delete an empty stream, so that one from a file can replace it.
 
-    Raises: SnapshotFailed: it holds something.
+    Raises: SnapshotFailed: it holds messages.
     """
     try:
         info = await bus.jetstream.stream_info(stream)
@@ -89,12 +110,12 @@ async def make_room(bus: Bus, stream: str) -> None:
     await bus.jetstream.delete_stream(stream)
 
 
-async def _ask(bus: Bus, subject: str, body: bytes) -> dict[str, Any]:
-    answer: dict[str, Any] = orjson.loads((await bus.client.request(subject, body, timeout=SILENCE_S)).data)
-    _refused(subject.rpartition(".")[2], answer)
+async def _request(bus: Bus, subject: str, body: bytes) -> _Answer:
+    answer: _Answer = orjson.loads((await bus.client.request(subject, body, timeout=TIMEOUT_S)).data)
+    _require_success(subject.rpartition(".")[2], answer)
     return answer
 
 
-def _refused(stream: str, answer: dict[str, Any]) -> None:
+def _require_success(stream: str, answer: _Answer) -> None:
     if "error" in answer:
         raise SnapshotFailed(f"{stream}: {answer['error'].get('description', 'refused')}")

@@ -1,7 +1,6 @@
-"""Whether a projection stands still: it is behind what its stream held before, and its position does not move.
+"""Detecting a stalled projection: it lags behind its stream, and its position does not move.
 
-The position is sampled in the background. Otherwise a single request for readiness could never tell, because one look
-at a position does not show whether it moves.
+The position is sampled in the background, because one reading for a readiness request cannot show movement.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ LookUp = Callable[[str], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The position, the end of the stream, and since when both are known. Units: seconds of a monotonic clock."""
+    """The position, the end of the stream, and when both were read. Units: seconds of a monotonic clock."""
 
     position: int
     end: int
@@ -29,14 +28,14 @@ class Progress:
 
 
 def progress(before: Progress | None, position: int, end: int, now_s: float) -> tuple[Progress, bool]:
-    """What is known now, and whether the projection stands still."""
+    """The new state, and whether the projection stands still."""
     if before is None or position != before.position or position >= before.end:
         return Progress(position, end, now_s), False
     return before, now_s - before.since_s >= STANDSTILL_S
 
 
 class Standstill:
-    """Watches how far a stream has been projected. `position` and `end` are asked with the stream's name."""
+    """Watches the projection of a stream. `position` and `end` are called with the stream's name."""
 
     def __init__(self, stream: str, *, position: LookUp, end: LookUp) -> None:
         self._stream = stream
@@ -47,7 +46,7 @@ class Standstill:
         """As of the last sample."""
 
     async def watch(self) -> None:
-        """Sample for ever; a sample that fails is left out."""
+        """Sample until cancelled; failed samples are skipped."""
         while True:
             with suppress(Exception):
                 async with asyncio.timeout(LOOK_TIMEOUT_S):
@@ -56,7 +55,7 @@ class Standstill:
 
     async def problem(self) -> str | None:
         """Take a sample; one sentence if the projection stands still."""
-        end = await self._end(self._stream)  # first: what is added meanwhile is nobody's delay
+        end = await self._end(self._stream)  # first: facts added meanwhile are no lag
         position = await self._position(self._stream)
         now_s = asyncio.get_running_loop().time()
         self._progress, self.stands = progress(self._progress, position, end, now_s)

@@ -1,4 +1,4 @@
-"""Logs and metrics: one correlation id from page view to published claim, one registry per process."""
+"""Logs and metrics; one registry per process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Telemetry:
         self.service = Gauge(
             "openerrata_service", "1 for each service that this process runs", ("service",), registry=self.registry
         )
-        # Finding a metric by its labels costs more than counting.
+        # Looking a metric up by its labels costs more than counting.
         self._deliveries: dict[tuple[str, str], Histogram] = {}
         self._facts: dict[str, Counter] = {}
         self._handled = Histogram(
@@ -75,21 +75,21 @@ class Telemetry:
         )
         self.last = Gauge("openerrata_stream_last", "Last sequence of a stream", ("stream",), registry=self.registry)
 
-    def handled(self, consumer: str, outcome: str, seconds: float) -> None:
+    def observe_delivery(self, consumer: str, outcome: str, seconds: float) -> None:
         """Count one delivery."""
         found = self._deliveries.get((consumer, outcome))
         if found is None:
             found = self._deliveries[consumer, outcome] = self._handled.labels(consumer, outcome)
         found.observe(seconds)
 
-    def published(self, subject: str) -> None:
+    def count_published(self, subject: str) -> None:
         """Count one fact."""
         found = self._facts.get(subject)
         if found is None:
             found = self._facts[subject] = self._published.labels(subject)
         found.inc()
 
-    def exposition(self) -> bytes:
+    def render(self) -> bytes:
         """The registry in Prometheus' text format."""
         return generate_latest(self.registry)
 
@@ -114,7 +114,7 @@ def configure_logging(stream: TextIO = sys.stderr, *, level: str = "info") -> No
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(stream=stream, level=logging.WARNING, force=True)
-    logging.getLogger("urllib3").setLevel(logging.ERROR)  # each try of several; kit.blobs says what came of them
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # it logs each retry; kit.blobs logs the result
 
 
 def _json(event: object, **options: object) -> str:

@@ -1,4 +1,4 @@
-"""Applying contracts.topology to a broker, and refusing a broker that promises less than we rely on."""
+"""Applying contracts.topology to a broker, and refusing a broker without the guarantees we need."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from nats.js.api import (
 from pydantic import BaseModel, ValidationError
 
 from contracts.topology import (
-    AGAIN,
     BUCKETS,
     CONSUMERS,
     ERRATA,
+    REDELIVERY,
     STORED,
     STREAMS,
     Bucket,
@@ -37,16 +37,25 @@ from contracts.topology import (
 )
 from contracts.v1 import PREFIX
 from kit.bus import Bus
-from kit.servers import listed
+from kit.servers import split_addresses
 
 DUPLICATE_WINDOW_S = 120
 STREAM_EXISTS = 10058
-STREAM_FIELDS = ("subjects", "max_age", "num_replicas", "duplicate_window", "allow_direct", "republish", "compression")
-"""What a declared stream is compared by."""
+STREAM_FIELDS = (
+    "subjects",
+    "max_age",
+    "num_replicas",
+    "duplicate_window",
+    "allow_direct",
+    "allow_atomic",
+    "republish",
+    "compression",
+)
+"""The compared fields of a stream."""
 
 
 class UnsafeBroker(Exception):
-    """The broker may forget what it acknowledged."""
+    """The broker may lose what it acknowledged."""
 
 
 class TopologyMissing(Exception):
@@ -58,14 +67,14 @@ class _JetStream(BaseModel):
 
 
 class _Monitor(BaseModel):
-    """What the monitoring address says, as far as we ask."""
+    """The part of the monitoring response that is used."""
 
     config: _JetStream
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that is not as declared. `wanted` and `found` are short texts for people."""
+    """One deviation from the declaration. `wanted` and `found` are short texts for operators."""
 
     thing: str
     wanted: str
@@ -73,13 +82,13 @@ class Difference:
 
 
 def stream_config(stream: Stream, replicas: int) -> StreamConfig:
-    """How a stream is declared: on disk, uncompressed, never silently shortened, readable by subject.
+    """The configuration of a stream: on disk, uncompressed, never truncated silently, readable by subject.
 
-    Compressed, replicas of NATS 2.15.1 could not read what they had stored any more once they had been killed and
-    started again (`s2: unsupported input`), and two of three together lost the stream.
+    With compression, replicas of NATS 2.15.1 could no longer read their data after being killed and restarted (`s2:
+    unsupported input`), and two of three together lost the stream.
 
-    Single messages may be deleted, because a post must be forgotten when the law says so; whatever else is missing from
-    a stream of facts is found by `openerrata ledger verify`.
+    Single messages can be deleted, because the law may demand that a post is erased; any other gap in a stream of facts
+    is found by `openerrata ledger verify`.
     """
     return StreamConfig(
         name=stream.name,
@@ -91,20 +100,23 @@ def stream_config(stream: Stream, replicas: int) -> StreamConfig:
         num_replicas=replicas,
         duplicate_window=DUPLICATE_WINDOW_S,
         allow_direct=True,
+        allow_atomic=stream.atomic or None,
         compression=StoreCompression.NONE,
         republish=RePublish(src=f"{PREFIX}>", dest=f"{STORED}.{PREFIX}>") if stream is ERRATA else None,
     )
 
 
-def consumer_config(consumer: Consumer, ack_wait_s: float | None = None, *, again: bool = False) -> ConsumerConfig:
-    """How a consumer is declared: unlimited deliveries, because the server would give up silently.
+def consumer_config(
+    consumer: Consumer, ack_wait_s: float | None = None, *, is_redelivery: bool = False
+) -> ConsumerConfig:
+    """The configuration of a consumer: unlimited deliveries, because the server would drop messages silently.
 
-    `ack_wait_s` replaces the consumer's own. `again`: its twin, for what it alone shall have once more.
+    `ack_wait_s` replaces the consumer's own. `is_redelivery`: its twin, for what is redelivered to it alone.
     """
     return ConsumerConfig(
         name=consumer.name,
         durable_name=consumer.name,
-        filter_subject=consumer.again if again else consumer.filter,
+        filter_subject=consumer.redelivery_subject if is_redelivery else consumer.filter,
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=ack_wait_s or consumer.ack_wait_s,
         max_deliver=-1,
@@ -114,24 +126,26 @@ def consumer_config(consumer: Consumer, ack_wait_s: float | None = None, *, agai
 
 
 async def apply(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = None) -> list[Difference]:
-    """Make the broker agree with the declaration; what was different is returned."""
-    changed = [item async for item in differences(bus, replicas=replicas, ack_wait_s=ack_wait_s)]
+    """Change the broker to match the declaration; returns what was different."""
+    changed = [item async for item in find_differences(bus, replicas=replicas, ack_wait_s=ack_wait_s)]
     names = {item.thing for item in changed}
     js = bus.jetstream
     for stream in STREAMS:
         if f"stream {stream.name}" in names:
             await _put_stream(js, stream_config(stream, replicas))
-    for consumer, stream, again in _consumers():
-        if _thing(consumer, again) in names:
-            await js.add_consumer(stream.name, consumer_config(consumer, ack_wait_s, again=again))
+    for consumer, stream, is_redelivery in _consumers():
+        if _name(consumer, is_redelivery) in names:
+            await js.add_consumer(stream.name, consumer_config(consumer, ack_wait_s, is_redelivery=is_redelivery))
     for bucket in BUCKETS:
         if f"bucket {bucket.name}" in names:
             await _put_bucket(js, bucket, replicas)
     return changed
 
 
-async def differences(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = None) -> AsyncIterator[Difference]:
-    """Compare the broker with the declaration, one difference at a time."""
+async def find_differences(
+    bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = None
+) -> AsyncIterator[Difference]:
+    """Compare the broker with the declaration."""
     js = bus.jetstream
     for stream in STREAMS:
         wanted = stream_config(stream, replicas)
@@ -144,17 +158,17 @@ async def differences(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None =
             want, have = getattr(wanted, field) or 0, getattr(found, field) or 0
             if want != have:
                 yield Difference(f"stream {stream.name}", f"{field}={want}", f"{field}={have}")
-    for consumer, stream, again in _consumers():
-        target = consumer_config(consumer, ack_wait_s, again=again)
+    for consumer, stream, is_redelivery in _consumers():
+        target = consumer_config(consumer, ack_wait_s, is_redelivery=is_redelivery)
         try:
             config = (await js.consumer_info(stream.name, consumer.name)).config
         except nats.js.errors.NotFoundError:
-            yield Difference(_thing(consumer, again), target.filter_subject or "", "missing")
+            yield Difference(_name(consumer, is_redelivery), target.filter_subject or "", "missing")
             continue
         for field in ("filter_subject", "ack_wait", "max_ack_pending"):
             if getattr(target, field) != getattr(config, field):
                 yield Difference(
-                    _thing(consumer, again),
+                    _name(consumer, is_redelivery),
                     f"{field}={getattr(target, field)}",
                     f"{field}={getattr(config, field)}",
                 )
@@ -168,18 +182,18 @@ async def differences(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None =
             yield Difference(f"bucket {bucket.name}", f"ttl={bucket.ttl_s}s", f"ttl={ttl_s:g}s")
 
 
-async def settled(bus: Bus, consumer: Consumer) -> int:
-    """The sequence up to which a consumer's messages are all settled: none of them is in hand, or will come again."""
+async def read_ack_floor(bus: Bus, consumer: Consumer) -> int:
+    """The sequence up to which all messages of a consumer are settled: none is in progress or will be redelivered."""
     found = await bus.jetstream.consumer_info(stream_of(consumer.event).name, consumer.name)
     return found.ack_floor.stream_seq if found.ack_floor is not None else 0
 
 
 async def require(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = None) -> None:
-    """Refuse to work on a broker that is not as declared.
+    """Refuse a broker that is not as declared.
 
-    Raises: TopologyMissing: naming the first difference and the command that mends it.
+    Raises: TopologyMissing: with the first difference and the command that fixes it.
     """
-    async for item in differences(bus, replicas=replicas, ack_wait_s=ack_wait_s):
+    async for item in find_differences(bus, replicas=replicas, ack_wait_s=ack_wait_s):
         raise TopologyMissing(
             f"{item.thing}: wanted {item.wanted}, found {item.found}; run `openerrata topology apply`"
         )
@@ -188,15 +202,15 @@ async def require(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = Non
 async def require_durable(bus: Bus, monitor_urls: str | None) -> None:
     """Refuse a broker that acknowledges before it has written to disk.
 
-    No stream may be told to write later. Each server of the comma-separated monitoring addresses that answers must say
-    `sync_interval: always`, and one must answer, however many replicas there are: a power cut may reach all of them.
+    No stream may be configured to write later. Each server of the comma-separated monitoring addresses that answers
+    must have `sync_interval: always`, and one must answer, also with replicas: a power cut may hit all of them.
 
     Raises: UnsafeBroker: with what to change.
     """
-    for stream in _stored():
+    for stream in _stream_names():
         if (await bus.jetstream.stream_info(stream)).config.persist_mode == PersistMode.ASYNC:
             raise UnsafeBroker(
-                f"stream {stream} acknowledges before it has written to disk, whatever its server is told: "
+                f"stream {stream} acknowledges before it has written to disk, whatever its server's configuration: "
                 "set its persist_mode to default (a stream must be made anew for that), or pass --unsafe-broker"
             )
     if monitor_urls is None:
@@ -204,34 +218,34 @@ async def require_durable(bus: Bus, monitor_urls: str | None) -> None:
             "cannot tell whether the broker writes before it acknowledges: set OPENERRATA_NATS_MONITOR_URL to the "
             "monitoring address of each of its nodes, or pass --unsafe-broker"
         )
-    careless = await _not_always(listed(monitor_urls))
-    if careless:
+    unsafe = await _find_unsafe(split_addresses(monitor_urls))
+    if unsafe:
         raise UnsafeBroker(
-            f"the broker acknowledges before it has written to disk, by {', '.join(careless)}: set "
+            f"the broker acknowledges before it has written to disk, by {', '.join(unsafe)}: set "
             "`jetstream { sync_interval: always }` on each node and restart them one by one, or pass --unsafe-broker"
         )
 
 
-def _stored() -> Iterator[str]:
-    """The streams of the broker: declared ones, and those under the buckets."""
+def _stream_names() -> Iterator[str]:
+    """The declared streams, and those of the buckets."""
     yield from (stream.name for stream in STREAMS)
     yield from (f"KV_{bucket.name}" for bucket in BUCKETS)
 
 
 def _consumers() -> Iterator[tuple[Consumer, Stream, bool]]:
-    """Each durable: the consumers on their facts, and their twins on what is delivered again."""
+    """Each durable: the consumers on their facts, and their twins on redeliveries."""
     for consumer in CONSUMERS:
         yield consumer, stream_of(consumer.event), False
-        yield consumer, AGAIN, True
+        yield consumer, REDELIVERY, True
 
 
-def _thing(consumer: Consumer, again: bool) -> str:
-    return f"consumer {consumer.name}" + (f" on {AGAIN.name}" if again else "")
+def _name(consumer: Consumer, is_redelivery: bool) -> str:
+    return f"consumer {consumer.name}" + (f" on {REDELIVERY.name}" if is_redelivery else "")
 
 
-async def _not_always(monitor_urls: list[str]) -> list[str]:
-    """Those of the servers that answer which write later. Raises: UnsafeBroker: none answers."""
-    found = {url: await _monitored(url) for url in monitor_urls}
+async def _find_unsafe(monitor_urls: list[str]) -> list[str]:
+    """The servers that answer and acknowledge before writing. Raises: UnsafeBroker: none answers."""
+    found = {url: await _read_monitor(url) for url in monitor_urls}
     answers = {url: each for url, each in found.items() if isinstance(each, _Monitor)}
     if not answers:
         raise UnsafeBroker(
@@ -241,7 +255,7 @@ async def _not_always(monitor_urls: list[str]) -> list[str]:
     return [url for url, each in answers.items() if not each.config.sync_always]
 
 
-async def _monitored(url: str) -> _Monitor | Exception:
+async def _read_monitor(url: str) -> _Monitor | Exception:
     import httpx
 
     try:

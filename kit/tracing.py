@@ -1,7 +1,7 @@
-"""Traces on request: one span for each delivery, and the correlation is the trace, so a trace is one story.
+"""Optional traces: one span for each delivery; the correlation id is the trace id.
 
-Without `OTEL_EXPORTER_OTLP_ENDPOINT` nothing is imported and nothing is recorded. A span is written when the work has
-ended and never waits for the collector; what the collector does not take is lost.
+Without `OTEL_EXPORTER_OTLP_ENDPOINT` nothing is imported and nothing is recorded. A span is recorded when the work has
+ended and never waits for the collector; spans that the collector does not accept are lost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LOW: Final = (1 << 64) - 1
 
 
 class Spans:
-    """Where spans go."""
+    """Records spans."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
@@ -30,7 +30,7 @@ class Spans:
     def record(
         self, name: str, correlation: UUID, ended_at: datetime, seconds: float, outcome: str, **attributes: str | int
     ) -> None:
-        """Write what has just ended. Shapes: all spans of a correlation are siblings in the trace of that id."""
+        """Record work that has just ended. Shapes: all spans of a correlation are siblings in the trace of that id."""
         from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
         from opentelemetry.trace.status import Status, StatusCode
 
@@ -49,14 +49,14 @@ class Spans:
         span.end(end_time=ended_ns)
 
     def close(self) -> None:
-        """Send what is left, for a few seconds at most."""
+        """Send the remaining spans, for a few seconds at most."""
         self._provider.shutdown()
 
 
-def spans(service: str) -> Spans | None:
-    """Where spans go, or None if nobody wants any. The provider's own variables (`OTEL_…`) say everything else.
+def make_spans(service: str) -> Spans | None:
+    """The recorder of spans, None if no endpoint is set. The other `OTEL_…` variables are read by the library.
 
-    Raises: SettingsError: they are wanted, but the extra `tracing` is not installed.
+    Raises: SettingsError: the endpoint is set, but the extra `tracing` is not installed.
     """
     if not os.environ.get(ENDPOINT):
         return None

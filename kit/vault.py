@@ -1,19 +1,22 @@
-"""Readers' own API keys: sealed, short-lived, gone when the run ends, never inside an event, a log or the database.
+"""Readers' own API keys: sealed, short-lived, deleted when the run ends, never in an event, a log or the database.
 
 AES-256-GCM with the ids of investigation and attachment as associated data, so a sealed key cannot be moved to another
-run. Several master keys may be known; the first seals, all open, so a master key can be changed without losing running
+run. There may be several master keys; the first seals, all open, so a master key can be changed without losing running
 investigations.
 
-A key is kept before its run is asked for, under a name of its own, the attachment, that only its owner's request holds.
-So a key whose request was never told is used by nobody: whoever asks later names another.
+A key is stored before its run is requested, under the id of an attachment that only this request names. So a key whose
+request was never published is never used.
 """
 
 from __future__ import annotations
 
 import base64
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
@@ -28,7 +31,7 @@ KEY_BYTES = 32
 
 
 class KeyUnusable(LookupError):
-    """There is no key for this run any more, or it cannot be opened."""
+    """The key of this run has expired or cannot be opened."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class MasterKey:
 
     @property
     def key_id(self) -> str:
-        """A name that tells nothing about the key."""
+        """A name that reveals nothing about the key."""
         return sha256(b"openerrata-master-key:" + self.secret).hexdigest()[:16]
 
     @classmethod
@@ -52,6 +55,21 @@ class MasterKey:
         if len(secret) != KEY_BYTES:
             raise ValueError(f"a master key has {KEY_BYTES} bytes, this one has {len(secret)}")
         return cls(secret)
+
+    @classmethod
+    def of_file(cls, file: Path) -> MasterKey:
+        """The key in a file, which is created when missing; of two writers the first wins.
+
+        Raises: ValueError: it holds no key.
+        """
+        if not file.exists():
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with NamedTemporaryFile("w", dir=file.parent) as draft:  # readable by its owner only
+                draft.write(str(cls.generate()))
+                draft.flush()
+                with suppress(FileExistsError):
+                    os.link(draft.name, file)
+        return cls.parse(file.read_text().strip())
 
     @classmethod
     def generate(cls) -> MasterKey:
@@ -94,14 +112,14 @@ class UserKeys:
         self._masters = masters
 
     async def attach(self, investigation: UUID, attachment: UUID | None, api_key: str) -> bool:
-        """Keep a key for a run; False if one is there by this name."""
+        """Store a key for a run; False if there is one by this name."""
         sealed = seal(self._masters[0], _subject(investigation, attachment), api_key)
         return await (await Bucket.open(self._bus, USER_KEYS)).create(_entry(investigation, attachment), sealed)
 
     async def open(self, investigation: UUID, attachment: UUID | None) -> str:
         """The key of a run.
 
-        Raises: KeyUnusable: expired, gone or not to be opened.
+        Raises: KeyUnusable: it expired, was deleted or cannot be opened.
         """
         sealed = await (await Bucket.open(self._bus, USER_KEYS)).get(_entry(investigation, attachment))
         if sealed is None:
@@ -109,7 +127,7 @@ class UserKeys:
         return unseal(self._masters, _subject(investigation, attachment), sealed)
 
     async def discard(self, investigation: UUID, attachment: UUID | None) -> None:
-        """Forget the key of a run that is over."""
+        """Delete the key of a run that is over."""
         await (await Bucket.open(self._bus, USER_KEYS)).purge(_entry(investigation, attachment))
 
 

@@ -1,7 +1,7 @@
-"""A server process of ours: it dies with us, and its end is told with the last lines of its log.
+"""A child process that runs a server: it dies with us, and its failure quotes the last lines of its log.
 
-Its own session keeps Ctrl-C from it: only we hear that, and stop the servers in order. It holds the lock of the data
-folder open, so the folder is free again only when the last child is gone.
+Its own session keeps Ctrl-C from it: only we receive that, and stop the servers in order. It holds the lock of the data
+folder open, so the folder is free again only when the last child has ended.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kit.embedded.errors import EmbeddedError
-from kit.embedded.files import private
-from kit.embedded.privileges import child_hook
+from kit.embedded.files import open_private
+from kit.embedded.privileges import make_child_hook
 
 LOG_BYTES = 8_000_000
 TAIL_LINES = 15
@@ -47,7 +47,7 @@ class Child:
         with contextlib.suppress(FileNotFoundError):
             if program.log.stat().st_size > LOG_BYTES:
                 program.log.replace(program.log.with_suffix(".log.old"))
-        with open(program.log, "ab", opener=private) as log:
+        with open(program.log, "ab", opener=open_private) as log:
             self._log_from = log.tell()
             self._process = subprocess.Popen(  # noqa: S603  our own programs and paths
                 program.argv,
@@ -55,10 +55,10 @@ class Child:
                 stdout=log,
                 stderr=log,
                 cwd=program.cwd,
-                env={"PATH": os.defpath, "LANG": "C.UTF-8", **program.env},  # no secret of ours travels along
+                env={"PATH": os.defpath, "LANG": "C.UTF-8", **program.env},  # without secrets of ours
                 start_new_session=True,
                 umask=0o077,
-                preexec_fn=child_hook(program.stop_signal, program.uid),
+                preexec_fn=make_child_hook(program.stop_signal, program.uid),
                 pass_fds=program.keep_open,
             )
 
@@ -75,16 +75,16 @@ class Child:
         return self._process.wait() == 0
 
     def last_lines(self) -> list[str]:
-        """The last lines it wrote to its log, none of an earlier child's."""
+        """The last lines of its log, without those of earlier children."""
         with self.program.log.open("rb") as log:
             log.seek(self._log_from)
             return log.read().decode(errors="replace").splitlines()[-TAIL_LINES:]
 
     def failure(self) -> EmbeddedError:
-        """The end of a child that should live, told with the last lines it wrote."""
-        said = "\n".join(f"  {line}" for line in self.last_lines()) or "  (it wrote nothing)"
+        """The error of a child that ended early, with its last log lines."""
+        lines = "\n".join(f"  {line}" for line in self.last_lines()) or "  (it wrote nothing)"
         code = self._process.poll()
-        return EmbeddedError(f"{self.program.name} ended with code {code}; {self.program.log} ends with:\n{said}")
+        return EmbeddedError(f"{self.program.name} ended with code {code}; {self.program.log} ends with:\n{lines}")
 
     def ask_to_stop(self) -> None:
         """Send the stop signal; the caller waits."""

@@ -1,6 +1,6 @@
-"""Everything that can go wrong with the servers we run is one family, and each message stands for itself.
+"""All errors of embedded servers are of one family, with messages for the person at the terminal.
 
-A caller shows the message and leaves; a failure of another type would show a traceback to the person at the terminal.
+A caller prints the message and exits; an error of another type would print a traceback.
 """
 
 from __future__ import annotations

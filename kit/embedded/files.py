@@ -1,4 +1,4 @@
-"""Files of a data folder are private and appear whole: a reader never sees half of one, and no other user sees any.
+"""Files of a data folder are private and written atomically.
 
 A crash in the middle of a write would otherwise leave a folder that cannot be started again.
 """
@@ -20,7 +20,7 @@ UNQUOTED = re.compile(rb"[\w/.-]+")  # PostgreSQL splits lists of folders at com
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace a file at once, readable by its owner only."""
+    """Replace a file atomically, readable by its owner only."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     with contextlib.suppress(FileNotFoundError):
         fresh.unlink()
@@ -29,8 +29,8 @@ def write_private(path: Path, text: str) -> None:
     fresh.replace(path)
 
 
-def private(path: str, flags: int) -> int:
-    """How a log is opened: for its owner alone, also one that an earlier version left open to others."""
+def open_private(path: str, flags: int) -> int:
+    """The opener of a log: for its owner only, also where an earlier version left it readable for others."""
     fd = os.open(path, flags, 0o600)
     os.fchmod(fd, 0o600)
     return fd

@@ -1,7 +1,7 @@
-"""One process owns a data folder, and the kernel keeps the account: the lock lasts as long as anybody holds it open.
+"""One process owns a data folder, by a lock of the kernel that lasts while any process holds it open.
 
-The servers hold it open too. After a killed owner the folder is therefore free only when its servers are gone, and the
-next start waits for them instead of meeting their ports and pid files.
+The servers hold it open too. So after its owner was killed, the folder is free only when its servers have ended, and
+the next start waits for them instead of finding their ports and pid files.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ LEFTOVERS_TIMEOUT_S = 20.0
 POLL_S = 0.02
 
 
-def _runs(pid: int) -> bool:
-    """Whether a process is there and not just an unread exit code."""
+def _is_running(pid: int) -> bool:
+    """Whether a process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
     except OSError:
         return False
 
 
-def _holder(fd: int) -> int | None:
+def _find_holder(fd: int) -> int | None:
     written = os.pread(fd, 20, 0)
-    return int(written) if written.isdigit() and _runs(int(written)) else None
+    return int(written) if written.isdigit() and _is_running(int(written)) else None
 
 
 class DataDirLock:
@@ -44,7 +44,7 @@ class DataDirLock:
                 fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                holder = _holder(self.fd)
+                holder = _find_holder(self.fd)
                 if holder is not None or time.monotonic() > deadline:
                     os.close(self.fd)
                     raise DataDirInUse(data_dir, holder) from None
@@ -53,9 +53,9 @@ class DataDirLock:
         os.pwrite(self.fd, str(os.getpid()).encode(), 0)
 
     def release(self) -> None:
-        """Give the folder free; the file stays, since removing it would let two processes lock two files.
+        """Release the lock; the file stays, since removing it would let two processes lock two files.
 
-        A server that is still ending holds it a moment longer: nobody is named then, and the next start waits.
+        A server that is still ending holds it a moment longer; no process is named then, and the next start waits.
         """
         os.ftruncate(self.fd, 0)
         os.close(self.fd)
@@ -70,7 +70,7 @@ def holder_of(data_dir: Path) -> int | None:
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _holder(fd)
+        return _find_holder(fd)
     finally:
         os.close(fd)
     return None

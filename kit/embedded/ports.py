@@ -1,7 +1,7 @@
-"""A server's ports are chosen once per data folder and kept, so an address written down stays valid over restarts.
+"""A server's ports are chosen once per data folder, so that its addresses survive restarts.
 
-They lie below the range the kernel hands to outgoing connections, on loopback only. A free port is a guess until the
-server listens on it: `listens` tells whose socket it is, and the caller chooses again when somebody was faster.
+They are on loopback, below the kernel's range for outgoing connections. A port is only presumed free until the server
+listens on it: `listens` checks whose socket it is, and the caller chooses again when another process was faster.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def usable(ports: tuple[int, ...]) -> bool:
-    """Whether nobody listens on any of the ports nor on their gRPC partners."""
+def are_free(ports: tuple[int, ...]) -> bool:
+    """Whether all ports and their gRPC ports are free."""
     return all(_is_free(port) and _is_free(port + GRPC_OFFSET) for port in ports)
 
 
@@ -39,18 +39,18 @@ def _choose(count: int) -> tuple[int, ...]:
     chosen: list[int] = []
     while len(chosen) < count:
         port = random.randint(LOWEST, HIGHEST)  # noqa: S311  spread, not secrecy
-        if port not in chosen and usable((port,)):
+        if port not in chosen and are_free((port,)):
             chosen.append(port)
     return tuple(chosen)
 
 
-def keep_ports(record: Path, count: int) -> tuple[int, ...]:
-    """The ports recorded in a file when they are usable, else new ones, recorded."""
+def ensure_ports(record: Path, count: int) -> tuple[int, ...]:
+    """The ports recorded in a file if they are free, else new ones, recorded."""
     try:
         recorded = tuple(int(port) for port in json.loads(record.read_text()))
     except (OSError, ValueError, TypeError):
         recorded = ()
-    if len(recorded) == count and usable(recorded):
+    if len(recorded) == count and are_free(recorded):
         return recorded
     chosen = _choose(count)
     write_private(record, json.dumps(chosen))

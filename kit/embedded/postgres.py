@@ -1,7 +1,7 @@
-"""PostgreSQL as a child on a Unix socket in a private folder, without TCP: who can open that folder owns the database.
+"""PostgreSQL as a child on a Unix socket in a private folder, without TCP.
 
-That is why `trust` is right here and passwords would add nothing; opening TCP would make it wrong at once.
-The cluster is created beside its final name and moved there when complete, so an interrupted start does no harm.
+Who can open the folder owns the database, so `trust` is safe and passwords would add nothing; with TCP it would not
+be. The cluster is created under a temporary name and renamed when complete, so an interrupted start does no harm.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,8 +18,8 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from kit.embedded.child import Child, Program, run_to_end
-from kit.embedded.programs import postgres_bin
-from kit.embedded.server import Home
+from kit.embedded.programs import find_postgres_bin
+from kit.embedded.server import Endpoints, ServerHome
 
 DATABASE = "openerrata"
 PORT = 5432  # a part of the socket's name: nothing listens on TCP
@@ -42,14 +43,14 @@ LOCALE = ("--encoding=UTF8", "--locale=C.UTF-8", "--locale-provider=builtin", "-
 class Postgres:
     """One PostgreSQL server with one database."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: ServerHome) -> None:
         self._home = home
 
     def start(self) -> Child:
         """Create the cluster if there is none, and start the server; it is not ready yet."""
         if not self._home.folder.exists():
             self._create_cluster()
-        self._disown_status_file()
+        self._reset_status_file()
         safety = "on" if self._home.durable else "off"
         settings = SMALL | {"unix_socket_directories": self._home.sockets}
         settings |= dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes"), safety)
@@ -61,11 +62,11 @@ class Postgres:
     def _status_file(self) -> Path:
         return self._home.folder / "postmaster.pid"
 
-    def _disown_status_file(self) -> None:
-        """Make a killed run's file say that its process was us, which PostgreSQL, our child, knows to be no database.
+    def _reset_status_file(self) -> None:
+        """Replace the process id in a killed run's file by our own, which PostgreSQL ignores as its parent.
 
-        The data folder is ours alone, so the number in it may belong to anybody by now. The rest of the file must stay:
-        it leads to the shared memory that the killed run left.
+        The old id may belong to any process by now. The rest of the file must stay: it names the shared memory that the
+        killed run left.
         """
         if self._status_file.exists():
             rest = self._status_file.read_text().splitlines(keepends=True)[1:]
@@ -74,7 +75,7 @@ class Postgres:
     def _program(self, name: str, *arguments: str) -> Program:
         return Program(
             name="postgres",
-            argv=(str(postgres_bin() / name), *arguments),
+            argv=(str(find_postgres_bin() / name), *arguments),
             log=self._home.log,
             cwd=Path("/"),
             stop_signal=signal.SIGINT,  # ends sessions instead of waiting for them
@@ -118,10 +119,10 @@ class Postgres:
         """Never: there are no ports."""
         return False
 
-    def endpoints(self) -> dict[str, str]:
-        """The database for SQLAlchemy; another role is another name before the @."""
+    def add_endpoints(self, endpoints: Endpoints) -> Endpoints:
+        """Add the database for SQLAlchemy; another role is another name before the @."""
         host = quote(str(self._home.sockets), safe="/")
-        return {"database_url": f"postgresql+psycopg://postgres@/{DATABASE}?host={host}&port={PORT}"}
+        return replace(endpoints, database_url=f"postgresql+psycopg://postgres@/{DATABASE}?host={host}&port={PORT}")
 
-    def tidy(self) -> None:
-        """Nothing is left outside."""
+    def clean_up(self) -> None:
+        """Do nothing: it leaves no files elsewhere."""

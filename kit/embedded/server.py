@@ -1,15 +1,15 @@
-"""What the stack knows of a server: where it may live, and four questions. The stack never asks which server it is.
+"""The interface of an embedded server. The stack never asks which server it is.
 
-A fourth server is a file beside these and a line in `SERVERS`; a special case in the stack would be the first of many.
+A fourth server is a file beside these and a line in `SERVERS`.
 """
 
 from __future__ import annotations
 
 import http.client
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from kit.embedded.child import Child
 from kit.embedded.errors import EmbeddedError
@@ -20,8 +20,8 @@ POLL_S = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
-    """The places and the terms a server is given: it writes nowhere else."""
+class ServerHome:
+    """Folders and options of a server; it writes nowhere else."""
 
     folder: Path
     log: Path
@@ -31,27 +31,42 @@ class Home:
     plain_uid: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Addresses of the servers; an address is empty when its server was not started."""
+
+    nats_url: str = ""
+    nats_analyst_url: str = ""
+    nats_service_urls: dict[str, str] = field(default_factory=dict)
+    nats_monitor_url: str = ""
+    database_url: str = ""
+    s3_endpoint: str = ""
+    s3_access_key: str = ""
+    s3_secret_key: str = ""
+    s3_bucket: str = ""
+
+
 class Server(Protocol):
     """A server that can be run as a child."""
 
     def start(self) -> Child:
-        """Start it; it is not ready yet. Called again when it ended early because somebody took its ports."""
+        """Start it; it is not ready yet. Called again when it ended early because its ports were taken."""
 
     def ready(self) -> bool:
-        """Whether it serves, asked of our own process and nobody else's."""
+        """Whether our own process serves, rather than another one on its ports."""
 
     def ports_taken(self) -> bool:
-        """After an early end: whether somebody else holds one of its ports, or held it when it wanted to listen."""
+        """After an early end: whether another process holds a port, or held it when the server wanted to listen."""
 
-    def endpoints(self) -> dict[str, Any]:
-        """Its part of the addresses."""
+    def add_endpoints(self, endpoints: Endpoints) -> Endpoints:
+        """Add its addresses."""
 
-    def tidy(self) -> None:
+    def clean_up(self) -> None:
         """After its end: remove what it leaves outside its home."""
 
 
 def wait_until_ready(running: dict[Child, Server], timeout_s: float) -> None:
-    """Wait until every server is ready; one that lost its ports to somebody is started again, as another child.
+    """Wait until every server is ready; one whose ports were taken is started again, as another child.
 
     Raises: EmbeddedError when one ends for another reason, or is not ready in time.
     """
@@ -65,8 +80,8 @@ def wait_until_ready(running: dict[Child, Server], timeout_s: float) -> None:
                     raise child.failure()
                 restarts_left -= 1
                 del waiting[child], running[child]
-                again = server.start()
-                waiting[again] = running[again] = server
+                restarted = server.start()
+                waiting[restarted] = running[restarted] = server
             elif server.ready():
                 del waiting[child]
             elif time.monotonic() > deadline:
@@ -74,8 +89,8 @@ def wait_until_ready(running: dict[Child, Server], timeout_s: float) -> None:
         time.sleep(POLL_S)  # start() blocks by design and is called before the event loop
 
 
-def answers(port: int, path: str) -> bool:
-    """Whether a loopback port answers a GET with 200; proxies of the environment play no part."""
+def is_healthy(port: int, path: str) -> bool:
+    """Whether a loopback port answers a GET with 200; proxies of the environment are ignored."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=1)
     try:
         connection.request("GET", path)

@@ -1,6 +1,6 @@
-"""The servers a single machine needs, run as one: one data folder, one owner, started together and stopped together.
+"""The servers of a single machine, started and stopped together over one data folder with one owner.
 
-The folder's lock is the truth about who runs: `endpoints.json` counts only while a live process holds it.
+`endpoints.json` is valid only while a live process holds the folder's lock.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -26,7 +26,7 @@ from kit.embedded.nats import Nats
 from kit.embedded.postgres import Postgres
 from kit.embedded.privileges import plain_uid
 from kit.embedded.seaweedfs import SeaweedFs
-from kit.embedded.server import POLL_S, Home, Server, wait_until_ready
+from kit.embedded.server import POLL_S, Endpoints, Server, ServerHome, wait_until_ready
 
 ServiceName = Literal["nats", "postgres", "s3"]
 # PostgreSQL last: creating its cluster keeps us busy while the others warm up.
@@ -37,26 +37,11 @@ SERVERS: dict[ServiceName, tuple[str, type[Nats] | type[SeaweedFs] | type[Postgr
 }
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
-ROOM_BYTES = 32 * 1024 * 1024
-"""Free space with which it makes sense to start a server whose disk was full."""
-ROOM_EVERY_S = 1.0
+SPACE_BYTES = 32 * 1024 * 1024
+"""Free space that is enough to restart a server whose disk was full."""
+SPACE_CHECK_EVERY_S = 1.0
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoints:
-    """Where the servers are; an address is empty when that server was not asked for."""
-
-    nats_url: str = ""
-    nats_analyst_url: str = ""
-    nats_service_urls: dict[str, str] = field(default_factory=dict)
-    nats_monitor_url: str = ""
-    database_url: str = ""
-    s3_endpoint: str = ""
-    s3_access_key: str = ""
-    s3_secret_key: str = ""
-    s3_bucket: str = ""
 
 
 class EmbeddedStack:
@@ -107,15 +92,17 @@ class EmbeddedStack:
             self._record.unlink(missing_ok=True)
             self._start_servers(self._lock)
             wait_until_ready(self._running, START_TIMEOUT_S)
-            parts = [server.endpoints() for server in self._running.values()]
-            self._endpoints = Endpoints(**{name: value for part in parts for name, value in part.items()})
-            write_private(self._record, json.dumps(asdict(self._endpoints), indent=1))
+            endpoints = Endpoints()
+            for server in self._running.values():
+                endpoints = server.add_endpoints(endpoints)
+            write_private(self._record, json.dumps(asdict(endpoints), indent=1))
+            self._endpoints = endpoints
         except BaseException as problem:
             self.stop()
             if isinstance(problem, OSError):
                 raise EmbeddedError(f"cannot run servers in {self.data_dir}: {problem}") from problem
             raise
-        return self._endpoints
+        return endpoints
 
     def _start_servers(self, lock: DataDirLock) -> None:
         logs = self.data_dir / "logs"
@@ -126,38 +113,38 @@ class EmbeddedStack:
         for service, (name, kind) in SERVERS.items():
             if service in self.services:
                 folder, log = self.data_dir / name, logs / f"{name}.log"
-                server: Server = kind(Home(folder, log, self._sockets, lock.fd, self._durable, uid))
+                server: Server = kind(ServerHome(folder, log, self._sockets, lock.fd, self._durable, uid))
                 self._running[server.start()] = server
 
     @property
-    def has_room(self) -> bool:
+    def has_space(self) -> bool:
         """Whether the disk has space for servers to work."""
-        return shutil.disk_usage(self.data_dir).free >= ROOM_BYTES
+        return shutil.disk_usage(self.data_dir).free >= SPACE_BYTES
 
     async def watch(self) -> EmbeddedError:
         """Wait until a server ends by itself and return why, for the caller to raise; called from the main thread.
 
-        PostgreSQL ends when the disk is full and its log cannot grow: it is started again when there is room.
+        PostgreSQL ends when the disk is full and its log cannot grow: it is restarted when there is space.
         """
         while True:
-            child = await self._first_end()
+            child = await self._wait_for_end()
             async with self._restarting:
                 if child not in self._running:  # it was ended to be restarted
                     continue
-                if self.has_room:
+                if self.has_space:
                     return child.failure()
-                log.error("the disk is full and a server has ended: waiting for room", server=child.program.name)
-                while not self.has_room:  # noqa: ASYNC110 (nobody tells us)
-                    await asyncio.sleep(ROOM_EVERY_S)
+                log.error("the disk is full and a server has ended: waiting for space", server=child.program.name)
+                while not self.has_space:  # noqa: ASYNC110 (there is no event for it)
+                    await asyncio.sleep(SPACE_CHECK_EVERY_S)
                 try:
                     await self._restart(child)
                 except EmbeddedError as error:
                     return error
 
     async def restart(self, name: ServiceName) -> None:
-        """End one server and start it again over its data, at its old address; called from the main thread.
+        """Restart one server with its data and address; called from the main thread.
 
-        Raises: EmbeddedError: it does not come back.
+        Raises: EmbeddedError: it does not become ready.
         """
         async with self._restarting:
             await self._restart(next(each for each, its in self._running.items() if isinstance(its, SERVERS[name][1])))
@@ -166,15 +153,15 @@ class EmbeddedStack:
         server = self._running.pop(child)
         child.ask_to_stop()
         await asyncio.to_thread(child.wait_stopped, STOP_TIMEOUT_S)
-        again = server.start()
-        self._running[again] = server
+        restarted = server.start()
+        self._running[restarted] = server
         deadline = time.monotonic() + START_TIMEOUT_S
         while not await asyncio.to_thread(server.ready):
-            if not again.alive or time.monotonic() > deadline:
-                raise again.failure()
+            if not restarted.alive or time.monotonic() > deadline:
+                raise restarted.failure()
             await asyncio.sleep(POLL_S)
 
-    async def _first_end(self) -> Child:
+    async def _wait_for_end(self) -> Child:
         """Wait until a server ends."""
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[Child] = loop.create_future()
@@ -205,7 +192,7 @@ class EmbeddedStack:
         for child in self._running:
             child.wait_stopped(max(0.0, deadline - time.monotonic()))
         for server in self._running.values():
-            server.tidy()
+            server.clean_up()
         self._running.clear()
         if self._sockets is not None:
             shutil.rmtree(self._sockets, ignore_errors=True)
@@ -226,7 +213,7 @@ class EmbeddedStack:
 
 
 def running_endpoints(data_dir: Path) -> Endpoints | None:
-    """Where the servers of a data folder are, or None when no live process runs them."""
+    """The addresses of the servers of a data folder, None when no live process runs them."""
     if holder_of(data_dir) is None:
         return None
     try:

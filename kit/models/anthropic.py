@@ -1,7 +1,7 @@
 """The Anthropic Messages API as a Model, with the provider's own web search.
 
-The API remembers nothing: each question carries the whole conversation, the answers' blocks exactly as they came, but
-no id for two calls. A mark for its cache is moved along, so that what was sent before is paid for at a tenth.
+The API is stateless: each request contains the whole conversation, with the answers' blocks unchanged, but no call id
+twice. A cache marker moves along, so that what was sent before costs a tenth.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import json
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any, ClassVar, Final, Literal, cast
+from typing import Any, ClassVar, Final, cast
 
 import anthropic
 from pydantic import JsonValue, SecretStr
@@ -18,12 +18,12 @@ from pydantic import JsonValue, SecretStr
 from contracts.transcript import Protocol
 from contracts.v1.parts import ModelName
 from kit.models import failures
-from kit.models.anthropic_assembly import Assembly, Json, spent
-from kit.models.base import Image
-from kit.models.conversation import Asked, CallIds, Conversation, Turn
-from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession
+from kit.models.anthropic_assembly import Assembly, spent
+from kit.models.base import Image, Sampling
+from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
+from kit.models.events import Json
+from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession, SdkBody
 
-Effort = Literal["low", "medium", "high"]
 CACHED: Final[dict[str, JsonValue]] = {"type": "ephemeral"}
 
 
@@ -39,7 +39,7 @@ class AnthropicMessages(Provider):
         key: SecretStr | None,
         model: str = "claude-sonnet-5-5",
         base_url: str = "https://api.anthropic.com",
-        effort: Effort = "medium",
+        effort: str = "medium",
         max_tokens: int = 64_000,
         silence_s: float | None = None,
         deps: ProviderDeps = LIVE,
@@ -58,29 +58,33 @@ class AnthropicMessages(Provider):
         ]
         return [{"type": "web_search_20250305", "name": "web_search"}, *functions]
 
-    def _reasoning(self) -> dict[str, JsonValue]:
+    def _reasoning(self, sampling: Sampling) -> dict[str, JsonValue]:
+        # A temperature is refused since version 2026-10-21 of the API, so it changes nothing here.
         return {"thinking": {"type": "adaptive", "display": "summarized"}, "effort": self._effort}
 
     def _converse(self, start: ConversationStart, session: ProviderSession) -> Conversation:
+        sampling = start.sampling
         body: dict[str, JsonValue] = {
             "model": self.name.model,
-            "max_tokens": self._max_tokens,
+            "max_tokens": sampling.max_tokens or self._max_tokens,
             "system": start.instructions,
-            "thinking": self._reasoning()["thinking"],
+            "thinking": self._reasoning(sampling)["thinking"],
             "output_config": {"effort": self._effort},
             "stream": True,
         }
+        if sampling.stop:
+            body["stop_sequences"] = [*sampling.stop]
         if tools := self._tools(start):
             body |= {"tools": cast(JsonValue, tools), "cache_control": CACHED}
         return _Messages(self._client(session), body, start, session)
 
     async def _try(self, session: ProviderSession) -> None:
-        body: dict[str, Any] = {
+        body: dict[str, SdkBody] = {
             "model": self.name.model,
             "max_tokens": 16,
             "messages": [{"role": "user", "content": "Answer with OK."}],
         }
-        session.recorder.ask(body)
+        session.recorder.begin_call(body)
         await self._client(session).messages.create(**body)
 
     def _client(self, session: ProviderSession) -> anthropic.AsyncAnthropic:
@@ -105,20 +109,22 @@ class _Messages:
         self._body = body
         self._start = start
         self._session = session
-        self._said: list[JsonValue] = []
+        self._messages: list[JsonValue] = []
         self._call_ids = CallIds()
 
-    async def ask(self, answers: Mapping[str, str], *, closing: bool = False) -> AsyncGenerator[Asked | Turn, None]:
+    async def ask(
+        self, answers: Mapping[str, str], *, closing: bool = False
+    ) -> AsyncGenerator[FunctionCall | Turn, None]:
         content: list[JsonValue] = [_result(id_, text) for id_, text in answers.items()]
         if closing:
             content.append({"type": "text", "text": self._start.closing})
         if content:
-            self._said.append({"role": "user", "content": content})
+            self._messages.append({"role": "user", "content": content})
         parts = self._start.parts
         body = self._body | self._answer_format(closing=closing)
-        self._session.recorder.ask(body | {"messages": [_message(parts, _hash), *self._said]})
+        self._session.recorder.begin_call(body | {"messages": [_message(parts, _hash), *self._messages]})
         first = await asyncio.to_thread(_message, parts, _data)
-        sent: Any = body | {"messages": [first, *self._said]}
+        sent: Any = body | {"messages": [first, *self._messages]}  # the library types each field of a body
         answer = Assembly()
         stream = await self._client.messages.create(**sent)
         try:
@@ -126,9 +132,9 @@ class _Messages:
                 async for event in stream:
                     block = answer.feed(event.to_dict(mode="json"))
                     if block is not None and block["type"] == "tool_use":
-                        asked = self._call_ids.assign(Asked(block["id"], block["name"], arguments(block)))
-                        block["id"] = asked.id
-                        yield asked
+                        call = self._call_ids.assign(FunctionCall(block["id"], block["name"], arguments(block)))
+                        block["id"] = call.id
+                        yield call
                     if answer.ended:
                         break
         finally:
@@ -142,11 +148,11 @@ class _Messages:
         if why in ("max_tokens", "model_context_window_exceeded", None):
             raise failures.incomplete(why or "no stop reason", self._session.secret)
         if answer.blocks:
-            self._said.append({"role": "assistant", "content": cast(JsonValue, _once(answer.blocks))})
+            self._messages.append({"role": "assistant", "content": cast(JsonValue, _once(answer.blocks))})
         yield Turn(answer.message.get("id"), answer.message.get("model"), answer.text, goes_on=why == "pause_turn")
 
     def _answer_format(self, *, closing: bool) -> dict[str, JsonValue]:
-        """What a question adds to the body about its answer. The tools stay: the API wants those that were used."""
+        """The part of the body about the answer. The tools stay: the API requires those that were used."""
         added: dict[str, JsonValue] = {"tool_choice": {"type": "none"}} if closing and self._start.tools else {}
         if (schema := self._start.schema_for(closing=closing)) is not None:
             output = cast(dict[str, JsonValue], self._body["output_config"])
@@ -155,7 +161,7 @@ class _Messages:
 
 
 def arguments(block: Json) -> str:
-    """The arguments of a call as the text that other providers send."""
+    """The arguments of a call as JSON text, as other providers send them."""
     given = block.get("input")
     if isinstance(given, dict) and set(given) == {"unreadable"}:
         return str(given["unreadable"])
@@ -163,16 +169,16 @@ def arguments(block: Json) -> str:
 
 
 def _once(blocks: list[Json]) -> list[Json]:
-    """A call that came twice, once: the API refuses an answer that has an id twice."""
+    """Drop repeated calls: the API refuses a message with the same call id twice."""
     calls: set[str] = set()
-    kept = []
+    unique = []
     for block in blocks:
         if block["type"] == "tool_use":
             if block["id"] in calls:
                 continue
             calls.add(block["id"])
-        kept.append(block)
-    return kept
+        unique.append(block)
+    return unique
 
 
 def _result(call_id: str, output: str) -> JsonValue:

@@ -1,20 +1,16 @@
-"""A streamed answer of the Messages API put together again, event by event, as plain JSON.
+"""Assembling a streamed answer of the Messages API, event by event, as plain JSON.
 
-The blocks go back to the provider in the next question exactly as they came, signatures and encrypted search results
-included, and the audit reads them from the record with the same code: what was understood is what is on record.
+The next request contains the blocks unchanged, with signatures and encrypted search results. The audit reads the record
+with the same code.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
-from kit.models.audit_rows import count
-from kit.models.events import SHAPE_ERRORS, BadEvent
+from kit.models.audit_rows import as_count
+from kit.models.events import SHAPE_ERRORS, BadEvent, Json
 from kit.models.prices import Spent
-
-Json = dict[str, Any]
 
 
 class Assembly:
@@ -27,14 +23,14 @@ class Assembly:
         self._open: dict[int, Json] = {}
         self._arguments: dict[int, str] = {}
 
-    def feed(self, event: Mapping[str, Any]) -> Json | None:
+    def feed(self, event: Json) -> Json | None:
         """Take an event; the block that it completes, if it does. Raises: BadEvent."""
         try:
             return self._feed(event)
         except SHAPE_ERRORS as error:
             raise BadEvent(type(error).__name__) from None
 
-    def _feed(self, event: Mapping[str, Any]) -> Json | None:
+    def _feed(self, event: Json) -> Json | None:
         match event.get("type"):
             case "message_start":
                 self.message = {name: value for name, value in event["message"].items() if name != "content"}
@@ -83,18 +79,18 @@ class Assembly:
         return block
 
 
-def spent(message: Mapping[str, Any]) -> Spent | None:
+def spent(message: Json) -> Spent | None:
     """The usage of an answer; the provider counts cached tokens beside the others, we count them within."""
     usage = message.get("usage")
     if not usage:
         return None
     details, tools = usage.get("output_tokens_details") or {}, usage.get("server_tool_use") or {}
-    read, written = count(usage.get("cache_read_input_tokens")), count(usage.get("cache_creation_input_tokens"))
+    read, written = as_count(usage.get("cache_read_input_tokens")), as_count(usage.get("cache_creation_input_tokens"))
     return Spent(
-        input=(count(usage.get("input_tokens")) or 0) + (read or 0) + (written or 0),
-        output=count(usage.get("output_tokens")) or 0,
+        input=(as_count(usage.get("input_tokens")) or 0) + (read or 0) + (written or 0),
+        output=as_count(usage.get("output_tokens")) or 0,
         cached=read,
-        reasoning=count(details.get("thinking_tokens")),
+        reasoning=as_count(details.get("thinking_tokens")),
         cache_written=written or 0,
-        searches=count(tools.get("web_search_requests")) or 0,
+        searches=as_count(tools.get("web_search_requests")) or 0,
     )

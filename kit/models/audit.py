@@ -1,7 +1,7 @@
-"""The audit rows of an attempt, read from its transcript alone: pure, total, the same for whoever asks and whenever.
+"""The audit rows of an attempt, a pure function of its transcript.
 
-Providers name things differently; here each output item keeps its provider's type and raw payload, and only what all of
-them have is lifted out. What cannot be read leaves fewer rows, never an error: an audit is read when things went wrong.
+Each output item has its provider's type and raw payload, and fields that all providers share. Unreadable parts give
+fewer rows, never an error: an audit is read when things went wrong.
 Source: requirements 3.2.
 """
 
@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, assert_never
+from typing import TypeVar, assert_never
 
 from pydantic import JsonValue
 
-from contracts.transcript import Call, Failed, PictureShown, Protocol, Transcript
+from contracts.transcript import Call, Failed, MessagePicture, Protocol, Transcript
 from contracts.v1.parts import Usage
 from kit.models import audit_anthropic, audit_chat, audit_demo, audit_openai
 from kit.models.audit_rows import Answer, OutputItem
 from kit.models.events import SHAPE_ERRORS, BadEvent
 from kit.models.prices import Bill
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Audit:
     """Everything about one attempt, or one review.
 
     Shapes: `output_items` have indices from 0 without gaps over all calls; response fields are those of the last answer
-    that had them; `usage` is of what this attempt was answered, None if no answer told.
+    that had them; `usage` is of what this attempt was answered, None if no answer reported it.
     """
 
     request_model: str
@@ -69,7 +71,7 @@ def rows(transcript: Transcript) -> Audit:
         request_model=transcript.model,
         request_instructions=transcript.instructions,
         request_input="".join(
-            f"[picture sha256:{part.sha256}]" if isinstance(part, PictureShown) else part.text
+            f"[picture sha256:{part.sha256}]" if isinstance(part, MessagePicture) else part.text
             for part in transcript.input
         ),
         request_reasoning_effort=effort if isinstance(effort, str) else None,
@@ -114,8 +116,8 @@ def _read(protocol: Protocol, call: Call, number: int) -> Answer:
             assert_never(protocol)
 
 
-def _last(values: Iterable[Any]) -> Any:
-    found = None
+def _last(values: Iterable[Value | None]) -> Value | None:
+    found: Value | None = None
     for value in values:
         found = value if value is not None else found
     return found

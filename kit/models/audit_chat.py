@@ -1,12 +1,12 @@
-"""A recorded answer of a chat completion as audit rows: what was thought, what was said, then each call.
+"""A recorded answer of a chat completion as audit rows: reasoning, message, then each call.
 
-The protocol has no items, so they are made here in the one order in which it can be read.
+The protocol has no items, so they are built here in a fixed order.
 """
 
 from __future__ import annotations
 
 from contracts.transcript import Call
-from kit.models.audit_rows import Answer, OutputItem, TextPart, ToolCall, words
+from kit.models.audit_rows import Answer, OutputItem, TextPart, ToolCall, as_text
 from kit.models.chat_assembly import Assembly, spent
 from kit.models.events import events
 
@@ -34,9 +34,9 @@ def read(call: Call, number: int) -> Answer:
     ]
     return Answer(
         items=tuple(items),
-        response_id=words(answer.id),
-        status=words(answer.finish),
-        version=words(answer.version),
+        response_id=as_text(answer.id),
+        status=as_text(answer.finish),
+        version=as_text(answer.version),
         text=answer.text if answer.finish else None,
         spent=spent(answer.usage),
     )

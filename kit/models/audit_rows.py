@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from pydantic import JsonValue
 
@@ -29,7 +28,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A piece of what the model said; `part_type` is `output_text` or `refusal`."""
+    """A piece of the model's output; `part_type` is `output_text` or `refusal`."""
 
     part_index: int
     part_type: str
@@ -73,11 +72,11 @@ class Answer:
     spent: Spent | None = None
 
 
-def words(value: Any) -> str | None:
+def as_text(value: object) -> str | None:
     """A text, None if it is none."""
     return value if isinstance(value, str) else None
 
 
-def count(value: Any) -> int | None:
+def as_count(value: object) -> int | None:
     """A number of tokens or a place in a text, None if it is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,7 +1,7 @@
-"""The port to model providers: a conversation streams decisions, then ends in one Finished or fails.
+"""The port to model providers: a conversation yields decisions, then one Finished, or fails.
 
-A provider knows nothing of kinds: instructions, messages, tools, and what reads the model's words, come with the brief.
-No text that leaves here (error, transcript, status) may hold an API key.
+A provider knows nothing of kinds: the brief brings instructions, messages, tools and parsers of the model's output. No
+text that leaves a provider (error, transcript, status) may contain an API key.
 """
 
 from __future__ import annotations
@@ -45,22 +45,40 @@ class Image:
     data: bytes = field(repr=False)
 
 
+class Sampling(NamedTuple):
+    """How a step's answers are drawn. None: as the provider does by itself.
+
+    Units: `max_tokens` of one answer. With a `temperature` a model does not reason, since reasoning models refuse one;
+    Anthropic's refuse one always and are asked without. `stop` are texts at which an answer ends, where the protocol
+    has them.
+    """
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    stop: tuple[str, ...] = ()
+
+
+AS_PROVIDED: Final = Sampling()
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where a conversation is cut off, whatever the model would still like to do. None: no such limit.
+    """Hard limits of a conversation. None: no such limit.
 
-    Units: `rounds` questions, where fewer are wanted than the step allows; `tokens` in and out together;
-    `cost_micro_usd` millionths of a US dollar. `decisions` is how many calls of a deciding tool are taken, by its name.
+    Units: `rounds` of requests, where fewer are allowed than the step has; `tokens` in and out together;
+    `cost_micro_usd` millionths of a US dollar; `call_micro_usd` the same for one request, which is refused before it is
+    sent. `decisions` is the number of accepted calls of a deciding tool, by name.
     """
 
     rounds: int | None = None
     tokens: int | None = None
     cost_micro_usd: int | None = None
     decisions: Mapping[str, int] = field(default_factory=dict)
+    call_micro_usd: int | None = None
 
 
 class Published(NamedTuple):
-    """How many calls and lookups of a record stand in the log: they were paid for and counted before."""
+    """How many calls and lookups of a record are in the log, so already paid for and counted."""
 
     calls: int = 0
     lookups: int = 0
@@ -68,7 +86,7 @@ class Published(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """What is looked at, for a model that reads no prose: the normalised text, and the quotes of old claims by id."""
+    """What is investigated, for a model that reads no prompt: the normalised text, and old quotes by claim id."""
 
     text: str
     old_claims: Mapping[UUID, str] = field(default_factory=dict)
@@ -76,7 +94,7 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class ClaimInDoubt:
-    """What is reviewed, for a model that reads no prose."""
+    """The subject of a review, for a model that reads no prompt."""
 
     claim: ClaimPayload
     text: str
@@ -104,6 +122,7 @@ class Brief(Generic[DecisionT, AnswerT]):
     parts: tuple[str | Image, ...]
     read: Callable[[str, Sequence[Research]], AnswerT]
     turns: Turns = ONE_TURN
+    sampling: Sampling = AS_PROVIDED
     tools: tuple[Tool, ...] = ()
     decide: Callable[[str, str], DecisionT] = _nothing_to_decide
     research: Mapping[str, Callable[[str], Awaitable[str]]] = field(default_factory=dict)
@@ -115,18 +134,18 @@ class Brief(Generic[DecisionT, AnswerT]):
 
     @property
     def words(self) -> str:
-        """The words of the message alone."""
+        """The text of the message, without pictures."""
         return "".join(part for part in self.parts if isinstance(part, str))
 
     @property
     def has_pictures(self) -> bool:
-        """Whether there is anything but words."""
+        """Whether the message contains pictures."""
         return any(isinstance(part, Image) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[DecisionT]):
-    """What the model decided by calling a tool, at the moment of the call."""
+    """A decision of the model by calling a tool, yielded at the moment of the call."""
 
     call_id: str
     value: DecisionT
@@ -134,7 +153,7 @@ class Decision(Generic[DecisionT]):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The model has answered and will be asked again; yielded before anything else is paid for.
+    """The model has answered and another request follows; yielded before anything else is paid for.
 
     Shapes: `segment` is a `contracts.transcript.TranscriptSegment` as UTF-8 JSON, `begins` if it is a record's first;
     `calls` counts the answers on record, those of earlier attempts included; `usage` is what this attempt spent so far.
@@ -213,23 +232,23 @@ class ModelError(Exception):
 
     @property
     def about_the_key(self) -> bool:
-        """Whether the key or the account behind it was at fault, which says nothing about the post.
+        """Whether the key or its account was at fault, and not the post.
 
-        Another key may do better; the same one will not within the time that a run is tried for.
+        Another key may work; the same one will not while the run is retried.
         """
         return self.of_the_account or self.name in _ABOUT_THE_KEY or self.status_code in (401, 402, 403)
 
 
 class Model(Protocol):
-    """A model provider. `key` replaces the instance's own key for one call and is never kept."""
+    """A model provider. `key` replaces the instance's own key for one call and is never stored."""
 
     @property
     def name(self) -> ModelName:
-        """Who is asked."""
+        """The model's name."""
 
     @property
     def labelled_demo(self) -> bool:
-        """True if answers come from no model at all and every page showing them must say so."""
+        """True if answers come from no model, and every page with them must say so."""
 
     @property
     def sees_pictures(self) -> bool:
@@ -245,11 +264,11 @@ class Model(Protocol):
         """
 
     async def probe(self, key: SecretStr) -> KeyStatus:
-        """Try a key with one tiny call, within 8 seconds. Never raises ModelError."""
+        """Test a key with one tiny call, within 8 seconds. Never raises ModelError."""
 
 
 async def ask(model: Model, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None) -> Finished[AnswerT]:
-    """Hold a conversation of which the end alone matters. Raises: ModelError."""
+    """Hold a conversation and return its end. Raises: ModelError."""
     async with aclosing(model.converse(brief, key)) as items:
         async for item in items:
             if isinstance(item, Finished):

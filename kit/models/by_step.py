@@ -1,6 +1,6 @@
-"""Several models as one, each asked in its own steps. Who doubts a claim need not be who made it.
+"""Several models as one, each for its own steps: another model can review a claim than the one that made it.
 
-A reader's key pays for a whole run, so it is taken only where every step can use it.
+A reader's key pays for a whole run, so it is accepted only if every step can use it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from kit.models.base import (
     KeyStatus,
     ModelError,
 )
-from kit.models.failover import Keyed
+from kit.models.failover import KeyedModel
 
 NO_KEYS = "This instance does not ask OpenAI alone, so a reader's key is of no use here."
 
 
 class ModelsByStep:
-    """Model that asks another model in some steps; it is named for the one that is asked in all others."""
+    """Model that uses another model in some steps; it is named after the model of all other steps."""
 
-    def __init__(self, usual: Keyed, others: Mapping[StepName, Keyed]) -> None:
+    def __init__(self, usual: KeyedModel, others: Mapping[StepName, KeyedModel]) -> None:
         self._usual = usual
         self._others = others
         self._all = tuple({id(each): each for each in (usual, *others.values())}.values())

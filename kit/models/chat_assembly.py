@@ -1,19 +1,16 @@
-"""A streamed answer of a chat completion put together again, chunk by chunk, as plain JSON.
+"""Assembling a streamed chat completion, chunk by chunk, as plain JSON.
 
-Servers differ: some send a call in one piece, some number their calls anew in every answer, some give them no id. What
-leaves here has an id per call; the audit reads the record with the same code.
+Servers differ: some send a call in one piece, some restart the numbers of calls in every answer, some give them no id.
+Here each call gets an id; the audit reads the record with the same code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from kit.models.audit_rows import count
-from kit.models.events import SHAPE_ERRORS, BadEvent
+from kit.models.audit_rows import as_count
+from kit.models.events import SHAPE_ERRORS, BadEvent, Json
 from kit.models.prices import Spent
-
-Json = dict[str, Any]
 
 
 class Assembly:
@@ -31,14 +28,14 @@ class Assembly:
         self._number = number
         self._open: dict[int, Json] = {}
 
-    def feed(self, chunk: Mapping[str, Any]) -> Iterator[Json]:
+    def feed(self, chunk: Json) -> Iterator[Json]:
         """Take a chunk; the calls that it completes. Raises: BadEvent."""
         try:
             yield from self._feed(chunk)
         except SHAPE_ERRORS as error:
             raise BadEvent(type(error).__name__) from None
 
-    def _feed(self, chunk: Mapping[str, Any]) -> Iterator[Json]:
+    def _feed(self, chunk: Json) -> Iterator[Json]:
         self.id = chunk.get("id") or self.id
         self.version = chunk.get("model") or self.version
         self.usage = chunk.get("usage") or self.usage
@@ -56,8 +53,8 @@ class Assembly:
     @property
     def message(self) -> Json:
         """The answer as it goes back to the server."""
-        said: Json = {"role": "assistant", "content": self.text or None}
-        return said | ({"tool_calls": self.calls} if self.calls else {})
+        message: Json = {"role": "assistant", "content": self.text or None}
+        return message | ({"tool_calls": self.calls} if self.calls else {})
 
     def _grow(self, piece: Json) -> Iterator[Json]:
         index = piece.get("index")
@@ -79,14 +76,14 @@ class Assembly:
             yield call
 
 
-def spent(usage: Mapping[str, Any] | None) -> Spent | None:
+def spent(usage: Json | None) -> Spent | None:
     """The usage of an answer."""
     if not usage:
         return None
     return Spent(
-        input=count(usage.get("prompt_tokens")) or 0,
-        output=count(usage.get("completion_tokens")) or 0,
-        total=count(usage.get("total_tokens")),
-        cached=count((usage.get("prompt_tokens_details") or {}).get("cached_tokens")),
-        reasoning=count((usage.get("completion_tokens_details") or {}).get("reasoning_tokens")),
+        input=as_count(usage.get("prompt_tokens")) or 0,
+        output=as_count(usage.get("completion_tokens")) or 0,
+        total=as_count(usage.get("total_tokens")),
+        cached=as_count((usage.get("prompt_tokens_details") or {}).get("cached_tokens")),
+        reasoning=as_count((usage.get("completion_tokens_details") or {}).get("reasoning_tokens")),
     )

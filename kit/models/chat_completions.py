@@ -1,7 +1,7 @@
-"""Any server that speaks OpenAI's chat completions as a Model: on one's own machine, or a router to many models.
+"""Any server with OpenAI's chat completions as a Model: a local one, or a router to many models.
 
-Such servers have no web search, so we offer our own as one more tool; it is answered, recorded and repeated like all
-research. Each question carries the whole conversation, because the server remembers nothing.
+Such servers have no web search, so we offer our own as another tool; it is answered, recorded and replayed like all
+research. Each request contains the whole conversation, because the server is stateless.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from pydantic import JsonValue, SecretStr
 from contracts.transcript import Protocol
 from contracts.v1.parts import ModelName
 from kit.models import failures
-from kit.models.base import AnswerT, Brief, DecisionT, Image
-from kit.models.chat_assembly import Assembly, Json, spent
-from kit.models.conversation import Asked, CallIds, Conversation, Turn
-from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession
+from kit.models.base import AnswerT, Brief, DecisionT, Image, Sampling
+from kit.models.chat_assembly import Assembly, spent
+from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
+from kit.models.events import Json
+from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession, SdkBody
 from kit.models.websearch.tool import WEB_SEARCH
 
 _CUT_SHORT = frozenset({"length", "max_tokens"})
@@ -30,7 +31,7 @@ _CUT_SHORT = frozenset({"length", "max_tokens"})
 class ChatCompletions(Provider):
     """Model over chat completions. Readers' keys are OpenAI's and are not sent to another's server.
 
-    Shapes: `search` answers calls of `web_search`, None offers none.
+    Shapes: `search` answers calls of `web_search`, None offers none; `provider` is its name in records and facts.
     """
 
     protocol: ClassVar[Protocol] = "chat_completions"
@@ -45,11 +46,12 @@ class ChatCompletions(Provider):
         search: Callable[[str], Awaitable[str]] | None = None,
         effort: str | None = None,
         sees_pictures: bool = False,
+        provider: str = "chat_completions",
         silence_s: float | None = None,
         deps: ProviderDeps = LIVE,
     ) -> None:
         super().__init__(
-            ModelName(provider="chat_completions", model=model),
+            ModelName(provider=provider, model=model),
             key=key or SecretStr("none"),
             silence_s=silence_s,
             sees_pictures=sees_pictures,
@@ -59,8 +61,8 @@ class ChatCompletions(Provider):
         self._search = search
         self._effort = effort
 
-    def _equipped(self, brief: Brief[DecisionT, AnswerT]) -> Brief[DecisionT, AnswerT]:
-        brief = super()._equipped(brief)
+    def _adapt(self, brief: Brief[DecisionT, AnswerT]) -> Brief[DecisionT, AnswerT]:
+        brief = super()._adapt(brief)
         if self._search is None or not brief.tools:
             return brief
         return replace(
@@ -82,8 +84,8 @@ class ChatCompletions(Provider):
             for tool in start.tools
         ]
 
-    def _reasoning(self) -> dict[str, JsonValue] | None:
-        return {"effort": self._effort} if self._effort else None
+    def _reasoning(self, sampling: Sampling) -> dict[str, JsonValue] | None:
+        return {"effort": self._effort} if self._effort and sampling.temperature is None else None
 
     def _converse(self, start: ConversationStart, session: ProviderSession) -> Conversation:
         body: dict[str, JsonValue] = {
@@ -91,17 +93,24 @@ class ChatCompletions(Provider):
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        if self._effort:
+        sampling = start.sampling
+        if self._reasoning(sampling) is not None:
             body["reasoning_effort"] = self._effort
+        if sampling.temperature is not None:
+            body["temperature"] = sampling.temperature
+        if sampling.max_tokens is not None:
+            body["max_tokens"] = sampling.max_tokens
+        if sampling.stop:
+            body["stop"] = [*sampling.stop]
         return _Chat(self._client(session), body, cast(JsonValue, self._tools(start)), start, session)
 
     async def _try(self, session: ProviderSession) -> None:
-        body: dict[str, Any] = {
+        body: dict[str, SdkBody] = {
             "model": self.name.model,
             "max_tokens": 16,
             "messages": [{"role": "user", "content": "Answer with OK."}],
         }
-        session.recorder.ask(body)
+        session.recorder.begin_call(body)
         await self._client(session).chat.completions.create(**body)
 
     def _client(self, session: ProviderSession) -> openai.AsyncOpenAI:
@@ -130,20 +139,22 @@ class _Chat:
         self._tools = tools
         self._start = start
         self._session = session
-        self._said: list[JsonValue] = []
+        self._messages: list[JsonValue] = []
         self._call_ids = CallIds()
         self._turns = 0
 
-    async def ask(self, answers: Mapping[str, str], *, closing: bool = False) -> AsyncGenerator[Asked | Turn, None]:
-        self._said += [{"role": "tool", "tool_call_id": id_, "content": text} for id_, text in answers.items()]
+    async def ask(
+        self, answers: Mapping[str, str], *, closing: bool = False
+    ) -> AsyncGenerator[FunctionCall | Turn, None]:
+        self._messages += [{"role": "tool", "tool_call_id": id_, "content": text} for id_, text in answers.items()]
         if closing:
-            self._said.append({"role": "user", "content": self._start.closing})
+            self._messages.append({"role": "user", "content": self._start.closing})
         parts = self._start.parts
         system: JsonValue = {"role": "system", "content": self._start.instructions}
         body = self._body | self._answer_format(closing=closing)
-        self._session.recorder.ask(body | {"messages": [system, _message(parts, _hash), *self._said]})
+        self._session.recorder.begin_call(body | {"messages": [system, _message(parts, _hash), *self._messages]})
         first = await asyncio.to_thread(_message, parts, _data)
-        sent: Any = body | {"messages": [system, first, *self._said]}
+        sent: Any = body | {"messages": [system, first, *self._messages]}  # the library types each field of a body
         answer = Assembly(self._turns)
         self._turns += 1
         try:
@@ -160,11 +171,11 @@ class _Chat:
             raise failures.truncated()
         if answer.finish in _CUT_SHORT:
             raise failures.incomplete(answer.finish, self._session.secret)
-        self._said.append(cast(JsonValue, _once(answer.message)))
+        self._messages.append(cast(JsonValue, _once(answer.message)))
         yield Turn(answer.id, answer.version, answer.text)
 
     def _answer_format(self, *, closing: bool) -> dict[str, JsonValue]:
-        """What a question adds to the body about its answer. No tools beside a schema: many servers take only one."""
+        """The part of the body about the answer. No tools with a schema: many servers accept only one of them."""
         if self._tools and not closing:
             return {"tools": self._tools}
         if (schema := self._start.schema_for(closing=closing)) is None:
@@ -172,11 +183,13 @@ class _Chat:
         form: JsonValue = {"name": self._start.schema_name, "schema": dict(schema), "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": form}}
 
-    def _with_own_id(self, call: Json) -> Asked:
-        """The call, also in what is said again, under the id that is its alone."""
-        asked = self._call_ids.assign(Asked(call["id"], call["function"]["name"], call["function"]["arguments"]))
-        call["id"] = asked.id
-        return asked
+    def _with_own_id(self, call: Json) -> FunctionCall:
+        """The call under a unique id, also in the next request."""
+        unique = self._call_ids.assign(
+            FunctionCall(call["id"], call["function"]["name"], call["function"]["arguments"])
+        )
+        call["id"] = unique.id
+        return unique
 
 
 def _once(message: Json) -> Json:

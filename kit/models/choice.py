@@ -1,4 +1,4 @@
-"""Which model answers, decided once at start: never a demo in earnest, never a silent fallback.
+"""Choosing the model, once at start: never the demo in production, never a silent fallback.
 
 A choice is written `provider` or `provider:model`. Only the settings of providers that are chosen are read.
 """
@@ -9,10 +9,10 @@ from functools import partial
 from typing import Final
 
 from kit.models.by_step import ModelsByStep
-from kit.models.failover import Failover, Keyed
-from kit.models.patience import Patience
+from kit.models.failover import Failover, KeyedModel
 from kit.models.prices import price_of
 from kit.models.provider import ProviderDeps
+from kit.models.timeouts import Timeouts
 from kit.models.websearch.engines import Brave, DuckDuckGo, Tavily
 from kit.models.websearch.tool import Engine, WebSearch
 from kit.settings import (
@@ -25,7 +25,7 @@ from kit.settings import (
     SettingsError,
     load,
 )
-from kit.web import CONTACT_URL, Door, Policy
+from kit.web import CONTACT_URL, GuardedHttpClient, Policy
 
 REVIEW_STEP: Final = "FACT_CHECK/review"
 
@@ -37,10 +37,10 @@ def choose(
     embedded: bool,
     models: ModelSettings | None = None,
     keys_needed: bool = True,
-) -> Keyed:
+) -> KeyedModel:
     """The model the settings ask for; without a key the demo, but only where everything else is embedded too.
 
-    A process without `keys_needed` asks the model nothing at the instance's expense, so it is given no key.
+    A process without `keys_needed` makes no calls at the instance's expense and gets no key.
 
     Raises: SettingsError: a key is missing, or the demo is asked for in one step only.
     """
@@ -51,9 +51,9 @@ def choose(
     wanted = (models.investigator_model or both, models.validator_model or both)
     if "demo" in (*wanted, models.model_failover) and (*wanted, models.model_failover) != ("demo", "demo", None):
         raise SettingsError("the demo catalogue stands in for all steps and for no other model, or not at all")
-    patience = Patience(models.model_silence_s, models.model_call_s, models.model_run_s)
-    deps = ProviderDeps(price=partial(price_of, own=models.prices()), patience=patience)
-    build = partial(_built, infrastructure=infrastructure, openai=openai, deps=deps, keys_needed=keys_needed)
+    timeouts = Timeouts(models.model_silence_s, models.model_call_s, models.model_run_s)
+    deps = ProviderDeps(price=partial(price_of, own=models.prices()), timeouts=timeouts)
+    build = partial(_build_model, infrastructure=infrastructure, openai=openai, deps=deps, keys_needed=keys_needed)
     first = build(wanted[0])
     second = first if wanted[0] == wanted[1] else build(wanted[1])
     if models.model_failover:
@@ -62,9 +62,9 @@ def choose(
     return first if wanted[0] == wanted[1] else ModelsByStep(first, {REVIEW_STEP: second})
 
 
-def _built(
+def _build_model(
     choice: str, *, infrastructure: Infrastructure, openai: OpenAISettings, deps: ProviderDeps, keys_needed: bool
-) -> Keyed:
+) -> KeyedModel:
     provider, _, model = choice.partition(":")
     match provider:  # each client library takes a second to import, so only the one that is used
         case "demo":
@@ -72,14 +72,15 @@ def _built(
 
             return DemoModel(pace_s=infrastructure.demo_pace_s)
         case "openai_responses":
-            return _openai(openai, model, deps, keys_needed)
+            return make_openai(openai, model, deps, keys_needed)
         case "anthropic":
-            return _anthropic(load(AnthropicSettings), model, deps, keys_needed)
+            return make_anthropic(load(AnthropicSettings), model, deps, keys_needed)
         case _:
-            return _chat(load(ChatSettings), model, deps, keys_needed)
+            return make_chat(load(ChatSettings), model, deps, keys_needed)
 
 
-def _openai(settings: OpenAISettings, model: str, deps: ProviderDeps, keys_needed: bool) -> Keyed:
+def make_openai(settings: OpenAISettings, model: str, deps: ProviderDeps, keys_needed: bool = True) -> KeyedModel:
+    """A model of OpenAI's, or of a server that speaks its protocol. Raises: SettingsError."""
     if settings.api_key is None and keys_needed:
         raise SettingsError(
             "OPENAI_API_KEY is not set: set it, or set OPENERRATA_MODEL=demo to run the offline demo catalogue"
@@ -95,7 +96,8 @@ def _openai(settings: OpenAISettings, model: str, deps: ProviderDeps, keys_neede
     )
 
 
-def _anthropic(settings: AnthropicSettings, model: str, deps: ProviderDeps, keys_needed: bool) -> Keyed:
+def make_anthropic(settings: AnthropicSettings, model: str, deps: ProviderDeps, keys_needed: bool = True) -> KeyedModel:
+    """A model of Anthropic's. Raises: SettingsError."""
     if settings.api_key is None and keys_needed:
         raise SettingsError("ANTHROPIC_API_KEY is not set, but the provider anthropic is chosen")
     from kit.models.anthropic import AnthropicMessages
@@ -109,7 +111,10 @@ def _anthropic(settings: AnthropicSettings, model: str, deps: ProviderDeps, keys
     )
 
 
-def _chat(settings: ChatSettings, model: str, deps: ProviderDeps, keys_needed: bool) -> Keyed:
+def make_chat(
+    settings: ChatSettings, model: str, deps: ProviderDeps, keys_needed: bool = True, provider: str = "chat_completions"
+) -> KeyedModel:
+    """A model behind chat completions, with our web search. Raises: SettingsError."""
     if settings.base_url is None or not (model or settings.model_id):
         raise SettingsError(
             "the provider chat_completions is chosen: set OPENERRATA_CHAT_BASE_URL and OPENERRATA_CHAT_MODEL_ID"
@@ -120,22 +125,23 @@ def _chat(settings: ChatSettings, model: str, deps: ProviderDeps, keys_needed: b
         key=settings.api_key,
         model=model or settings.model_id,
         base_url=settings.base_url,
-        search=_search(load(SearchSettings)) if keys_needed else WebSearch(DuckDuckGo(_door())),
+        search=_search(load(SearchSettings)) if keys_needed else WebSearch(DuckDuckGo(_http())),
         effort=settings.effort,
         sees_pictures=settings.sees_pictures,
+        provider=provider,
         deps=deps,
     )
 
 
 def _search(settings: SearchSettings) -> WebSearch:
-    door = _door()
-    engine: Engine = DuckDuckGo(door)
+    http = _http()
+    engine: Engine = DuckDuckGo(http)
     if settings.engine != "duckduckgo":
         if settings.api_key is None:
             raise SettingsError(f"OPENERRATA_SEARCH_API_KEY is not set, but {settings.engine} needs one")
-        engine = (Brave if settings.engine == "brave" else Tavily)(door, settings.api_key)
+        engine = (Brave if settings.engine == "brave" else Tavily)(http, settings.api_key)
     return WebSearch(engine)
 
 
-def _door() -> Door:
-    return Door(Policy(contact_url=CONTACT_URL))
+def _http() -> GuardedHttpClient:
+    return GuardedHttpClient(Policy(contact_url=CONTACT_URL))

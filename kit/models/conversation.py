@@ -15,7 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol
 
-from contracts.spent import usd
+from contracts.spent import format_usd
 from contracts.v1.parts import ModelName
 from kit.models.base import (
     AnswerT,
@@ -37,7 +37,7 @@ NO_MORE_LOOKUPS = json.dumps({"ok": False, "error": "Nothing more is looked up."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FunctionCall:
     """A function call of the model's, complete."""
 
     id: str
@@ -52,15 +52,15 @@ class CallIds:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, Asked] = {}
+        self._calls: dict[str, FunctionCall] = {}
 
-    def assign(self, call: Asked) -> Asked:
+    def assign(self, call: FunctionCall) -> FunctionCall:
         """The call under an id that is its alone."""
-        asked, number = call, 1
-        while self._known.setdefault(asked.id, asked) != asked:
+        unique, number = call, 1
+        while self._calls.setdefault(unique.id, unique) != unique:
             number += 1
-            asked = replace(call, id=f"{call.id}-{number}")
-        return asked
+            unique = replace(call, id=f"{call.id}-{number}")
+        return unique
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ class Turn:
 class Conversation(Protocol):
     """One exchange with a provider, from the first question on."""
 
-    def ask(self, answers: Mapping[str, str], *, closing: bool = False) -> AsyncGenerator[Asked | Turn, None]:
-        """Put the next question: the opening, later the answers to the calls of the turn before, by call id.
+    def ask(self, answers: Mapping[str, str], *, closing: bool = False) -> AsyncGenerator[FunctionCall | Turn, None]:
+        """Send the next request: first the brief, later the answers to the calls of the last turn, by call id.
 
-        Shapes: any number of Asked, each as soon as it is complete and different ones under different ids, then one
-        Turn. `closing` adds the closing words, offers no tools and asks for the schema. Raises: ModelError, and
-        whatever the client library raises.
+        Shapes: any number of FunctionCall, each as soon as it is complete, with unique ids, then one Turn. `closing`
+        adds the closing words, offers no tools and asks for the schema. Raises: ModelError, and whatever the client
+        library raises.
         """
         ...
 
@@ -94,14 +94,14 @@ class _Decisions(Generic[DecisionT]):
         self._offered = {tool.name for tool in brief.tools}
         self._limits = brief.limits.decisions
         self._answers = answers
-        self._taken: Counter[str] = Counter()
+        self._accepted: Counter[str] = Counter()
 
     @property
     def any(self) -> bool:
         """Whether anything was decided."""
-        return bool(self._taken)
+        return bool(self._accepted)
 
-    def take(self, call: Asked) -> Decision[DecisionT] | None:
+    def take(self, call: FunctionCall) -> Decision[DecisionT] | None:
         """The decision in a call; None if it is answered with a refusal."""
         if call.name not in self._offered:
             self._answers[call.id] = json.dumps({"ok": False, "error": "There is no function of this name."})
@@ -111,10 +111,10 @@ class _Decisions(Generic[DecisionT]):
         except ValueError as error:
             self._answers[call.id] = json.dumps({"error": str(error)})
             return None
-        if self._taken[call.name] >= self._limits.get(call.name, sys.maxsize):
+        if self._accepted[call.name] >= self._limits.get(call.name, sys.maxsize):
             self._answers[call.id] = ENOUGH
             return None
-        self._taken[call.name] += 1
+        self._accepted[call.name] += 1
         self._answers[call.id] = ACKNOWLEDGED
         return Decision(call.id, value)
 
@@ -127,24 +127,24 @@ async def run(
         raise price_unknown(model.model)
     answers: dict[str, str] = {}
     decisions = _Decisions(brief, answers)
-    asked: dict[str, Asked] = {}
+    calls: dict[str, FunctionCall] = {}
     closing = False
     for left in reversed(range(brief.turns.with_tools + (brief.turns.closing is not None))):
-        open_ids = list(asked)
-        asked = {}
+        open_ids = list(calls)
+        calls = {}
         turn: Turn | None = None
         async with aclosing(talk.ask({id_: answers[id_] for id_ in open_ids}, closing=closing)) as events:
             async for event in events:
                 if isinstance(event, Turn):
                     turn = event
                     continue
-                asked[event.id] = event
+                calls[event.id] = event
                 if event.id in answers or event.name in brief.research:
                     continue
                 if (decision := decisions.take(event)) is not None:
                     yield decision
         assert turn is not None
-        if closing or (not asked and not turn.goes_on):
+        if closing or (not calls and not turn.goes_on):
             try:
                 answer = _read(brief, turn, recorder, decided=decisions.any)
             except ModelError:
@@ -159,9 +159,9 @@ async def run(
             break
         if (checkpoint := recorder.checkpoint()) is not None:
             yield checkpoint
-        ended = not asked and not turn.goes_on
+        ended = not calls and not turn.goes_on
         closing = brief.turns.closing is not None and (left == 1 or ended)
-        waiting = [call for call in asked.values() if call.id not in answers]
+        waiting = [call for call in calls.values() if call.id not in answers]
         if closing:
             answers.update((call.id, NO_MORE_LOOKUPS) for call in waiting)
         else:
@@ -181,14 +181,14 @@ def _read(brief: Brief[DecisionT, AnswerT], turn: Turn, recorder: Recorder, *, d
 
 
 async def _look_up(
-    calls: list[Asked],
+    calls: list[FunctionCall],
     research: Mapping[str, Callable[[str], Awaitable[str]]],
     recorder: Recorder,
     answers: dict[str, str],
 ) -> None:
     places = asyncio.Semaphore(RESEARCH_AT_ONCE)
 
-    async def one(call: Asked) -> None:
+    async def one(call: FunctionCall) -> None:
         async with places:
             answers[call.id] = await recorder.research(call.id, call.name, call.arguments, research[call.name])
 
@@ -204,5 +204,5 @@ def _stay_within(limits: Limits, recorder: Recorder) -> None:
         raise ModelError("NON_RETRYABLE", reason, name="TokenLimit")
     cost = usage.cost_micro_usd
     if limits.cost_micro_usd is not None and cost is not None and cost >= limits.cost_micro_usd:
-        reason = f"The run cost {usd(cost)} and wanted more; its limit is {usd(limits.cost_micro_usd)}."
+        reason = f"The run cost {format_usd(cost)} and wanted more; its limit is {format_usd(limits.cost_micro_usd)}."
         raise ModelError("NON_RETRYABLE", reason, name="CostLimit")

@@ -1,8 +1,7 @@
-"""A model that needs no network, no key and no luck: it knows a catalogue of well-known errors and nothing else.
+"""An offline model: it knows a catalogue of well-known errors and nothing else.
 
-It answers through the same port as a real provider and says at every turn that it is a demonstration. It may miss
-anything, but must never flag a sentence outside the catalogue: a demonstration that accuses wrongly demonstrates the
-wrong thing.
+It has the same port as a real provider and labels each answer as a demonstration. It may miss errors, but must never
+flag a sentence outside the catalogue: a false accusation is worse than a missed error.
 """
 
 from __future__ import annotations
@@ -10,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel, SecretStr
 
-from contracts.transcript import Call, Transcript
+from contracts.transcript import Call, Research, Transcript
 from contracts.v1.parts import ClaimPayload, ModelName, Usage
+from kit.clock import Clock, SystemClock
 from kit.models.base import (
     AnswerT,
     Article,
@@ -27,13 +27,14 @@ from kit.models.base import (
     KeyAccepted,
     KeyRefused,
     KeyStatus,
-    ModelError,
     Tool,
 )
+from kit.models.demo_audit import answer_step
 from kit.models.demo_catalogue import Catalogue, Entry, catalogue
-from kit.models.demo_doubt import about_errors, doubted
-from kit.models.demo_reading import Sentence, between_single_quotes, fold, plain_sentences, quotations
-from kit.models.recording import recorded_parts
+from kit.models.demo_doubt import is_about_errors, is_doubted
+from kit.models.demo_findings import find_errors
+from kit.models.demo_reading import Sentence, fold
+from kit.models.recording import describe_parts
 
 SUBMIT: Final = "submit_correction"
 RETAIN: Final = "retain_correction"
@@ -58,9 +59,9 @@ class _Review(BaseModel):
 
 
 class DemoModel:
-    """Model over the catalogue. Units: `pace_s` is the pause before each answer, so that progress can be watched.
+    """Model over the catalogue. Units: `pace_s` is the delay before each answer, so that progress is visible.
 
-    With a `record` its answers are those on record, not the catalogue's of today.
+    With a `record` it repeats the recorded answers instead of those of the present catalogue.
     """
 
     labelled_demo = True
@@ -68,26 +69,36 @@ class DemoModel:
     takes_readers_keys = False
 
     def __init__(
-        self, *, pace_s: float = 0.0, known: Catalogue | None = None, record: Transcript | None = None
+        self,
+        *,
+        pace_s: float = 0.0,
+        known: Catalogue | None = None,
+        record: Transcript | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        self._known = known or catalogue()
+        self._clock = clock or SystemClock()
+        self._catalogue = known or catalogue()
         self._pace_s = pace_s
         self._record = record
-        version = self._known.version if record is None else str(record.calls[0].request["catalogue"])
+        version = self._catalogue.version if record is None else str(record.calls[0].request["catalogue"])
         self.name = ModelName(provider="demo", model="demo-catalogue", version=version)
 
     async def converse(
         self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
     ) -> AsyncGenerator[Decision[DecisionT] | Finished[AnswerT], None]:
-        """Each catalogued error of an article in order, once, or the answer to a doubt. Raises: ModelError."""
+        """Each catalogued error of an article in order, once, or a review, or a step of an audit.
+
+        Raises: ModelError.
+        """
+        research: tuple[Research, ...] = ()
         match brief.subject:
             case Article() as article:
                 made: list[_Call] = []
                 decisions = 0
-                for wish in self._wishes(article, brief.tools):
+                for alternatives in self._plan_calls(article, brief.tools):
                     if self._pace_s:
                         await asyncio.sleep(self._pace_s)
-                    for call in wish:
+                    for call in alternatives:
                         made.append(call)
                         try:
                             decided = brief.decide(call.name, call.arguments)
@@ -98,45 +109,48 @@ class DemoModel:
                         break
                 body = _Calls(calls=made).model_dump_json()
                 answer = f"Demonstration, no model was asked: {decisions} of the catalogue's sentences found."
-            case ClaimInDoubt() as doubted:
+            case ClaimInDoubt() as review:
                 if self._pace_s:
                     await asyncio.sleep(self._pace_s)
-                body = answer = self._review(doubted)
+                body = answer = self._review(review)
             case None:
-                reason = f"The demonstration catalogue knows nothing of the step {brief.step}."
-                raise ModelError("NON_RETRYABLE", reason, name="NoDemo")
-        yield Finished(brief.read(answer, ()), FREE, self.name, self._transcript(brief, body))
+                if self._pace_s:
+                    await asyncio.sleep(self._pace_s)
+                answered = await answer_step(brief, self._catalogue, self._clock)
+                body, answer, research = answered.text, answered.text, answered.research
+        transcript = self._transcript(brief, body, research)
+        yield Finished(brief.read(answer, research), FREE, self.name, transcript)
 
-    def _review(self, doubted: ClaimInDoubt) -> str:
-        """The claim looked up again by a stricter rule; what serious sources dispute is rejected here."""
+    def _review(self, review: ClaimInDoubt) -> str:
+        """Review a claim by a stricter rule, which rejects disputed entries."""
         if self._record is not None:
             return self._record.calls[0].body
-        objection = _objection(doubted.claim, doubted.text, self._known)
+        objection = _objection(review.claim, review.text, self._catalogue)
         return _Review(approved=objection is None, reason=objection or "").model_dump_json()
 
     async def probe(self, key: SecretStr) -> KeyStatus:
-        """There is no provider to ask about the key."""
+        """Refuse: there is no provider to test the key with."""
         return KeyRefused("error", "This instance runs the demonstration catalogue, which uses no API key.")
 
     async def probe_own(self) -> KeyStatus:
-        """It always answers."""
+        """Accept: no key is needed."""
         return KeyAccepted()
 
-    def _wishes(self, article: Article, tools: tuple[Tool, ...]) -> Iterator[tuple[_Call, ...]]:
-        """Per finding the calls to try in turn until one is taken."""
+    def _plan_calls(self, article: Article, tools: tuple[Tool, ...]) -> Iterator[tuple[_Call, ...]]:
+        """For each finding, the calls to try in turn until one is accepted."""
         if self._record is None:
-            yield from _wishes(article, tools, self._known)
+            yield from _plan_calls(article, tools, self._catalogue)
         else:
             yield from ((call,) for call in _Calls.model_validate_json(self._record.calls[0].body).calls)
 
-    def _transcript(self, brief: Brief[Any, Any], body: str) -> bytes:
-        said = Transcript(
+    def _transcript(self, brief: Brief[DecisionT, AnswerT], body: str, research: tuple[Research, ...]) -> bytes:
+        transcript = Transcript(
             step=brief.step,
             protocol="demo",
             provider=self.name.provider,
             model=self.name.model,
             instructions=brief.instructions,
-            input=recorded_parts(brief.parts),
+            input=describe_parts(brief.parts),
             tools=tuple(
                 {
                     "type": "function",
@@ -147,43 +161,31 @@ class DemoModel:
                 for tool in brief.tools
             ),
             calls=(Call(request={"demo": True, "catalogue": self.name.version}, body=body),),
+            research=research,
         )
-        return said.model_dump_json().encode()
+        return transcript.model_dump_json().encode()
 
 
-def _wishes(article: Article, tools: tuple[Tool, ...], known: Catalogue) -> Iterator[tuple[_Call, ...]]:
+def _plan_calls(article: Article, tools: tuple[Tool, ...], known: Catalogue) -> Iterator[tuple[_Call, ...]]:
     offered = any(tool.name == RETAIN for tool in tools)
-    kept = {text: str(claim_id) for claim_id, text in article.old_claims.items()} if offered else {}
+    retained = {text: str(claim_id) for claim_id, text in article.old_claims.items()} if offered else {}
     for entry, claim in _findings(article.text, known):
         submit = _Call(id=f"demo-{entry.id}", name=SUBMIT, arguments=claim.model_dump_json())
-        if claim.text in kept:
-            retain = json.dumps({"id": kept[claim.text]})
+        if claim.text in retained:
+            retain = json.dumps({"id": retained[claim.text]})
             yield _Call(id=f"demo-keep-{entry.id}", name=RETAIN, arguments=retain), submit
         else:
             yield (submit,)
 
 
 def _findings(text: str, known: Catalogue) -> Iterator[tuple[Entry, ClaimPayload]]:
-    if about_errors(text):
-        return
-    quoted = quotations(text)
-    found: set[str] = set()
-    for sentence in plain_sentences(text):
-        entry = known.by_sentence.get(sentence.words)
-        if entry is None or entry.id in found:
-            continue
-        start, end = sentence.start, sentence.end
-        if any(first < start < last for first, last in quoted) or between_single_quotes(text, start, end):
-            continue
-        if doubted(text, start, end, reach=1, known=known.by_sentence):
-            continue
-        found.add(entry.id)
+    for entry, sentence in find_errors(text, known):
         context = _context(text, sentence)
         if context is not None:
             yield (
                 entry,
                 ClaimPayload(
-                    text=text[start:end],
+                    text=text[sentence.start : sentence.end],
                     context=context,
                     summary=entry.summary,
                     reasoning=entry.reasoning.strip(),
@@ -204,31 +206,31 @@ def _objection(claim: ClaimPayload, text: str, known: Catalogue) -> str | None:
         return "The quote cannot be found in the text."
     at = text.index(claim.context) + claim.context.index(claim.text)
     end = at + len(claim.text)
-    if about_errors(text) or doubted(text, at, end, _REVIEW_REACH, known.by_sentence):
+    if is_about_errors(text) or is_doubted(text, at, end, _REVIEW_REACH, known.by_sentence):
         return "The sentences around the quote leave room for another reading."
     return None
 
 
 def _context(text: str, sentence: Sentence) -> str | None:
-    """About ten words on either side, more where needed to tell this place from others; None if nothing does."""
+    """About ten words on either side, more where needed for uniqueness; None if nothing is unique."""
     quote = text[sentence.start : sentence.end]
     words = CONTEXT_WORDS
     while True:
-        first, last = _back(text, sentence.start, words), _on(text, sentence.end, words)
+        first, last = _go_back(text, sentence.start, words), _go_on(text, sentence.end, words)
         context = text[first:last]
-        if not _once(quote, context):
+        if not _is_unique(quote, context):
             return None
-        if _once(context, text):
+        if _is_unique(context, text):
             return context
         words *= 2
 
 
-def _once(part: str, whole: str) -> bool:
+def _is_unique(part: str, whole: str) -> bool:
     # Not str.count: a context that overlaps itself occurs at two places.
     return whole.find(part, whole.find(part) + 1) < 0
 
 
-def _back(text: str, at: int, words: int) -> int:
+def _go_back(text: str, at: int, words: int) -> int:
     for _ in range(words + 1):
         at = text.rfind(" ", 0, at)
         if at < 0:
@@ -236,7 +238,7 @@ def _back(text: str, at: int, words: int) -> int:
     return at + 1
 
 
-def _on(text: str, at: int, words: int) -> int:
+def _go_on(text: str, at: int, words: int) -> int:
     for _ in range(words):
         at = text.find(" ", at + 1)
         if at < 0:

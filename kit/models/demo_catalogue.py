@@ -1,7 +1,7 @@
-"""The catalogue behind the demo model: each wrong sentence it knows is spelled out, so all it can say can be tested.
+"""The catalogue of the demo model: it lists each wrong sentence, so that all possible findings can be tested.
 
-Phrasings are expanded once into a dictionary of folded sentences; two entries claiming the same sentence are refused at
-load, because then the correction shown would depend on their order.
+Phrasings are expanded once into a dictionary of folded sentences; two entries with the same sentence are refused at
+load, because the correction would depend on their order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Strict(BaseModel):
 
 
 class CatalogueSource(_Strict):
-    """A public page; the snippet says in our words what it states."""
+    """A public page; the snippet summarises it in our words."""
 
     url: str = Field(pattern=r"^https://\S+$")
     title: str = Field(min_length=1)
@@ -36,7 +36,7 @@ class CatalogueSource(_Strict):
 
 
 class Entry(_Strict):
-    """One well-known error: how it is said, true sentences beside it, what is right and where that stands.
+    """One well-known error: its phrasings, similar true sentences, the correction and its sources.
 
     `disputed` entries are proposed in stage 1 and rejected in stage 2.
     """
@@ -50,7 +50,7 @@ class Entry(_Strict):
     disputed: bool = False
 
     def phrasings(self) -> Iterator[str]:
-        """Every sentence the templates of `says` spell out."""
+        """Every sentence that the templates of `says` expand to."""
         for template in self.says:
             yield from expand(template)
 

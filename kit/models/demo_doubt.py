@@ -1,6 +1,6 @@
-"""Words around a sentence that tell it is not the author's own plain statement; where they stand, the demo is silent.
+"""Words around a sentence which show that it may not be the author's own statement; there the demo flags nothing.
 
-The list is long on purpose: each word too many costs a finding in a demonstration, each word too few may cost an
+The list is long on purpose: a word too many costs a finding in a demonstration, a missing one may cause a false
 accusation.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator
 from kit.models.demo_reading import LONGEST_SENTENCE, SENTENCE, fold
 
 OPENING = 600
-"""Units: characters at the start of an article that tell what it is about."""
+"""Units: characters at the start of an article that show its topic."""
 
 
 def _words(listed: str) -> re.Pattern[str]:
@@ -45,21 +45,21 @@ _ABOUT_ERRORS = _words(
 )
 
 
-def about_errors(text: str) -> bool:
-    """Whether the article opens as one about errors or as fiction: then it states what it does not mean."""
+def is_about_errors(text: str) -> bool:
+    """Whether the article opens as one about errors or as fiction, and so states what it does not mean."""
     return _ABOUT_ERRORS.search(text, 0, OPENING) is not None
 
 
-def doubted(text: str, start: int, end: int, reach: int, known: Container[str]) -> bool:
-    """Whether a sentence among the `reach` before or after asks or speaks of belief or error, or the next one replies.
+def is_doubted(text: str, start: int, end: int, reach: int, ignored: Container[str]) -> bool:
+    """Whether a sentence among the `reach` before or after is a question or about belief, or the next one replies.
 
-    Sentences whose folded words are in `known` do not count: they are errors stated plainly themselves.
+    Sentences whose folded words are in `ignored` do not count: they are plainly stated errors themselves.
     """
     span = (LONGEST_SENTENCE + 1) * reach * 2
     before = [*_sentences(text[max(0, start - span) : start])][-reach:]
     after = [*_sentences(text[end : end + span])][:reach]
-    around = [sentence for sentence in (*before, *after) if fold(sentence) not in known]
-    replies = [sentence for sentence in after[:1] if fold(sentence) not in known]
+    around = [sentence for sentence in (*before, *after) if fold(sentence) not in ignored]
+    replies = [sentence for sentence in after[:1] if fold(sentence) not in ignored]
     return any("?" in sentence or _DOUBT.search(sentence) for sentence in around) or any(map(_REPLY.search, replies))
 
 

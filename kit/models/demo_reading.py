@@ -1,7 +1,7 @@
-"""How the demo reads: sentence by sentence, as a whole and stated plainly, or not at all.
+"""Sentence matching of the demo model.
 
-Two sentences are the same if their words are, after case, punctuation, articles and number words are set aside. There
-is no likeness and no threshold here: nothing but equality can keep a demonstration from accusing a true sentence.
+Two sentences match if their words are equal, ignoring case, punctuation, articles and spelling of numbers. There is no
+similarity threshold, since only equality prevents accusing a true sentence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SINGLE_QUOTE_REACH = 600
 LONGEST_SENTENCE = 200
 """Units: characters; a longer sentence is not even folded, no phrasing is that long."""
 
-_SET_ASIDE = frozenset({"a", "an", "the", "actually", "really", "simply", "literally", "basically", "famously"})
+_IGNORED = frozenset({"a", "an", "the", "actually", "really", "simply", "literally", "basically", "famously"})
 _SAME = {
     "zero": "0", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
     "nine": "9", "ten": "10", "twelve": "12", "twenty": "20", "fifty": "50", "ninety": "90", "%": "percent",
@@ -47,7 +47,7 @@ class Sentence:
 def fold(sentence: str) -> str:
     """The words of a sentence that decide whether it is the same as another."""
     lowered = _THOUSANDS.sub("", sentence.lower().replace("\u2019", "'").replace("per cent", "percent"))
-    folded = " ".join(_plain_word(word) for word in _WORD.findall(lowered) if word not in _SET_ASIDE)
+    folded = " ".join(_plain_word(word) for word in _WORD.findall(lowered) if word not in _IGNORED)
     return _LEAD.sub("", folded, count=1) if _LEAD.match(folded) else folded
 
 

@@ -1,6 +1,6 @@
 """The events of a recorded answer: server-sent events if it was streamed, else the one document it was.
 
-Reads what is there and stops at what is cut off; a record of a broken stream is still a record.
+Reads what is complete and ignores the rest: the record of a broken stream is readable.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from typing import Any
 from contracts.transcript import Call
 
 SHAPE_ERRORS = (AttributeError, LookupError, TypeError)
-"""What reading an object of another shape than documented raises."""
+"""Raised by reading an object of another shape than documented."""
+
+Json = dict[str, Any]
+"""An object that a provider sent. It is read as documented; another shape raises one of `SHAPE_ERRORS`."""
 
 
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
@@ -23,7 +26,7 @@ class BadEvent(Exception):
     """A provider sent something that its protocol does not know."""
 
 
-def events(call: Call) -> Iterator[dict[str, Any]]:
+def events(call: Call) -> Iterator[Json]:
     """The JSON objects of an answer, in order. Source: HTML Living Standard, server-sent events."""
     if call.encoding != "utf-8":
         return
@@ -39,7 +42,7 @@ def events(call: Call) -> Iterator[dict[str, Any]]:
             lines = []
 
 
-def _object(text: str) -> Iterator[dict[str, Any]]:
+def _object(text: str) -> Iterator[Json]:
     try:
         found = json.loads(text)
     except ValueError:
@@ -48,7 +51,7 @@ def _object(text: str) -> Iterator[dict[str, Any]]:
         yield {name: _writable(value) for name, value in found.items()}
 
 
-def _writable(value: Any) -> Any:
+def _writable(value: object) -> object:
     """The same without NUL and lone surrogates, which JSON can spell and neither UTF-8 nor a database can hold."""
     match value:
         case str():

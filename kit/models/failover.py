@@ -1,8 +1,8 @@
-"""A second provider for when the first one is down: asked only if nothing was answered, so that nothing is paid twice.
+"""A second provider for outages of the first: used only if that answered nothing, so that nothing is paid twice.
 
-An error status, or nobody there, costs nothing. A stream that broke or fell silent may have been billed and may have
-said something; such a run is tried again later like any other. A run that the first had begun, and cannot be asked to
-go on with, the second begins anew: what is paid twice then is the price of an outage.
+An error status or a failed connection costs nothing. A stream that broke or stalled may have been billed and may have
+content; such a run is retried later like any other. A run that the first had begun and cannot continue is begun again
+by the second: what is paid twice then is the price of an outage.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from kit.models.base import (
     Model,
     ModelError,
 )
-from kit.models.recording import written
+from kit.models.recording import serialize
 
 
-class Keyed(Model, Protocol):
-    """A model of which it is known whose keys it takes."""
+class KeyedModel(Model, Protocol):
+    """A model that declares whose keys it accepts."""
 
     @property
     def takes_readers_keys(self) -> bool:
         """Whether a reader's key, which is one of OpenAI's, may be sent to this provider."""
 
     async def probe_own(self) -> KeyStatus:
-        """Try the instance's own key with one tiny call."""
+        """Test the instance's own key with one tiny call."""
 
 
 class Failover:
-    """Asks the first; if that failed for now and at no cost, the second."""
+    """Uses the first; if that failed transiently and at no cost, the second."""
 
-    def __init__(self, first: Keyed, second: Keyed) -> None:
+    def __init__(self, first: KeyedModel, second: KeyedModel) -> None:
         self._first = first
         self._second = second
         self.name = first.name
@@ -67,7 +67,7 @@ class Failover:
             if not self._may_ask_second(failed, key):
                 raise failed
             before, brief = _record(failed), replace(brief, done=None)
-        else:  # the second has stood in already, and goes on
+        else:  # the second has taken over already, and continues
             before = brief.done.instead_of
             brief = replace(brief, done=brief.done.model_copy(update={"instead_of": None}))
         try:
@@ -98,7 +98,7 @@ def _record(failed: ModelError) -> Transcript | None:
 
 
 def _cost_nothing(failed: ModelError) -> bool:
-    """Whether nothing was answered in this attempt; what an earlier one was told is paid for already."""
+    """Whether nothing was answered in this attempt; answers to earlier ones are paid for already."""
     record = _record(failed)
     if record is None:
         return False
@@ -107,13 +107,13 @@ def _cost_nothing(failed: ModelError) -> bool:
 
 
 def _both(first: ModelError | None, before: Transcript | None, second: ModelError) -> ModelError:
-    """The failure of both, where both failed: that of the second only if the second was of use at all.
+    """The failure of both: that of the second only if it answered at all.
 
-    One that is set up wrongly answers nothing; it must not turn what would have passed into the end.
+    A misconfigured second must not turn a transient failure of the first into a final one.
     """
     useless = second.transcript is None or _cost_nothing(second)
     if second.transcript is not None:
-        second.transcript = _joined(before, second.transcript)
+        second.transcript = _combine(before, second.transcript)
     if first is None or not useless:
         return second
     if second.transcript is None:
@@ -133,17 +133,17 @@ def _with_first(
     item: Decision[DecisionT] | Checkpoint | Finished[AnswerT], before: Transcript | None
 ) -> Decision[DecisionT] | Checkpoint | Finished[AnswerT]:
     if isinstance(item, Finished):
-        return replace(item, transcript=_joined(before, item.transcript))
+        return replace(item, transcript=_combine(before, item.transcript))
     if isinstance(item, Checkpoint) and item.begins:
         segment = TranscriptSegment.model_validate_json(item.segment)
         assert segment.head is not None
         head = segment.head.model_copy(update={"instead_of": before})
-        return replace(item, segment=written(segment.model_copy(update={"head": head})))
+        return replace(item, segment=serialize(segment.model_copy(update={"head": head})))
     return item
 
 
-def _joined(before: Transcript | None, second: bytes) -> bytes:
-    """The second's record with the first's inside."""
+def _combine(before: Transcript | None, second: bytes) -> bytes:
+    """The second's record, containing the first's."""
     if before is None:
         return second
-    return written(Transcript.model_validate_json(second).model_copy(update={"instead_of": before}))
+    return serialize(Transcript.model_validate_json(second).model_copy(update={"instead_of": before}))

@@ -1,8 +1,7 @@
-"""Which provider failures may be tried again: named final ones may not, what was cut short is partial, all others may.
+"""Classifying provider failures: listed ones are final, truncated answers are partial, all others are transient.
 
-A failure is read from what came over the wire, not from the client library's exceptions, so all providers share one
-policy. Provider texts reach a reason only after keys are struck out, and never for 401 and 403, whose texts quote the
-key they refuse.
+A failure is classified by the response, not by the client library's exceptions, so all providers share one policy. A
+provider's text becomes part of a reason only after keys are redacted, and never for 401 and 403, which quote the key.
 Source: requirements 3.7.
 """
 
@@ -61,23 +60,23 @@ _ACCOUNT_CODES: Final = frozenset(
         "permission_error",
     }
 )
-"""What is said of whoever pays and not of what was asked. Out of credit comes as 429, but waiting does not help."""
+"""About the account and not the request. Out of credit comes as 429, but waiting does not help."""
 SHORTEST_KEY: Final = 12
 """Units: characters. Shorter ones are placeholders for servers on one's own machine; no provider gives them."""
 
 _KEY_LIKE: Final = re.compile(r"\b(?:sk|sess|org|proj)-[\w*.-]+")
-_FORGOTTEN: Final = frozenset({"previous_response_not_found"})
+_CONVERSATION_LOST_CODES: Final = frozenset({"previous_response_not_found"})
 _REASON_CHARACTERS: Final = 300
 _LONGEST_WAIT_S: Final = 86_400.0
 
 
 def from_wire(call: Call, body: bytes, secret: str) -> ModelError:
-    """Class a call that the client library gave up on, by its status or by how it ended."""
+    """Classify a failed call by its status or by how it ended."""
     status = call.status
     if status is not None and not 200 <= status < 300:
-        code, message = said(body)
-        reason = _KEY_REFUSALS.get(status) or f"The provider answered {status}: {struck(message, secret)}"
-        if code in _FORGOTTEN:
+        code, message = parse_error_body(body)
+        reason = _KEY_REFUSALS.get(status) or f"The provider answered {status}: {redact(message, secret)}"
+        if code in _CONVERSATION_LOST_CODES:
             return ModelError("TRANSIENT", reason, name=CONVERSATION_LOST, status_code=status)
         about_picture = status in _PICTURE_STATUSES and "image" in f"{code} {message}".lower()
         failure: Failure = "NON_RETRYABLE" if status in _FINAL_STATUSES else "TRANSIENT"
@@ -102,23 +101,23 @@ def from_wire(call: Call, body: bytes, secret: str) -> ModelError:
 
 
 def from_code(code: str | None, message: str | None, secret: str) -> ModelError:
-    """Class an error that came inside a stream or a response, where there is no HTTP status."""
+    """Classify an error inside a stream or a response, where there is no HTTP status."""
     about_picture = code is not None and "image" in code
     final = about_picture or code in _FINAL_CODES
-    reason = f"The provider reported {struck(code or 'an error', secret)}: {struck(message or 'no message', secret)}"
-    name = PICTURE_REFUSED if about_picture else struck(code or "error", secret)
+    reason = f"The provider reported {redact(code or 'an error', secret)}: {redact(message or 'no message', secret)}"
+    name = PICTURE_REFUSED if about_picture else redact(code or "error", secret)
     failure: Failure = "NON_RETRYABLE" if final else "TRANSIENT"
     return ModelError(failure, reason, name=name, of_the_account=code in _ACCOUNT_CODES)
 
 
 def truncated() -> ModelError:
-    """The stream ended before the provider said that it was done."""
+    """The stream ended without its final event."""
     return ModelError("PARTIAL", "The answer ended before it was complete.", name="Truncated")
 
 
 def incomplete(why: str, secret: str) -> ModelError:
     """The provider cut its own answer short."""
-    return ModelError("PARTIAL", f"The answer was cut short ({struck(why, secret)}).", name="Incomplete")
+    return ModelError("PARTIAL", f"The answer was cut short ({redact(why, secret)}).", name="Incomplete")
 
 
 def refusal() -> ModelError:
@@ -126,21 +125,21 @@ def refusal() -> ModelError:
     return ModelError("NON_RETRYABLE", "The model refused to work on this content.", name="Refusal")
 
 
-def reported(error: Exception) -> tuple[str | None, str] | None:
+def parse_error_event(error: Exception) -> tuple[str | None, str] | None:
     """Code and message of an error event inside a stream, which the client libraries raise; None if it was none."""
     body = getattr(error, "body", None)
-    return _said(body) if isinstance(body, dict) else None
+    return _parse(body) if isinstance(body, dict) else None
 
 
-def said(body: bytes) -> tuple[str | None, str]:
+def parse_error_body(body: bytes) -> tuple[str | None, str]:
     """Code and message of a provider's error body, whichever form it has."""
     try:
-        return _said(json.loads(body))
+        return _parse(json.loads(body))
     except ValueError:
         return None, "no message"
 
 
-def _said(document: object) -> tuple[str | None, str]:
+def _parse(document: object) -> tuple[str | None, str]:
     error = document.get("error", document) if isinstance(document, dict) else document
     if not isinstance(error, dict):
         return None, error if isinstance(error, str) else "no message"
@@ -151,14 +150,14 @@ def _said(document: object) -> tuple[str | None, str]:
     )
 
 
-def struck(text: str, secret: str) -> str:
+def redact(text: str, secret: str) -> str:
     """The text without the key or anything that looks like one, on one line and of bounded length."""
     plain = text.replace(secret, "[key]") if len(secret) >= SHORTEST_KEY else text
     return " ".join(_KEY_LIKE.sub("[key]", plain).split())[:_REASON_CHARACTERS]
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """How long the provider asks to be left alone, at most a day. Source: RFC 9110 section 10.2.3."""
+    """The delay that the provider asks for, at most a day. Source: RFC 9110 section 10.2.3."""
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             wait_s = float(headers.get(name, "")) * unit_s

@@ -1,6 +1,6 @@
 """A message as the Responses API takes it: a plain string, or words and pictures in their order.
 
-Pictures travel inside the request: an address would let the provider fetch something else than what we hashed and keep.
+Pictures are part of the request: at an address the provider could fetch something else than what we hashed.
 """
 
 from __future__ import annotations
@@ -18,44 +18,45 @@ from kit.models.base import Image
 async def as_input(parts: Sequence[str | Image]) -> JsonValue:
     """The message to send."""
     if not has_pictures(parts):
-        return words(parts)
+        return join_text(parts)
     return await asyncio.to_thread(lambda: _message(parts, [_data_uri(part) for part in parts]))
 
 
 def as_record(parts: Sequence[str | Image]) -> JsonValue:
     """The same message for the transcript, where a picture is named by its hash."""
     if not has_pictures(parts):
-        return words(parts)
+        return join_text(parts)
     return _message(parts, ["" if isinstance(part, str) else f"sha256:{part.blob.sha256}" for part in parts])
 
 
 def has_pictures(parts: Sequence[str | Image]) -> bool:
-    """Whether there is anything but words."""
+    """Whether there are pictures."""
     return any(isinstance(part, Image) for part in parts)
 
 
-def words(parts: Sequence[str | Image]) -> str:
-    """The words alone."""
+def join_text(parts: Sequence[str | Image]) -> str:
+    """The text alone."""
     return "".join(part for part in parts if isinstance(part, str))
 
 
 def outputs(answers: Mapping[str, str], ids: Mapping[str, str], closing: str | None = None) -> JsonValue:
     """The answers to function calls, and the closing words; `ids`: what the provider calls each of them.
 
-    The provider keeps the conversation and wants one output for an id, so calls that share one are answered together.
+    The provider stores the conversation and requires one output for each id, so calls with the same id are answered
+    together.
     """
     shared: dict[str, list[str]] = {}
     for call, answer in answers.items():
         shared.setdefault(ids[call], []).append(answer)
     items: list[JsonValue] = [
-        {"type": "function_call_output", "call_id": id_, "output": _together(each)} for id_, each in shared.items()
+        {"type": "function_call_output", "call_id": id_, "output": _merge(each)} for id_, each in shared.items()
     ]
     if closing is not None:
         items.append({"type": "message", "role": "user", "content": closing})
     return items
 
 
-def _together(answers: Sequence[str]) -> str:
+def _merge(answers: Sequence[str]) -> str:
     if len(answers) == 1:
         return answers[0]
     return json.dumps({"note": "Several calls came under this id. Their answers, in order:", "answers": answers})

@@ -1,12 +1,12 @@
-"""The OpenAI Responses API as a Model, or a server that speaks it.
+"""The OpenAI Responses API as a Model, or a server that implements it.
 
-Later questions refer to the answer before by its id, so the provider keeps the conversation and only outputs travel.
+Later requests refer to the previous response by id: the provider stores the conversation, and only outputs are sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, cast
 
 import openai
 from openai.types.responses import Response, ResponseFunctionToolCall
@@ -16,11 +16,9 @@ from contracts.transcript import Protocol
 from contracts.v1.parts import ModelName
 from kit.models import failures, openai_input
 from kit.models.audit_openai import spent
-from kit.models.base import ModelError
-from kit.models.conversation import Asked, CallIds, Conversation, Turn
-from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession
-
-Effort = Literal["minimal", "low", "medium", "high"]
+from kit.models.base import ModelError, Sampling
+from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
+from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession, SdkBody
 
 
 class OpenAIResponses(Provider):
@@ -36,7 +34,7 @@ class OpenAIResponses(Provider):
         key: SecretStr | None,
         model: str = "gpt-5.4",
         base_url: str = "https://api.openai.com/v1",
-        effort: Effort = "medium",
+        effort: str = "medium",
         max_rounds: int = 150,
         silence_s: float | None = None,
         deps: ProviderDeps = LIVE,
@@ -61,23 +59,27 @@ class OpenAIResponses(Provider):
         ]
         return [{"type": "web_search"}, *functions]
 
-    def _reasoning(self) -> dict[str, JsonValue]:
-        return {"effort": self._effort, "summary": "detailed"}
+    def _reasoning(self, sampling: Sampling) -> dict[str, JsonValue]:
+        return {"effort": self._effort, "summary": "detailed"} if sampling.temperature is None else {"effort": "none"}
 
     def _converse(self, start: ConversationStart, session: ProviderSession) -> Conversation:
         body: dict[str, JsonValue] = {
             "model": self.name.model,
             "instructions": start.instructions,
-            "reasoning": self._reasoning(),
+            "reasoning": self._reasoning(start.sampling),
             "stream": True,
         }
+        if start.sampling.temperature is not None:
+            body["temperature"] = start.sampling.temperature
+        if start.sampling.max_tokens is not None:
+            body["max_output_tokens"] = start.sampling.max_tokens
         if tools := self._tools(start):
             body["tools"] = cast(JsonValue, tools)
         return _Responses(self._client(session), body, start, session)
 
     async def _try(self, session: ProviderSession) -> None:
-        body: dict[str, Any] = {"model": self.name.model, "input": "Answer with OK.", "max_output_tokens": 16}
-        session.recorder.ask(body)
+        body: dict[str, SdkBody] = {"model": self.name.model, "input": "Answer with OK.", "max_output_tokens": 16}
+        session.recorder.begin_call(body)
         await self._client(session).responses.create(**body, store=False, extra_headers=_authorization(session.secret))
 
     def _client(self, session: ProviderSession) -> openai.AsyncOpenAI:
@@ -108,7 +110,9 @@ class _Responses:
         self._call_ids = CallIds()
         self._ids: dict[str, str] = {}
 
-    async def ask(self, answers: Mapping[str, str], *, closing: bool = False) -> AsyncGenerator[Asked | Turn, None]:
+    async def ask(
+        self, answers: Mapping[str, str], *, closing: bool = False
+    ) -> AsyncGenerator[FunctionCall | Turn, None]:
         body = self._body | _answer_format(self._start, closing=closing)
         if self._previous is None:
             given = await openai_input.as_input(self._start.parts)
@@ -116,8 +120,8 @@ class _Responses:
         else:
             given = recorded = openai_input.outputs(answers, self._ids, self._start.closing if closing else None)
             body |= {"previous_response_id": self._previous}
-        self._session.recorder.ask(body | {"input": recorded})
-        sent: Any = body | {"input": given}
+        self._session.recorder.begin_call(body | {"input": recorded})
+        sent: Any = body | {"input": given}  # the library types each field of a body
         stream = await self._client.responses.create(**sent, extra_headers=_authorization(self._session.secret))
         announced: set[int] = set()
         called = False
@@ -148,14 +152,14 @@ class _Responses:
         self._previous = final.id
         yield Turn(final.id, final.model, final.output_text)
 
-    def _with_own_id(self, item: ResponseFunctionToolCall) -> Asked:
-        asked = self._call_ids.assign(Asked(item.call_id, item.name, item.arguments))
-        self._ids[asked.id] = item.call_id
-        return asked
+    def _with_own_id(self, item: ResponseFunctionToolCall) -> FunctionCall:
+        call = self._call_ids.assign(FunctionCall(item.call_id, item.name, item.arguments))
+        self._ids[call.id] = item.call_id
+        return call
 
 
 def _answer_format(start: ConversationStart, *, closing: bool) -> dict[str, JsonValue]:
-    """What a question adds to the body about its answer."""
+    """The part of the body about the answer."""
     added: dict[str, JsonValue] = {"tool_choice": "none"} if closing and start.tools else {}
     if (schema := start.schema_for(closing=closing)) is not None:
         form = {"type": "json_schema", "name": start.schema_name, "schema": dict(schema), "strict": True}

@@ -1,6 +1,6 @@
-"""What a call costs, by the public price lists; an instance's own prices go before them.
+"""The cost of calls by the public price lists; an instance's own prices take precedence.
 
-A model that nobody has a price for costs None, never nothing: a budget that counts unknown money as zero is no budget.
+An unknown price gives a cost of None, never zero: a budget that counts unknown costs as zero is useless.
 Surcharges for very long inputs and discounts by contract are not known here.
 """
 

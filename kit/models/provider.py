@@ -1,7 +1,7 @@
-"""A provider of a real model: everything about asking that is not the protocol itself.
+"""A provider of a real model: everything but the protocol itself.
 
-The client library never retries here (a repeated call is paid for twice; retries belong to delivery), and no client
-holds a key: it is sent with each request, so one reader's key cannot serve another's run.
+The client library never retries (a repeated call is paid for twice; delivery retries), and no client holds a key: it is
+sent with each request, so one reader's key cannot serve another's run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from json import JSONDecodeError
-from typing import Any, ClassVar, Final, Never
+from typing import Any, ClassVar, Final, Never, TypeAlias
 
 import httpx2
 from pydantic import JsonValue, SecretStr
@@ -23,6 +23,7 @@ from contracts.v1.parts import ModelName
 from kit.clock import SystemClock
 from kit.models import failures
 from kit.models.base import (
+    AS_PROVIDED,
     AnswerT,
     Brief,
     Checkpoint,
@@ -35,15 +36,17 @@ from kit.models.base import (
     KeyStatus,
     ModelError,
     Published,
+    Sampling,
     Tool,
 )
+from kit.models.call_cap import CallCap
 from kit.models.conversation import Conversation, run
 from kit.models.events import BadEvent
-from kit.models.patience import PATIENCE, Patience
 from kit.models.prices import price_of
-from kit.models.recording import NOTHING, Recorder, recorded_parts
-from kit.models.resuming import Lookup, goes_on
+from kit.models.recording import NOTHING, Recorder, describe_parts
+from kit.models.resuming import Lookup, can_resume
 from kit.models.stamps import LiveStamps, RecordedStamps, Stamps
+from kit.models.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from kit.models.wire import RecordingTransport
 
 KEY_FORMAT = re.compile(r"sk-[A-Za-z0-9_-]{20,}")
@@ -55,7 +58,7 @@ _CONNECT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ConversationStart:
-    """What a conversation starts with. The answer to a question without tools has the shape of `schema`."""
+    """The start of a conversation. The answer to a request without tools has the shape of `schema`."""
 
     instructions: str
     parts: tuple[str | Image, ...]
@@ -63,12 +66,15 @@ class ConversationStart:
     schema: Mapping[str, JsonValue] | None = None
     schema_name: str = "answer"
     closing: str | None = None
+    sampling: Sampling = AS_PROVIDED
 
     @classmethod
-    def of(cls, brief: Brief[Any, Any]) -> ConversationStart:
-        """What a provider needs of a brief to ask the first question."""
+    def of(cls, brief: Brief[DecisionT, AnswerT]) -> ConversationStart:
+        """The part of a brief that a provider needs for the first request."""
         name = brief.step.partition("/")[2]
-        return cls(brief.instructions, brief.parts, brief.tools, brief.schema, name, brief.turns.closing)
+        return cls(
+            brief.instructions, brief.parts, brief.tools, brief.schema, name, brief.turns.closing, brief.sampling
+        )
 
     def schema_for(self, *, closing: bool) -> Mapping[str, JsonValue] | None:
         """The schema that the next answer must have: none while tools are offered."""
@@ -77,7 +83,7 @@ class ConversationStart:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSession:
-    """The way to the provider for one conversation: its own recording client, and the key to send."""
+    """One conversation's recording client and key."""
 
     http: httpx2.AsyncClient
     secret: str
@@ -87,18 +93,18 @@ class ProviderSession:
 
 @dataclass(frozen=True, slots=True)
 class ProviderDeps:
-    """What surrounds a provider. `http` carries all requests, None: the internet; `stamps` None: the clock.
-
-    `patience` is how long it is waited for.
-    """
+    """Dependencies of a provider. `http` sends all requests, None: to the internet; `stamps` None: the clock."""
 
     http: httpx2.AsyncClient | None = None
     stamps: Stamps | None = None
     price: Callable[[str], Price | None] = price_of
-    patience: Patience = PATIENCE
+    timeouts: Timeouts = DEFAULT_TIMEOUTS
 
 
 LIVE = ProviderDeps()
+
+SdkBody: TypeAlias = Any
+"""A field of a body for a client library, which types each of them; ours is JSON that is recorded and sent."""
 
 
 PROBE: Final[Brief[Never, str]] = Brief(step="PROBE/key", instructions="", parts=(), read=lambda answer, _: answer)
@@ -107,7 +113,7 @@ PROBE: Final[Brief[Never, str]] = Brief(step="PROBE/key", instructions="", parts
 class Provider(ABC):
     """Model over a provider's protocol.
 
-    Units: `silence_s` is how long the provider may say nothing before the call counts as lost, None: as in the deps.
+    Units: `silence_s` is the longest silence before the call counts as lost, None: as in the deps.
     """
 
     labelled_demo = False
@@ -131,25 +137,25 @@ class Provider(ABC):
         self._max_rounds = max_rounds
         self._stamps = deps.stamps or LiveStamps(SystemClock())
         self._price = deps.price(name.model)
-        self._patience = deps.patience if silence_s is None else replace(deps.patience, silence_s=silence_s)
-        self._timeout = httpx2.Timeout(self._patience.silence_s, connect=_CONNECT_S)
+        self._timeouts = deps.timeouts if silence_s is None else replace(deps.timeouts, silence_s=silence_s)
+        self._timeout = httpx2.Timeout(self._timeouts.silence_s, connect=_CONNECT_S)
         self._http = deps.http or httpx2.AsyncClient(follow_redirects=True)
 
     @abstractmethod
     def _converse(self, start: ConversationStart, session: ProviderSession) -> Conversation:
-        """A conversation, nothing said yet."""
+        """A new conversation."""
 
     @abstractmethod
     def _tools(self, start: ConversationStart) -> list[dict[str, JsonValue]]:
-        """The tools as the provider is told of them."""
+        """The tools in the provider's format."""
 
     @abstractmethod
-    def _reasoning(self) -> dict[str, JsonValue] | None:
-        """How much thinking is asked for, as the provider is told."""
+    def _reasoning(self, sampling: Sampling) -> dict[str, JsonValue] | None:
+        """The requested reasoning effort in the provider's format."""
 
     @abstractmethod
     async def _try(self, session: ProviderSession) -> None:
-        """One tiny call. Raises: what the client library raises."""
+        """Make one tiny call. Raises: what the client library raises."""
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""
@@ -159,7 +165,7 @@ class Provider(ABC):
         self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
     ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
         """Hold one conversation. Shapes: as Model.converse. Raises: ModelError."""
-        brief = self._equipped(brief)
+        brief = self._adapt(brief)
         session = self._session(brief, key)
         brief = replace(brief, research=session.lookup.before(brief.research))
         decided = False
@@ -174,10 +180,10 @@ class Provider(ABC):
             except ModelError as error:
                 failed = error
             except self._sdk_failures as error:
-                failed = self._failed(error, session)
+                failed = self._classify(error, session)
             if failed.name != failures.PICTURE_REFUSED or not brief.has_pictures or decided:
                 raise _with_record(failed, session.recorder)
-            # One picture that the provider cannot read must not keep a post from being looked at.
+            # One picture that the provider cannot read must not prevent the investigation of a post.
             brief = _in_words(brief)
 
     async def probe(self, key: SecretStr) -> KeyStatus:
@@ -186,16 +192,16 @@ class Provider(ABC):
             return KeyRefused("error", f"This instance asks {self.name.provider}, where a reader's key is of no use.")
         if not KEY_FORMAT.fullmatch(key.get_secret_value()):
             return KeyRefused("format_invalid", "An OpenAI API key starts with sk- and has no spaces.")
-        return await self._probed(key)
+        return await self._probe_with(key)
 
     async def probe_own(self) -> KeyStatus:
         """Try the instance's own key with one tiny call."""
         try:
-            return await self._probed(self._key)
+            return await self._probe_with(self._key)
         except ModelError as error:
             return KeyRefused("error", error.reason)
 
-    async def _probed(self, key: SecretStr | None) -> KeyStatus:
+    async def _probe_with(self, key: SecretStr | None) -> KeyStatus:
         session = self._session(PROBE, key, own=True)
         try:
             async with asyncio.timeout(PROBE_S):
@@ -203,7 +209,7 @@ class Provider(ABC):
         except TimeoutError:
             return KeyRefused("error", f"The provider did not answer within {PROBE_S:.0f} seconds.")
         except self._sdk_failures as error:
-            failed = self._failed(error, session)
+            failed = self._classify(error, session)
             match failed.status_code:
                 case 401:
                     return KeyRefused("invalid", "The provider does not accept this API key.")
@@ -214,14 +220,16 @@ class Provider(ABC):
                     return KeyRefused("error", failed.reason)
         return KeyAccepted()
 
-    def _equipped(self, brief: Brief[DecisionT, AnswerT]) -> Brief[DecisionT, AnswerT]:
-        """The brief as this provider can take it; one without a search of its own adds that here."""
+    def _adapt(self, brief: Brief[DecisionT, AnswerT]) -> Brief[DecisionT, AnswerT]:
+        """Adapt a brief to this provider; one without its own web search adds the tool here."""
         turns = brief.turns
         rounds = min(each for each in (turns.with_tools, brief.limits.rounds, self._max_rounds) if each is not None)
         brief = replace(brief, turns=turns._replace(with_tools=rounds))
         return brief if self.sees_pictures or not brief.has_pictures else _in_words(brief)
 
-    def _session(self, brief: Brief[Any, Any], key: SecretStr | None, *, own: bool = False) -> ProviderSession:
+    def _session(
+        self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None, *, own: bool = False
+    ) -> ProviderSession:
         if key is not None and not own and not self.takes_readers_keys:
             reason = f"This instance asks {self.name.provider}, where a reader's key is of no use."
             raise ModelError("NON_RETRYABLE", reason, name="KeyOfNoUse")
@@ -237,9 +245,9 @@ class Provider(ABC):
             provider=self.name.provider,
             model=self.name.model,
             instructions=brief.instructions,
-            input=recorded_parts(brief.parts),
+            input=describe_parts(brief.parts),
             tools=tuple(self._tools(ConversationStart.of(brief))),
-            reasoning=self._reasoning(),
+            reasoning=self._reasoning(brief.sampling),
             limits=RunLimits(
                 rounds=brief.turns.with_tools,
                 tokens=limits.tokens,
@@ -248,15 +256,16 @@ class Provider(ABC):
             ),
         )
         done, published = brief.done, brief.published
-        if done is not None and not goes_on(done, head):
+        if done is not None and not can_resume(done, head):
             done = None
         if done is None:
             published = NOTHING
         elif published is None:
             published = Published(len(done.calls), len(done.research))
         stamps = RecordedStamps(done, self._stamps) if done else self._stamps
-        recorder = Recorder(head, secret, stamps, published)
-        transport = RecordingTransport(self._http, recorder, self._patience, done)
+        cap = CallCap(self.name.model, self._price, limits.call_micro_usd, brief.sampling.max_tokens)
+        recorder = Recorder(head, secret, stamps, published, cap)
+        transport = RecordingTransport(self._http, recorder, self._timeouts, done)
         http = httpx2.AsyncClient(transport=transport, timeout=self._timeout)
         return ProviderSession(http, secret, recorder, Lookup(done.research if done else ()))
 
@@ -265,12 +274,12 @@ class Provider(ABC):
         # The libraries raise bare decoding errors for stream events that are not UTF-8 JSON.
         return (*self.sdk_errors, httpx2.HTTPError, JSONDecodeError, UnicodeDecodeError, BadEvent)
 
-    def _failed(self, error: Exception, session: ProviderSession) -> ModelError:
-        """Class what the client library raised. The result is not chained to it: it carries request and raw body."""
+    def _classify(self, error: Exception, session: ProviderSession) -> ModelError:
+        """Classify what the client library raised. The result is not chained to it: it holds request and body."""
         call = session.recorder.last
         if call is None:
             return ModelError("NON_RETRYABLE", "The request could not be made.", name=type(error).__name__)
-        reported = failures.reported(error) if call.status is not None and 200 <= call.status < 300 else None
+        reported = failures.parse_error_event(error) if call.status is not None and 200 <= call.status < 300 else None
         if reported is not None and call.ending not in ("timeout", "lost"):
             return failures.from_code(*reported, session.secret)
         return failures.from_wire(call, session.recorder.last_body, session.secret)

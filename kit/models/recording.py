@@ -1,7 +1,7 @@
-"""The record of one run as it grows: what was asked, the very bytes that came back, what it cost, no key in any of it.
+"""Recording one run: requests, response bytes and cost, without any key.
 
-Answers are recorded where they enter, under the provider's client library, so that our own code can be run again over
-them. An investigation is paid for once; without this record nobody could say later why a claim was made.
+Responses are recorded below the provider's client library, so that our own code can be replayed over them. Without this
+record a claim could not be explained later, since an investigation is paid for only once.
 """
 
 from __future__ import annotations
@@ -17,35 +17,39 @@ from contracts.transcript import (
     Call,
     Ending,
     Failed,
-    PictureShown,
+    MessagePicture,
+    MessageText,
     Price,
     Research,
     Transcript,
     TranscriptSegment,
-    Words,
-    shortened,
+    shorten,
 )
 from contracts.v1.parts import Usage, Value
 from kit.models.base import Checkpoint, Image, ModelError, Published
+from kit.models.call_cap import CallCap
 from kit.models.failures import SHORTEST_KEY
 from kit.models.prices import Bill, Spent
-from kit.models.stamps import Stamps, answered, asked, found, researched
+from kit.models.stamps import Stamps, call_ended, call_started, research_ended, research_started
 
 NOTHING: Final = Published()
-KEPT_HEADERS = frozenset({"content-type", "date", "retry-after", "retry-after-ms", "request-id", "x-request-id"})
+RECORDED_HEADERS = frozenset({"content-type", "date", "retry-after", "retry-after-ms", "request-id", "x-request-id"})
 
 
 class Recorder:
     """Grows call by call; `transcript()` may be taken at any point, also after a failure.
 
-    What earlier attempts exchanged is recorded anew as it is played back. What is `published` of it is theirs, the rest
-    is counted as this one's.
+    What earlier attempts exchanged is recorded again as it is played back. What is `published` of it counts as theirs,
+    the rest as this attempt's.
     """
 
-    def __init__(self, head: Transcript, secret: str, stamps: Stamps, published: Published = NOTHING) -> None:
+    def __init__(
+        self, head: Transcript, secret: str, stamps: Stamps, published: Published = NOTHING, cap: CallCap | None = None
+    ) -> None:
         self._taken_over, self._published_lookups = published
         self._published_calls = self._taken_over
         self._begins = not self._published_calls
+        self._cap = cap
         self._head = head.model_copy(update={"taken_over": self._taken_over})
         self._own_bill = Bill(head.price)
         self._secret = secret
@@ -77,39 +81,44 @@ class Recorder:
         """The body of the call made last, as far as it came."""
         return bytes(self._bodies[-1]) if self._bodies else b""
 
-    def ask(self, body: Mapping[str, JsonValue]) -> None:
-        """Note a call before it is made, so that a failed one is on record too."""
+    def begin_call(self, body: Mapping[str, JsonValue]) -> None:
+        """Record a call before it is made, so that a failed one is recorded too.
+
+        Raises: ModelError: it could cost more than one call may; then it is not made.
+        """
+        if self._cap is not None and len(self._calls) >= self._taken_over:
+            self._cap.require_room(body, self.usage)
         now: dict[str, JsonValue] = json.loads(json.dumps(body))
-        call = shortened(now, self._before)
-        self._calls.append(call.model_copy(update={"started_at": self._stamps.at(asked(len(self._calls)))}))
+        call = shorten(now, self._before)
+        self._calls.append(call.model_copy(update={"started_at": self._stamps.time_of(call_started(len(self._calls)))}))
         self._bodies.append(bytearray())
         self._before = now
 
     def status(self, status: int, headers: Mapping[str, str]) -> None:
-        """Note that an answer begins."""
-        kept = {name.lower(): value for name, value in headers.items() if name.lower() in KEPT_HEADERS}
-        self._update(status=status, headers=kept)
+        """Record the start of a response."""
+        recorded = {name.lower(): value for name, value in headers.items() if name.lower() in RECORDED_HEADERS}
+        self._update(status=status, headers=recorded)
 
     def chunk(self, data: bytes) -> None:
-        """Note a piece of the answer."""
+        """Record a piece of the response."""
         self._bodies[-1] += data
 
-    def ended(self, how: Ending) -> None:
-        """Note the end of a call; the first word on it counts."""
+    def end_call(self, how: Ending) -> None:
+        """Record the end of a call; only the first report counts."""
         if self._calls and self._calls[-1].ending is None:
-            self._update(ending=how, completed_at=self._stamps.at(answered(len(self._calls) - 1)))
+            self._update(ending=how, completed_at=self._stamps.time_of(call_ended(len(self._calls) - 1)))
 
     def spend(self, spent: Spent) -> None:
-        """Count what a call used."""
+        """Add the usage of a call."""
         self._bill.add(spent)
         if len(self._calls) > self._taken_over:
             self._own_bill.add(spent)
 
     async def research(self, call_id: str, name: str, arguments: str, answer: Callable[[str], Awaitable[str]]) -> str:
-        """Look something up for the model, on record."""
+        """Look something up for the model, and record it."""
         place = self._places
         self._places += 1
-        begun = self._stamps.at(researched(place))
+        begun = self._stamps.time_of(research_started(place))
         output = await answer(arguments)
         self._research[place] = Research(
             call_id=call_id,
@@ -117,17 +126,17 @@ class Recorder:
             arguments=arguments,
             output=output,
             started_at=begun,
-            completed_at=self._stamps.at(found(place)),
+            completed_at=self._stamps.time_of(research_ended(place)),
         )
         return output
 
     @property
     def lookups(self) -> tuple[Research, ...]:
-        """What was looked up so far, in the order in which it was asked for."""
+        """The lookups so far, in the order of their requests."""
         return tuple(self._research[place] for place in sorted(self._research))
 
     def checkpoint(self) -> Checkpoint | None:
-        """What has passed since the last one; None if that is nothing."""
+        """The exchange since the last checkpoint, None if there was none."""
         calls = self._recorded()[self._published_calls :]
         if not calls:
             return None
@@ -135,7 +144,7 @@ class Recorder:
         segment = TranscriptSegment(
             head=self._head if self._begins else None, calls=calls, research=lookups[self._published_lookups :]
         )
-        step = Checkpoint(written(segment, self._struck), self._begins, len(self._calls), self.own_usage)
+        step = Checkpoint(serialize(segment, self._redact), self._begins, len(self._calls), self.own_usage)
         self._begins = False
         self._published_calls, self._published_lookups = len(self._calls), len(lookups)
         return step
@@ -146,10 +155,10 @@ class Recorder:
             update={
                 "calls": self._recorded(),
                 "research": self.lookups,
-                "error": failure(failed) if failed else None,
+                "error": describe_failure(failed) if failed else None,
             }
         )
-        return written(whole, self._struck)
+        return serialize(whole, self._redact)
 
     def _recorded(self) -> tuple[Call, ...]:
         return tuple(self._with_body(call, bytes(body)) for call, body in zip(self._calls, self._bodies, strict=True))
@@ -160,7 +169,7 @@ class Recorder:
         except UnicodeDecodeError:
             return call.model_copy(update={"body": b64encode(body).decode(), "encoding": "base64"})
 
-    def _struck(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         if len(self._secret) < SHORTEST_KEY:
             return text
         quoted = json.dumps(self._secret)[1:-1]
@@ -170,13 +179,13 @@ class Recorder:
         self._calls[-1] = self._calls[-1].model_copy(update=fields)
 
 
-def written(record: Value, struck: Callable[[str], str] = str) -> bytes:
-    """A record as UTF-8 JSON. Surrogates, which JSON texts of a provider may hold, cannot be written as UTF-8."""
+def serialize(record: Value, redact: Callable[[str], str] = str) -> bytes:
+    """A record as UTF-8 JSON; surrogates, which a provider's JSON may contain, are replaced."""
     text = json.dumps(record.model_dump(mode="json", warnings=False), ensure_ascii=False)
-    return struck(text).encode("utf-8", "replace")
+    return redact(text).encode("utf-8", "replace")
 
 
-def failure(error: ModelError) -> Failed:
+def describe_failure(error: ModelError) -> Failed:
     """A failure for the record."""
     return Failed(
         failure=error.failure,
@@ -192,11 +201,11 @@ def new_transcript(price: Price | None, **fields: object) -> Transcript:
     return Transcript.model_validate({"price": price, **fields})
 
 
-def recorded_parts(parts: tuple[str | Image, ...]) -> tuple[Words | PictureShown, ...]:
+def describe_parts(parts: tuple[str | Image, ...]) -> tuple[MessageText | MessagePicture, ...]:
     """A message for the record, where a picture is named by its hash."""
     return tuple(
-        Words(text=part)
+        MessageText(text=part)
         if isinstance(part, str)
-        else PictureShown(sha256=part.blob.sha256, media_type=part.blob.media_type, size_bytes=part.blob.size_bytes)
+        else MessagePicture(sha256=part.blob.sha256, media_type=part.blob.media_type, size_bytes=part.blob.size_bytes)
         for part in parts
     )

@@ -1,7 +1,7 @@
-"""A recorded run, run again: our code of today over the provider's answers of then, without a network, key or cost.
+"""Replaying a recorded run: today's code with the recorded answers, without network, key or cost.
 
-The answers enter where they once did, below the provider's client library, and lookups are answered from the record.
-So the outcomes must be the same, and so must the new record, to the byte; where they are not, our code has changed.
+The answers enter below the provider's client library, where they were recorded, and lookups come from the record. So
+results and the new record must be the same to the byte; otherwise our code has changed.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import httpx2
 from pydantic import SecretStr
 
-from contracts.transcript import PictureShown, Research, Transcript, Words
+from contracts.transcript import MessagePicture, MessageText, Research, Transcript
 from contracts.v1.parts import BlobRef, ModelName
 from kit.models.base import (
     AnswerT,
@@ -29,9 +29,9 @@ from kit.models.base import (
     KeyStatus,
     Limits,
 )
-from kit.models.failover import Failover, Keyed
+from kit.models.failover import Failover, KeyedModel
 from kit.models.provider import ProviderDeps
-from kit.models.resuming import Lookup, goes_on
+from kit.models.resuming import Lookup, can_resume
 from kit.models.stamps import RecordedStamps
 from kit.models.wire import Playback
 
@@ -39,7 +39,7 @@ NO_KEY: Final = SecretStr("no-key-is-used-in-a-replay")
 
 
 class ReplayModel:
-    """Model over one recorded conversation. Shapes: it can be asked once."""
+    """Model over one recorded conversation. Shapes: usable once."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
@@ -51,20 +51,20 @@ class ReplayModel:
     async def converse(
         self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
     ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
-        """The recorded conversation again. Raises: ModelError, if the recorded one did."""
+        """Replay the conversation. Raises: ModelError, if the recorded one did."""
         lookup = Lookup(_researched(self._transcript, brief.done))
-        again = replace(
+        replayed = replace(
             brief, research=lookup.before(dict.fromkeys(brief.research, _not_recorded)), limits=self._limits(brief)
         )
-        async with aclosing(_model(self._transcript, brief.done, lookup).converse(again)) as items:
+        async with aclosing(_model(self._transcript, brief.done, lookup).converse(replayed)) as items:
             async for item in items:
                 yield item
 
     async def probe(self, key: SecretStr) -> KeyStatus:
-        """Nobody is asked."""
+        """Refuse: there is no provider."""
         return KeyRefused("error", "A replay uses no API key.")
 
-    def _limits(self, brief: Brief[Any, Any]) -> Limits:
+    def _limits(self, brief: Brief[DecisionT, AnswerT]) -> Limits:
         then = self._transcript.limits
         return Limits(**then.model_dump()) if then else brief.limits
 
@@ -74,45 +74,52 @@ async def _not_recorded(arguments: str) -> str:
 
 
 def _researched(transcript: Transcript, done: Transcript | None) -> Iterator[Research]:
-    """What was looked up while this record was made, and not taken over from the one it goes on from."""
+    """The lookups of this record without those taken over from the record it continues."""
     if transcript.instead_of is not None:
         yield from _researched(transcript.instead_of, done)
-    yield from transcript.research[len(done.research) if done and goes_on(done, transcript) else 0 :]
+    yield from transcript.research[len(done.research) if done and can_resume(done, transcript) else 0 :]
 
 
-def shown(transcript: Transcript) -> tuple[str | Image, ...]:
+def restore_parts(transcript: Transcript) -> tuple[str | Image, ...]:
     """The message of a recorded run, for its brief. Shapes: pictures are named but hold no bytes; none are sent."""
     return tuple(
         part.text
-        if isinstance(part, Words)
+        if isinstance(part, MessageText)
         else Image(BlobRef(sha256=part.sha256, size_bytes=part.size_bytes, media_type=part.media_type), b"")
         for part in transcript.input
     )
 
 
-def _model(transcript: Transcript, done: Transcript | None, lookup: Lookup | None = None) -> Keyed:
+def _model(transcript: Transcript, done: Transcript | None, lookup: Lookup | None = None) -> KeyedModel:
     if transcript.instead_of is not None:
         alone = transcript.model_copy(update={"instead_of": None})
         return Failover(_model(transcript.instead_of, done, lookup), _model(alone, done, lookup))
-    asked = len(done.calls) if done and goes_on(done, transcript) else 0
+    done_calls = len(done.calls) if done and can_resume(done, transcript) else 0
     deps = ProviderDeps(
-        httpx2.AsyncClient(transport=Playback(transcript.model_copy(update={"calls": transcript.calls[asked:]}))),
+        httpx2.AsyncClient(transport=Playback(transcript.model_copy(update={"calls": transcript.calls[done_calls:]}))),
         RecordedStamps(transcript),
         lambda _: transcript.price,
     )
-    effort: Any = (transcript.reasoning or {}).get("effort")
+    effort = (transcript.reasoning or {}).get("effort")
+    effort = effort if isinstance(effort, str) else None
+    level = effort or "medium"
     match transcript.protocol:  # each client library takes a second to import, so only the one that is used
         case "openai_responses":
             from kit.models.openai_responses import OpenAIResponses
 
             rounds = transcript.limits.rounds if transcript.limits else 1
-            return OpenAIResponses(key=NO_KEY, model=transcript.model, effort=effort, max_rounds=rounds, deps=deps)
+            return OpenAIResponses(key=NO_KEY, model=transcript.model, effort=level, max_rounds=rounds, deps=deps)
         case "anthropic":
             from kit.models.anthropic import AnthropicMessages
 
-            first: dict[str, Any] = next(transcript.requests(), {"max_tokens": 1})
+            first = next(transcript.requests(), {})
+            max_tokens = first.get("max_tokens")
             return AnthropicMessages(
-                key=NO_KEY, model=transcript.model, effort=effort, max_tokens=first["max_tokens"], deps=deps
+                key=NO_KEY,
+                model=transcript.model,
+                effort=level,
+                max_tokens=max_tokens if isinstance(max_tokens, int) else 1,
+                deps=deps,
             )
         case "chat_completions":
             from kit.models.chat_completions import ChatCompletions
@@ -126,7 +133,7 @@ def _model(transcript: Transcript, done: Transcript | None, lookup: Lookup | Non
                 search=partial((lookup or Lookup(())).answer, WEB_SEARCH.name, live=_not_recorded)
                 if _offered(transcript, WEB_SEARCH.name)
                 else None,
-                sees_pictures=any(isinstance(part, PictureShown) for part in transcript.input),
+                sees_pictures=any(isinstance(part, MessagePicture) for part in transcript.input),
                 deps=deps,
             )
         case "demo":

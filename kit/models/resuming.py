@@ -1,7 +1,7 @@
-"""Going on from a record: what it holds is not asked again, what comes after it is asked of the world.
+"""Resuming from a record: recorded answers are reused, later ones come from the provider.
 
-A record is gone on from only by who would have made it: another model, other instructions or other tools would put
-words into a conversation that was never held.
+Only the same model with the same instructions and tools resumes a record; any other would continue a conversation that
+it never had.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Answer = Callable[[str], Awaitable[str]]
 _MAY_DIFFER: Final = {"calls", "research", "error", "limits", "price", "instead_of", "taken_over"}
 
 
-def goes_on(done: Transcript, head: Transcript) -> bool:
-    """Whether a run with this head would have made this record."""
+def can_resume(done: Transcript, head: Transcript) -> bool:
+    """Whether a run with this head can continue this record."""
     return done.model_dump(exclude=_MAY_DIFFER) == head.model_dump(exclude=_MAY_DIFFER)
 
 
 class Lookup:
-    """Recorded answers by what was asked, in the order of asking where the same was asked twice."""
+    """Recorded answers by request, in order where a request was repeated."""
 
     def __init__(self, research: Iterable[Research]) -> None:
         self._answers: defaultdict[tuple[str, str], deque[str]] = defaultdict(deque)
@@ -36,6 +36,6 @@ class Lookup:
         return {name: partial(self.answer, name, live=answer) for name, answer in live.items()}
 
     async def answer(self, name: str, arguments: str, *, live: Answer) -> str:
-        """The answer on record, or the answer of today."""
+        """The recorded answer, else a live one."""
         waiting = self._answers[name, arguments]
         return waiting.popleft() if waiting else await live(arguments)

@@ -1,6 +1,6 @@
-"""When things happened, by the name of the moment: the clock says it in a live run, the record in a repeated one.
+"""Timestamps by name: from the clock in a live run, from the record in a replay.
 
-A provider that asked the clock itself would give a repeated run another transcript, and so another hash in its event.
+With a direct use of the clock a replay would have another transcript, and so another hash in its event.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from kit.clock import Clock
 
 
 class Stamps(Protocol):
-    """Tells the time of a moment."""
+    """A source of timestamps."""
 
-    def at(self, moment: str) -> datetime:
-        """The time of a moment; each is asked for once."""
+    def time_of(self, moment: str) -> datetime:
+        """The time of a named moment; called once for each."""
         ...
 
 
@@ -26,51 +26,51 @@ class LiveStamps:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    def at(self, moment: str) -> datetime:
+    def time_of(self, moment: str) -> datetime:
         """The current time."""
         return self._clock.now()
 
 
 class RecordedStamps:
-    """Moments of a run on record. One that is not there is told by `then`, or has the time of the last one that is."""
+    """Times of a recorded run. A moment without one is passed to `then`, or has the last recorded time."""
 
     def __init__(self, transcript: Transcript, then: Stamps | None = None) -> None:
         self._then = then
         self._times: dict[str, datetime] = {}
         for number, call in enumerate(transcript.calls):
-            self._note(asked(number), call.started_at)
-            self._note(answered(number), call.completed_at)
+            self._note(call_started(number), call.started_at)
+            self._note(call_ended(number), call.completed_at)
         for place, research in enumerate(transcript.research):
-            self._note(researched(place), research.started_at)
-            self._note(found(place), research.completed_at)
+            self._note(research_started(place), research.started_at)
+            self._note(research_ended(place), research.completed_at)
 
-    def at(self, moment: str) -> datetime:
+    def time_of(self, moment: str) -> datetime:
         """The time on record."""
-        known = self._times.get(moment)
-        if known is None and self._then is not None:
-            return self._then.at(moment)
-        return known or max(self._times.values(), default=datetime.min)
+        time = self._times.get(moment)
+        if time is None and self._then is not None:
+            return self._then.time_of(moment)
+        return time or max(self._times.values(), default=datetime.min)
 
     def _note(self, moment: str, time: datetime | None) -> None:
         if time is not None:
             self._times[moment] = time
 
 
-def asked(call: int) -> str:
-    """A call was made."""
+def call_started(call: int) -> str:
+    """The name of a call's start."""
     return f"call {call} asked"
 
 
-def answered(call: int) -> str:
-    """A call had ended."""
+def call_ended(call: int) -> str:
+    """The name of a call's end."""
     return f"call {call} answered"
 
 
-def researched(place: int) -> str:
-    """We began to look something up for the model."""
+def research_started(place: int) -> str:
+    """The name of a lookup's start."""
     return f"research {place} begun"
 
 
-def found(place: int) -> str:
-    """We had looked it up."""
+def research_ended(place: int) -> str:
+    """The name of a lookup's end."""
     return f"research {place} ended"

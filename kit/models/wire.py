@@ -1,7 +1,7 @@
-"""Under the provider's client library: a transport that writes down what passes, and one that plays it back.
+"""Transports below the provider's client library: one records responses, the other plays them back.
 
-Both sit at the same place, so a repeated run goes through all of our code and all of the library's. What is recorded is
-unpacked text, therefore the playing side never says that it is packed.
+Both sit at the same place, so a replay runs all of our code and all of the library's. Bodies are recorded decompressed,
+so headers about compression are dropped.
 """
 
 from __future__ import annotations
@@ -15,76 +15,78 @@ from typing import Final
 import httpx2
 
 from contracts.transcript import Call, Ending, Transcript
-from kit.models.patience import Listener, Patience, Watch
 from kit.models.recording import Recorder
+from kit.models.timeouts import ActivityDetector, Deadlines, Timeouts
 
-_PACKING: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_ENCODING_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _CONNECTING: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
 
 class RecordingTransport(httpx2.AsyncBaseTransport):
-    """Passes requests to a client that is shared by all runs and notes the answers of this one.
+    """Sends requests through a client shared by all runs and records the responses of this one.
 
-    The first ones are answered from `done`, if there is such a record.
+    The first ones are answered from the record `done`, if there is one.
     """
 
     def __init__(
-        self, http: httpx2.AsyncClient, recorder: Recorder, patience: Patience, done: Transcript | None = None
+        self, http: httpx2.AsyncClient, recorder: Recorder, timeouts: Timeouts, done: Transcript | None = None
     ) -> None:
         self._http = http
-        self._watch = Watch(patience)
+        self._deadlines = Deadlines(timeouts)
         self._recorder = recorder
         self._played = httpx2.AsyncClient(transport=Playback(done)) if done else http
         self._left = len(done.calls) if done else 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send it, and note what comes."""
+        """Send a request and record its response."""
         try:
-            async with asyncio.timeout_at(self._watch.call()):
+            async with asyncio.timeout_at(self._deadlines.begin_call()):
                 response = await (self._played if self._left else self._http).send(request, stream=True)
         except TimeoutError:
-            self._recorder.ended("timeout")
+            self._recorder.end_call("timeout")
             raise httpx2.ReadTimeout("no answer in time") from None
         except httpx2.TransportError as error:
-            self._recorder.ended(_ending(error))
+            self._recorder.end_call(_ending(error))
             raise
         finally:
             self._left = max(0, self._left - 1)
         self._recorder.status(response.status_code, response.headers)
-        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _PACKING]
+        headers = [
+            (name, value) for name, value in response.headers.multi_items() if name.lower() not in _ENCODING_HEADERS
+        ]
         return httpx2.Response(
-            response.status_code, headers=headers, stream=_Noted(response, self._recorder, self._watch)
+            response.status_code, headers=headers, stream=_RecordedStream(response, self._recorder, self._deadlines)
         )
 
 
-class _Noted(httpx2.AsyncByteStream):
-    def __init__(self, response: httpx2.Response, recorder: Recorder, watch: Watch) -> None:
+class _RecordedStream(httpx2.AsyncByteStream):
+    def __init__(self, response: httpx2.Response, recorder: Recorder, deadlines: Deadlines) -> None:
         self._response = response
         self._recorder = recorder
-        self._watch = watch
+        self._deadlines = deadlines
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            listener = Listener(self._response.headers.get("content-type", ""))
-            async with aclosing(self._watch.over(self._response.aiter_bytes(), listener)) as pieces:  # type: ignore[type-var]  # async generators have aclose
+            activity = ActivityDetector(self._response.headers.get("content-type", ""))
+            async with aclosing(self._deadlines.enforce(self._response.aiter_bytes(), activity)) as pieces:  # type: ignore[type-var]  # async generators have aclose
                 async for data in pieces:
                     self._recorder.chunk(data)
                     yield data
         except httpx2.TransportError as error:
-            self._recorder.ended(_ending(error))
+            self._recorder.end_call(_ending(error))
             raise
         except httpx2.DecodingError:
-            self._recorder.ended("lost")
+            self._recorder.end_call("lost")
             raise httpx2.ReadError("the answer could not be unpacked") from None
-        self._recorder.ended("complete")
+        self._recorder.end_call("complete")
 
     async def aclose(self) -> None:
-        self._recorder.ended("closed")
+        self._recorder.end_call("closed")
         await self._response.aclose()
 
 
 class Playback(httpx2.AsyncBaseTransport):
-    """Answers each request with what is on record for it, the first with the first."""
+    """Answers requests with the recorded responses, in their order."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._calls: Iterator[Call] = iter(transcript.calls)

@@ -1,19 +1,18 @@
-"""The one outbound door: every request to an address that somebody else chose goes through `Door`.
+"""Outbound HTTP: every request to an untrusted address goes through `GuardedHttpClient`.
 
-It reaches public addresses only, reads no more than it was told to, and never waits longer. A second way out would undo
-all three.
+It connects to public addresses only and limits size and time; another client would undo all of that.
 """
 
-from kit.web.door import CONTACT_URL, Door, Fetched, Policy, Request
 from kit.web.errors import ErrorKind, WebError
+from kit.web.guarded_client import CONTACT_URL, Fetched, GuardedHttpClient, Policy, Request
 from kit.web.resolve import Resolver, system_resolver
 from kit.web.url import Url, parse_url
 
 __all__ = [
     "CONTACT_URL",
-    "Door",
     "ErrorKind",
     "Fetched",
+    "GuardedHttpClient",
     "Policy",
     "Request",
     "Resolver",

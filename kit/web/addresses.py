@@ -1,7 +1,7 @@
-"""Which addresses are the public internet. What is not known to be public is not, so a new special range stays shut.
+"""Which addresses are on the public internet. IPv6 is an allow list, so a new special range stays blocked.
 
-IPv6 forms that carry an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are shut as a whole: what they lead to
-is decided by routers we cannot ask.
+IPv6 forms that contain an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are blocked as a whole: routers decide
+where they lead.
 Source: IANA IPv4 and IPv6 Special-Purpose Address Registries; 168.63.129.16 is Azure's host agent.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final
 
-_SHUT_4: Final = tuple(
+_BLOCKED_4: Final = tuple(
     IPv4Network(network)
     for network in (
         "0.0.0.0/8",  # this network
@@ -32,7 +32,7 @@ _SHUT_4: Final = tuple(
     )
 )
 _GLOBAL_UNICAST_6: Final = IPv6Network("2000::/3")
-_SHUT_6: Final = tuple(
+_BLOCKED_6: Final = tuple(
     IPv6Network(network)
     for network in (
         "2001::/23",  # IETF protocol assignments: Teredo, benchmarks, ORCHID
@@ -47,11 +47,11 @@ _LOCAL_NAMES: Final = ("localhost", "local", "internal", "home.arpa", "localdoma
 def is_public(address: IPv4Address | IPv6Address) -> bool:
     """Whether an address is an ordinary one of the public internet."""
     if isinstance(address, IPv4Address):
-        return not any(address in network for network in _SHUT_4)
-    return address in _GLOBAL_UNICAST_6 and not any(address in network for network in _SHUT_6)
+        return not any(address in network for network in _BLOCKED_4)
+    return address in _GLOBAL_UNICAST_6 and not any(address in network for network in _BLOCKED_6)
 
 
 def is_local_name(host: str) -> bool:
-    """Whether a name means this machine or this network, whatever a resolver says about it."""
+    """Whether a name means this machine or this network, whatever it resolves to."""
     name = host.lower().rstrip(".")
     return name == "" or any(name == local or name.endswith(f".{local}") for local in _LOCAL_NAMES)

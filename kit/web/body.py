@@ -1,7 +1,7 @@
-"""Reading a body no further than allowed: the cap counts what arrives and what it unpacks to, as it arrives.
+"""Reading a body up to a limit, which holds for the received and for the decompressed bytes.
 
-A few kilobytes of gzip can hold a gigabyte, so unpacking stops at the cap too; a client library that unpacks whole
-chunks does not.
+A few kilobytes of gzip can hold a gigabyte, so decompression stops at the limit; a client library that decompresses
+whole chunks does not.
 """
 
 from __future__ import annotations

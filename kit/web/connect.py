@@ -1,4 +1,4 @@
-"""Opening connections under the HTTP client: to the address that was checked, while TLS still asks for the name."""
+"""Connections of the HTTP client: to the checked address, while TLS verifies the name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MOST_ADDRESSES = 4
 
 
 class PublicOnly(httpcore.AsyncNetworkBackend):
-    """Connects to public addresses; a connection kept for reuse stays with the address it was checked for.
+    """Connects to public addresses; a reused connection keeps its checked address.
 
-    `ports` are those where web pages are. At others speak mail and data servers, to whom a request can be an order.
+    `ports` are those of web servers. A mail or database server on another port might take a request for a command.
     """
 
     def __init__(self, resolve: Resolver, network: httpcore.AsyncNetworkBackend, ports: frozenset[int]) -> None:
@@ -49,8 +49,8 @@ class PublicOnly(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Never: there is no public socket file."""
-        raise httpcore.ConnectError("socket files are not reached through the door")
+        """Refuse: there are no public socket files."""
+        raise httpcore.ConnectError("socket files are not reached through the guarded client")
 
     async def sleep(self, seconds: float) -> None:
         """Part of the client's interface."""

@@ -1,4 +1,4 @@
-"""Whom a host that we bother can turn to: the operator. It is part of the User-Agent of every request."""
+"""The operator's contact address, part of the User-Agent of every request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import structlog
 from pydantic import AfterValidator, AliasChoices, Field
 
-from kit.web.door import CONTACT_URL
+from kit.web.guarded_client import CONTACT_URL
 
 PUBLIC_URL: Final = "OPENERRATA_GATEWAY_PUBLIC_URL"
 
@@ -16,14 +16,14 @@ log = structlog.get_logger(__name__)
 ContactUrl = Annotated[str, AfterValidator(lambda url: url or CONTACT_URL)]
 
 
-def contact(service: str, description: str) -> Any:
-    """The setting of a service; unless set, where the instance's public pages are, and at last the project's page."""
+def contact_url_field(service: str, description: str) -> Any:  # as pydantic's Field: the type of its default
+    """A service's setting; its default is the address of the instance's public pages, else the project's page."""
     own = f"OPENERRATA_{service}_CONTACT_URL"
     return Field(default=CONTACT_URL, validation_alias=AliasChoices(own, PUBLIC_URL), description=description)
 
 
 def warn_of_no_contact(service: str, url: str) -> None:
-    """Tell the operator, at start, that sites cannot reach them."""
+    """Warn the operator at start that sites cannot contact them."""
     if url == CONTACT_URL:
         log.warning(
             "sites that are asked find no address of yours in the User-Agent",

@@ -1,4 +1,4 @@
-"""Why the door brought nothing, as a closed list: callers decide by kind, never by text."""
+"""Why a fetch failed, as a closed list: callers decide by kind, never by text."""
 
 from __future__ import annotations
 

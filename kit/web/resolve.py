@@ -1,7 +1,6 @@
-"""From a name to the addresses we may connect to: all of them are public, or none is used.
+"""Resolving a name to addresses: all of them are public, or none is used.
 
-The connection is made to an address checked here, never to the name again, so a name that changes its mind between
-check and connection gains nothing.
+The connection is made to an address checked here and never resolves the name again, so DNS rebinding does not work.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from kit.web.addresses import is_local_name, is_public
 from kit.web.errors import WebError
 
 Resolver = Callable[[str], Awaitable[Sequence[str]]]
-"""Answers every address of a name; raises OSError if it has none."""
+"""Returns every address of a name; raises OSError if it has none."""
 
 
 async def system_resolver(host: str) -> Sequence[str]:

@@ -1,7 +1,7 @@
-"""Reading a URL as a browser does, so that what we check is what we connect to.
+"""Parsing a URL as a browser does, so that the host we check is the one we connect to.
 
-Two parsers that disagree about the host are how checks get bypassed: backslashes, `0x7f.1`, full-width digits. So there
-is one, the WHATWG parser that Node has, and what it read is what goes on the wire.
+Two parsers that disagree about the host let an attacker bypass checks: backslashes, `0x7f.1`, full-width digits. So
+there is one, the WHATWG parser of Node, and the request is made from its result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Posts that were forgotten: whatever is told of them later means nothing."""
+"""Posts that were forgotten: later facts about them mean nothing."""
 
 from __future__ import annotations
 

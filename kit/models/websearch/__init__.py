@@ -1,1 +1,1 @@
-"""A web search of our own, for providers that have none: one tool over one of several engines, through the one door."""
+"""A web search of our own, for providers that have none: one tool over one of several engines."""

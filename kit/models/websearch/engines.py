@@ -1,4 +1,4 @@
-"""Three engines behind one call. Keys travel in a header and appear in no address, answer or error.
+"""Three search engines behind one call. Keys are sent in a header and appear in no address, answer or error.
 
 An engine's answer is read leniently where a field is missing and strictly where the whole is not what it should be: an
 unreadable answer must not look like a search that found nothing.
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from pydantic import SecretStr
-from selectolax.lexbor import LexborHTMLParser
+from pydantic import JsonValue, SecretStr
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from kit.models.websearch.tool import MAX_RESULTS, Hit, SearchFailed
-from kit.web import Door, Request
+from kit.web import GuardedHttpClient, Request
 
 _TIMEOUT_S: Final = 15.0
 _MAX_BYTES: Final = 2_000_000
@@ -26,13 +26,13 @@ _MAX_WORDS: Final = 5_000
 class DuckDuckGo:
     """The page for browsers without scripts; needs no key, and gives no promise."""
 
-    def __init__(self, door: Door, address: str = "https://html.duckduckgo.com/html/") -> None:
-        self._door = door
+    def __init__(self, http: GuardedHttpClient, address: str = "https://html.duckduckgo.com/html/") -> None:
+        self._http = http
         self._address = address
 
     async def search(self, query: str) -> Sequence[Hit]:
         """Pages about this, best first. Raises: SearchFailed, WebError."""
-        body = await _fetch(self._door, Request(f"{self._address}?{urlencode({'q': query})}"))
+        body = await _fetch(self._http, Request(f"{self._address}?{urlencode({'q': query})}"))
         page = LexborHTMLParser(body.decode("utf-8", "replace"))
         hits = [hit for node in page.css(".result") if (hit := _duckduckgo_hit(node)) is not None]
         if not hits and page.css_first(".no-results, #links, .results") is None:
@@ -44,9 +44,9 @@ class Brave:
     """Brave's search API."""
 
     def __init__(
-        self, door: Door, key: SecretStr, address: str = "https://api.search.brave.com/res/v1/web/search"
+        self, http: GuardedHttpClient, key: SecretStr, address: str = "https://api.search.brave.com/res/v1/web/search"
     ) -> None:
-        self._door = door
+        self._http = http
         self._key = key
         self._address = address
 
@@ -54,7 +54,7 @@ class Brave:
         """Pages about this, best first. Raises: SearchFailed, WebError."""
         address = f"{self._address}?{urlencode({'q': query, 'count': MAX_RESULTS})}"
         headers = {"accept": "application/json", "x-subscription-token": self._key.get_secret_value()}
-        answer = _object(await _fetch(self._door, Request(address, headers=headers)))
+        answer = _object(await _fetch(self._http, Request(address, headers=headers)))
         web = answer.get("web") or {}
         return _hits(web.get("results", []) if isinstance(web, dict) else None, "description")
 
@@ -62,8 +62,8 @@ class Brave:
 class Tavily:
     """Tavily's search API."""
 
-    def __init__(self, door: Door, key: SecretStr, address: str = "https://api.tavily.com/search") -> None:
-        self._door = door
+    def __init__(self, http: GuardedHttpClient, key: SecretStr, address: str = "https://api.tavily.com/search") -> None:
+        self._http = http
         self._key = key
         self._address = address
 
@@ -76,18 +76,18 @@ class Tavily:
             "content-length": str(len(body)),
         }
         request = Request(self._address, method="POST", headers=headers, body=body)
-        return _hits(_object(await _fetch(self._door, request)).get("results"), "content")
+        return _hits(_object(await _fetch(self._http, request)).get("results"), "content")
 
 
-async def _fetch(door: Door, request: Request) -> bytes:
+async def _fetch(http: GuardedHttpClient, request: Request) -> bytes:
     limited = Request(request.url, request.method, request.headers, request.body, _TIMEOUT_S, _MAX_BYTES)
-    answer = await door.fetch(limited)
+    answer = await http.fetch(limited)
     if answer.status != 200:
         raise SearchFailed(f"the search engine answered {answer.status}")
     return answer.body
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _object(body: bytes) -> dict[str, JsonValue]:
     try:
         answer = json.loads(body)
     except ValueError:
@@ -107,7 +107,7 @@ def _hits(results: object, snippet: str) -> list[Hit]:
     ]
 
 
-def _duckduckgo_hit(node: Any) -> Hit | None:
+def _duckduckgo_hit(node: LexborNode) -> Hit | None:
     link = node.css_first("a.result__a")
     if link is None:
         return None

@@ -1,6 +1,6 @@
-"""The function `web_search` as the model sees it. Every failure is an answer: a model can search again, a run cannot.
+"""The tool `web_search` of a model. Every failure is an answer: the model can search again without failing the run.
 
-What comes back was written by strangers; it is passed on as data inside JSON and nothing here acts on it.
+Results are untrusted text; they are passed on as data inside JSON.
 """
 
 from __future__ import annotations

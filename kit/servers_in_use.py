@@ -1,19 +1,17 @@
-"""Where the servers are: given by address, or brought along.
+"""Finding the servers of a process: external or embedded.
 
-What an operator gives is used; what is missing is embedded, unless another process already runs it over the same data
-folder: then its servers are used.
+Configured servers are used. Missing ones are embedded, unless another process already runs them over the same data
+folder: then those are used.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import get_args
 from urllib.parse import urlsplit
 
@@ -32,11 +30,11 @@ SERVER_NAMES: tuple[ServiceName, ...] = get_args(ServiceName)
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Servers:
     """Addresses and secrets. `stack` is set if this process runs embedded servers, `data_dir` if it uses any.
 
-    Shapes: `service_urls` are the embedded broker with the user of each service; `role_urls` are the logins that were
-    given; in `data_dir` lies an embedded master key.
+    Shapes: `service_urls` are the embedded broker with the user of each service; `role_urls` are the configured logins;
+    `data_dir` holds an embedded master key.
     """
 
     nats_url: str
@@ -61,7 +59,7 @@ class Surroundings:
         return self.owner_url
 
     def broker(self, services: Sequence[str]) -> str:
-        """The broker, with the user of the one service that this process runs, or the one who may do everything."""
+        """The broker's address, with the user of this process's only service, or the one who may do everything."""
         return self.service_urls.get(services[0], self.nats_url) if len(services) == 1 else self.nats_url
 
     @property
@@ -75,12 +73,12 @@ class Surroundings:
         return self.blob_settings
 
     def database_login(self, role: Role) -> str:
-        """The login of a service: the one that was given, or the role itself, without a password."""
+        """The login of a service: the configured one, or the role itself, without a password."""
         return self.role_urls.get(role) or role_url(self.database_url, role)
 
     @cached_property
     def master_keys(self) -> tuple[MasterKey, ...]:
-        """What readers' own keys are sealed with; only a process that seals or opens them asks.
+        """The keys that seal readers' own keys; read only by processes that seal or open them.
 
         Raises: SettingsError: they are missing or unreadable.
         """
@@ -88,17 +86,17 @@ class Surroundings:
 
 
 @contextmanager
-def surroundings(
+def find_servers(
     infrastructure: Infrastructure,
     data_dir: Path,
     *,
     durable: bool = True,
     start: bool = True,
     needs: Collection[ServiceName] = SERVER_NAMES,
-) -> Iterator[Surroundings]:
+) -> Iterator[Servers]:
     """Find or start the servers for as long as the context lasts; call from the main thread.
 
-    Beside a given server only those that this process needs are embedded.
+    With an external server, only the others that this process needs are embedded.
 
     Raises: SettingsError: an address without its credentials, or `start` is False and nothing runs over `data_dir`.
     """
@@ -133,7 +131,7 @@ def _role_urls(infrastructure: Infrastructure) -> dict[Role, str]:
 
 def _complete(
     infrastructure: Infrastructure, found: Endpoints, data_dir: Path | None, stack: EmbeddedStack | None
-) -> Surroundings:
+) -> Servers:
     blobs: BlobSettings | None = None
     if infrastructure.s3_endpoint is None:
         if found.s3_endpoint:
@@ -149,7 +147,7 @@ def _complete(
             infrastructure.s3_region,
         )
     owner_url = infrastructure.database_url or found.database_url
-    return Surroundings(
+    return Servers(
         nats_url=_with_user(infrastructure) if infrastructure.nats_url else found.nats_url,
         service_urls={} if infrastructure.nats_url else found.nats_service_urls,
         nats_monitor_url=infrastructure.nats_monitor_url or found.nats_monitor_url or None,
@@ -164,7 +162,7 @@ def _complete(
 
 
 def _with_user(infrastructure: Infrastructure) -> str:
-    """The broker's addresses, each with the user that was given beside them; one that names a user keeps it."""
+    """The broker's addresses, each with the configured user unless it names one."""
     url = infrastructure.nats_url or ""
     if infrastructure.nats_user is None or infrastructure.nats_password is None:
         return url
@@ -211,18 +209,5 @@ def _master_keys(given: SecretStr | None, data_dir: Path | None) -> tuple[Master
 
 
 def embedded_master_key(data_dir: Path) -> MasterKey:
-    """The data folder's own master key, made when it is first asked for."""
-    file = data_dir / MASTER_KEY_FILE
-    if not file.exists():
-        _create_once(file, str(MasterKey.generate()))
-    return MasterKey.parse(file.read_text().strip())
-
-
-def _create_once(file: Path, text: str) -> None:
-    """Another process sees the whole file or none, and the first of two writers wins."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with NamedTemporaryFile("w", dir=file.parent) as draft:  # readable by its owner only
-        draft.write(text)
-        draft.flush()
-        with suppress(FileExistsError):
-            os.link(draft.name, file)
+    """The data folder's own master key, created when missing."""
+    return MasterKey.of_file(data_dir / MASTER_KEY_FILE)

@@ -1,4 +1,4 @@
-"""What an operator can mend, told in one line. Whatever is not told here is a bug and keeps its traceback."""
+"""Messages for errors that an operator can fix. Any other error is a bug and keeps its traceback."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import psycopg
 from sqlalchemy.exc import DBAPIError
 
 from kit.blobs import BlobsUnavailable
-from kit.bus import BusError
 from kit.embedded import EmbeddedError
 from kit.http import CannotListen
+from kit.publisher import BusError
 from kit.settings import SettingsError
 from kit.topology import TopologyMissing, UnsafeBroker
 
-_TOLD_BY_ITSELF = (
+_SELF_EXPLANATORY = (
     BlobsUnavailable,
     BusError,
     CannotListen,
@@ -25,13 +25,13 @@ _TOLD_BY_ITSELF = (
 )
 
 
-def explained(error: BaseException | None) -> str | None:
-    """What is wrong and where to look; None for what is not the operator's to mend."""
+def explain(error: BaseException | None) -> str | None:
+    """The problem and where to look, None if the operator cannot fix it."""
     match error:
         case BaseExceptionGroup(exceptions=(only,)):
-            return explained(only)
+            return explain(only)
         case DBAPIError():
-            return explained(error.orig)
+            return explain(error.orig)
         case psycopg.errors.InsufficientPrivilege():
             return (
                 f"the user of OPENERRATA_DATABASE_URL lacks a right: {_one_line(error)}; "
@@ -50,7 +50,7 @@ def explained(error: BaseException | None) -> str | None:
         case nats.errors.Error():
             return f"OPENERRATA_NATS_URL: {_one_line(error)}"
         case _:
-            return str(error) if isinstance(error, _TOLD_BY_ITSELF) else None
+            return str(error) if isinstance(error, _SELF_EXPLANATORY) else None
 
 
 def _one_line(error: Exception) -> str:

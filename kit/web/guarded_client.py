@@ -1,7 +1,7 @@
 """Fetching one URL, redirects included, within one deadline.
 
-Redirects are followed by hand, because each is a new URL that somebody else chose and is checked like the first. The
-HTTP layer is httpcore, the one under httpx: it lets us choose the address, and it reads no proxy from the environment.
+Each redirect is an untrusted URL and checked like the first, so the library does not follow them. The HTTP layer is
+httpcore, the one under httpx: it lets us choose the address, and it reads no proxy from the environment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kit.web.resolve import Resolver, system_resolver
 from kit.web.url import Url, parse_url
 
 CONTACT_URL: Final = "https://openerrata.com/"
-"""The project's own page, for operators who name none of their own; a host that is bothered finds the project there."""
+"""The project's page, for operators who set no contact address."""
 
 WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -35,7 +35,7 @@ _IDLE_S: Final = 15.0
 
 @dataclass(frozen=True)
 class Policy:
-    """What the door allows. Units: `timeout_s` for a whole fetch; `max_bytes` of the body, packed and unpacked.
+    """What the client allows. Units: `timeout_s` for a whole fetch; `max_bytes` of the body, packed and unpacked.
 
     `exempt_origins` are origins set by an operator (`http://127.0.0.1:1234`), reached wherever they are; exactly these,
     and not as the target of a redirect from elsewhere. `ports` are the only ones reached at any other origin.
@@ -50,7 +50,7 @@ class Policy:
 
     @property
     def user_agent(self) -> str:
-        """Who we are and where to complain."""
+        """The product and its contact address."""
         return f"OpenErrata/1.0 (+{self.contact_url})" if self.contact_url else "OpenErrata/1.0"
 
 
@@ -68,7 +68,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Fetched:
-    """What came back, whatever its status. Header names are lower case; `hops` are the addresses that redirected."""
+    """A response of any status. Header names are lower case; `hops` are the addresses that redirected."""
 
     status: int
     headers: Mapping[str, str]
@@ -77,8 +77,8 @@ class Fetched:
     hops: tuple[str, ...] = ()
 
 
-class Door:
-    """The way out; close it when done."""
+class GuardedHttpClient:
+    """An HTTP client for untrusted addresses; close it when done."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class Door:
             return Fetched(response.status, found, content, str(url))
 
     async def close(self) -> None:
-        """Close the connections kept for reuse."""
+        """Close idle connections."""
         await self._public.aclose()
         await self._anywhere.aclose()
 

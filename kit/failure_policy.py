@@ -1,0 +1,226 @@
+"""The failure policy: what becomes of a message that was not handled.
+
+| outcome   | cause                                                     | then                                       |
+|-----------|-----------------------------------------------------------|--------------------------------------------|
+| `lost`    | the lease expired: another worker has the message         | nothing                                    |
+| `stale`   | a later delivery, or another worker's fact, came first    | nothing                                    |
+| `refused` | `Reject(dead_letter=False)`                               | terminated, the requester gets the reason  |
+| `dead`    | `Reject`, undecodable bytes, or too many failures         | dead letter, failure events, terminated    |
+| `outage`  | a server did not answer                                   | redelivered with backoff, nothing counted  |
+| `retry`   | `Retry`                                                   | redelivered when the handler asks for it   |
+| `error`   | anything else is a bug                                    | counted, redelivered with backoff, or dead |
+
+A delivery that was overtaken is neither acknowledged nor refused: the broker does not tell deliveries of a message
+apart and would apply it to the later one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import nats.errors
+import structlog
+from nats.aio.msg import Msg
+
+from contracts.topology import DEAD, Consumer
+from contracts.v1 import Envelope, Event, Undecodable, decode
+from kit.bus import Bus
+from kit.circuit import Circuit, StopLimit, pause_failing
+from kit.dead_letters import DeadLetter, Origin
+from kit.errors import Reject, Retry, Superseded
+from kit.failures import Failures
+from kit.lease import LeaseLost
+from kit.outage import is_outage
+from kit.publisher import BusError, Outgoing, PublishConflict
+
+BUG_RETRY_BASE_S = 1.0
+BUG_RETRY_MAX_S = 60.0
+OUTAGE_RETRY_BASE_S = 1.0
+OUTAGE_RETRY_MAX_S = 30.0
+MAX_OUTAGE_DELIVERIES = 1_000
+"""A message that was delivered this often is suspected of causing its outages; a working day, at the longest delay."""
+
+log = structlog.get_logger(__name__)
+
+AnyEvent = Any
+"""A handler takes the type of event that its consumer delivers, which the type of `Consumer` does not carry."""
+
+OnExhausted = Callable[[AnyEvent, str], AsyncIterator[Event]]
+"""Takes a fact that can never be handled and the reason; yields the facts that report it."""
+
+Outcome = Literal["ok", "cancelled", "lost", "stale", "refused", "dead", "outage", "retry", "error"]
+
+
+class AttemptsExhausted(Reject):
+    """The message failed too often."""
+
+
+@dataclass
+class DeliveredMessage:
+    """One delivery of a message. `origin` is where its fact stands in the log; `envelope` is None until decoded."""
+
+    consumer: Consumer
+    message: Msg
+    origin: Origin
+    failures: Failures
+    reply_to: str | None
+    delivery_count: int
+    envelope: Envelope | None = None
+    log_fields: dict[str, object] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.log_fields = {
+            "consumer": self.consumer.name,
+            "sequence": self.origin.sequence,
+            "delivery_count": self.delivery_count,
+        }
+
+    def decode(self) -> Envelope:
+        """Read the fact. Raises: Undecodable."""
+        self.envelope = envelope = decode(self.origin.subject, self.message.data)
+        self.log_fields["correlation"] = str(envelope.correlation)
+        return envelope
+
+    async def require_attempts_left(self) -> None:
+        """Count a worker that died at this message. Raises: AttemptsExhausted. BusError: the count is unavailable."""
+        attempts = self.consumer.attempts
+        if self.delivery_count > attempts and await self.failures.begin() >= attempts:
+            raise AttemptsExhausted(f"gave up after {attempts} attempts")
+
+
+def classify(error: Exception, delivery_count: int) -> Outcome:
+    """What an exception of a delivery means."""
+    match error:
+        case LeaseLost():
+            return "lost"
+        case Reject(dead_letter=False):
+            return "refused"
+        case Reject() | Undecodable():
+            return "dead"
+        case Superseded() | PublishConflict():
+            return "stale"
+        case _ if is_outage(error) and delivery_count < MAX_OUTAGE_DELIVERIES:
+            return "outage"
+        case Retry():
+            return "retry"
+        case _:
+            return "error"
+
+
+class FailurePolicy:
+    """Settles the failed deliveries of one consumer in this process."""
+
+    def __init__(self, bus: Bus, consumer: Consumer, limit: StopLimit, on_exhausted: OnExhausted | None) -> None:
+        self._bus = bus
+        self._consumer = consumer
+        self._limit = limit
+        self._on_exhausted = on_exhausted
+        self._circuit = Circuit(limit)
+
+    def count_success(self) -> None:
+        """Note a message that was handled."""
+        self._circuit.count_success(time.monotonic())
+
+    async def settle(self, delivered: DeliveredMessage, error: Exception, outcome: Outcome) -> None:
+        """Do with a message what its outcome demands."""
+        fields = delivered.log_fields
+        match outcome:
+            case "lost":
+                await delivered.failures.end()
+                log.warning("lease lost, leaving the message to another worker", **fields)
+            case "stale":
+                log.info("another worker has this message, leaving it alone", reason=str(error), **fields)
+            case "refused":
+                log.info("message refused", reason=str(error), **fields)
+                await self._reply(delivered, str(error))
+                await delivered.message.term()
+            case "dead":
+                log.warning("message rejected", reason=str(error), **fields)
+                await self._dead_letter(
+                    delivered, str(error), is_bug=isinstance(error, Undecodable | AttemptsExhausted)
+                )
+            case "outage":
+                delay_s = outage_delay_s(error, delivered.delivery_count)
+                log.warning("a server does not answer as it should", error=str(error), retry_after_s=delay_s, **fields)
+                await delivered.failures.end()
+                await _nak(delivered.message, delay_s)
+            case "retry":
+                assert isinstance(error, Retry)
+                log.info("will retry", reason=error.reason, after_s=error.after_s, **fields)
+                if delivered.delivery_count >= self._consumer.attempts:  # earlier retries cost no write
+                    await _count_failure(delivered.failures)
+                await _nak(delivered.message, error.after_s)
+            case _:
+                await self._settle_bug(delivered, error)
+
+    async def _settle_bug(self, delivered: DeliveredMessage, error: Exception) -> None:
+        failed = await _count_failure(delivered.failures)
+        delay_s = min(BUG_RETRY_MAX_S, BUG_RETRY_BASE_S * 2 ** max(failed - 1, 0))
+        log.error(
+            "handler failed",
+            error=type(error).__name__,
+            retry_after_s=delay_s,
+            exc_info=error,
+            **delivered.log_fields,
+        )
+        if failed >= self._consumer.attempts:
+            await self._dead_letter(delivered, f"{type(error).__name__}: {error}", is_bug=True)
+        else:
+            await _nak(delivered.message, delay_s)
+
+    async def _dead_letter(self, delivered: DeliveredMessage, reason: str, *, is_bug: bool) -> None:
+        message, origin = delivered.message, delivered.origin
+        dead_letter = DeadLetter(
+            self._consumer.name, reason, origin.stream, origin.sequence, origin.subject, delivered.delivery_count
+        )
+        message_id = f"{self._consumer.name}:{message.metadata.stream}:{message.metadata.sequence.stream}"
+        outgoing = Outgoing(self._consumer.dead_letter_subject, message.data, dead_letter.headers(message_id))
+        try:
+            await self._publish_failure_events(delivered, reason)
+            await self._bus.wait_for_receipt(await self._bus.send(outgoing))
+        except (BusError, Retry) as error:
+            log.error("dead letter not stored, keeping the message", stream=DEAD.name, error=str(error))
+            await _nak(message, BUG_RETRY_MAX_S)
+            return
+        await self._reply(delivered, reason)
+        await message.term()
+        if is_bug and self._circuit.count_failure(time.monotonic()):
+            await pause_failing(self._bus, self._consumer, self._limit)
+
+    async def _publish_failure_events(self, delivered: DeliveredMessage, reason: str) -> None:
+        if self._on_exhausted is None:
+            return
+        try:
+            envelope = delivered.envelope or delivered.decode()
+        except Undecodable:
+            return
+        async for event in self._on_exhausted(envelope.event, reason):
+            with suppress(PublishConflict):  # it has ended in another way meanwhile
+                await self._bus.publish(event, correlation=envelope.correlation, cause=envelope.id)
+
+    async def _reply(self, delivered: DeliveredMessage, reason: str) -> None:
+        if delivered.reply_to is not None:
+            await self._bus.reject_request(delivered.reply_to, reason)
+
+
+def outage_delay_s(error: Exception, delivery_count: int) -> float:
+    """How long to wait after an outage: the handler's own delay or the default, doubled with each delivery."""
+    base_s = error.after_s if isinstance(error, Retry) else OUTAGE_RETRY_BASE_S
+    return min(OUTAGE_RETRY_MAX_S, base_s * 2.0 ** min(delivery_count - 1, 10))
+
+
+async def _count_failure(failures: Failures) -> int:
+    """Count a failure; how many there are, 0 if the broker does not answer."""
+    try:
+        return await failures.add()
+    except BusError:
+        return 0
+
+
+async def _nak(message: Msg, delay_s: float) -> None:
+    with suppress(nats.errors.Error):  # without an answer the message is redelivered after its deadline anyway
+        await message.nak(delay=delay_s)

@@ -1,0 +1,51 @@
+"""The most that one request to a model may cost, held against an estimate before the request is sent.
+
+The estimate is meant to be too high rather than too low: a token of the question has three bytes or more, and the
+answer is as long as it may be.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import JsonValue
+
+from contracts.spent import format_usd
+from contracts.transcript import Price
+from contracts.v1.parts import Usage
+from kit.models.base import ModelError
+from kit.models.failures import price_unknown
+from kit.models.prices import MILLION
+
+BYTES_A_TOKEN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CallCap:
+    """Units: `micro_usd` is millionths of a US dollar, None: no cap; `max_tokens` of the answer, None: not counted."""
+
+    model: str
+    price: Price | None
+    micro_usd: int | None
+    max_tokens: int | None
+
+    def require_room(self, body: Mapping[str, JsonValue], before: Usage) -> None:
+        """Raises: ModelError: the request could cost more, or its model has no price."""
+        if self.micro_usd is None:
+            return
+        if self.price is None:
+            raise price_unknown(self.model)
+        cost = self.estimate(body, before, self.price)
+        if cost > self.micro_usd:
+            reason = f"A request could cost {format_usd(cost)}; a single one may cost {format_usd(self.micro_usd)}."
+            raise ModelError("NON_RETRYABLE", reason, name="CostLimit")
+
+    def estimate(self, body: Mapping[str, JsonValue], before: Usage, price: Price) -> int:
+        """What a request could cost, in millionths; `before` is what its conversation has used."""
+        asked = -(-len(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")) // BYTES_A_TOKEN)
+        if "previous_response_id" in body:  # the provider adds what was exchanged before
+            asked += before.total_tokens
+        return -(-(asked * price.input + (self.max_tokens or 0) * price.output) // MILLION)

@@ -1,0 +1,206 @@
+"""Publishing facts: a fact is published when the stream has confirmed that it is stored, not before.
+
+Receipts arrive in one reply inbox of our own, so many facts can be in flight; the client library's asynchronous publish
+never resolves when the server refuses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+from uuid import UUID
+
+import nats.errors
+import orjson
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from contracts.cloudevents import cloud_headers
+from contracts.topology import Stream, stream_of
+from contracts.v1 import Event, OnceEvent, encode_parts
+from kit.clock import Clock
+from kit.inbox import Inbox, NoReply
+from kit.link import Link
+
+REPLY_TO = "Errata-Reply-To"
+
+RECEIPT_TIMEOUT_S = 5.0
+PUBLISH_TIMEOUT_S = 15.0
+"""A cluster that lost the leader of a stream has another one within ten seconds, mostly within five."""
+PUBLISH_RETRY_DELAY_S = 0.25
+WRONG_LAST_SEQUENCE = 10071
+NO_SUITABLE_PEERS = 10005
+BATCH_INCOMPLETE = 10176
+BATCH_REPEATED = 10201
+CONFLICT = 409
+
+
+class BusError(Exception):
+    """The broker did not confirm; the fact may or may not be stored, and publishing it again is harmless."""
+
+
+class PublishConflict(BusError):
+    """A once-event was not stored: another fact already follows its predecessor, or its batch was stored before."""
+
+
+class PublishRefused(BusError):
+    """The broker will never store this fact; publishing it again is useless."""
+
+
+class _ApiError(TypedDict, total=False):
+    code: int
+    err_code: int
+    description: str
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Where a fact is stored; `duplicate` if the stream had it already."""
+
+    sequence: int
+    duplicate: bool = False
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """A fact in its wire format."""
+
+    subject: str
+    data: bytes
+    headers: dict[str, str]
+
+
+class Publisher:
+    """Stamps facts, sends them and waits for their receipts."""
+
+    def __init__(self, client: Client, inbox: Inbox, link: Link, clock: Clock) -> None:
+        self.client = client
+        self.inbox = inbox
+        self.link = link
+        self.clock = clock
+        self._streams: dict[type[Event], Stream] = {}
+
+    def stamp(
+        self, event: Event, *, correlation: UUID, cause: UUID | None = None, reply_to: str | None = None
+    ) -> Outgoing:
+        """Give a fact its envelope, id and headers."""
+        event_id = event.event_id()
+        stream = self._streams.get(type(event))
+        if stream is None:
+            stream = self._streams[type(event)] = stream_of(type(event))
+        moment, name, subject = self.clock.now(), str(event_id), event.subject()
+        headers = cloud_headers(event, subject, name, moment)
+        headers["Nats-Msg-Id"] = name
+        headers["Nats-Expected-Stream"] = stream.name
+        if isinstance(event, OnceEvent):
+            headers["Nats-Expected-Last-Subject-Sequence"] = str(event.follows)
+        if reply_to is not None:
+            headers[REPLY_TO] = reply_to
+        data = encode_parts(event, event_id, moment, correlation, cause, self.clock.new_salt())
+        return Outgoing(subject, data, headers)
+
+    async def send(self, outgoing: Outgoing) -> asyncio.Future[Msg]:
+        """Send a fact and return the future of its receipt, for `wait_for_receipt`.
+
+        Raises: PublishRefused: it is too large. BusError: the broker does not answer.
+        """
+        if not self.link.is_reachable:
+            raise BusError(f"{outgoing.subject} could not be sent: the broker does not answer")
+        address, future = self.inbox.expect(RECEIPT_TIMEOUT_S)
+        try:
+            await self.client.publish(outgoing.subject, outgoing.data, reply=address, headers=outgoing.headers)
+        except nats.errors.Error as error:
+            self.inbox.discard(address)
+            kind = PublishRefused if isinstance(error, nats.errors.MaxPayloadError) else BusError
+            raise kind(f"{outgoing.subject} could not be sent: {error}") from error
+        return future
+
+    async def wait_for_receipt(self, future: asyncio.Future[Msg]) -> Receipt:
+        """Wait until the stream confirms.
+
+        Raises: PublishConflict: a once-event came too late. PublishRefused: it can never be stored. BusError: it is not
+        stored now, or there was no confirmation in time.
+        """
+        message = await _confirm(future)
+        answer = orjson.loads(message.data)
+        return Receipt(answer["seq"], bool(answer.get("duplicate")))
+
+    async def publish(
+        self, event: Event, *, correlation: UUID, cause: UUID | None = None, reply_to: str | None = None
+    ) -> Receipt:
+        """Store one fact. Raises: PublishConflict, PublishRefused, BusError: see `ensure_stored`."""
+        return await self.ensure_stored(self.stamp(event, correlation=correlation, cause=cause, reply_to=reply_to))
+
+    async def publish_together(
+        self, facts: Sequence[OnceEvent], *, correlation: UUID, cause: UUID | None = None
+    ) -> tuple[Receipt, ...]:
+        """Store all of these once-events or none; they are of one stream that takes batches and of different subjects.
+
+        It is sent once: without a confirmation it may or may not be stored, and a broker that lost its leader drops an
+        unfinished batch after ten seconds. So after any error look at the log before sending anything again.
+
+        Raises: PublishConflict: nothing was stored now; an event came too late, or all were stored before.
+        PublishRefused: they can never be stored. BusError: there was no confirmation in time, or too many batches.
+        Source: NATS ADR-50. Conditions name no other subject: nats-server issue 8376.
+        """
+        batch, last = str(self.clock.new_id()), len(facts)
+        for number, fact in enumerate(facts, 1):
+            outgoing = self.stamp(fact, correlation=correlation, cause=cause)
+            outgoing.headers.update({"Nats-Batch-Id": batch, "Nats-Batch-Sequence": str(number)})
+            if number < last:
+                await _confirm(await self.send(outgoing))  # that the batch has it; nothing is stored yet
+                continue
+            outgoing.headers["Nats-Batch-Commit"] = "1"
+            committed = await self.wait_for_receipt(await self.send(outgoing))
+            return tuple(Receipt(committed.sequence - last + place) for place in range(1, last + 1))
+        raise ValueError("a batch has at least one fact")
+
+    async def ensure_stored(self, outgoing: Outgoing, sent: asyncio.Future[Msg] | None = None) -> Receipt:
+        """Wait until a fact is stored; without a confirmation send it again, as the cluster may be electing a leader.
+
+        The fact's id makes that harmless. `sent` is what `send` returned for it, if it was sent before.
+
+        Raises: PublishConflict, PublishRefused, BusError: see `wait_for_receipt`.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + PUBLISH_TIMEOUT_S
+        while True:
+            try:
+                return await self.wait_for_receipt(sent or await self.send(outgoing))
+            except (PublishConflict, PublishRefused):
+                raise
+            except BusError:
+                single = len(self.client.server_pool) == 1  # else the next node answers within seconds
+                if (single and not self.link.is_reachable) or loop.time() + PUBLISH_RETRY_DELAY_S >= until:
+                    raise
+            sent = None
+            await asyncio.sleep(PUBLISH_RETRY_DELAY_S)
+
+
+async def _confirm(future: asyncio.Future[Msg]) -> Msg:
+    """The stream's answer, if it is no error. Raises: see `Publisher.wait_for_receipt`."""
+    try:
+        message = await future
+    except NoReply as error:
+        raise BusError(f"the stream did not confirm: {error}") from None
+    if (message.headers or {}).get("Status") == "503":
+        raise BusError("no stream takes this subject; run `openerrata topology apply`")
+    refusal = orjson.loads(message.data).get("error") if message.data else None
+    if refusal is not None:
+        raise _classify(refusal)
+    return message
+
+
+def _classify(error: _ApiError) -> BusError:
+    """The exception for a stream's error.
+
+    Servers in trouble answer 5xx, that too few peers are available, or that a batch which they dropped is incomplete;
+    409 means that the same message is in flight, 429 that too many batches are.
+    """
+    description = error.get("description", "refused")
+    if error.get("err_code") in (WRONG_LAST_SEQUENCE, BATCH_REPEATED):
+        return PublishConflict(description)
+    is_transient = error.get("code", 503) >= CONFLICT or error.get("err_code") in (NO_SUITABLE_PEERS, BATCH_INCOMPLETE)
+    return BusError(description) if is_transient else PublishRefused(description)
