@@ -1,1 +1,1 @@
-"""The extension's protocol and the public JSON: publishes facts, reads the read model, computes nothing."""
+"""The extension's protocol and the public record: publishes events and reads the read model."""

@@ -1,31 +1,42 @@
-"""The ports over what this process runs on. Every way the world can fail is turned into `Unavailable` here."""
+"""The ports over broker, database, blob store and model provider. Every outage becomes `Unavailable` here."""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from uuid import UUID
 
 from pydantic import SecretStr
+from sqlalchemy import Row, text
 
-from contracts.topology import ERRATA, INGEST_OBSERVATION_RECEIVED, VIEWS
-from contracts.v1 import Event, InvestigationRequested, OnceEvent
+from contracts.topology import ERRATA, INGEST_OBSERVATION_UNVERIFIABLE, VIEWS
+from contracts.v1 import Event, InvestigationRequested, ObservationUnverifiable, OnceEvent
 from contracts.v1.parts import TextRef
 from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
-from kit.bus import AlreadyThere, Bus, BusError, Rejected
-from kit.direct import hand
+from kit.bus import Bus, RequestRejected
+from kit.database import Database
+from kit.direct import request_directly
 from kit.errors import Reject, Retry
-from kit.history import latest
+from kit.history import read_latest
 from kit.models.base import KeyAccepted, Model
-from kit.ordered import OrderedLog, Recorded
-from kit.pages import Page, last_sequence, read_page, storage_left
+from kit.ordered import OrderedLog, StoredMessage
+from kit.pages import LogPage, read_last_sequence, read_page, read_storage_left
 from kit.positions import Positions
+from kit.publisher import BusError, PublishConflict
 from kit.vault import UserKeys
-from services.gateway.ports import Answered, KeyVerdict, RefusedForGood, Unavailable
+from services.gateway.domain import Account, InstanceKey
+from services.gateway.ports import KeyVerdict, ObservationRejected, StoredEvent, Unavailable
+from services.gateway.record.connection import open_connection
 
+_ACTIVE_KEYS = """
+    SELECT k.key_hash, k.rights, a.id, a.role, a.tier, a.credit_limit_micro_usd, a.has_webhook_secret
+    FROM instance_api_key k LEFT JOIN account a ON a.id = k.account_id
+    WHERE k.revoked_at IS NULL AND a.closed_at IS NULL"""
+_ALL_KEYS = text(_ACTIVE_KEYS)
+_ONE_KEY = text(f"{_ACTIVE_KEYS} AND k.key_hash = :key_hash")
 BLOB_TIMEOUT_S = 2.5
 PROBE_TIMEOUT_S = 8.0
 
@@ -39,64 +50,66 @@ class BusFacts:
         self._answer_timeout_s = answer_timeout_s
         self._catch_up_timeout_s = catch_up_timeout_s
 
-    async def tell(self, event: Event, correlation: UUID) -> int:
-        """Store a fact."""
+    async def publish(self, event: Event, correlation: UUID) -> int:
+        """Store an event."""
         try:
             return (await self._bus.publish(event, correlation=correlation)).sequence
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
 
-    async def tell_once(self, event: OnceEvent, correlation: UUID) -> Answered:
-        """Store a fact, or find the one that took its place first."""
+    async def publish_once(self, event: OnceEvent, correlation: UUID) -> StoredEvent:
+        """Store a once-event, or return the one that was stored instead."""
         try:
             receipt = await self._bus.publish(event, correlation=correlation)
-        except AlreadyThere:
-            return await self._standing_at(event.subject())
+        except PublishConflict:
+            return await self._latest_at(event.subject())
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
-        return await self._standing_at(event.subject()) if receipt.duplicate else Answered(event, receipt.sequence)
+        return await self._latest_at(event.subject()) if receipt.duplicate else StoredEvent(event, receipt.sequence)
 
-    async def requested(self, investigation_id: UUID) -> InvestigationRequested:
-        """The newest request for a run."""
-        event = (await self._standing_at(f"{InvestigationRequested.SUBJECT}.{investigation_id}")).event
+    async def latest_request(self, investigation_id: UUID) -> InvestigationRequested:
+        """The newest request of a run."""
+        event = (await self._latest_at(f"{InvestigationRequested.SUBJECT}.{investigation_id}")).event
         if not isinstance(event, InvestigationRequested):
-            raise Unavailable(f"broker: {event.SUBJECT} where a request stands")
+            raise Unavailable(f"broker: {event.SUBJECT} in place of a request")
         return event
 
-    async def _standing_at(self, subject: str) -> Answered:
+    async def _latest_at(self, subject: str) -> StoredEvent:
         try:
-            standing = (await latest(self._bus, subject))[-1]
-            return Answered(standing.envelope.event, standing.sequence)
+            latest_event = (await read_latest(self._bus, subject))[-1]
+            return StoredEvent(latest_event.envelope.event, latest_event.sequence)
         except (Retry, Reject, IndexError) as error:
             raise Unavailable(f"broker: {error}") from error
 
-    async def ask(self, event: Event, correlation: UUID, *, directly: bool = False) -> Answered:
-        """Store a fact and wait for the one that answers it, unless ingest answers without it being stored."""
+    async def request(self, event: Event, correlation: UUID) -> StoredEvent:
+        """Send the event to ingest, directly or through the log, and wait for the answer."""
         try:
             answer = None
-            if directly:
-                answer = await hand(self._bus, INGEST_OBSERVATION_RECEIVED, event, correlation=correlation)
+            if isinstance(event, ObservationUnverifiable):
+                answer = await request_directly(
+                    self._bus, INGEST_OBSERVATION_UNVERIFIABLE, event, correlation=correlation
+                )
             if answer is None:
                 answer = await self._bus.request(event, correlation=correlation, timeout_s=self._answer_timeout_s)
-        except Rejected as refusal:
-            raise RefusedForGood(refusal.reason) from refusal
+        except RequestRejected as refusal:
+            raise ObservationRejected(refusal.reason) from refusal
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
-        return Answered(answer.envelope.event, answer.sequence)
+        return StoredEvent(answer.envelope.event, answer.sequence)
 
-    async def caught_up(self, sequence: int) -> None:
+    async def wait_for_projection(self, sequence: int) -> None:
         """Wait for the projector."""
-        if not await self._positions.reached(ERRATA.name, sequence, self._catch_up_timeout_s):
+        if not await self._positions.wait_until_reached(ERRATA.name, sequence, self._catch_up_timeout_s):
             raise Unavailable(f"the read model has not reached {sequence}")
 
 
 class BusEvents:
-    """The log as it is shown to anybody who follows it."""
+    """The log as the event stream reads it."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    async def page(self, patterns: Sequence[str], after: int, limit: int, max_bytes: int) -> Page:
+    async def page(self, patterns: Sequence[str], after: int, limit: int, max_bytes: int) -> LogPage:
         """The first messages after a sequence."""
         try:
             return await read_page(self._bus, ERRATA.name, patterns, after=after, limit=limit, max_bytes=max_bytes)
@@ -106,17 +119,17 @@ class BusEvents:
     async def newest(self) -> int:
         """The last sequence of the log."""
         try:
-            return await last_sequence(self._bus, ERRATA.name)
+            return await read_last_sequence(self._bus, ERRATA.name)
         except Retry as error:
             raise Unavailable(f"broker: {error}") from error
 
-    def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[Recorded], None]:
-        """Messages after a sequence as they come."""
+    def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[StoredMessage], None]:
+        """Batches of messages after a sequence, without an end."""
         return OrderedLog(self._bus, ERRATA.name, after + 1, subjects=patterns).batches()
 
 
 class ServerSpace:
-    """What broker and file system say of the room they have; PostgreSQL and S3 say nothing of theirs."""
+    """Free space of broker and file system; PostgreSQL and S3 report none."""
 
     def __init__(self, bus: Bus, folder: Path | None) -> None:
         self._bus = bus
@@ -125,7 +138,7 @@ class ServerSpace:
     async def free_bytes(self) -> float:
         """The least of: the account's limit, each stream's limit, the disk of embedded servers."""
         try:
-            left = await storage_left(self._bus, (ERRATA.name, VIEWS.name))
+            left = await read_storage_left(self._bus, (ERRATA.name, VIEWS.name))
         except Retry as error:
             raise Unavailable(f"broker: {error}") from error
         if self._folder is not None:
@@ -134,7 +147,7 @@ class ServerSpace:
 
 
 class BlobTexts:
-    """Texts in the blob store, small ones in the reference itself."""
+    """Texts in the blob store; small ones inside the reference."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -172,14 +185,14 @@ class SealedKeys:
         self._keys = keys
 
     async def attach(self, investigation_id: UUID, attachment: UUID | None, api_key: str) -> bool:
-        """Keep a key for a run; False if one is there by this name."""
+        """Store a key for a run; False if there is one by this name."""
         try:
             return await self._keys.attach(investigation_id, attachment, api_key)
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
 
     async def discard(self, investigation_id: UUID, attachment: UUID | None) -> None:
-        """Forget a key."""
+        """Delete a key."""
         try:
             await self._keys.discard(investigation_id, attachment)
         except BusError as error:
@@ -187,16 +200,41 @@ class SealedKeys:
 
 
 class ModelProbe:
-    """Tries a key on the provider this instance uses."""
+    """Tries a key with the provider of this instance."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
     async def probe(self, api_key: str) -> KeyVerdict:
-        """Make one tiny call."""
+        """Send one minimal request."""
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_S):
                 status = await self._model.probe(SecretStr(api_key))
         except TimeoutError:
             return KeyVerdict("error", f"The provider did not answer within {PROBE_TIMEOUT_S:g} seconds.")
         return KeyVerdict("valid") if isinstance(status, KeyAccepted) else KeyVerdict(status.status, status.message)
+
+
+class SqlKeyRegister:
+    """Instance keys in the operator's table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def active(self) -> Mapping[str, InstanceKey]:
+        """All active keys by hash."""
+        async with open_connection(self._database) as connection:
+            return {row.key_hash: _instance_key(row) for row in await connection.execute(_ALL_KEYS)}
+
+    async def find(self, key_hash: str) -> InstanceKey | None:
+        """This key if it is active, read from the table."""
+        async with open_connection(self._database) as connection:
+            row = (await connection.execute(_ONE_KEY, {"key_hash": key_hash})).first()
+            return None if row is None else _instance_key(row)
+
+
+def _instance_key(row: Row[tuple[object, ...]]) -> InstanceKey:
+    account = None
+    if row.id is not None:
+        account = Account(row.id, row.role, row.tier, row.credit_limit_micro_usd, row.has_webhook_secret)
+    return InstanceKey(frozenset(row.rights), account)

@@ -1,4 +1,4 @@
-"""The gateway, put together: the only file that knows which classes stand behind the ports."""
+"""Assembles the gateway: the only file that knows which classes implement the ports."""
 
 from __future__ import annotations
 
@@ -7,52 +7,78 @@ from datetime import timedelta
 
 from prometheus_client import CollectorRegistry
 
+from kit.clock import Clock
 from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.positions import Positions
-from kit.settings import SettingsError, load
-from services.gateway.adapters import BlobCopies, BlobTexts, BusEvents, BusFacts, ModelProbe, SealedKeys, ServerSpace
+from kit.settings import AuditSettings, ChatSettings, LlmSettings, SettingsError, load
+from services.gateway.adapters import (
+    BlobCopies,
+    BlobTexts,
+    BusEvents,
+    BusFacts,
+    ModelProbe,
+    SealedKeys,
+    ServerSpace,
+    SqlKeyRegister,
+)
 from services.gateway.callers import Callers
 from services.gateway.cors import Cors
 from services.gateway.domain import RetryRules
-from services.gateway.forgetting import Forgetting
-from services.gateway.graphql.archive import Archive
-from services.gateway.graphql.execute import GraphQL
-from services.gateway.graphql.http import GraphQLEndpoint
+from services.gateway.erasure import ErasureWatch
+from services.gateway.extension.intake import Intake
+from services.gateway.extension.investigate import Requests
+from services.gateway.extension.observe import Registration
+from services.gateway.extension.own_key_runs import OwnKeyRuns
+from services.gateway.extension.procedures import procedures
+from services.gateway.extension.status import Statuses, Viewing
+from services.gateway.health import ServerHealth
 from services.gateway.http import BodyTimeouts
-from services.gateway.intake import Intake
-from services.gateway.investigate import Requests
+from services.gateway.jobs.adapters import BlobWords, BusJobLog, BusReceiptKeys
+from services.gateway.jobs.rate_policies import RateLimit, RatePolicy
+from services.gateway.jobs.routes import JobsApi, Limits, World
+from services.gateway.jobs.stages import StageSettings
 from services.gateway.keys import InstanceKeys, KeyChecks
-from services.gateway.memory import Allowance
 from services.gateway.metrics import Metrics
-from services.gateway.observe import Registration
-from services.gateway.ports import Clock, Copies, Facts, KeyProbe, KeyRegister, Reads, Space, Texts, UserKeys, Vitals
-from services.gateway.procedures import procedures, public_procedures
-from services.gateway.reads import SqlKeyRegister, SqlReads
-from services.gateway.record import PublicRecord
+from services.gateway.ports import (
+    Copies,
+    Documents,
+    Facts,
+    HealthChecks,
+    KeyProbe,
+    KeyRegister,
+    Reads,
+    Space,
+    Texts,
+    UserKeys,
+)
+from services.gateway.public.documents import RecordDocuments
+from services.gateway.public.graphql.execute import GraphQL
+from services.gateway.public.graphql.graph import RecordGraph
+from services.gateway.public.graphql.http import GraphQLEndpoint
+from services.gateway.public.procedures import PublicProcedures, public_procedures
+from services.gateway.public.site.copies import SourceArchive
+from services.gateway.public.site.pages import Pages
+from services.gateway.public.site.routes import Site
+from services.gateway.public.stream.admission import Admission
+from services.gateway.public.stream.endpoint import EventsEndpoint
+from services.gateway.public.stream.feed import EventLog, Feed
+from services.gateway.rate_limit import TokenBuckets
+from services.gateway.record.repository import PublicRecord
+from services.gateway.record.status import SqlReads
 from services.gateway.rpc import Rpc
 from services.gateway.settings import GatewaySettings
-from services.gateway.site.copies import Archived
-from services.gateway.site.pages import Pages
-from services.gateway.site.reads import Shelf
-from services.gateway.site.routes import Site
-from services.gateway.status import Statuses, Viewing
-from services.gateway.stream.admission import Admission
-from services.gateway.stream.endpoint import EventsEndpoint
-from services.gateway.stream.feed import EventLog, Feed
-from services.gateway.underway import OwnKeyRuns
-from services.gateway.vitals import ServerVitals
 from services.gateway.web import Gateway, shell
 
 
 @dataclass(frozen=True)
-class World:
-    """Everything the gateway reaches, real or, in a test, not."""
+class Dependencies:
+    """What the gateway is assembled from; tests pass fakes."""
 
     reads: Reads
-    public_reads: Reads
-    archive: Archive
-    shelf: Shelf
+    documents: Documents
+    record: PublicRecord
+    graphql_record: PublicRecord
     facts: Facts
     events: EventLog
     texts: Texts
@@ -60,84 +86,125 @@ class World:
     user_keys: UserKeys
     key_probe: KeyProbe
     key_register: KeyRegister
-    vitals: Vitals
+    jobs: World
+    health: HealthChecks
     space: Space
     clock: Clock
     registry: CollectorRegistry
 
 
-def assemble(settings: GatewaySettings, world: World) -> Gateway:
-    """The ASGI application over a world."""
-    clock, metrics = world.clock, Metrics(world.registry)
+def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
+    """The ASGI application over these dependencies."""
+    clock, metrics = dependencies.clock, Metrics(dependencies.registry)
     registration = Registration(
-        world.reads,
-        world.facts,
-        world.texts,
+        dependencies.reads,
+        dependencies.facts,
+        dependencies.texts,
         Intake(
-            world.space,
+            dependencies.space,
             clock,
             metrics,
             bytes_per_day=settings.new_bytes_per_day,
             free_bytes=settings.free_bytes,
         ),
         clock,
-        remember=settings.remember_observations,
-        remember_s=settings.remember_observations_s,
+        cache_entries=settings.remember_observations,
+        cache_ttl_s=settings.remember_observations_s,
     )
-    key_checks = KeyChecks(world.key_probe, clock, burst=settings.key_checks_burst, every_s=settings.key_checks_every_s)
+    key_checks = KeyChecks(
+        dependencies.key_probe, clock, burst=settings.key_checks_burst, every_s=settings.key_checks_every_s
+    )
     viewing = Viewing(
-        world.reads,
-        world.facts,
+        dependencies.reads,
+        dependencies.facts,
         clock,
         analysis=settings.analysis,
-        remember_bytes=settings.remember_results_bytes,
+        cache_bytes=settings.remember_results_bytes,
     )
     table = {
         **procedures(
             registration,
             viewing,
-            Statuses(world.reads),
+            Statuses(dependencies.reads),
             Requests(
-                world.reads,
-                world.facts,
-                world.user_keys,
+                dependencies.reads,
+                dependencies.facts,
+                dependencies.user_keys,
                 clock,
                 key_checks,
-                OwnKeyRuns(world.reads, clock, most=settings.own_key_runs),
+                OwnKeyRuns(dependencies.reads, clock, limit=settings.own_key_runs),
                 analysis=settings.analysis,
                 retries=RetryRules(timedelta(seconds=settings.retry_cooldown_s), settings.retries_per_day),
             ),
             key_checks,
         ),
-        **public_procedures(PublicRecord(world.archive)),
+        **public_procedures(PublicProcedures(dependencies.graphql_record)),
     }
     keys = InstanceKeys(
-        world.key_register, clock, fresh_s=settings.instance_keys_fresh_s, denied_s=settings.instance_keys_denied_s
+        dependencies.key_register,
+        clock,
+        fresh_s=settings.instance_keys_fresh_s,
+        denied_s=settings.instance_keys_denied_s,
     )
     callers = Callers(keys, trusted_proxies=settings.trusted_proxies, hmac_secret=settings.hmac_secret)
     body_timeouts = BodyTimeouts(settings.body_timeout_s, settings.body_silence_s)
     cors = Cors(settings.cors_origins.split(","))
     rpc = Rpc(table, callers, clock, metrics, cors, body_timeouts=body_timeouts)
-    graphql = GraphQLEndpoint(GraphQL(world.archive), metrics, body_timeouts=body_timeouts)
-    described = shell(world.public_reads, world.vitals, clock, table)
-    pages = Pages(world.shelf, clock, described.openapi)
-    site = Site(pages, Archived(world.shelf, world.copies), public_url=settings.public_url)
+    graphql = GraphQLEndpoint(GraphQL(RecordGraph(dependencies.graphql_record)), metrics, body_timeouts=body_timeouts)
+    jobs = None
+    if settings.jobs:
+        limits = Limits(
+            jobs=RateLimit(RatePolicy.parse("jobs", settings.jobs_rate), clock),
+            estimates=RateLimit(RatePolicy.parse("estimates", settings.estimates_rate), clock),
+            reads=RateLimit(RatePolicy.parse("reads", settings.reads_rate), clock),
+        )
+        jobs = JobsApi(
+            keys,
+            dependencies.jobs,
+            limits,
+            clock,
+            metrics,
+            body_timeouts=body_timeouts,
+            public_url=settings.public_url,
+        )
+    described = shell(dependencies.documents, dependencies.health, clock, table, jobs)
+    pages = Pages(dependencies.record, clock, described.openapi)
+    site = Site(
+        pages,
+        SourceArchive(dependencies.record, dependencies.copies),
+        public_url=settings.public_url,
+        jobs=settings.jobs,
+    )
     described.mount("/", site.router())
-    forgetting = Forgetting(world.facts, (registration.forget, viewing.forget, pages.forget))
-    feed = Feed(world.events, heartbeat_s=settings.events_heartbeat_s, erased=forgetting.erased)
+    erasures = ErasureWatch(dependencies.facts, (registration.clear_caches, viewing.clear_caches, pages.clear_caches))
+    feed = Feed(dependencies.events, heartbeat_s=settings.events_heartbeat_s, erased=erasures.erased)
     admission = Admission(
-        Allowance(clock, burst=settings.events_connects_burst, every_s=settings.events_connects_every_s),
+        TokenBuckets(clock, burst=settings.events_connects_burst, every_s=settings.events_connects_every_s),
         clients=settings.events_clients,
         per_network=settings.events_clients_per_network,
     )
-    events = EventsEndpoint(feed, admission, callers.address, world.registry, stall_s=settings.events_stall_s)
-    return Gateway(rpc, graphql, events, feed, forgetting, described)
+    events = EventsEndpoint(feed, admission, callers.address, dependencies.registry, stall_s=settings.events_stall_s)
+    return Gateway(rpc, graphql, events, feed, erasures, described, jobs)
+
+
+def open_jobs(host: Host, settings: GatewaySettings) -> World:
+    """What the job API works with."""
+    audits, jobs = load(AuditSettings), BusJobLog(host.bus)
+    return World(
+        log=jobs,
+        words=BlobWords(host.blobs, host.clock),
+        keys=BusReceiptKeys(host.bus),
+        stages=StageSettings(jobs, load(LlmSettings), load(ChatSettings).model_id, audits.prices),
+        job_s=audits.job_s,
+        heartbeat_s=settings.events_heartbeat_s,
+        stall_s=settings.events_stall_s,
+    )
 
 
 async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServer:
-    """Take the port and serve until the host stops.
+    """Bind the port and serve until the host stops.
 
-    Raises: kit.http.CannotListen. SettingsError: nothing says where readers reach it.
+    Raises: kit.http.CannotListen. SettingsError: the public URL is not set.
     """
     settings = settings or load(GatewaySettings)
     if host.servers_given and not settings.public_url:
@@ -146,12 +213,12 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
         )
     database = host.database("reader", "procedures", pool_size=settings.database_connections)
     wait_s = settings.page_wait_s
-    pages = host.database("reader", "pages", pool_size=settings.page_connections, wait_s=wait_s)
+    pages = PublicRecord(host.database("reader", "pages", pool_size=settings.page_connections, wait_s=wait_s))
     graphql = host.database("reader", "graphql", pool_size=settings.graphql_connections, wait_s=wait_s)
     reads = SqlReads(database, analysis=settings.analysis)
     positions = Positions(host.bus, reads.position)
     await positions.open()
-    vitals = ServerVitals(host.bus, reads, host.blobs)
+    health = ServerHealth(host.bus, reads, host.blobs)
     facts = BusFacts(
         host.bus,
         positions,
@@ -160,11 +227,11 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
     )
     gateway = assemble(
         settings,
-        World(
+        Dependencies(
             reads=reads,
-            public_reads=SqlReads(pages, analysis=settings.analysis),
-            archive=Archive(graphql),
-            shelf=Shelf(pages),
+            documents=RecordDocuments(pages),
+            record=pages,
+            graphql_record=PublicRecord(graphql),
             facts=facts,
             events=BusEvents(host.bus),
             texts=BlobTexts(host.blobs),
@@ -172,7 +239,8 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             user_keys=SealedKeys(host.user_keys),
             key_probe=ModelProbe(host.model),
             key_register=SqlKeyRegister(database),
-            vitals=vitals,
+            jobs=open_jobs(host, settings),
+            health=health,
             space=ServerSpace(host.bus, host.data_folder),
             clock=host.clock,
             registry=host.telemetry.registry,
@@ -189,7 +257,10 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
     host.check("gateway-http", server.problem)
     host.on_stop(server.stop)
     host.on_stop(gateway.events.stop)  # first: the server waits for requests under way, and these have no end
+    if gateway.jobs is not None:
+        host.on_stop(gateway.jobs.stop)
+        host.keep_running("gateway-jobs", gateway.jobs.signals.run)
     host.keep_running("gateway-events", gateway.feed.run)
-    host.keep_running("gateway-standstill", vitals.standstill.watch)
-    host.keep_running("gateway-forgetting", gateway.forgetting.run)
+    host.keep_running("gateway-standstill", health.standstill.watch)
+    host.keep_running("gateway-erasures", gateway.erasures.run)
     return server

@@ -1,7 +1,7 @@
-"""Which web origins may read what: the public record is anybody's, what changes something is for extensions.
+"""CORS: any origin may read the public record; mutations are for extensions alone.
 
-Extensions send from an origin of their own kind. A page of some site could otherwise have its visitors' browsers
-register texts and count views; without an origin that is allowed, their browsers do not even send the request.
+Otherwise any web page could have its visitors' browsers register texts and count views; without an allowed origin,
+browsers do not send such a request.
 """
 
 from __future__ import annotations
@@ -11,17 +11,34 @@ from typing import Final
 
 from services.gateway.http import ALLOWED_HEADERS, ANY_ORIGIN, HeaderList
 
+JOB_HEADERS: Final[HeaderList] = (
+    (b"access-control-allow-origin", b"*"),
+    (
+        b"access-control-allow-headers",
+        b"Content-Type, Authorization, Idempotency-Key, Last-Event-ID, Prefer, OpenErrata-Version",
+    ),
+    (
+        b"access-control-expose-headers",
+        b"Location, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed, Preference-Applied, "
+        b"OpenErrata-Version, x-correlation-id",
+    ),
+)
+"""The job API may be used from any page: a browser sends no key of its own accord."""
+JOB_PREFLIGHT: Final[HeaderList] = (
+    (b"access-control-allow-methods", b"GET, POST, DELETE, OPTIONS"),
+    (b"access-control-max-age", b"86400"),
+)
 EXTENSIONS: Final = (b"chrome-extension://", b"moz-extension://", b"safari-web-extension://")
 
 
 class Cors:
-    """Decides by origin. `origins` are further ones that may do what extensions may."""
+    """CORS headers by origin. `origins` have the rights of extensions."""
 
     def __init__(self, origins: Iterable[str] = ()) -> None:
         self._origins = frozenset(origin.strip().lower().encode() for origin in origins)
 
     def headers(self, origin: bytes, *, changes: bool) -> HeaderList:
-        """What a response says to a browser. `changes`: the request is one that changes something."""
+        """The CORS headers of a response. `changes`: the request is a mutation."""
         if not changes:
             return ANY_ORIGIN
         vary = (b"vary", b"origin")

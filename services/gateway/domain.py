@@ -1,6 +1,6 @@
-"""What the gateway decides by itself: who may ask, who is the same viewer, when a failed run may be asked for again.
+"""The gateway's pure decisions: versions and keys it accepts, who may what, viewer hashes, retries of failed runs.
 
-Values in, values out. The hashes here are stored in facts: change a formula and one person becomes two.
+The hashes are stored in events: with another formula, one viewer would count as two.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Final, Literal
 from uuid import UUID
 
+from contracts.accounts import VERBS, Right, Role, Tier, Verb
 from contracts.rpc.observation import ObservedImage
 
 MINIMUM_EXTENSION_VERSION: Final = "0.2.0"
@@ -28,7 +29,7 @@ Version = tuple[int, int, int, int]
 
 
 def parse_version(text: str) -> Version | None:
-    """Read an extension's version: 1 to 4 numbers up to 65535; None if it is anything else."""
+    """Parse an extension's version: 1 to 4 numbers up to 65535; None if it is anything else."""
     parts = text.split(".")
     if len(parts) > 4 or not all(_SEGMENT.fullmatch(part) and len(part.lstrip("0")) <= 5 for part in parts):
         return None
@@ -37,13 +38,13 @@ def parse_version(text: str) -> Version | None:
 
 
 _MINIMUM: Final = parse_version(MINIMUM_EXTENSION_VERSION)
-_READS_MORE: Final = (1, 0, 0, 0)
-"""Earlier extensions refuse an answer that has a field they do not know."""
+_OPTIONAL_FIELDS_SINCE: Final = (1, 0, 0, 0)
+"""Earlier extensions reject an answer with an unknown field."""
 
 
 @lru_cache(maxsize=256)
-def gate(version_header: str) -> GateVerdict:
-    """Judge the extension's version; a blank header is a missing one. Source: CONTRACT 1.6."""
+def check_version(version_header: str) -> GateVerdict:
+    """Check the extension's version; a blank header is a missing one. Source: docs/protocol.md 1.6."""
     version = parse_version(version_header) if version_header else None
     if version_header and version is None:
         return "malformed"
@@ -51,48 +52,48 @@ def gate(version_header: str) -> GateVerdict:
 
 
 @lru_cache(maxsize=256)
-def reads_more(version_header: str) -> bool:
-    """Whether this extension understands the optional fields of answers."""
-    return (parse_version(version_header) or (0, 0, 0, 0)) >= _READS_MORE
+def supports_optional_fields(version_header: str) -> bool:
+    """Whether this extension accepts the optional fields of answers."""
+    return (parse_version(version_header) or (0, 0, 0, 0)) >= _OPTIONAL_FIELDS_SINCE
 
 
 def parse_id(text: str) -> UUID | None:
-    """An id of ours; None for what we never issued."""
+    """Parse an id; None if it is malformed."""
     return UUID(text) if _UUID.fullmatch(text) else None
 
 
-def well_formed_user_key(text: str) -> bool:
-    """Whether this can be a provider's key at all; nothing else may start a run on a reader's account."""
+def is_well_formed_user_key(text: str) -> bool:
+    """Whether this has the form of a provider's key, without which no run on a reader's account is started."""
     return _USER_KEY.fullmatch(text) is not None
 
 
 def key_hash(api_key: str) -> str:
-    """What is stored of an instance key. Source: CONTRACT 6.4."""
+    """The stored hash of an instance key. Source: docs/protocol.md 4."""
     return sha256(api_key.encode()).hexdigest()
 
 
 READERS: Final = 10_000
-"""How many readers' keys are remembered; they are hashed again after that."""
+"""How many hashes are cached."""
 
 
 @lru_cache(READERS)
-def viewer_key(instance_key_hash: str | None, address: str, user_agent: str) -> str:
-    """Who views: the holder of an instance key, otherwise address and browser. Source: CONTRACT 6.2."""
+def derive_viewer_key(instance_key_hash: str | None, address: str, user_agent: str) -> str:
+    """The viewer's hash: of the instance key, otherwise of address and browser. Source: docs/protocol.md 4."""
     who = f"anon:{address}:{user_agent}" if instance_key_hash is None else f"apikey:{instance_key_hash}"
     return sha256(who.encode()).hexdigest()
 
 
 @lru_cache(READERS)
-def ip_range_key(prefix: str) -> str:
-    """The neighbourhood a view comes from. Source: CONTRACT 6.2."""
+def derive_ip_range_key(prefix: str) -> str:
+    """The hash of an address range. Source: docs/protocol.md 4."""
     return sha256(f"iprange:{prefix}".encode()).hexdigest()
 
 
-def client_address(peer: str, forwarded_for: str, trusted_proxies: int) -> str:
-    """The reader's address: the socket's, or what the outermost of our own proxies saw.
+def resolve_client_address(peer: str, forwarded_for: str, trusted_proxies: int) -> str:
+    """The reader's address: the socket's, or the one that the outermost of our own proxies saw.
 
-    Whatever stands further left in `forwarded_for` was written by the client and is worth nothing; a chain shorter
-    than our proxies did not come through them.
+    Entries further left in `forwarded_for` were written by the client and are not trusted; a chain shorter than our
+    proxies did not pass them.
     """
     if trusted_proxies == 0:
         return peer
@@ -100,11 +101,11 @@ def client_address(peer: str, forwarded_for: str, trusted_proxies: int) -> str:
     return hops[-trusted_proxies] if len(hops) >= trusted_proxies else peer
 
 
-def occurrence_fault(occurrences: Sequence[ObservedImage], text_length: int | None) -> str | None:
-    """What is wrong with a set of pictures taken by itself; None if nothing.
+def find_occurrence_fault(occurrences: Sequence[ObservedImage], text_length: int | None) -> str | None:
+    """What is wrong with an observation's pictures; None if nothing.
 
     Units: `text_length` is in UTF-16 units of the reader's own normalised text, None if it is not known yet. Whether
-    the pictures fit the site's text is not asked here: that is never the reader's fault.
+    the pictures fit the site's text is not checked here.
     """
     previous = 0
     for expected, occurrence in enumerate(sorted(occurrences, key=lambda each: each.original_index)):
@@ -119,12 +120,43 @@ def occurrence_fault(occurrences: Sequence[ObservedImage], text_length: int | No
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """An open account. Units: `agreed_credit` is a month's credit in micro-dollars, None: its tier's."""
+
+    account_id: UUID
+    role: Role
+    tier: Tier
+    agreed_credit: int | None
+    has_webhook_secret: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who uses the job API: an open account, by one of its active keys with these rights."""
+
+    account: Account
+    rights: frozenset[Right]
+
+    def may(self, verb: Verb) -> bool:
+        """Whether the account's role includes this verb."""
+        return verb in VERBS[self.account.role]
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceKey:
+    """An active instance key: what it may be used for, and the open account that it belongs to, if any."""
+
+    rights: frozenset[Right]
+    account: Account | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """How a run ended without a result.
 
-    Shapes: `requested_sequence` is where its last request stands in the log, if known. `retries` are those of the last
-    24 hours, without runs for which a reader's key could not be used; `own_retries` are those that the instance paid
-    for. `of_a_reader`: a reader's key was to pay for the last run; `of_the_key`: that key was why it failed.
+    Shapes: `requested_sequence` is that of its last request, if known. `retries` are those of the last 24 hours,
+    without runs for which a reader's key could not be used; `own_retries` are those that the instance paid for.
+    `of_a_reader`: a reader's key was to pay for the last run; `of_the_key`: that key was the cause of the failure.
     """
 
     failed_at: datetime | None
@@ -138,7 +170,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """How soon after a failure, and how often within 24 hours, a version may be asked for again."""
+    """How soon after a failure, and how often within 24 hours, a run may be requested again."""
 
     cool_down: timedelta = timedelta(minutes=10)
     per_day: int = 3
@@ -156,15 +188,15 @@ FIRST_ROUND: Final = Round(1, 0)
 
 
 def next_round(failure: Failure, now: datetime, rules: RetryRules, *, own_key: bool) -> Round | None:
-    """The round that may follow a failed one; None if it is too early or enough, or every view would cost a run.
+    """The round that may follow a failed one; None if it is too early, or the day's retries are used up.
 
-    `own_key`: the reader would pay. What failed on a reader's account holds up only those who come with a key of their
-    own, or anybody could keep a post from being checked; what failed because of that key holds up nobody.
+    `own_key`: the reader would pay. A failure on a reader's account delays only requests with readers' keys, or any
+    reader could keep a post from being checked; a failure of the key itself delays none.
     """
     if failure.failed_at is None or failure.requested_sequence is None:
         return None
     is_recent = now - failure.failed_at < rules.cool_down
-    held_up = is_recent and not failure.of_the_key and (own_key or not failure.of_a_reader)
-    if held_up or (failure.retries if own_key else failure.own_retries) >= rules.per_day:
+    is_delayed = is_recent and not failure.of_the_key and (own_key or not failure.of_a_reader)
+    if is_delayed or (failure.retries if own_key else failure.own_retries) >= rules.per_day:
         return None
     return Round(failure.round + 1, failure.requested_sequence)

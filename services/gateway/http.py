@@ -1,22 +1,23 @@
-"""The smallest HTTP there is over ASGI: one bounded body in, one reply out, with the headers that every reply has."""
+"""HTTP over ASGI for routes without a framework: a bounded body in, one reply out, and the headers of every reply."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+from starlette.types import Message, Receive, Scope, Send
+
+__all__ = ["Message", "Receive", "Scope", "Send"]
+
 HeaderList = tuple[tuple[bytes, bytes], ...]
 
 BODY_BYTES: Final = 524_288
-"""What the extension itself refuses to exceed. Source: CONTRACT 1.8."""
+"""The extension's own limit. Source: docs/protocol.md 1.8."""
 DRAIN_BYTES: Final = 16 * 1024 * 1024
-"""What is read and thrown away of a body that is too large: who still sends would see a reset, not the reply."""
+"""Up to this size a body that is too large is read and dropped; a client that is still sending would see a reset."""
 
 ALLOWED_HEADERS: Final = (
     b"access-control-allow-headers",
@@ -31,35 +32,45 @@ PREFLIGHT: Final[HeaderList] = (
 )
 
 
+_HOST: Final = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?|\[[0-9A-Fa-f:]+\](?::\d{1,5})?")
+
+
 class BodyTooLarge(Exception):
-    """The body exceeds BODY_BYTES; nothing of it is kept."""
+    """The body exceeds BODY_BYTES."""
 
 
-class ClientGone(Exception):
-    """The body ended too early: the client left, or its framing is broken. The server cannot tell these apart."""
+class ClientDisconnected(Exception):
+    """The body ended too early: the client disconnected, or its framing is broken."""
 
 
 @dataclass(frozen=True, slots=True)
 class BodyTimeouts:
-    """How long a request's body may take: all of it, and the wait for its next bytes. Units: seconds."""
+    """Limits for reading a body: in all, and without any bytes. Units: seconds."""
 
     whole_s: float
-    silence_s: float
+    idle_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One response; CORS headers are added on the way out."""
+    """One response; `respond` adds the CORS headers."""
 
     status: int
     body: bytes = b""
     headers: HeaderList = ()
 
 
-async def read_body(receive: Receive, content_length: bytes, timeouts: BodyTimeouts) -> bytes:
-    """The whole body of a request.
+def page_origin(public_url: str, host: str) -> str:
+    """Where readers reach the pages: the configured address, else the host that the request names."""
+    if public_url:
+        return public_url.rstrip("/")
+    return f"http://{host if _HOST.fullmatch(host) else 'localhost'}"
 
-    Raises: BodyTooLarge: whatever the declared length says. TimeoutError: it did not arrive in time. ClientGone.
+
+async def read_body(receive: Receive, content_length: bytes, timeouts: BodyTimeouts) -> bytes:
+    """Read the whole body of a request.
+
+    Raises: BodyTooLarge, whatever the declared length is. TimeoutError. ClientDisconnected.
     """
     if content_length.isdigit() and int(content_length[:20]) > DRAIN_BYTES:
         raise BodyTooLarge
@@ -70,10 +81,10 @@ async def read_body(receive: Receive, content_length: bytes, timeouts: BodyTimeo
     end = now() + timeouts.whole_s
     async with asyncio.timeout(None) as waiting:
         while more and size_bytes <= DRAIN_BYTES:
-            waiting.reschedule(min(end, now() + timeouts.silence_s))
+            waiting.reschedule(min(end, now() + timeouts.idle_s))
             message = await _next(receive)
             if message["type"] == "http.disconnect":
-                raise ClientGone
+                raise ClientDisconnected
             chunk = message.get("body", b"")
             more = message.get("more_body", False)
             size_bytes += len(chunk)
@@ -87,19 +98,19 @@ async def read_body(receive: Receive, content_length: bytes, timeouts: BodyTimeo
 
 
 async def _next(receive: Receive) -> Message:
-    """The server cancels the future of a client that went away, which must not look like this task being cancelled."""
+    """The server cancels the pending receive of a disconnected client; that is no cancellation of this task."""
     try:
         return await receive()
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        raise ClientGone from None
+        raise ClientDisconnected from None
 
 
 async def respond(send: Send, reply: Reply, cors: HeaderList = ANY_ORIGIN) -> None:
     """Send a reply."""
-    headers = [*reply.headers, *cors, NO_SNIFFING, *_later(reply.status, reply.headers)]
+    headers = [*reply.headers, *cors, NO_SNIFFING, *_retry_header(reply.status, reply.headers)]
     if reply.status != 204:
         headers.append((b"content-length", str(len(reply.body)).encode()))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
@@ -107,24 +118,24 @@ async def respond(send: Send, reply: Reply, cors: HeaderList = ANY_ORIGIN) -> No
 
 
 def with_common_headers(send: Send) -> Send:
-    """The same, for responses that somebody else writes; they may be read from everywhere."""
+    """Wrap `send` for responses of a framework: any origin may read them."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = [header for header in message.get("headers", ()) if header[0] != NO_SNIFFING[0]]
-            message["headers"] = [*headers, *ANY_ORIGIN, NO_SNIFFING, *_later(message["status"], headers)]
+            message["headers"] = [*headers, *ANY_ORIGIN, NO_SNIFFING, *_retry_header(message["status"], headers)]
         await send(message)
 
     return sending
 
 
-def _later(status: int, headers: Iterable[tuple[bytes, bytes]]) -> HeaderList:
-    """What whoever cannot be served now should wait, unless that is said already."""
+def _retry_header(status: int, headers: Iterable[tuple[bytes, bytes]]) -> HeaderList:
+    """`Retry-After` for a 503 that has none."""
     return (RETRY_LATER,) if status == 503 and all(name != RETRY_LATER[0] for name, _ in headers) else ()
 
 
 def without_body(send: Send) -> Send:
-    """The same, for a request that asked for the headers alone."""
+    """Wrap `send` for a HEAD request."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.body":

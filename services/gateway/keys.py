@@ -1,20 +1,21 @@
-"""API keys: which instance keys are active now, and whether a reader's own key works.
+"""API keys: which instance keys are active and whose they are, and whether a reader's own key works.
 
-Instance keys are checked from memory, yet one that was just added works at once and one that was revoked stops within
-seconds: the whole set is read again when it is old, and a key that is not in it is looked up, but not again and
-again.
+The set of active instance keys is cached, so that a revoked key is rejected within seconds; a key that is not in the
+set is looked up, so that a new one works at once, and a rejection is cached too.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from contracts.accounts import Right
 from contracts.rpc.status import KeyMissingOrValid, KeyRefusedOut, SettingsAnswer
 from kit.addresses import ip_range_prefix
-from kit.flight import SingleFlight
-from services.gateway.domain import key_hash, well_formed_user_key
-from services.gateway.memory import Allowance, Memory
-from services.gateway.ports import Call, Caller, Clock, KeyProbe, KeyRegister, KeyVerdict, Refused
+from kit.cache import Cache
+from kit.clock import Clock
+from services.gateway.domain import InstanceKey, Principal, is_well_formed_user_key, key_hash
+from services.gateway.ports import Call, Caller, KeyProbe, KeyRegister, KeyVerdict, Refused
+from services.gateway.rate_limit import TokenBuckets
 
 DENIALS: Final = 10_000
 VALID_KEYS: Final = 10_000
@@ -23,52 +24,54 @@ TOO_MANY_KEYS: Final = "Too many keys were tried from this network. Please wait 
 
 
 class InstanceKeys:
-    """The active instance keys, by hash. Units: `fresh_s` bounds how long a revoked key still works."""
+    """The active instance keys, by hash. Units: a revoked key works for up to `fresh_s`."""
 
     def __init__(self, register: KeyRegister, clock: Clock, *, fresh_s: float, denied_s: float) -> None:
         self._register = register
-        self._clock = clock
-        self._fresh_s = fresh_s
-        self._active: frozenset[str] = frozenset()
-        self._read_at_s: float | None = None
-        self._reading: SingleFlight[str, None] = SingleFlight()
-        self._denied: Memory[str, bool] = Memory(clock, capacity=DENIALS, ttl_s=denied_s)
+        self._active: Cache[str, dict[str, InstanceKey]] = Cache(clock, capacity=1, ttl_s=fresh_s)
+        self._denied: Cache[str, bool] = Cache(clock, capacity=DENIALS, ttl_s=denied_s)
 
-    async def accepts(self, key_hash: str) -> bool:
-        """Whether this key is active. Raises: Unavailable."""
-        if self._read_at_s is None or self._clock.monotonic() - self._read_at_s >= self._fresh_s:
-            await self._reading.run("all", self._read)
-        if key_hash in self._active:
-            return True
-        if self._denied.get(key_hash):
-            return False
-        if await self._register.is_active(key_hash):
-            self._active |= {key_hash}
-            return True
-        self._denied.put(key_hash, True)
-        return False
+    async def rights(self, key_hash: str) -> frozenset[Right]:
+        """What this key may be used for; nothing if it is not active. Raises: Unavailable."""
+        found = await self._find(key_hash)
+        return frozenset() if found is None else found.rights
 
-    async def _read(self) -> None:
-        asked_at_s = self._clock.monotonic()
-        self._active = await self._register.active()
-        self._read_at_s = asked_at_s
+    async def principal(self, key_hash: str) -> Principal | None:
+        """The account that this key opens; None if it is not active or has no open account. Raises: Unavailable."""
+        found = await self._find(key_hash)
+        return None if found is None or found.account is None else Principal(found.account, found.rights)
+
+    async def _find(self, key_hash: str) -> InstanceKey | None:
+        active = await self._active.get_or_make("", self._read)
+        found = active.get(key_hash)
+        if found is not None or self._denied.get(key_hash):
+            return found
+        found = await self._register.find(key_hash)
+        if found is None:
+            self._denied.put(key_hash, True)
+        else:
+            active[key_hash] = found
+        return found
+
+    async def _read(self) -> dict[str, InstanceKey]:
+        return dict(await self._register.active())
 
 
 class KeyChecks:
-    """Tries readers' keys on the provider, for `post.validateSettings` and before a run, so many of each network.
+    """Tries readers' keys with the provider, for `post.validateSettings` and before a run; rate-limited per network.
 
-    A key that worked is not tried again before each run.
+    A key that worked is cached and not tried before each run.
     """
 
     def __init__(self, probe: KeyProbe, clock: Clock, *, burst: int, every_s: float) -> None:
         self._probe = probe
-        self._allowance = Allowance(clock, burst=burst, every_s=every_s)
-        self._valid: Memory[str, bool] = Memory(clock, capacity=VALID_KEYS, ttl_s=VALID_S)
+        self._allowance = TokenBuckets(clock, burst=burst, every_s=every_s)
+        self._valid: Cache[str, bool] = Cache(clock, capacity=VALID_KEYS, ttl_s=VALID_S)
 
     async def require(self, caller: Caller) -> None:
-        """Let a well-formed key pay for a run. A provider that cannot be asked now is no reason to refuse it.
+        """Check a well-formed key before it pays for a run. It is accepted while the provider is unavailable.
 
-        Raises: Refused: the provider does not accept the key, or its network tried too many.
+        Raises: Refused: the provider rejects the key, or its network tried too many.
         """
         if self._valid.get(key_hash(caller.user_key)):
             return
@@ -79,7 +82,7 @@ class KeyChecks:
             raise Refused("UNAUTHORIZED", verdict.message or "The provider does not accept this key.")
 
     async def _try(self, caller: Caller) -> KeyVerdict | None:
-        """None: its network has tried too many."""
+        """None: its network tried too many."""
         if not self._allowance.take(ip_range_prefix(caller.address)):
             return None
         verdict = await self._probe.probe(caller.user_key)
@@ -88,12 +91,12 @@ class KeyChecks:
         return verdict
 
     async def validate(self, question: None, call: Call) -> SettingsAnswer:
-        """Judge both keys; only a well-formed one is tried on the provider."""
+        """Check both keys; only a well-formed user key is tried with the provider."""
         caller = call.caller
-        accepted = caller.instance_key_hash is not None
+        accepted = caller.has_right("investigate")
         if not caller.user_key:
             return KeyMissingOrValid(instance_api_key_accepted=accepted, openai_api_key_status="missing")
-        if not well_formed_user_key(caller.user_key):
+        if not is_well_formed_user_key(caller.user_key):
             return KeyRefusedOut(
                 instance_api_key_accepted=accepted,
                 openai_api_key_status="format_invalid",

@@ -1,4 +1,4 @@
-"""What the gateway counts. Labels come from the table of procedures only, never from what a client sent."""
+"""The gateway's metrics. Labels come from the table of procedures only, never from what a client sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 
 
 class Metrics:
-    """The gateway's own metrics in the process's registry; series are looked up once, since every request counts."""
+    """The gateway's metrics in the process's registry; series are cached, since every request is counted."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._seconds = Histogram(
@@ -48,7 +48,7 @@ class Metrics:
         series.observe(seconds)
 
     def refused(self, why: Literal["quota", "space"]) -> None:
-        """Count one observation that was not taken."""
+        """Count one observation that was not admitted."""
         self._refused[why].inc()
 
     def attested(self, attested: bool | None) -> None:

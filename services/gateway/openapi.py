@@ -1,11 +1,15 @@
-"""The procedures in the OpenAPI document, written from the same table that routes them."""
+"""Adds the procedures to the OpenAPI document, from the table that routes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from services.gateway.procedures import Procedure
+from platforms import PLATFORMS
+from services.gateway.procedure import Procedure
+
+Schema = dict[str, Any]
+"""A JSON schema or a part of the OpenAPI document, as FastAPI writes it: JSON of any depth."""
 
 _REF: Final = "#/components/schemas/{model}"
 _VERSION: Final = {
@@ -23,7 +27,7 @@ _ERRORS: Final = {
 }
 
 
-def document(schema: dict[str, Any], table: Mapping[str, Procedure], prefix: str) -> dict[str, Any]:
+def add_procedures(schema: Schema, table: Mapping[str, Procedure], prefix: str) -> Schema:
     """Add every procedure to an OpenAPI document, in place."""
     definitions = schema.setdefault("components", {}).setdefault("schemas", {})
     for procedure in table.values():
@@ -31,11 +35,21 @@ def document(schema: dict[str, Any], table: Mapping[str, Procedure], prefix: str
             method.lower(): _operation(procedure, method, definitions) for method in sorted(procedure.methods)
         }
     schema["paths"]["/events"] = {"get": _events()}
+    _list_platforms(schema)
     return schema
 
 
-def _events() -> dict[str, Any]:
-    """`/events`, whose answer has no end; its messages are in the AsyncAPI document."""
+def _list_platforms(part: object) -> None:
+    """Replace the open format `platform` by the names of sites that this gateway knows."""
+    if isinstance(part, dict) and part.get("format") == "platform":
+        del part["format"]
+        part["enum"] = [site.name for site in PLATFORMS]
+    for each in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        _list_platforms(each)
+
+
+def _events() -> Schema:
+    """The operation of `/events`; its messages are in the AsyncAPI document."""
     text = {"schema": {"type": "string"}}
     parameters = [
         {"name": name, "in": "query", "schema": {"type": "string"}, "description": description}
@@ -60,11 +74,11 @@ def _events() -> dict[str, Any]:
     }
 
 
-def _operation(procedure: Procedure, method: str, definitions: dict[str, Any]) -> dict[str, Any]:
+def _operation(procedure: Procedure, method: str, definitions: Schema) -> Schema:
     answer = procedure.answer.json_schema(by_alias=True, mode="serialization", ref_template=_REF)
     definitions.update(answer.pop("$defs", {}))
     envelope = _object(result=_object(data=answer))
-    operation: dict[str, Any] = {
+    operation: Schema = {
         "operationId": f"{procedure.name}.{method.lower()}",
         "tags": ["extension" if procedure.versioned else "public"],
         "summary": procedure.name,
@@ -87,5 +101,5 @@ def _operation(procedure: Procedure, method: str, definitions: dict[str, Any]) -
     return operation
 
 
-def _object(**properties: Any) -> dict[str, Any]:
+def _object(**properties: object) -> Schema:
     return {"type": "object", "properties": properties, "required": list(properties)}

@@ -1,24 +1,24 @@
-"""What the procedures need of the world. Everything that can go wrong out there arrives as `Unavailable`."""
+"""The gateway's ports. Every outage is raised as `Unavailable`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 from uuid import UUID
 
+from contracts.accounts import WITHOUT_ACCOUNT, Right
 from contracts.rpc.errors import ErrorName, OpenErrataCode
 from contracts.rpc.public import PublicResult
 from contracts.rpc.status import VersionKey
 from contracts.v1 import Event, InvestigationRequested, OnceEvent
 from contracts.v1.parts import ClaimPayload, Provenance, PublishedClaim, TextRef
-from kit.clock import Clock
-from services.gateway.domain import Failure
+from services.gateway.domain import Failure, InstanceKey
 
 
 class Refused(Exception):
-    """The caller asked for something it cannot have; the message is for the caller."""
+    """The request is rejected; the message is for the caller."""
 
     def __init__(self, name: ErrorName, message: str, code: OpenErrataCode | None = None) -> None:
         super().__init__(message)
@@ -28,11 +28,11 @@ class Refused(Exception):
 
 
 class Unavailable(Exception):
-    """Something we depend on does not answer; asking again later is right."""
+    """A dependency does not answer; the caller may retry."""
 
 
-class RefusedForGood(Exception):
-    """A service behind us says that this observation can never be accepted."""
+class ObservationRejected(Exception):
+    """Ingest rejected this observation for good."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -41,25 +41,30 @@ class RefusedForGood(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. `instance_key_hash` is set only for an active key, `user_key` is whatever was sent."""
+    """The caller. `instance_key_hash` is set only for an active key, `user_key` is whatever was sent."""
 
     address: str
     user_agent: str = ""
     instance_key_hash: str | None = None
     user_key: str = ""
+    instance_key_rights: frozenset[Right] = frozenset(WITHOUT_ACCOUNT)
+
+    def has_right(self, right: Right) -> bool:
+        """Whether the caller's instance key has this right."""
+        return self.instance_key_hash is not None and right in self.instance_key_rights
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: who asks, the id that follows it through all services, and its signature (None: unsigned).
+    """One request: its caller, its correlation through all services, and its signature (None: unsigned).
 
-    `reads_more`: the client understands optional fields. `body` is what it sent.
+    `supports_optional_fields`: the client accepts optional fields. `body` is what it sent.
     """
 
     caller: Caller
     correlation: UUID
     attested: bool | None = None
-    reads_more: bool = False
+    supports_optional_fields: bool = False
     body: bytes = b""
 
 
@@ -73,7 +78,7 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """A finished investigation: it never changes again."""
+    """A finished investigation, which never changes."""
 
     investigation_id: UUID
     provenance: Provenance
@@ -85,7 +90,7 @@ class Complete:
 class Running:
     """An investigation that is queued or under way, with its candidates so far.
 
-    `takes_key`: it waits for its first attempt and was asked for on a reader's own key.
+    `accepts_key`: it waits for its first attempt and was requested on a reader's own key.
     """
 
     investigation_id: UUID
@@ -94,11 +99,11 @@ class Running:
     pending: tuple[ClaimPayload, ...] = ()
     confirmed: tuple[ClaimPayload, ...] = ()
     prior: Prior | None = None
-    takes_key: bool = False
+    accepts_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class FailedRun:
     """An investigation that failed."""
 
     investigation_id: UUID
@@ -106,12 +111,12 @@ class Broken:
     failure: Failure
 
 
-InvestigationState = Complete | Running | Broken
+InvestigationState = Complete | Running | FailedRun
 
 
 @dataclass(frozen=True, slots=True)
 class VersionView:
-    """What a reader of a version is shown. `correlation` is the id under which the version came to be known.
+    """What the read model has about a version. `correlation` is the one of its first observation.
 
     `views` are the post's distinct readers, `corroborations` those who vouch for the text of the result.
     """
@@ -125,7 +130,7 @@ class VersionView:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Eligibility:
     """What decides whether a version is investigated."""
 
     post_id: UUID
@@ -142,22 +147,26 @@ class Reads(Protocol):
 
     async def investigation(self, investigation_id: UUID) -> InvestigationState | None: ...
 
-    async def standing(self, version_id: UUID) -> Standing | None: ...
+    async def eligibility(self, version_id: UUID) -> Eligibility | None: ...
 
     async def claim_counts(self, keys: Sequence[VersionKey]) -> Sequence[int | None]:
         """Findings per version, None where nothing is finished. Shapes: one per key, in order."""
         ...
 
-    async def public(self, investigation_id: UUID) -> PublicResult | None: ...
-
-    async def forgotten(self) -> frozenset[UUID]:
-        """The posts that were erased on request; few, as erasures are rare."""
+    async def erased_posts(self) -> frozenset[UUID]:
+        """The posts that were erased on request."""
         ...
 
 
+class Documents(Protocol):
+    """Finished investigations as JSON documents. Raises: Unavailable."""
+
+    async def document(self, investigation_id: UUID) -> PublicResult | None: ...
+
+
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """The fact that came of a question, and where it stands in the log."""
+class StoredEvent:
+    """An event with its sequence."""
 
     event: Event
     sequence: int
@@ -166,51 +175,48 @@ class Answered:
 class Facts(Protocol):
     """The log. Raises: Unavailable."""
 
-    async def tell(self, event: Event, correlation: UUID) -> int:
-        """Store a fact; its sequence."""
+    async def publish(self, event: Event, correlation: UUID) -> int:
+        """Store an event; returns its sequence."""
         ...
 
-    async def tell_once(self, event: OnceEvent, correlation: UUID) -> Answered:
-        """Store a fact that has one place in the log; it, or the one that stands there already."""
+    async def publish_once(self, event: OnceEvent, correlation: UUID) -> StoredEvent:
+        """Store a once-event; returns it, or the one that was stored instead."""
         ...
 
-    async def requested(self, investigation_id: UUID) -> InvestigationRequested:
-        """The newest request for a run that is under way."""
+    async def latest_request(self, investigation_id: UUID) -> InvestigationRequested:
+        """The newest request of a run."""
         ...
 
-    async def ask(self, event: Event, correlation: UUID, *, directly: bool = False) -> Answered:
-        """Store a fact and wait for what comes of it. Raises: RefusedForGood.
-
-        `directly`: only who answers needs it, so it is stored only if no answer can be had at once.
-        """
+    async def request(self, event: Event, correlation: UUID) -> StoredEvent:
+        """Send an event and wait for the event that answers it. Raises: ObservationRejected."""
         ...
 
-    async def caught_up(self, sequence: int) -> None:
-        """Return once the read model shows everything up to `sequence`."""
+    async def wait_for_projection(self, sequence: int) -> None:
+        """Return once the read model has applied everything up to `sequence`."""
         ...
 
 
 class Copies(Protocol):
-    """Pages as they came when somebody went to look at a source. Raises: Unavailable."""
+    """Archived pages of sources, as fetched. Raises: Unavailable."""
 
     async def copy(self, sha256: str) -> bytes | None: ...
 
 
 class Texts(Protocol):
-    """Where long texts lie. Raises: Unavailable."""
+    """The store of long texts. Raises: Unavailable."""
 
     async def put_text(self, text: str) -> TextRef: ...
 
 
 class UserKeys(Protocol):
-    """Readers' own keys, encrypted and short-lived. Raises: Unavailable."""
+    """Readers' own keys, encrypted and stored for minutes. Raises: Unavailable."""
 
     async def attach(self, investigation_id: UUID, attachment: UUID | None, api_key: str) -> bool:
-        """Keep a key for a run under the name by which its request speaks of it; False if one is there, which stays."""
+        """Store a key for a run under its request's `attachment`; False if there is one, which remains."""
         ...
 
     async def discard(self, investigation_id: UUID, attachment: UUID | None) -> None:
-        """Forget the key of a run that does not use it."""
+        """Delete a key that its run does not use."""
         ...
 
 
@@ -223,62 +229,34 @@ class KeyVerdict:
 
 
 class KeyProbe(Protocol):
-    """A tiny call to the model provider."""
+    """Minimal requests to the model provider."""
 
     async def probe(self, api_key: str) -> KeyVerdict: ...
 
 
 class KeyRegister(Protocol):
-    """Instance keys as the operator keeps them. Raises: Unavailable."""
+    """The operator's instance keys by hash; keys of a closed account are not active. Raises: Unavailable."""
 
-    async def active(self) -> frozenset[str]: ...
+    async def active(self) -> Mapping[str, InstanceKey]: ...
 
-    async def is_active(self, key_hash: str) -> bool: ...
+    async def find(self, key_hash: str) -> InstanceKey | None: ...
 
 
 class Space(Protocol):
-    """Room for what is stored. Raises: Unavailable."""
+    """The servers' free space. Raises: Unavailable."""
 
     async def free_bytes(self) -> float:
-        """The least of what is left anywhere this process can see; infinite if nothing says how much there is."""
+        """The least free space that this process can see; infinite if none is reported."""
         ...
 
 
-class Vitals(Protocol):
-    """What the gateway works with."""
+class HealthChecks(Protocol):
+    """Checks of the gateway's dependencies."""
 
-    async def broken(self) -> tuple[str, ...]:
-        """Names of what does not answer now and without which nobody is served."""
+    async def find_failing(self) -> tuple[str, ...]:
+        """Names of failing dependencies without which no request is served."""
         ...
 
-    async def lacking(self) -> tuple[str, ...]:
-        """The same of that without which some things cannot be taken."""
+    async def find_degraded(self) -> tuple[str, ...]:
+        """Names of failing dependencies without which some requests are not served."""
         ...
-
-
-__all__ = [
-    "Answered",
-    "Broken",
-    "Call",
-    "Caller",
-    "Clock",
-    "Complete",
-    "Copies",
-    "Facts",
-    "InvestigationState",
-    "KeyProbe",
-    "KeyRegister",
-    "KeyVerdict",
-    "Prior",
-    "Reads",
-    "Refused",
-    "RefusedForGood",
-    "Running",
-    "Space",
-    "Standing",
-    "Texts",
-    "Unavailable",
-    "UserKeys",
-    "VersionView",
-    "Vitals",
-]

@@ -1,8 +1,8 @@
-"""The extension's transport: tRPC's envelopes, hand-routed because this is the hot path.
+"""The extension's transport: tRPC's envelopes, routed without a framework because this is the hot path.
 
-The order of the checks is part of the protocol: size, content type, procedure, method, version, input. An extension
-that is too old must hear that it is, even if what it sends is unreadable. The body is always read first: a client
-that is still sending when the reply comes sees a broken connection instead.
+The order of the checks is part of the protocol: size, content type, procedure, method, version, input. An outdated
+extension must get that error even if its input is invalid. The body is always read first: a client that is still
+sending would see a reset connection instead of the reply.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from pydantic import ValidationError
 
 from contracts.rpc.errors import ErrorName, RpcError
 from contracts.rpc.values import read
+from kit.clock import Clock
+from platforms import PLATFORMS
 from services.gateway.callers import Callers, Headers, header
 from services.gateway.cors import Cors
-from services.gateway.domain import MINIMUM_EXTENSION_VERSION, gate, reads_more
+from services.gateway.domain import MINIMUM_EXTENSION_VERSION, check_version, supports_optional_fields
 from services.gateway.http import (
     BodyTimeouts,
     BodyTooLarge,
-    ClientGone,
+    ClientDisconnected,
     HeaderList,
     Receive,
     Reply,
@@ -35,12 +37,13 @@ from services.gateway.http import (
     respond,
 )
 from services.gateway.metrics import Metrics
-from services.gateway.ports import Call, Clock, Refused, Unavailable
-from services.gateway.procedures import Procedure
+from services.gateway.ports import Call, Refused, Unavailable
+from services.gateway.procedure import Procedure
 
 PREFIX: Final = "/trpc/"
 ISSUES_SHOWN: Final = 10
-CLIENT_GONE: Final = 499
+CLIENT_DISCONNECTED: Final = 499
+_PLATFORMS: Final = tuple(site.name for site in PLATFORMS)
 _JSON: Final = ((b"content-type", b"application/json"), (b"vary", b"trpc-accept"))
 _VOLATILE: Final = (*_JSON, (b"cache-control", b"no-store"))
 _DURABLE: Final = (*_JSON, (b"cache-control", b"private, max-age=300"))
@@ -49,7 +52,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("gateway")
 
 
 class RpcFailure(Exception):
-    """The request ends here, with this error."""
+    """Ends the request with this error."""
 
     def __init__(self, error: RpcError) -> None:
         super().__init__(error.message)
@@ -77,7 +80,7 @@ class Rpc:
         self._body_timeouts = body_timeouts
 
     def cors(self, scope: Scope) -> HeaderList:
-        """Which origins may send this request, or the one that a preflight asks for, and read its answer."""
+        """The CORS headers for this request, or for the one that a preflight announces."""
         procedure = self._table.get(scope["path"].removeprefix(PREFIX)) if scope["path"].startswith(PREFIX) else None
         origin = next((value for name, value in scope["headers"] if name == b"origin"), b"")
         return self._cors.headers(origin, changes=procedure is not None and procedure.kind == "mutation")
@@ -90,12 +93,12 @@ class Rpc:
         path = _printable(scope["path"].removeprefix(PREFIX))
         procedure = self._table.get(path)
         correlation = self._clock.new_id()
-        status, began = CLIENT_GONE, perf_counter()
+        status, began = CLIENT_DISCONNECTED, perf_counter()
         try:
             reply = await self._answer(procedure, path, scope, receive, correlation)
             status = reply.status
             await respond(send, reply, self.cors(scope))
-        except ClientGone:
+        except ClientDisconnected:
             log.debug("body incomplete", procedure=path)
             error = RpcError("BAD_REQUEST", "The request's body is incomplete or broken", path)
             await respond(send, Reply(error.http, orjson.dumps(error.body()), _VOLATILE), self.cors(scope))
@@ -117,7 +120,7 @@ class Rpc:
         except Unavailable as outage:
             log.warning("unavailable", procedure=path, correlation=str(correlation), reason=str(outage))
             error = RpcError("SERVICE_UNAVAILABLE", "The service cannot answer now; please try again.", path)
-        except ClientGone:
+        except ClientDisconnected:
             raise
         except Exception:
             log.exception("internal error", procedure=path, correlation=str(correlation))
@@ -143,13 +146,15 @@ class Rpc:
         question = None
         if procedure.question is not None:
             try:
-                question = read(procedure.question, sent)
+                question = read(procedure.question, sent, _PLATFORMS)
             except ValidationError as invalid:
                 raise RpcFailure(RpcError("BAD_REQUEST", _issues(invalid), path)) from invalid
         attested = self._callers.attests(headers, sent) if procedure.kind == "mutation" else None
         self._metrics.attested(attested)
         caller = await self._callers.identify(scope, headers)
-        answer = await procedure.handle(question, Call(caller, correlation, attested, reads_more(version), sent))
+        answer = await procedure.handle(
+            question, Call(caller, correlation, attested, supports_optional_fields(version), sent)
+        )
         durable = procedure.durable is not None and isinstance(answer, procedure.durable)
         written = answer if isinstance(answer, bytes) else procedure.answer.dump_json(answer, by_alias=True)
         return b'{"result":{"data":' + written + b"}}", _DURABLE if durable else _VOLATILE
@@ -167,7 +172,7 @@ class Rpc:
 
 
 def _check_version(received: str, path: str) -> None:
-    verdict = gate(received)
+    verdict = check_version(received)
     if verdict == "ok":
         return
     name: ErrorName = "BAD_REQUEST"
@@ -199,5 +204,5 @@ def _issues(invalid: ValidationError) -> str:
 
 
 def _printable(text: str) -> str:
-    """JSON has no place for half a surrogate pair."""
+    """Replace lone surrogates, which JSON cannot hold."""
     return text.encode("utf-8", "replace").decode()

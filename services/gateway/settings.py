@@ -1,13 +1,15 @@
-"""What an operator may tune. The defaults serve one instance without a proxy in front."""
+"""The gateway's settings. The defaults suit one instance without a proxy."""
 
 from __future__ import annotations
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+_RATE = r"^[1-9][0-9]{0,6}/[1-9][0-9]{0,6}$"
+
 
 class GatewaySettings(BaseSettings):
-    """`OPENERRATA_GATEWAY_*`. `trusted_proxies` must be right: too high a number lets readers forge their address."""
+    """`OPENERRATA_GATEWAY_*`. `trusted_proxies` must be correct: too high a number lets readers forge their address."""
 
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_GATEWAY_", frozen=True, extra="ignore")
 
@@ -35,6 +37,11 @@ class GatewaySettings(BaseSettings):
     remember_results_bytes: int = Field(default=32 * 1024 * 1024, ge=0)
     instance_keys_fresh_s: float = Field(default=3.0, ge=0, le=5)
     instance_keys_denied_s: float = Field(default=1.0, ge=0, le=60)
+    jobs: bool = False
+    jobs_rate: str = Field(default="60/3600", pattern=_RATE, description="jobs in seconds, per account")
+    estimates_rate: str = Field(default="120/3600", pattern=_RATE, description="estimates in seconds, per account")
+    reads_rate: str = Field(default="600/60", pattern=_RATE, description="other requests in seconds, per account")
+    rights_rate: str = Field(default="10/86400", pattern=_RATE, description="withdrawals in seconds, per network")
     retry_cooldown_s: float = Field(default=600.0, ge=0, description="between a failure and a new request")
     retries_per_day: int = Field(default=3, ge=0, description="per version, within 24 hours")
     key_checks_burst: int = Field(default=5, ge=1)

@@ -1,1 +1,0 @@
-"""The public record for everybody: one read-only GraphQL endpoint over what the read model holds."""

@@ -1,0 +1,71 @@
+"""Health checks: the servers this process needs, and whether the projector makes progress.
+
+A stalled projector breaks no connection, and yet every new observation would time out; it is detected by a position
+that does not advance although the log is ahead of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from functools import partial
+from typing import Final
+
+from contracts.topology import ERRATA
+from kit.blobs import Blobs
+from kit.bus import Bus
+from kit.pages import read_last_sequence
+from kit.standstill import Standstill
+from services.gateway.ports import Unavailable
+from services.gateway.record.status import SqlReads
+
+HEALTH_TIMEOUT_S: Final = 2.0
+
+
+class ServerHealth:
+    """Checks broker, database, projector and blob store."""
+
+    def __init__(self, bus: Bus, reads: SqlReads, blobs: Blobs) -> None:
+        self._bus = bus
+        self._reads = reads
+        self._blobs = blobs
+        self.standstill = Standstill(ERRATA.name, position=reads.position, end=partial(read_last_sequence, bus))
+
+    async def find_failing(self) -> tuple[str, ...]:
+        """Names of what does not answer within two seconds or makes no progress."""
+        servers = await _failing({"broker": self._check_broker(), "database": self._reads.alive()})
+        return servers or await _failing({"projector": self._check_projector()})
+
+    async def find_degraded(self) -> tuple[str, ...]:
+        """The blob store, unless it answers within two seconds: long texts cannot be stored without it."""
+        return await _failing({"blobs": self._check_blobs()})
+
+    async def _check_broker(self) -> None:
+        problem = await self._bus.writes.problem()
+        if problem:
+            raise Unavailable(f"broker: {problem}")
+
+    async def _check_blobs(self) -> None:
+        problem = await self._blobs.problem()
+        if problem:
+            raise Unavailable(problem)
+
+    async def _check_projector(self) -> None:
+        problem = await self.standstill.problem()
+        if problem:
+            raise Unavailable(f"projector: {problem}")
+
+
+async def _failing(checks: dict[str, Awaitable[None]]) -> tuple[str, ...]:
+    tasks = {name: asyncio.ensure_future(check) for name, check in checks.items()}
+    await asyncio.wait(tasks.values(), timeout=HEALTH_TIMEOUT_S)
+    return tuple(name for name, task in tasks.items() if not _succeeded(task))
+
+
+def _succeeded(check: asyncio.Future[None]) -> bool:
+    """A check that still runs is cancelled but not awaited: the driver would try for seconds to cancel its query."""
+    if not check.done():
+        check.add_done_callback(lambda late: late.cancelled() or late.exception())
+        check.cancel()
+        return False
+    return check.exception() is None

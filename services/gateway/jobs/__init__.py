@@ -1,0 +1,1 @@
+"""The job API over HTTP: its conventions, one module each, and its routes."""

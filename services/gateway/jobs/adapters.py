@@ -1,0 +1,144 @@
+"""The job API's ports over the broker and the blob store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from contracts.jobs.receipts import PublicKeys
+from contracts.topology import JOBS
+from contracts.v1 import OnceEvent, Undecodable, decode
+from contracts.v1.parts import EphemeralRef
+from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
+from kit.bus import Bus
+from kit.clock import Clock
+from kit.ephemeral import EphemeralTexts
+from kit.errors import Reject, Retry
+from kit.history import StoredFact, read_latest, read_latest_from_leader
+from kit.ordered import OrderedLog
+from kit.pages import find_first_since, read_last_sequence, read_page
+from kit.publisher import BusError, PublishConflict
+from kit.receipts import read_keys
+from services.gateway.ports import Unavailable
+
+PAGE: Final = 512
+BLOB_TIMEOUT_S: Final = 5.0
+
+
+class BusJobLog:
+    """The stream `JOBS` over the broker."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def latest(self, *subjects: str, current: bool = False) -> Sequence[StoredFact]:
+        """The newest fact on each subject."""
+        look = read_latest_from_leader if current else read_latest
+        try:
+            return await look(self._bus, *subjects, stream=JOBS)
+        except (Retry, Reject) as error:
+            raise Unavailable(f"broker: {error}") from error
+
+    async def read(self, *patterns: str, after: int = 0) -> Sequence[StoredFact]:
+        """All facts after a sequence."""
+        found: list[StoredFact] = []
+        more = bool(patterns)
+        try:
+            while more:
+                page = await read_page(self._bus, JOBS.name, patterns, after=after, limit=PAGE)
+                found.extend(StoredFact(each.sequence, decode(each.subject, each.data)) for each in page.messages)
+                after, more = found[-1].sequence if found else after, page.more
+        except (Retry, Undecodable) as error:
+            raise Unavailable(f"broker: {error}") from error
+        return found
+
+    async def find_sequence(self, moment: datetime) -> int:
+        """The sequence behind which the facts since a moment are stored."""
+        try:
+            first = await find_first_since(self._bus, JOBS.name, moment)
+            return await read_last_sequence(self._bus, JOBS.name) if first is None else first - 1
+        except Retry as error:
+            raise Unavailable(f"broker: {error}") from error
+
+    async def publish(self, *facts: OnceEvent, correlation: UUID) -> bool:
+        """Store all of these or none."""
+        try:
+            if len(facts) == 1:
+                await self._bus.publish(facts[0], correlation=correlation)
+            else:
+                await self._bus.publish_together(facts, correlation=correlation)
+        except PublishConflict:
+            return False
+        except BusError as error:
+            raise Unavailable(f"broker: {error}") from error
+        return True
+
+    async def newest(self) -> int:
+        """The last sequence."""
+        try:
+            return await read_last_sequence(self._bus, JOBS.name)
+        except Retry as error:
+            raise Unavailable(f"broker: {error}") from error
+
+    async def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[str], None]:
+        """The subjects of facts as they are stored."""
+        async for batch in OrderedLog(self._bus, JOBS.name, after + 1, subjects=patterns).batches():
+            yield [message.subject for message in batch]
+
+
+class BusReceiptKeys:
+    """The public keys of receipts over the broker."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def read(self) -> PublicKeys:
+        """All that were ever announced."""
+        try:
+            return await read_keys(self._bus)
+        except BusError as error:
+            raise Unavailable(f"broker: {error}") from error
+
+
+class BlobWords:
+    """Texts that expire, in the blob store."""
+
+    def __init__(self, blobs: Blobs, clock: Clock) -> None:
+        self._texts = EphemeralTexts(blobs, clock)
+
+    async def put(self, text: str, until: datetime) -> EphemeralRef:
+        """Store a text until the whole hour at or after `until`."""
+        try:
+            async with asyncio.timeout(BLOB_TIMEOUT_S):
+                return await self._texts.put(text, until)
+        except (BlobsUnavailable, TimeoutError) as error:
+            raise Unavailable(f"blob store: {error or 'timeout'}") from error
+
+    async def get(self, ref: EphemeralRef) -> str | None:
+        """The text; None: it has expired or was removed."""
+        try:
+            async with asyncio.timeout(BLOB_TIMEOUT_S):
+                return await self._texts.get(ref)
+        except BlobMissing:
+            return None
+        except (BlobsUnavailable, TimeoutError) as error:
+            raise Unavailable(f"blob store: {error or 'timeout'}") from error
+
+    async def remove(self, ref: EphemeralRef) -> None:
+        """Remove a text before its hour."""
+        try:
+            async with asyncio.timeout(BLOB_TIMEOUT_S):
+                await self._texts.remove(ref)
+        except (BlobsUnavailable, TimeoutError) as error:
+            raise Unavailable(f"blob store: {error or 'timeout'}") from error
+
+    async def remove_answers(self, step: str, until: datetime) -> None:
+        """Remove what was stored until this hour as an answer to a step or its sub-steps."""
+        try:
+            async with asyncio.timeout(BLOB_TIMEOUT_S):
+                await self._texts.remove_answers(step, until)
+        except (BlobsUnavailable, TimeoutError) as error:
+            raise Unavailable(f"blob store: {error or 'timeout'}") from error

@@ -1,0 +1,253 @@
+"""Accepts jobs: the key, the credit and the request are stored in one batch or not at all (decision 0070).
+
+Whatever goes wrong, the log is looked at before anything is sent again. Requests of one account are handled one after
+another, so that only gateways contend for its credit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
+from math import ceil
+from typing import Final
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+from contracts.accounts import next_reset
+from contracts.jobs.answers import Estimate, JobAccepted, links_of
+from contracts.jobs.requests import AnalyzeRequest
+from contracts.jobs.words import RequestWords
+from contracts.v1 import CreditPosted, JobIdempotencyKeyBound, JobRequested, OnceEvent
+from contracts.v1.ids import idempotency_id
+from contracts.v1.parts import EphemeralRef
+from kit.clock import Clock
+from kit.history import StoredFact
+from lifecycle.audits.charges import compute_most
+from lifecycle.audits.credits import Refused
+from lifecycle.audits.intake import KEY_LIFETIME, NewJob, NewRequest, OtherBody, Repetition, book, look_up_key
+from services.gateway.domain import Principal
+from services.gateway.jobs.credit import Balance, Ledger, balance_subjects
+from services.gateway.jobs.expectation import Expectation, HitRate, expect
+from services.gateway.jobs.logged import LIFETIME
+from services.gateway.jobs.options import hash_body, hash_options, terms_of, to_fact
+from services.gateway.jobs.ports import JobLog, Words
+from services.gateway.jobs.problems import CreditLimit, Problem
+from services.gateway.jobs.stages import StageSettings
+from services.gateway.ports import Unavailable
+
+TRIES: Final = 20
+"""How often a batch is built again because other gateways moved the balance."""
+RETRY_OPEN_JOBS_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A request for a job. `key` names it, so that a repetition is recognised."""
+
+    request: AnalyzeRequest
+    key: str | None
+    principal: Principal
+    correlation: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The request was accepted before, as this job."""
+
+    job_id: UUID
+
+
+class Intake:
+    """Accepts and estimates jobs. Units: a job ends within `job_s` seconds."""
+
+    def __init__(
+        self, log: JobLog, words: Words, ledger: Ledger, stages: StageSettings, clock: Clock, *, job_s: float
+    ) -> None:
+        self._log = log
+        self._words = words
+        self._ledger = ledger
+        self._stages = stages
+        self._clock = clock
+        self._longest = timedelta(seconds=job_s)
+        self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
+
+    async def accept(self, order: Order) -> JobAccepted | Repeated:
+        """Store a new job, or find the one that was accepted before.
+
+        Raises: Problem: the key names another request, or the account may not start a job. Unavailable: nothing is
+        known to be stored.
+        """
+        account_id = order.principal.account.account_id
+        lock = self._locks.setdefault(account_id, asyncio.Lock())
+        async with lock:
+            return await self._store(order)
+
+    async def estimate(self, request: AnalyzeRequest, principal: Principal) -> Estimate:
+        """What a job would cost now. Buys and stores nothing. Raises: Unavailable."""
+        now, prices = self._clock.now(), await self._stages.prices()
+        balance = await self._ledger.read(principal.account, now)
+        job = NewJob(self._clock.new_id(), to_fact(request.options), prices, _day(now))
+        booked = book(balance.period, terms_of(principal.account), job, open_elsewhere=balance.open_elsewhere)
+        expected = _expect(job, booked, await self._ledger.hit_rate())
+        return Estimate(
+            estimated_cost=expected.costs.total,
+            maximum_cost=expected.maximum,
+            cost_breakdown=expected.costs,
+            cache_info=expected.cache,
+            mode="credit" if _pays(booked) else "cache_only",
+            credit_remaining=balance.period.left(terms_of(principal.account).limit_micro_usd),
+            would_be_accepted=not isinstance(booked, Refused),
+        )
+
+    async def _store(self, order: Order) -> JobAccepted | Repeated:
+        job_id, ref = self._clock.new_id(), None
+        prices, rate = await asyncio.gather(self._stages.prices(), self._ledger.hit_rate())
+        account, options = order.principal.account, to_fact(order.request.options)
+        terms = terms_of(account)
+        for attempt in range(TRIES):
+            now = self._clock.now()
+            bound, balance = await self._look(order, now, current=attempt > 0)
+            known = _look_up(order, bound, now)
+            if isinstance(known, Repetition):
+                await self._drop(ref)
+                return Repeated(known.job_id)
+            job = NewJob(job_id, options, prices, _day(now))
+            booked = book(balance.period, terms, job, open_elsewhere=balance.open_elsewhere)
+            if isinstance(booked, Refused):
+                await self._drop(ref)
+                raise _refuse(booked, balance, terms.limit_micro_usd, now)
+            ref = ref or await self._words.put(_write_words(job_id, order.request), now + LIFETIME)
+            requested = self._request(order, job, booked, ref, now)
+            binding = None if order.key is None else _bind(order, order.key, job_id, known.follows, now)
+            if await self._publish(requested, [each for each in (binding, booked, requested) if each], order):
+                return _describe(requested, _expect(job, booked, rate), now)
+        await self._drop(ref)
+        raise Unavailable("others keep using this account's credit")
+
+    async def _look(self, order: Order, now: datetime, *, current: bool) -> tuple[StoredFact | None, Balance]:
+        """What the key is bound to, and the account's balance."""
+        account = order.principal.account
+        subjects: tuple[str, ...] = balance_subjects(account, now)
+        if order.key is not None:
+            key_id = idempotency_id(account.account_id, order.key)
+            subjects = (*subjects, f"{JobIdempotencyKeyBound.SUBJECT}.{key_id}")
+        found = await self._log.latest(*subjects, current=current)
+        bound = next((fact for fact in found if isinstance(fact.event, JobIdempotencyKeyBound)), None)
+        return bound, await self._ledger.complete(account, now, found)
+
+    def _request(
+        self, order: Order, job: NewJob, booked: CreditPosted, ref: EphemeralRef, now: datetime
+    ) -> JobRequested:
+        request, in_credit = order.request, _pays(booked)
+        text = request.input_text
+        return JobRequested(
+            job_id=job.job_id,
+            account_id=booked.account_id,
+            period_id=booked.period_id if in_credit else None,
+            mode="CREDIT" if in_credit else "CACHE_ONLY",
+            options=job.options,
+            options_hash=hash_options(job.options),
+            input_type="URL" if text is None else "TEXT",
+            input=ref,
+            content_sha256=None if text is None else sha256(text.encode()).hexdigest(),
+            reserved_micro_usd=booked.micro_usd,
+            prices=job.prices,
+            has_webhook=request.client.webhook_url is not None,
+            deadline_at=now + self._longest,
+        )
+
+    async def _publish(self, requested: JobRequested, facts: Sequence[OnceEvent], order: Order) -> bool:
+        """Store the batch once. Raises: Unavailable: the log does not show that it is stored."""
+        try:
+            return await self._log.publish(*facts, correlation=order.correlation)
+        except Unavailable:
+            if await self._log.latest(requested.subject(), current=True):
+                return True
+            raise
+
+    async def _drop(self, ref: EphemeralRef | None) -> None:
+        """Remove the words of a job that does not come about."""
+        if ref is not None:
+            await self._words.remove(ref)
+
+
+def choose_key(header: str | None, request: AnalyzeRequest) -> str | None:
+    """What names a request: the header, else the client's own id."""
+    return header or request.client.request_id or None
+
+
+def _look_up(order: Order, bound: StoredFact | None, now: datetime) -> NewRequest | Repetition:
+    """Raises: Problem: the key names another request."""
+    event = bound.event if bound is not None else None
+    assert event is None or isinstance(event, JobIdempotencyKeyBound)
+    found = look_up_key(event, bound.sequence if bound is not None else 0, hash_body(order.request), now)
+    if isinstance(found, OtherBody):
+        message = "The idempotency key was used for another request within the last 24 hours."
+        raise Problem("VALIDATION_ERROR", message, status=409)
+    return found
+
+
+def _bind(order: Order, key: str, job_id: UUID, follows: int, now: datetime) -> JobIdempotencyKeyBound:
+    account_id = order.principal.account.account_id
+    return JobIdempotencyKeyBound(
+        follows=follows,
+        key_id=idempotency_id(account_id, key),
+        account_id=account_id,
+        job_id=job_id,
+        body_sha256=hash_body(order.request),
+        expires_at=now + KEY_LIFETIME,
+    )
+
+
+def _refuse(refused: Refused, balance: Balance, limit: int | None, now: datetime) -> Problem:
+    match refused.why:
+        case "CREDIT":
+            return CreditLimit(balance.period.left(limit) or 0, next_reset(now))
+        case "OPEN_JOBS":
+            return Problem("TOO_MANY_OPEN_JOBS", retry_after_s=RETRY_OPEN_JOBS_S)
+        case "EXTRACTION_QUOTA":
+            midnight = datetime.combine(_day(now) + timedelta(days=1), datetime.min.time(), UTC)
+            return Problem("EXTRACTION_QUOTA", retry_after_s=ceil((midnight - now).total_seconds()))
+
+
+def _write_words(job_id: UUID, request: AnalyzeRequest) -> str:
+    return RequestWords(
+        job_id=job_id,
+        url=request.input_url,
+        text=request.input_text,
+        request_id=request.client.request_id,
+        source_label=request.client.source_label,
+        webhook_url=request.client.webhook_url,
+    ).model_dump_json()
+
+
+def _pays(booked: CreditPosted | Refused) -> bool:
+    """Whether the job is of mode CREDIT; one that is refused would be."""
+    return isinstance(booked, Refused) or booked.entry == "RESERVED"
+
+
+def _expect(job: NewJob, booked: CreditPosted | Refused, rate: HitRate) -> Expectation:
+    reserved = compute_most(job.prices, job.options) if isinstance(booked, Refused) else booked.micro_usd
+    return expect(job.options, job.prices, "CREDIT" if _pays(booked) else "CACHE_ONLY", reserved, rate)
+
+
+def _describe(requested: JobRequested, expected: Expectation, now: datetime) -> JobAccepted:
+    return JobAccepted(
+        job_id=requested.job_id,
+        status="QUEUED",
+        created_at=now,
+        deadline_at=requested.deadline_at,
+        estimated_cost=expected.costs.total,
+        maximum_cost=expected.maximum,
+        cost_breakdown=expected.costs,
+        cache_info=expected.cache,
+        mode="credit" if requested.mode == "CREDIT" else "cache_only",
+        links=links_of(requested.job_id),
+    )
+
+
+def _day(now: datetime) -> date:
+    return now.astimezone(UTC).date()

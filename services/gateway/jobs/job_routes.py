@@ -1,0 +1,193 @@
+"""The routes of jobs: asking for one, reading it, following it, ending it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final
+
+from pydantic import TypeAdapter
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from contracts.jobs.answers import JobAccepted, JobFinished, JobRepeated, job_path
+from contracts.jobs.result import Result
+from services.gateway.jobs.article import read_article
+from services.gateway.jobs.events import encode_events, list_events
+from services.gateway.jobs.exchange import Exchange, Reception, answer, require_json, write
+from services.gateway.jobs.idempotency import read_key
+from services.gateway.jobs.intake import Intake, Order, Repeated, choose_key
+from services.gateway.jobs.logged import LoggedJob
+from services.gateway.jobs.preferences import read_wait_s
+from services.gateway.jobs.problems import Problem
+from services.gateway.jobs.rate_policies import RateLimit
+from services.gateway.jobs.reading import RETRY_S, Jobs
+from services.gateway.ports import Unavailable
+from services.gateway.streaming import HEARTBEAT, serve_events
+
+MARKDOWN: Final = "text/markdown; charset=utf-8"
+FOLLOW_S: Final = 3_600.0
+"""The longest life of one stream of events; its client resumes where it ended."""
+HELLO: Final = b"retry: 1000\n\n"
+_REPEATED: Final = "This request was accepted before; nothing new was started or charged."
+_RESULT: Final = TypeAdapter[Result](Result)
+_SEQUENCE_DIGITS: Final = 19
+
+
+class JobRoutes:
+    """Answers requests about jobs. Units: a stream of events says something every `heartbeat_s` seconds at least."""
+
+    def __init__(
+        self,
+        reception: Reception,
+        intake: Intake,
+        jobs: Jobs,
+        started: RateLimit,
+        reads: RateLimit,
+        *,
+        heartbeat_s: float,
+        stall_s: float,
+    ) -> None:
+        self._reception = reception
+        self._intake = intake
+        self._jobs = jobs
+        self._started = started
+        self._reads = reads
+        self._heartbeat_s = heartbeat_s
+        self._stall_s = stall_s
+        self._stopping = asyncio.Event()
+
+    async def stop(self) -> None:
+        """End all streams of events; clients resume at another process."""
+        self._stopping.set()
+
+    async def analyze(self, request: Request) -> Response:
+        """Accept an article. The answer to a repeated request is the job that was accepted first."""
+        body = await self._reception.read(request)
+        principal = await self._reception.admit(request, self._started)
+        require_json(request)
+        key = read_key(request.headers.getlist("idempotency-key"))
+        article = read_article(body, principal)
+        exchange: Exchange = request.state.exchange
+        order = Order(article, choose_key(key, article), principal, exchange.correlation)
+        accepted = await self._intake.accept(order)
+        if isinstance(accepted, Repeated):
+            return await self._answer_repetition(accepted)
+        headers = {"Location": job_path(accepted.job_id), "Retry-After": f"{RETRY_S:g}"}
+        wait_s = _read_wait_s(request)
+        if wait_s is None:
+            return answer(accepted, headers, 202)
+        headers |= _applied(wait_s)
+        finished = await self._finish(accepted, wait_s)
+        return answer(accepted, headers, 202) if finished is None else answer(finished, headers)
+
+    async def show(self, request: Request) -> Response:
+        """How far a job is."""
+        found = await self._find(request)
+        return answer(await self._jobs.describe(found), _applied(_read_wait_s(request)))
+
+    async def result(self, request: Request) -> Response:
+        """The result of a job, as it was stored."""
+        found = await self._find(request)
+        text = await self._jobs.read_result(found)
+        return write(text, "application/json", _applied(_read_wait_s(request)))
+
+    async def report(self, request: Request) -> Response:
+        """The result of a job, to be read."""
+        found = await self._find(request)
+        text = await self._jobs.read_report(found)
+        return write(text, MARKDOWN, _applied(_read_wait_s(request)))
+
+    async def events(self, request: Request) -> Response:
+        """The progress of a job, from any point on."""
+        principal = await self._reception.admit(request, self._reads)
+        found = await self._jobs.find(request.path_params["job_id"], principal.account.account_id)
+        after = _read_after(request.headers.get("last-event-id", "").strip())
+        if found.job.over is not None and all(sequence <= after for sequence, _ in list_events(found)):
+            return Response(status_code=204)  # by which a browser knows not to connect again
+        return _Events(self._chunks(found, after), self._stopping, self._stall_s)
+
+    async def cancel(self, request: Request) -> Response:
+        """End a job, and remove its words."""
+        principal = await self._reception.admit(request, self._reads)
+        found = await self._jobs.find(request.path_params["job_id"], principal.account.account_id)
+        exchange: Exchange = request.state.exchange
+        await self._jobs.cancel(found, exchange.correlation)
+        return Response(status_code=204)
+
+    async def _find(self, request: Request) -> LoggedJob:
+        """The job, once it is over or its client does not want to wait any longer. Raises: Problem, Unavailable."""
+        principal = await self._reception.admit(request, self._reads)
+        found = await self._jobs.find(request.path_params["job_id"], principal.account.account_id)
+        return await self._jobs.wait(found, _read_wait_s(request))
+
+    async def _answer_repetition(self, repeated: Repeated) -> Response:
+        found = await self._jobs.read(repeated.job_id)
+        if found is None:
+            raise Unavailable("the log does not show the job of a key")
+        document = JobRepeated(
+            job_id=repeated.job_id,
+            status=found.status,
+            idempotent=True,
+            original_request_at=found.created_at,
+            message=_REPEATED,
+        )
+        return answer(document, {"Location": job_path(repeated.job_id), "Idempotent-Replayed": "true"})
+
+    async def _finish(self, accepted: JobAccepted, wait_s: int) -> JobFinished | None:
+        """The job with its result if it ends in time. Once it is accepted, an outage only means not to wait."""
+        try:
+            found = await self._jobs.read(accepted.job_id)
+            found = None if found is None else await self._jobs.wait(found, wait_s)
+            if found is None or found.job.over is None:
+                return None
+            over = found.job.over
+            result = None if over.result is None else await self._jobs.read_result(found)
+        except (Unavailable, Problem):
+            return None
+        same = {name: getattr(accepted, name) for name in JobAccepted.model_fields}
+        ended: dict[str, object] = {"status": over.outcome, "charged": over.charged_micro_usd}
+        if result is not None:
+            ended["result"] = _RESULT.validate_json(result)
+        return JobFinished.model_validate(same | ended)
+
+    async def _chunks(self, logged: LoggedJob, after: int) -> AsyncGenerator[bytes, None]:
+        """A job's events after a sequence, and heartbeats between them, until it is over."""
+        yield HELLO
+        async with aclosing(self._jobs.follow(logged, FOLLOW_S, self._heartbeat_s)) as states:
+            async for each in states:
+                found = [(sequence, events) for sequence, events in list_events(each) if sequence > after]
+                yield b"".join(encode_events(*one) for one in found) or HEARTBEAT
+                after = found[-1][0] if found else after
+
+
+class _Events(Response):
+    """A stream of events as an answer."""
+
+    def __init__(self, chunks: AsyncGenerator[bytes, None], stopping: asyncio.Event, stall_s: float) -> None:
+        super().__init__()
+        self._chunks = chunks
+        self._stopping = stopping
+        self._stall_s = stall_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await serve_events(self._chunks, receive, send, self._stopping, stall_s=self._stall_s)
+
+
+def _read_wait_s(request: Request) -> int | None:
+    return read_wait_s(",".join(request.headers.getlist("prefer")))
+
+
+def _applied(wait_s: int | None) -> dict[str, str]:
+    return {} if wait_s is None else {"Preference-Applied": f"wait={wait_s}"}
+
+
+def _read_after(last_event_id: str) -> int:
+    """The sequence of the last event that a client has. Raises: Problem."""
+    if not last_event_id:
+        return 0
+    if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) <= _SEQUENCE_DIGITS):
+        raise Problem("VALIDATION_ERROR", "Last-Event-ID is the id of an event: a whole number.")
+    return int(last_event_id)

@@ -1,0 +1,152 @@
+"""The job API in the OpenAPI document: what FastAPI cannot see, since bodies and headers are read by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+from starlette.responses import PlainTextResponse
+
+from contracts.jobs.problems import PROBLEMS, CreditLimitReached, ProblemCode, ProblemDocument
+from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
+from contracts.jobs.result import Result
+from services.gateway.jobs.versions import VERSIONS
+
+Schema = dict[str, Any]
+"""A part of the OpenAPI document: JSON of any depth."""
+
+EVERYWHERE: Final[tuple[ProblemCode, ...]] = ("UNKNOWN_VERSION", "SERVICE_UNAVAILABLE")
+SECURED: Final[tuple[ProblemCode, ...]] = (*EVERYWHERE, "UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED")
+WITH_BODY: Final[tuple[ProblemCode, ...]] = (
+    *SECURED,
+    "VALIDATION_ERROR",
+    "PAYLOAD_TOO_LARGE",
+    "UNSUPPORTED_MEDIA_TYPE",
+    "REQUEST_TIMEOUT",
+)
+_REF: Final = "#/components/schemas/{model}"
+_BY_HAND: Final = (AnalyzeRequest, ConfigureRequest, ProblemDocument, CreditLimitReached)
+_STRING: Final[Schema] = {"type": "string"}
+_VERSION: Final = "OpenErrata-Version"
+_PARAMETERS: Final[Mapping[str, Schema]] = {
+    "job_id": {"in": "path", "required": True, "schema": _STRING, "description": "The job's ULID"},
+    _VERSION: {
+        "in": "header",
+        "schema": {"type": "string", "enum": list(VERSIONS)},
+        "description": "The dated version that answers; without it the oldest",
+    },
+    "Idempotency-Key": {
+        "in": "header",
+        "schema": {"type": "string", "maxLength": 257},
+        "description": "Names a retry for 24 hours: 1 to 255 visible ASCII characters, bare or as a quoted string",
+    },
+    "Prefer": {
+        "in": "header",
+        "schema": _STRING,
+        "description": "`wait=N`: wait up to N seconds, at most 60, for the end of the job",
+    },
+    "Last-Event-ID": {
+        "in": "header",
+        "schema": _STRING,
+        "description": "The id of the last event that the client has",
+    },
+}
+_LIMITS: Final = {
+    name: {"schema": {"type": "string"}, "description": description}
+    for name, description in (
+        ("RateLimit-Policy", "How many requests in which time, as a structured field"),
+        ("RateLimit", "How many are left (r), and when all are there again (t, seconds)"),
+    )
+}
+
+
+class Answer(NamedTuple):
+    """One status of a route and the document that comes with it; None: without a body."""
+
+    status: int
+    model: object
+
+
+def describe(
+    *answers: Answer,
+    problems: Iterable[ProblemCode],
+    body: type[BaseModel] | None = None,
+    takes: Iterable[str] = (),
+    secured: bool = True,
+    conflict: bool = False,
+) -> Schema:
+    """The arguments of a route that describe it: its answers, its errors, its body, its parameters.
+
+    `conflict`: a request that is not valid may also be 409.
+    """
+    limits: Schema = {"headers": _LIMITS} if secured else {}
+    responses = {
+        each.status: {"description": "The answer", **limits, **({} if each.model is None else {"model": each.model})}
+        for each in answers
+    }
+    extra: Schema = {
+        "parameters": [{"name": name, **_PARAMETERS[name]} for name in (*takes, _VERSION)],
+        "security": [{"account": []}] if secured else [],
+    }
+    if body is not None:
+        extra["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(body)}}}
+    errors = dict(_errors(problems))
+    if conflict:
+        errors[409] = _error(409, "`VALIDATION_ERROR`: the idempotency key was used for another request")
+    return {"status_code": answers[0].status, "responses": {**responses, **errors}, "openapi_extra": extra}
+
+
+def describe_result(problems: Iterable[ProblemCode]) -> Schema:
+    """The route of a result."""
+    return describe(Answer(200, Result), problems=problems, takes=("job_id", "Prefer"))
+
+
+def describe_report(problems: Iterable[ProblemCode]) -> Schema:
+    """The route of a report."""
+    return _as_text(describe(Answer(200, None), problems=problems, takes=("job_id", "Prefer")), "text/markdown")
+
+
+def describe_stream(problems: Iterable[ProblemCode]) -> Schema:
+    """The route of a job's events; 204 says that there is none after Last-Event-ID."""
+    described = describe(Answer(200, None), Answer(204, None), problems=problems, takes=("job_id", "Last-Event-ID"))
+    return _as_text(described, "text/event-stream")
+
+
+def _as_text(described: Schema, media_type: str) -> Schema:
+    described["responses"][200]["content"] = {media_type: {"schema": _STRING}}
+    return described | {"response_class": PlainTextResponse}
+
+
+def _errors(codes: Iterable[ProblemCode]) -> Mapping[int, Schema]:
+    by_status = sorted((PROBLEMS[code].statuses[0], code) for code in codes)
+    return {
+        status: _error(status, "; ".join(f"`{code}`: {PROBLEMS[code].title}" for _, code in found))
+        for status, found in groupby(by_status, key=lambda each: each[0])
+    }
+
+
+def _error(status: int, description: str) -> Schema:
+    document = CreditLimitReached if status == 402 else ProblemDocument
+    return {"description": description, "content": {"application/problem+json": {"schema": _ref(document)}}}
+
+
+def _ref(model: type[BaseModel]) -> Schema:
+    return {"$ref": _REF.format(model=model.__name__)}
+
+
+def merge(schema: Schema, jobs: Schema) -> Schema:
+    """Add the paths of the job API to the gateway's document, in place."""
+    components = schema.setdefault("components", {})
+    _, definitions = models_json_schema([(model, "validation") for model in _BY_HAND], ref_template=_REF)
+    schemas = {**jobs.get("components", {}).get("schemas", {}), **definitions.get("$defs", {})}
+    components.setdefault("schemas", {}).update(schemas)
+    components.setdefault("securitySchemes", {})["account"] = {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A key of an account, made by the operator",
+    }
+    schema.setdefault("paths", {}).update(jobs["paths"])
+    return schema

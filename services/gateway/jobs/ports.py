@@ -1,0 +1,73 @@
+"""What the job API needs from the world. Every outage is raised as `Unavailable`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from contracts.jobs.receipts import PublicKeys
+from contracts.v1 import OnceEvent
+from contracts.v1.parts import EphemeralRef
+from kit.history import StoredFact
+
+
+class JobLog(Protocol):
+    """The stream `JOBS`."""
+
+    async def latest(self, *subjects: str, current: bool = False) -> Sequence[StoredFact]:
+        """The newest fact on each subject, in the order of the log.
+
+        `current`: from the stream's leader, which never lags; slower.
+        """
+        ...
+
+    async def read(self, *patterns: str, after: int = 0) -> Sequence[StoredFact]:
+        """All facts after a sequence whose subjects match one of the patterns, which must not overlap."""
+        ...
+
+    async def find_sequence(self, moment: datetime) -> int:
+        """The sequence behind which the facts since a moment are stored."""
+        ...
+
+    async def publish(self, *facts: OnceEvent, correlation: UUID) -> bool:
+        """Store all of these or none; False: another fact came first, or all were stored before.
+
+        Raises: Unavailable: they may or may not be stored.
+        """
+        ...
+
+    async def newest(self) -> int:
+        """The last sequence."""
+        ...
+
+    def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[str], None]:
+        """The subjects of facts after a sequence, in batches as they are stored, without an end."""
+        ...
+
+
+class Words(Protocol):
+    """Texts that expire."""
+
+    async def put(self, text: str, until: datetime) -> EphemeralRef: ...
+
+    async def get(self, ref: EphemeralRef) -> str | None:
+        """The text; None: it has expired or was removed."""
+        ...
+
+    async def remove(self, ref: EphemeralRef) -> None:
+        """Remove a text before its hour."""
+        ...
+
+    async def remove_answers(self, step: str, until: datetime) -> None:
+        """Remove what was stored until this hour as an answer to a step or its sub-steps."""
+        ...
+
+
+class ReceiptKeys(Protocol):
+    """The public keys of receipts. Raises: Unavailable."""
+
+    async def read(self) -> PublicKeys:
+        """All that were ever announced."""
+        ...

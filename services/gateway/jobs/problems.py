@@ -1,0 +1,101 @@
+"""Errors of the job API as exceptions, and as problem documents of RFC 9457."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from math import ceil
+from typing import Final
+from uuid import UUID
+
+from pydantic import JsonValue, ValidationError
+from pydantic_core import ErrorDetails
+
+from contracts.jobs.problems import (
+    PROBLEMS,
+    CreditLimitReached,
+    ProblemCode,
+    ProblemDocument,
+    describe_credit_limit,
+    describe_problem,
+)
+from services.gateway.http import HeaderList, Reply
+
+ISSUES_SHOWN: Final = 10
+_PROBLEM: Final = (b"content-type", b"application/problem+json")
+_VOLATILE: Final = (b"cache-control", b"no-store")
+_FIELD: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+class Problem(Exception):
+    """Ends a request with this error. Units: `retry_after_s` is rounded up to whole seconds.
+
+    `status`: another than the code's usual one. `details` hold no word that a client sent.
+    """
+
+    def __init__(
+        self,
+        code: ProblemCode,
+        message: str = "",
+        details: Mapping[str, JsonValue] | None = None,
+        *,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+        headers: HeaderList = (),
+    ) -> None:
+        super().__init__(code)
+        self.code = code
+        self.message = message or PROBLEMS[code].title
+        self.details = details or {}
+        self.status = status
+        self.retry_after_s = retry_after_s
+        self.headers = headers
+
+
+class CreditLimit(Problem):
+    """Ends a request that the account's credit does not cover. Units: `remaining` in micro-dollars."""
+
+    def __init__(self, remaining: int, reset_date: datetime) -> None:
+        super().__init__("CREDIT_LIMIT_REACHED")
+        self.remaining = remaining
+        self.reset_date = reset_date
+
+
+def reply_to(problem: Problem, *, page_origin: str, correlation: UUID) -> Reply:
+    """The response to a request that ended with this error."""
+    document = _describe(problem, page_origin, correlation)
+    headers = [_PROBLEM, _VOLATILE, *problem.headers]
+    if problem.retry_after_s is not None:
+        headers.append((b"retry-after", str(max(1, ceil(problem.retry_after_s))).encode()))
+    return Reply(document.status, document.model_dump_json().encode(), tuple(headers))
+
+
+def _describe(problem: Problem, page_origin: str, correlation: UUID) -> ProblemDocument | CreditLimitReached:
+    if isinstance(problem, CreditLimit):
+        return describe_credit_limit(
+            problem.remaining, problem.reset_date, page_origin=page_origin, correlation=correlation
+        )
+    return describe_problem(
+        problem.code,
+        problem.message,
+        problem.details,
+        status=problem.status,
+        page_origin=page_origin,
+        correlation=correlation,
+    )
+
+
+def from_validation(invalid: ValidationError) -> Problem:
+    """What is wrong with a body, field by field.
+
+    Only names of fields are repeated: a key that the client made up may be a sentence of its article.
+    """
+    errors = invalid.errors(include_url=False, include_input=False, include_context=False)
+    issues: list[JsonValue] = [{"path": _path(error), "message": error["msg"]} for error in errors[:ISSUES_SHOWN]]
+    return Problem("VALIDATION_ERROR", "The request is not valid; the details name each field.", {"issues": issues})
+
+
+def _path(error: ErrorDetails) -> str:
+    steps = [str(step) for step in error["loc"]]
+    return ".".join(step if _FIELD.fullmatch(step) else "…" for step in steps)

@@ -1,0 +1,58 @@
+"""Rate limits as clients see them: `RateLimit-Policy` and `RateLimit`.
+
+A policy of q requests in w seconds is kept by a token bucket that holds q and regains one every w/q seconds, so that a
+client which keeps to the policy is never refused. `t` is when the whole quota is there again.
+Source: draft-ietf-httpapi-ratelimit-headers, structured fields of RFC 9651.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Self
+
+import http_sf
+from http_sf.types import ItemType
+
+from kit.clock import Clock
+from services.gateway.http import HeaderList
+from services.gateway.jobs.problems import Problem
+from services.gateway.rate_limit import TokenBuckets
+
+
+@dataclass(frozen=True, slots=True)
+class RatePolicy:
+    """So many requests in so many seconds."""
+
+    name: str
+    quota: int
+    window_s: int
+
+    @classmethod
+    def parse(cls, name: str, setting: str) -> Self:
+        """Read a setting such as `60/3600`."""
+        quota, window_s = setting.split("/")
+        return cls(name, int(quota), int(window_s))
+
+    def headers(self, left: int, whole_in_s: float) -> HeaderList:
+        """The headers of an answer under this policy."""
+        policy: ItemType = (self.name, {"q": self.quota, "w": self.window_s})
+        state: ItemType = (self.name, {"r": left, "t": ceil(whole_in_s)})
+        return (b"ratelimit-policy", http_sf.ser([policy]).encode()), (b"ratelimit", http_sf.ser([state]).encode())
+
+
+class RateLimit:
+    """One policy, counted for each account or network by this process."""
+
+    def __init__(self, policy: RatePolicy, clock: Clock) -> None:
+        self._policy = policy
+        self._buckets = TokenBuckets(clock, burst=policy.quota, every_s=policy.window_s / policy.quota)
+
+    def take(self, key: str) -> HeaderList:
+        """Count one request; the headers of its answer. Raises: Problem: too many."""
+        taken = self._buckets.take(key)
+        allowance = self._buckets.allowance(key)
+        headers = self._policy.headers(allowance.left, allowance.whole_in_s)
+        if not taken:
+            raise Problem("RATE_LIMITED", retry_after_s=allowance.next_in_s, headers=headers)
+        return headers

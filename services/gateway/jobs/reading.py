@@ -1,0 +1,131 @@
+"""Jobs as their accounts read them: from the log, which is consistent at once and needs no table (decision 0073)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from typing import Final
+from uuid import UUID
+
+from analyses.claims.report import write_report
+from contracts.jobs.answers import JobView
+from contracts.jobs.ids import parse_job_id
+from contracts.jobs.words import RequestWords
+from contracts.v1 import JobRequested
+from contracts.v1.parts import EphemeralRef
+from kit.clock import Clock
+from lifecycle.audits.jobs import Job
+from lifecycle.audits.words import list_all
+from services.gateway.jobs.logged import LoggedJob, describe_job, own_subjects
+from services.gateway.jobs.ports import JobLog, Words
+from services.gateway.jobs.problems import Problem
+from services.gateway.jobs.signals import Listener, Signals
+
+LOOK_S: Final = 15.0
+"""How long a waiting request relies on signals before it looks again."""
+RETRY_S: Final = 5.0
+"""When to ask again for a job that has not ended."""
+
+
+class Jobs:
+    """Reads, awaits and cancels jobs. Each method may raise Unavailable."""
+
+    def __init__(self, log: JobLog, words: Words, signals: Signals, clock: Clock) -> None:
+        self._log = log
+        self._words = words
+        self._signals = signals
+        self._clock = clock
+
+    async def find(self, job_id: str, account_id: UUID) -> LoggedJob:
+        """A job of an account by its ULID. Raises: Problem: there is none, or it is another account's."""
+        parsed = parse_job_id(job_id)
+        found = None if parsed is None else await self.read(parsed)
+        if found is None or found.request.account_id != account_id:
+            raise Problem("NOT_FOUND")
+        return found
+
+    async def read(self, job_id: UUID) -> LoggedJob | None:
+        """A job with the ends of the runs that its claims wait for."""
+        for current in (False, True):  # a replica that lags may not have it yet
+            facts = await self._log.latest(*own_subjects(job_id), current=current)
+            found = LoggedJob.fold(job_id, facts)
+            if found is not None:
+                ends = await self._log.read(*found.awaited_subjects(), after=found.request_sequence)
+                return LoggedJob.fold(job_id, (*facts, *ends)) if ends else found
+        return None
+
+    async def follow(
+        self, logged: LoggedJob, timeout_s: float, look_s: float = LOOK_S
+    ) -> AsyncGenerator[LoggedJob, None]:
+        """The job each time it may have changed, until it is over or the time is; units: seconds.
+
+        It is also yielded after every `look_s` without a change.
+        """
+        end = asyncio.get_running_loop().time() + timeout_s
+        async with self._signals.listen(logged.request.account_id) as listener:
+            while True:
+                logged = await self._read_listening(logged, listener)
+                yield logged
+                left_s = end - asyncio.get_running_loop().time()
+                if logged.job.over is not None or left_s <= 0:
+                    return
+                await listener.wait(min(left_s, look_s))
+
+    async def wait(self, logged: LoggedJob, wait_s: float | None) -> LoggedJob:
+        """The job once it is over, or as it is when the time is; None: as it is now."""
+        if wait_s is not None and logged.job.over is None:
+            async for each in self.follow(logged, wait_s):
+                logged = each
+        return logged
+
+    async def describe(self, logged: LoggedJob) -> JobView:
+        """The job with the client's own names for it, while they are kept."""
+        return describe_job(logged, await self._read_words(logged))
+
+    async def read_result(self, logged: LoggedJob) -> str:
+        """The result as it was stored. Raises: Problem: there is none, not yet or no longer."""
+        over = logged.job.over
+        if over is None:
+            raise Problem("NOT_READY", retry_after_s=RETRY_S)
+        if over.result is None:
+            raise Problem("NO_RESULT", details={"code": over.code or over.outcome})
+        text = None if logged.has_expired(self._clock.now()) else await self._words.get(over.result)
+        if text is None:
+            raise Problem("EXPIRED")
+        return text
+
+    async def read_report(self, logged: LoggedJob) -> str:
+        """The result as Markdown. Raises: Problem: as `read_result`."""
+        return write_report(json.loads(await self.read_result(logged)))
+
+    async def cancel(self, logged: LoggedJob, correlation: UUID) -> None:
+        """End a job if it has not ended, and remove its words."""
+        ended = logged.job.cancel()
+        if ended is not None:
+            await self._log.publish(ended, correlation=correlation)  # refused: it ended meanwhile
+        folders, texts = _list_words(logged.job, logged.request)
+        await asyncio.gather(
+            *(self._words.remove_answers(each, logged.request.input.until) for each in folders),
+            *(self._words.remove(each) for each in texts),
+        )
+
+    async def _read_listening(self, logged: LoggedJob, listener: Listener) -> LoggedJob:
+        """The job as it is now; again where it waits for more than was listened to while it was read."""
+        while True:
+            listener.keys = logged.watched_keys()
+            logged = await self.read(logged.job.job_id) or logged
+            if listener.keys == logged.watched_keys():
+                return logged
+
+    async def _read_words(self, logged: LoggedJob) -> RequestWords | None:
+        if logged.status == "CANCELED" or logged.has_expired(self._clock.now()):
+            return None
+        text = await self._words.get(logged.request.input)
+        return None if text is None else RequestWords.model_validate_json(text)
+
+
+def _list_words(job: Job, request: JobRequested) -> tuple[Sequence[str], Sequence[EphemeralRef]]:
+    """Folders and texts of a job; a webhook's address, in the request, is left for who sends it."""
+    every = list_all(job)
+    return every.folders, [each for each in every.texts if not (request.has_webhook and each == request.input)]

@@ -1,0 +1,218 @@
+"""The job API as an application of its own: every answer, of errors too, follows its conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Final
+
+import structlog
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from contracts.jobs.answers import Estimate, Health, JobAccepted, JobFinished, JobRepeated, JobView
+from contracts.jobs.credit import Credit
+from contracts.jobs.receipts import PublicKeys
+from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
+from contracts.jobs.stages import Configuration, Configured
+from kit.clock import Clock
+from services.gateway.cors import JOB_HEADERS, JOB_PREFLIGHT
+from services.gateway.http import (
+    BodyTimeouts,
+    BodyTooLarge,
+    ClientDisconnected,
+    Message,
+    Receive,
+    Reply,
+    Scope,
+    Send,
+    respond,
+    without_body,
+)
+from services.gateway.jobs.account_routes import AccountRoutes
+from services.gateway.jobs.credit import Ledger
+from services.gateway.jobs.exchange import Exchange, Reception
+from services.gateway.jobs.intake import Intake
+from services.gateway.jobs.job_routes import JobRoutes
+from services.gateway.jobs.openapi import (
+    EVERYWHERE,
+    SECURED,
+    WITH_BODY,
+    Answer,
+    Schema,
+    describe,
+    describe_report,
+    describe_result,
+    describe_stream,
+)
+from services.gateway.jobs.ports import JobLog, ReceiptKeys, Words
+from services.gateway.jobs.problems import Problem
+from services.gateway.jobs.rate_policies import RateLimit
+from services.gateway.jobs.reading import Jobs
+from services.gateway.jobs.signals import Signals
+from services.gateway.jobs.stages import StageSettings
+from services.gateway.jobs.versions import VERSIONS
+from services.gateway.keys import InstanceKeys
+from services.gateway.metrics import Metrics
+from services.gateway.ports import Unavailable
+
+RECEIPT_KEYS: Final = "/.well-known/openerrata-receipts.json"
+PREFIXES: Final = ("/v1/", "/admin/v1/", RECEIPT_KEYS)
+_ARTICLE: Final = (*WITH_BODY, "INPUT_TOO_LONG", "NO_WEBHOOK_SECRET")
+_JOB: Final = (*SECURED, "NOT_FOUND")
+_RESULT: Final = (*_JOB, "NOT_READY", "NO_RESULT", "EXPIRED")
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("jobs")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The rate limits of the routes."""
+
+    jobs: RateLimit
+    estimates: RateLimit
+    reads: RateLimit
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What the job API works with. Units: a job ends within `job_s` seconds; see `JobRoutes` for the others."""
+
+    log: JobLog
+    words: Words
+    stages: StageSettings
+    keys: ReceiptKeys
+    job_s: float
+    heartbeat_s: float
+    stall_s: float
+
+
+class JobsApi:
+    """Serves the routes of the job API as an ASGI application."""
+
+    def __init__(
+        self,
+        keys: InstanceKeys,
+        world: World,
+        limits: Limits,
+        clock: Clock,
+        metrics: Metrics,
+        *,
+        body_timeouts: BodyTimeouts,
+        public_url: str,
+    ) -> None:
+        self._clock = clock
+        self._metrics = metrics
+        self.signals = Signals(world.log)
+        reception = Reception(keys, body_timeouts, public_url)
+        ledger = Ledger(world.log, clock, job_s=world.job_s)
+        intake = Intake(world.log, world.words, ledger, world.stages, clock, job_s=world.job_s)
+        jobs = Jobs(world.log, world.words, self.signals, clock)
+        self._jobs = JobRoutes(
+            reception,
+            intake,
+            jobs,
+            limits.jobs,
+            limits.reads,
+            heartbeat_s=world.heartbeat_s,
+            stall_s=world.stall_s,
+        )
+        accounts = AccountRoutes(reception, intake, ledger, world.stages, world.keys, limits.estimates, limits.reads)
+        self._app = FastAPI(title="OpenErrata", version=VERSIONS[0], openapi_url=None, docs_url=None, redoc_url=None)
+        self._add_jobs(self._jobs)
+        self._add_accounts(accounts)
+        for error in (Problem, Unavailable, HTTPException, BodyTooLarge, TimeoutError, ClientDisconnected, Exception):
+            self._app.add_exception_handler(error, reception.fail)
+
+    async def stop(self) -> None:
+        """End what has no end of its own, before the server waits for requests under way."""
+        await self._jobs.stop()
+
+    def openapi(self) -> Schema:
+        """The routes as an OpenAPI document."""
+        return self._app.openapi()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["method"] == "OPTIONS":
+            await respond(send, Reply(204, headers=JOB_PREFLIGHT), JOB_HEADERS)
+            return
+        began, exchange, status = perf_counter(), Exchange(self._clock.new_id()), 500
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message = {**message, "headers": [*message["headers"], *exchange.headers()]}
+            await send(message)
+
+        scope = {**scope, "state": {**scope.get("state", {}), "exchange": exchange}}
+        if scope["method"] == "HEAD":
+            scope["method"], send = "GET", without_body(send)
+        try:
+            await self._app(scope, receive, sending)
+        except Exception:  # was answered by `fail`
+            log.exception("internal error", correlation=str(exchange.correlation))
+        finally:
+            route = getattr(scope.get("route"), "path", "unknown")
+            self._metrics.request(route, status, perf_counter() - began)
+
+    def _add(self, method: str, path: str, handler: Handler, description: Schema) -> None:
+        self._app.add_api_route(path, handler, methods=[method], tags=["jobs"], **description)
+
+    def _add_jobs(self, routes: JobRoutes) -> None:
+        job = "/v1/jobs/{job_id}"
+        self._add(
+            "POST",
+            "/v1/analyze",
+            routes.analyze,
+            describe(
+                Answer(202, JobAccepted),
+                Answer(200, JobFinished | JobRepeated),
+                problems=(
+                    *_ARTICLE,
+                    "INVALID_IDEMPOTENCY_KEY",
+                    "CREDIT_LIMIT_REACHED",
+                    "EXTRACTION_QUOTA",
+                    "TOO_MANY_OPEN_JOBS",
+                ),
+                body=AnalyzeRequest,
+                takes=("Idempotency-Key", "Prefer"),
+                conflict=True,
+            ),
+        )
+        self._add("GET", job, routes.show, describe(Answer(200, JobView), problems=_JOB, takes=("job_id", "Prefer")))
+        self._add("DELETE", job, routes.cancel, describe(Answer(204, None), problems=_JOB, takes=("job_id",)))
+        self._add("GET", f"{job}/result", routes.result, describe_result(_RESULT))
+        self._add("GET", f"{job}/report", routes.report, describe_report(_RESULT))
+        self._add("GET", f"{job}/events", routes.events, describe_stream(_JOB))
+
+    def _add_accounts(self, routes: AccountRoutes) -> None:
+        self._add("GET", "/v1/health", routes.health, describe(Answer(200, Health), problems=EVERYWHERE, secured=False))
+        self._add(
+            "GET",
+            RECEIPT_KEYS,
+            routes.receipt_keys,
+            describe(Answer(200, PublicKeys), problems=EVERYWHERE, secured=False),
+        )
+        self._add(
+            "POST",
+            "/v1/estimate",
+            routes.estimate,
+            describe(Answer(200, Estimate), problems=_ARTICLE, body=AnalyzeRequest),
+        )
+        self._add("GET", "/v1/user/credit", routes.credit, describe(Answer(200, Credit), problems=SECURED))
+        self._add(
+            "POST",
+            "/admin/v1/llm/configure",
+            routes.configure,
+            describe(Answer(200, Configured), problems=(*WITH_BODY, "UNKNOWN_PROVIDER"), body=ConfigureRequest),
+        )
+        self._add(
+            "GET", "/admin/v1/llm/config", routes.configuration, describe(Answer(200, Configuration), problems=SECURED)
+        )

@@ -1,0 +1,51 @@
+"""Cursors that encode a key: opaque to clients, and validated."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+from uuid import UUID
+
+from services.gateway.record.question import BadQuestion
+
+Key = TypeVar("Key")
+
+
+def write_key(*parts: str) -> str:
+    """Encode a row's key as a cursor."""
+    return base64.urlsafe_b64encode(json.dumps(parts, ensure_ascii=False).encode()).decode().rstrip("=")
+
+
+def read_key(cursor: str, read: Callable[..., Key]) -> Key:
+    """Decode a cursor; `read` makes the key of its parts, or raises ValueError.
+
+    Raises: BadQuestion: the cursor was not made by `write_key` from such parts.
+    """
+    try:
+        parts = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
+        if not isinstance(parts, list):
+            raise ValueError("a cursor is a list")
+        return read(*map(require_storable, parts))
+    except (TypeError, ValueError, RecursionError):
+        raise BadQuestion("This cursor is none of ours.") from None
+
+
+def parse_author_key(name: str, author_id: str) -> tuple[str, UUID]:
+    """The key of an author in the order of names."""
+    return name, UUID(author_id)
+
+
+def parse_anomaly_key(detected_at: str, observation_id: str, kind: str) -> tuple[datetime, UUID, str]:
+    """The key of an anomaly in the order of time."""
+    return datetime.fromisoformat(detected_at), UUID(observation_id), kind
+
+
+def require_storable(part: object) -> str:
+    """Check that PostgreSQL can store a text: no NUL, no lone surrogate. Raises: ValueError."""
+    if not isinstance(part, str) or "\0" in part:
+        raise ValueError("no text")
+    part.encode()
+    return part

@@ -1,0 +1,68 @@
+"""The JSON document of one finished investigation."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from uuid import UUID
+
+from contracts.rpc.audit import Audit
+from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult, SourceCheck
+from contracts.rpc.status import ClaimOut, SourceOut
+from services.gateway.ports import Unavailable
+from services.gateway.public.audit import redact_run
+from services.gateway.record.question import BadQuestion
+from services.gateway.record.repository import PublicRecord
+from services.gateway.record.rows import Claim
+
+
+@dataclass(frozen=True)
+class RecordDocuments:
+    """Documents of the public record."""
+
+    record: PublicRecord
+
+    async def document(self, investigation_id: UUID) -> PublicResult | None:
+        """One finished investigation. Raises: Unavailable."""
+        try:
+            return await self._document(investigation_id)
+        except BadQuestion as slow:
+            raise Unavailable(f"database: {slow}") from slow
+
+    async def _document(self, investigation_id: UUID) -> PublicResult | None:
+        async with self.record.open() as session:
+            row = await session.investigations.one(investigation_id)
+            run = None if row is None else await session.audits.run(investigation_id)
+            if row is None or run is None:
+                return None
+            checks = await session.investigations.source_checks(investigation_id)
+            exchanges = await session.audits.exchanges(investigation_id)
+        public = await asyncio.to_thread(redact_run, run)
+        return PublicResult(
+            investigation=PublicInvestigation(
+                id=str(row.id),
+                content_hash=row.content_hash,
+                origin=Origin.model_validate(row, from_attributes=True),
+                corroboration_count=row.corroboration_count,
+                checked_at=row.checked_at,
+                prompt_version=row.prompt_version,
+                provider=row.provider,
+                model=row.model,
+            ),
+            post=PublicPost.model_validate(row, from_attributes=True),
+            claims=tuple(map(claim_out, row.claims)),
+            source_checks=tuple(SourceCheck.model_validate(check, from_attributes=True) for check in checks),
+            audit=Audit.model_validate(public.with_exchanges(exchanges), from_attributes=True),
+        )
+
+
+def claim_out(claim: Claim) -> ClaimOut:
+    """A finding as sent to clients."""
+    return ClaimOut(
+        id=claim.id,
+        text=claim.text,
+        context=claim.context,
+        summary=claim.summary,
+        reasoning=claim.reasoning,
+        sources=tuple(SourceOut(url=each.url, title=each.title, snippet=each.snippet) for each in claim.sources),
+    )

@@ -1,0 +1,1 @@
+"""The public record over GraphQL, read-only."""

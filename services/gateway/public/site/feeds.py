@@ -1,0 +1,98 @@
+"""Feeds of the newest corrections: Atom and JSON Feed with the same entries.
+
+An entry's id is the investigation's, which never changes, so feed readers show it once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import orjson
+
+from services.gateway.public.site import provenance
+from services.gateway.public.site.cards import name_post
+from services.gateway.public.site.naming import count, is_demo, machine_time
+from services.gateway.record.investigations import Card
+
+ENTRIES: Final = 50
+_NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One investigation with its findings.
+
+    Shapes: `provenance` is the code of the text that was investigated, `vouched_by` says who vouches for it now.
+    """
+
+    id: str
+    url: str
+    post_url: str
+    title: str
+    author: str | None
+    at: datetime
+    findings: tuple[tuple[str, str], ...]
+    provenance: str
+    vouched_by: str
+    demo: bool
+
+    @property
+    def text(self) -> str:
+        """The entry as plain text."""
+        said = "\n\n".join(f"“{quote}”\n{correction}" for quote, correction in self.findings)
+        whole = f"{said}\n\nProvenance: {self.vouched_by}."
+        return f"{DEMO}\n\n{whole}" if self.demo else whole
+
+
+DEMO: Final = "Demonstration: a fixed catalogue of well-known misconceptions answered, and no model."
+
+
+def make_entry(base: str, card: Card) -> Entry:
+    """The entry of a card."""
+    title = f"{count(len(card.claims), 'error')} in {name_post(card)}"
+    return Entry(
+        id=f"urn:uuid:{card.id}",
+        url=f"{base}/investigations/{card.id}",
+        post_url=card.url,
+        title=f"[Demo] {title}" if is_demo(card.provider) else title,
+        author=card.named_author,
+        at=card.checked_at,
+        findings=tuple((claim.text, claim.summary) for claim in card.claims),
+        provenance=card.provenance,
+        vouched_by=provenance.describe_backing(card, card.platform),
+        demo=is_demo(card.provider),
+    )
+
+
+def replace_non_xml(text: str | None) -> str:
+    """Replace characters that XML does not allow."""
+    return _NOT_XML.sub("\ufffd", text or "")
+
+
+def render_json_feed(title: str, home: str, address: str, entries: Sequence[Entry]) -> bytes:
+    """The feed as JSON. Source: jsonfeed.org, version 1.1."""
+    return orjson.dumps(
+        {
+            "version": "https://jsonfeed.org/version/1.1",
+            "title": title,
+            "home_page_url": home,
+            "feed_url": address,
+            "items": [_item(each) for each in entries],
+        }
+    )
+
+
+def _item(each: Entry) -> dict[str, object]:
+    return {
+        "id": each.id,
+        "url": each.url,
+        "external_url": each.post_url,
+        "title": each.title,
+        "content_text": each.text,
+        "date_published": machine_time(each.at),
+        "tags": [each.provenance, *(["demo"] if each.demo else [])],
+    }

@@ -1,0 +1,184 @@
+"""Every page: reads the record and returns the values of its template. None: there is no such page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Final
+from uuid import UUID
+
+from contracts.v1 import EVENTS
+from kit.cache import Cache
+from kit.clock import Clock
+from services.gateway.domain import parse_id
+from services.gateway.public.audit import redact_run
+from services.gateway.public.graphql.schema import make_schema
+from services.gateway.public.site import audit_page, feeds, findings, naming
+from services.gateway.public.site.authors import AuthorPages
+from services.gateway.public.site.card import draw_card
+from services.gateway.public.site.cards import CardView
+from services.gateway.public.site.drawings import draw_figures
+from services.gateway.public.site.figures import FiguresCache
+from services.gateway.public.site.listing import ListQuery, list_corrections
+from services.gateway.public.site.posts import PostPages
+from services.gateway.public.site.provenance import backing
+from services.gateway.public.site.quotes import paginate_text
+from services.gateway.public.site.reference import Document, describe_api
+from services.gateway.public.site.rendering import Values
+from services.gateway.public.site.subscriptions import Subscriptions
+from services.gateway.public.stream.question import SHOWN
+from services.gateway.record.investigations import Report
+from services.gateway.record.question import Filters
+from services.gateway.record.repository import PublicRecord
+
+CARDS_BYTES: Final = 8 * 1024 * 1024
+
+
+@dataclass
+class Pages:
+    """The pages of a record."""
+
+    record: PublicRecord
+    clock: Clock
+    document: Callable[[], Document]
+    posts: PostPages = field(init=False)
+    authors: AuthorPages = field(init=False)
+    subscriptions: Subscriptions = field(init=False)
+    _figures: FiguresCache = field(init=False)
+    _cards: Cache[tuple[UUID, str], bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.posts = PostPages(self.record, self.clock)
+        self.authors = AuthorPages(self.record)
+        self.subscriptions = Subscriptions(self.record)
+        self._figures = FiguresCache(self.record, self.clock)
+        self._cards = Cache(self.clock, capacity=CARDS_BYTES, weigh=len)
+
+    def clear_caches(self) -> None:
+        """Clear all caches."""
+        self.posts.clear_caches()
+        self._cards.clear()
+
+    async def home(self) -> Values:
+        """The newest corrections and the figures."""
+        known = await self._figures.figures()
+        async with self.record.open() as session:
+            hits = await session.search.newest(None, Filters(min_claims=1), None, 6)
+            cards = await session.investigations.cards([hit.investigation_id for hit in hits])
+        return {"section": "/", "cards": [CardView(card) for card in cards], "figures": known}
+
+    async def corrections(self, query: ListQuery) -> Values:
+        """A page of the list. An invalid query is reported on the page."""
+        return await list_corrections(self.record, query)
+
+    async def investigation(self, base: str, name: str, part: int = 1) -> Values | None:
+        """One finished investigation, or a further part of its findings."""
+        known = parse_id(name)
+        if known is None:
+            return None
+        async with self.record.open() as session:
+            report = await session.investigations.report(known)
+            if report is None:
+                return None
+            details = findings.Details(
+                report,
+                await session.investigations.snapshots(known),
+                await session.investigations.source_checks(known),
+                await session.audits.attempt_summaries(known),
+                await session.audits.candidate_summaries(known),
+            )
+        return findings.show_investigation(base, details, part)
+
+    async def audit(self, name: str) -> Values | None:
+        """The audit of one finished investigation."""
+        known = parse_id(name)
+        if known is None:
+            return None
+        async with self.record.open() as session:
+            report = await session.investigations.report(known)
+            run = None if report is None else await session.audits.run(known)
+            if report is None or run is None:
+                return None
+            checks = await session.investigations.source_checks(known)
+            exchanges = await session.audits.exchanges(known)
+        public = await asyncio.to_thread(redact_run, run)
+        return audit_page.show_audit(report, public.with_exchanges(exchanges), checks)
+
+    async def prompt(self, name: str) -> bytes | None:
+        """The whole prompt of one finished investigation."""
+        known = parse_id(name)
+        if known is None:
+            return None
+        async with self.record.open() as session:
+            if await session.investigations.one(known) is None:
+                return None
+            run = await session.audits.run(known)
+        return None if run is None else run.prompt.text.encode("utf-8", "replace")
+
+    async def text(self, name: str, page: int = 1) -> Values | None:
+        """A page of the whole text of one investigation."""
+        report = await self.report(name)
+        if report is None:
+            return None
+        pages = await asyncio.to_thread(paginate_text, report.content_text, report.markdown)
+        if not 1 <= page <= len(pages):
+            return None
+        path = f"/investigations/{report.id}"
+        shown = {"passage": pages[page - 1], "page": page, "pages": len(pages), "listed": report.is_listed}
+        return {"section": "/corrections", "path": path, **shown}
+
+    async def card(self, name: str) -> bytes | None:
+        """The preview picture, cached for each backing of the text, the only thing on it that changes."""
+        report = await self.report(name)
+        if report is None:
+            return None
+        key = (report.id, backing(report))
+        return await self._cards.get_or_make(key, partial(asyncio.to_thread, draw_card, report))
+
+    async def report(self, name: str) -> Report | None:
+        """One finished investigation with its text."""
+        known = parse_id(name)
+        if known is None:
+            return None
+        async with self.record.open() as session:
+            return await session.investigations.report(known)
+
+    async def figures(self) -> Values:
+        """The figures with their charts."""
+        return {"section": "/figures", **draw_figures(await self._figures.figures())}
+
+    def how(self) -> Values:
+        """How it works."""
+        return {"section": "/how-it-works", "sites": list(naming.SITES.values())}
+
+    def docs(self) -> Values:
+        """Every route, as the OpenAPI document describes it."""
+        return {"section": "/api", **describe_api(self.document())}
+
+    def api(self, base: str) -> Values:
+        """The interfaces for machines."""
+        return {
+            "section": "/api",
+            "base": base,
+            "entries": feeds.ENTRIES,
+            "platforms": list(naming.SITES.items()),
+            "queries": list_queries(),
+            "events": list_events(),
+        }
+
+
+@cache
+def list_queries() -> list[tuple[str, str]]:
+    """The fields of GraphQL's `Query` with their descriptions."""
+    query = make_schema().query_type
+    assert query is not None
+    return [(name, (each.description or "").replace("`", "")) for name, each in query.fields.items()]
+
+
+@cache
+def list_events() -> list[tuple[str, str]]:
+    """The subject of every public event, with the first line of its docstring."""
+    meanings = {each.SUBJECT: (each.__doc__ or "").strip().partition("\n")[0].replace("`", "") for each in EVENTS}
+    return [(subject, meanings[subject]) for subject in SHOWN]

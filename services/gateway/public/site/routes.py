@@ -1,0 +1,258 @@
+"""The routes of the pages.
+
+URLs must not change: feeds, other sites and search engines refer to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import orjson
+import structlog
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from contracts.jobs.problems import BY_SLUG, PROBLEMS
+from services.gateway.http import page_origin
+from services.gateway.ports import Unavailable
+from services.gateway.public.site import feeds
+from services.gateway.public.site.answers import GUARDS, answer
+from services.gateway.public.site.copies import SourceArchive
+from services.gateway.public.site.listing import ListQuery
+from services.gateway.public.site.pages import Pages
+from services.gateway.public.site.rendering import Templates, Values
+from services.gateway.public.site.subscriptions import Feed
+from services.gateway.record.question import BadQuestion
+
+_WELCOME: Final = "OpenErrata finds errors of fact in what people read and publishes them. See /docs and /health."
+_MISSING: Final = ("There is no such page", "Nothing is, or ever was, at this address. It may have been cut short.")
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("site")
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def _number(request: Request, name: str) -> int:
+    """A page's number from the query: 1 if there is none, 0 if it is invalid."""
+    given = request.query_params.get(name, "1")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0
+
+
+class Site:
+    """The public pages as one router. `public_url`: where readers reach it; if empty, the request's host.
+
+    `jobs`: the job API is on, so the pages that explain its errors are there.
+    """
+
+    def __init__(self, pages: Pages, archived: SourceArchive, *, public_url: str = "", jobs: bool = False) -> None:
+        self._pages = pages
+        self._archived = archived
+        self._templates = Templates()
+        self._public_url = public_url.rstrip("/")
+        self._jobs = jobs
+
+    def router(self) -> Router:
+        """The router with every route."""
+        table: tuple[tuple[str, Handler], ...] = (
+            ("/", self._home),
+            ("/corrections", self._corrections),
+            ("/corrections/{id}", self._moved),
+            ("/investigations/{id}", self._investigation),
+            ("/investigations/{id}/text", self._text),
+            ("/investigations/{id}/audit", self._audit),
+            ("/investigations/{id}/prompt.txt", self._prompt),
+            ("/investigations/{id}/card.png", self._card),
+            ("/posts/{platform}/{external_id:path}", self._post),
+            ("/sources/{sha256}", self._copy),
+            ("/authors", self._authors),
+            ("/authors/{id}", self._author),
+            ("/figures", self._figures),
+            ("/how-it-works", self._how),
+            ("/api", self._api),
+            ("/docs", self._docs),
+            ("/problems/{slug}", self._problem),
+            ("/feeds/{name}.{kind}", self._feed),
+            ("/feeds/authors/{name}.{kind}", self._author_feed),
+            ("/sitemap.xml", self._maps),
+            ("/sitemaps/{name}.xml", self._map),
+            ("/robots.txt", self._robots),
+            ("/static/icon.svg", self._icon),
+            (self._templates.css_path, self._css),
+        )
+        routes = [Route(path, self._with_error_pages(handler), methods=["GET"]) for path, handler in table]
+        return Router(routes, redirect_slashes=False, default=self._missing)
+
+    def _with_error_pages(self, handler: Handler) -> Handler:
+        async def respond(request: Request) -> Response:
+            response = await handle(request)
+            if not self._public_url:  # links name the host of the request
+                response.headers.add_vary_header("host")
+            return response
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except BadQuestion as refusal:
+                return self._fail(request, 400, "This cannot be asked", str(refusal))
+            except Unavailable:
+                return self._fail(request, 503, "Not now", "The record cannot be read at the moment. Please try again.")
+            except Exception:
+                log.exception("page failed", path=request.url.path)
+                return self._fail(request, 500, "Something broke", "That is our mistake, and we have been told of it.")
+
+        return respond
+
+    async def _missing(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._fail(Request(scope), 404, *_MISSING)(scope, receive, send)
+
+    def _fail(self, request: Request, status: int, heading: str, message: str) -> Response:
+        return self._page(request, "missing.html", {"heading": heading, "message": message}, status=status)
+
+    def _page(self, request: Request, template: str, values: Values | None, *, status: int = 200) -> Response:
+        if values is None:
+            return self._fail(request, 404, *_MISSING)
+        values = {"section": None, "canonical": None} | values
+        return answer(request, self._templates.render(template, **values), status=status)
+
+    def _base(self, request: Request) -> str:
+        return page_origin(self._public_url, request.headers.get("host", ""))
+
+    async def _home(self, request: Request) -> Response:
+        """A page for browsers; a JSON object for other clients, which existed first."""
+        if "text/html" not in request.headers.get("accept", ""):
+            response = answer(request, orjson.dumps({"message": _WELCOME}), "application/json")
+        else:
+            values = await self._pages.home() | {"canonical": f"{self._base(request)}/"}
+            response = self._page(request, "home.html", values)
+        response.headers["vary"] = "accept, accept-encoding"
+        return response
+
+    async def _corrections(self, request: Request) -> Response:
+        params = request.query_params
+        values = await self._pages.corrections(
+            ListQuery(
+                params.get("q", "").strip(),
+                params.get("platform", ""),
+                newest=params.get("order") == "newest",
+                page=max(1, _number(request, "page")),
+                after=params.get("after", ""),
+            )
+        )
+        return self._page(request, "corrections.html", values, status=400 if values["refusal"] else 200)
+
+    async def _moved(self, request: Request) -> Response:
+        return RedirectResponse(f"/investigations/{request.path_params['id']}", 308, GUARDS)
+
+    async def _investigation(self, request: Request) -> Response:
+        part = _number(request, "part")
+        values = await self._pages.investigation(self._base(request), request.path_params["id"], part)
+        return self._page(request, "investigation.html", values)
+
+    async def _text(self, request: Request) -> Response:
+        return self._page(
+            request, "text.html", await self._pages.text(request.path_params["id"], _number(request, "page"))
+        )
+
+    async def _audit(self, request: Request) -> Response:
+        return self._page(request, "audit.html", await self._pages.audit(request.path_params["id"]))
+
+    async def _prompt(self, request: Request) -> Response:
+        prompt = await self._pages.prompt(request.path_params["id"])
+        if prompt is None:
+            return self._page(request, "missing.html", None)
+        return answer(request, prompt, "text/plain; charset=utf-8", max_age_s=86_400)
+
+    async def _card(self, request: Request) -> Response:
+        picture = await self._pages.card(request.path_params["id"])
+        if picture is None:
+            return self._page(request, "missing.html", None)
+        return answer(request, picture, "image/png", max_age_s=86_400)
+
+    async def _copy(self, request: Request) -> Response:
+        response = await self._archived.copy(request, request.path_params["sha256"])
+        return response or self._page(request, "missing.html", None)
+
+    async def _post(self, request: Request) -> Response:
+        values = await self._pages.posts.post(request.path_params["platform"], request.path_params["external_id"])
+        return self._page(request, "post.html", values)
+
+    async def _authors(self, request: Request) -> Response:
+        values = await self._pages.authors.search(
+            request.query_params.get("q", ""), request.query_params.get("after", "")
+        )
+        return self._page(request, "authors.html", values, status=400 if values["refusal"] else 200)
+
+    async def _author(self, request: Request) -> Response:
+        values = await self._pages.authors.one(request.path_params["id"], request.query_params.get("after", ""))
+        return self._page(request, "author.html", values)
+
+    async def _figures(self, request: Request) -> Response:
+        return self._page(request, "figures.html", await self._pages.figures())
+
+    async def _how(self, request: Request) -> Response:
+        return self._page(request, "how.html", self._pages.how())
+
+    async def _api(self, request: Request) -> Response:
+        return self._page(request, "api.html", self._pages.api(self._base(request)))
+
+    async def _problem(self, request: Request) -> Response:
+        """What an error of the job API means; the `type` of its body leads here."""
+        code = BY_SLUG.get(request.path_params["slug"]) if self._jobs else None
+        return self._page(request, "problem.html", None if code is None else {"code": code, "kind": PROBLEMS[code]})
+
+    async def _docs(self, request: Request) -> Response:
+        return self._page(request, "docs.html", self._pages.docs())
+
+    async def _feed(self, request: Request) -> Response:
+        feed = await self._pages.subscriptions.feed(self._base(request), request.path_params["name"])
+        return self._feed_response(request, feed)
+
+    async def _author_feed(self, request: Request) -> Response:
+        feed = await self._pages.subscriptions.author_feed(self._base(request), request.path_params["name"])
+        return self._feed_response(request, feed)
+
+    def _feed_response(self, request: Request, feed: Feed | None) -> Response:
+        kind = request.path_params["kind"]
+        if feed is None or kind not in ("atom", "json"):
+            return self._page(request, "missing.html", None)
+        base = self._base(request)
+        address = f"{base}{request.url.path}"
+        if kind == "json":
+            body, media = feeds.render_json_feed(feed.title, feed.home, address, feed.entries), "application/feed+json"
+        else:
+            values = {"title": feed.title, "home": feed.home, "entries": feed.entries, "updated": feed.updated}
+            body = self._templates.render("feed.xml", base=base, address=address, **values)
+            media = "application/atom+xml; charset=utf-8"
+        return answer(request, body, media, max_age_s=300, changed_at=feed.updated)
+
+    async def _maps(self, request: Request) -> Response:
+        body = self._templates.render(
+            "sitemaps.xml", base=self._base(request), maps=await self._pages.subscriptions.maps()
+        )
+        return answer(request, body, "application/xml", max_age_s=3600)
+
+    async def _map(self, request: Request) -> Response:
+        pages = await self._pages.subscriptions.map(request.path_params["name"])
+        if pages is None:
+            return self._page(request, "missing.html", None)
+        body = self._templates.render("sitemap.xml", base=self._base(request), pages=pages)
+        return answer(request, body, "application/xml", max_age_s=3600)
+
+    async def _robots(self, request: Request) -> Response:
+        lines = (
+            "User-agent: *",
+            "Disallow: /trpc/",
+            "Disallow: /graphql",
+            "Disallow: /sources/",
+            f"Sitemap: {self._base(request)}/sitemap.xml",
+        )
+        return answer(request, "\n".join((*lines, "")).encode(), "text/plain; charset=utf-8", max_age_s=86_400)
+
+    async def _icon(self, request: Request) -> Response:
+        return answer(request, self._templates.icon, "image/svg+xml", max_age_s=86_400)
+
+    async def _css(self, request: Request) -> Response:
+        return answer(request, self._templates.css, "text/css; charset=utf-8", immutable=True)

@@ -1,0 +1,97 @@
+"""Feeds of corrections, and the sitemap in parts that only grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from services.gateway.domain import parse_id
+from services.gateway.public.site import feeds, links, naming
+from services.gateway.record.investigations import Card
+from services.gateway.record.question import Filters
+from services.gateway.record.repository import PublicRecord
+
+BUCKETS_A_MAP: Final = 8
+"""Of about 512 investigations each."""
+STATIC_PAGES: Final = ("/", "/corrections", "/authors", "/figures", "/how-it-works", "/api")
+_NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """The content of one feed."""
+
+    title: str
+    home: str
+    entries: tuple[feeds.Entry, ...]
+
+    @property
+    def updated(self) -> datetime:
+        """When it last changed."""
+        return max((each.at for each in self.entries), default=_NEVER)
+
+
+@dataclass
+class Subscriptions:
+    """Feeds and sitemaps."""
+
+    record: PublicRecord
+
+    async def feed(self, base: str, name: str) -> Feed | None:
+        """The newest corrections of all sites, or of one."""
+        platform = name.upper()
+        if name != "all" and platform not in naming.SITES:
+            return None
+        filters = Filters(None if name == "all" else platform, 1)
+        async with self.record.open() as session:
+            hits = await session.search.newest(None, filters, None, feeds.ENTRIES)
+            cards = await session.investigations.cards([hit.investigation_id for hit in hits])
+        where = "" if name == "all" else f" on {naming.platform_name(platform)}"
+        home = f"{base}/corrections" + ("" if name == "all" else f"?platform={name}")
+        return Feed(f"OpenErrata: corrections{where}", home, _entries(base, cards))
+
+    async def author_feed(self, base: str, name: str) -> Feed | None:
+        """The newest corrections of one author."""
+        parsed_id = parse_id(name)
+        if parsed_id is None:
+            return None
+        async with self.record.open() as session:
+            author = (await session.authors.by_id([parsed_id])).get(parsed_id)
+            if author is None:
+                return None
+            cards = await session.investigations.cards(await session.authors.flagged(parsed_id, feeds.ENTRIES))
+        title = f"OpenErrata: corrections of {author.display_name}"
+        return Feed(title, f"{base}/authors/{parsed_id}", _entries(base, cards))
+
+    async def maps(self) -> list[str]:
+        """The paths of all parts of the sitemap."""
+        async with self.record.open() as session:
+            buckets = await session.sitemap.buckets()
+        return ["/sitemaps/pages.xml"] + [f"/sitemaps/{n}.xml" for n in range(-(-len(buckets) // BUCKETS_A_MAP))]
+
+    async def map(self, name: str) -> list[tuple[str, datetime | None]] | None:
+        """One part of the sitemap: paths with the time of their last change."""
+        if name == "pages":
+            return [(path, None) for path in STATIC_PAGES]
+        if not (name.isascii() and name.isdigit() and len(name) < 7):
+            return None
+        async with self.record.open() as session:
+            buckets = await session.sitemap.buckets()
+            part = buckets[int(name) * BUCKETS_A_MAP :]
+            if not part:
+                return None
+            end = part[BUCKETS_A_MAP].starts_at if len(part) > BUCKETS_A_MAP else None
+            rows = await session.sitemap.between(part[0].starts_at, end)
+        pages: dict[str, datetime | None] = {}
+        for row in rows:  # newest first, so a page's time is that of the newest result on it
+            pages[f"/investigations/{row.id}"] = row.checked_at
+            pages.setdefault(links.post_path(row.platform, row.external_id), row.checked_at)
+            if row.author_id is not None:
+                pages.setdefault(f"/authors/{row.author_id}", row.checked_at)
+        return list(pages.items())
+
+
+def _entries(base: str, cards: Sequence[Card]) -> tuple[feeds.Entry, ...]:
+    return tuple(feeds.make_entry(base, card) for card in cards)

@@ -1,0 +1,1 @@
+"""The public record: every SQL statement that reads it, and typed rows."""

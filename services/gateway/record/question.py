@@ -1,0 +1,123 @@
+"""Search filters, and cursors into the results.
+
+Results are ordered by `checked_at`, then id, both descending: a total order that never changes, so a page can begin
+after any place in it and new results do not shift it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+TEXT_LIMIT: Final = 500
+FACETED_CLAIMS: Final = 10
+"""The index has facets for at least 1, 2, … up to this many findings."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_TRIGRAM: Final = re.compile(r"[^\W_]{3}")
+_WILD: Final = re.compile(r"([\\%_])")
+
+
+class BadQuestion(ValueError):
+    """An invalid or too expensive query; the message is for the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Filters of results, besides the search terms."""
+
+    platform: str | None = None
+    min_claims: int = 0
+
+    @property
+    def facets(self) -> list[str]:
+        """The filters as facets of the index, which are inexact beyond FACETED_CLAIMS."""
+        wanted = [] if self.platform is None else [f"platform:{self.platform}"]
+        return wanted + ([f"claims:{min(self.min_claims, FACETED_CLAIMS)}"] if self.min_claims > 0 else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the order of results."""
+
+    checked_at: datetime
+    investigation_id: UUID
+
+    def cursor(self) -> str:
+        """Encode the place as a cursor. Units: microseconds since 1970, PostgreSQL's precision."""
+        micros = (self.checked_at - _EPOCH) // timedelta(microseconds=1)
+        return _encode(f"{micros}.{self.investigation_id.hex}")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result."""
+
+    investigation_id: UUID
+    checked_at: datetime
+
+    @property
+    def place(self) -> Place:
+        """Its place in the order."""
+        return Place(self.checked_at, self.investigation_id)
+
+
+def parse_cursor(cursor: str) -> Place:
+    """Decode a cursor. Raises: BadQuestion."""
+    try:
+        micros, _, hexadecimal = _decode(cursor).partition(".")
+        return Place(_EPOCH + timedelta(microseconds=int(micros)), UUID(hexadecimal))
+    except (ValueError, OverflowError):
+        raise BadQuestion("This cursor is none of ours.") from None
+
+
+def rank_cursor(rank: int) -> str:
+    """The cursor of a rank."""
+    return _encode(f"rank.{rank}")
+
+
+def parse_rank_cursor(cursor: str) -> int:
+    """Decode the cursor of a rank: how many results are up to it. Raises: BadQuestion."""
+    word, _, rank = _decode(cursor).partition(".")
+    if word != "rank" or not (rank.isascii() and rank.isdigit() and len(rank) < 6):
+        raise BadQuestion("This cursor is none of ours.")
+    return int(rank)
+
+
+def normalise_words(text: str, limit: int | None = TEXT_LIMIT) -> str:
+    """Normalise search terms: single spaces for any white space, including U+0001, as in the index.
+
+    Raises: BadQuestion: empty, or longer than the limit.
+    """
+    words = " ".join(text.replace("\0", "\ufffd").replace("\1", " ").split())
+    if not words:
+        raise BadQuestion("The words to look for are empty.")
+    if limit is not None and len(words) > limit:
+        raise BadQuestion(f"More than {limit} characters cannot be looked for.")
+    return words
+
+
+def has_trigram(lowered: str) -> bool:
+    """Whether the trigram index can be used for this text."""
+    return _TRIGRAM.search(lowered) is not None
+
+
+def like_pattern(lowered: str) -> str:
+    """The LIKE pattern of texts that contain this one, with wildcards escaped."""
+    return "%" + _WILD.sub(r"\\\1", lowered) + "%"
+
+
+def _encode(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _decode(cursor: str) -> str:
+    try:
+        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (ValueError, binascii.Error):
+        raise BadQuestion("This cursor is none of ours.") from None

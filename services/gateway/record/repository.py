@@ -1,0 +1,54 @@
+"""The public record: families of typed queries over one connection."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kit.database import Database
+from services.gateway.record.audit import Audits
+from services.gateway.record.authors import Authors
+from services.gateway.record.connection import open_transaction
+from services.gateway.record.counts import Tallies
+from services.gateway.record.investigations import Investigations, Summary
+from services.gateway.record.posts import Posts
+from services.gateway.record.question import Filters
+from services.gateway.record.search import Search
+from services.gateway.record.sitemap import Sitemap
+
+
+class RecordSession:
+    """All queries of the record. Raises: Unavailable. BadQuestion: the query would take too long."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self.audits = Audits(connection)
+        self.authors = Authors(connection)
+        self.counts = Tallies(connection)
+        self.investigations = Investigations(connection)
+        self.posts = Posts(connection)
+        self.search = Search(connection)
+        self.sitemap = Sitemap(connection)
+
+    async def list_page(
+        self, text: str | None, filters: Filters, offset: int, limit: int
+    ) -> tuple[list[Summary], bool]:
+        """The newest results after the first `offset`, and whether there are more."""
+        hits = await self.search.with_offset(text, filters, offset, limit + 1)
+        rows = await self.investigations.summaries([hit.investigation_id for hit in hits[:limit]])
+        return rows, len(hits) > limit
+
+
+@dataclass(frozen=True)
+class PublicRecord:
+    """Opens sessions of the record in one database."""
+
+    database: Database
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[RecordSession]:
+        """A session: one connection and transaction; all its searches share the time of one statement."""
+        async with open_transaction(self.database) as connection:
+            yield RecordSession(connection)

@@ -1,0 +1,65 @@
+"""Row classes shared by several families of queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from contracts.v1.parts import Provenance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackedText:
+    """A text with its backing: by its site, by enough readers, or by too few."""
+
+    server_verified_at: datetime | None
+    corroborated_at: datetime | None
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the text's findings are shown in lists, feeds and figures."""
+        return self.server_verified_at is not None or self.corroborated_at is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Investigated(BackedText):
+    """An investigated text of a post. `provenance`: its backing at that time."""
+
+    provenance: Provenance
+    platform: str
+    external_id: str
+    url: str
+
+    @property
+    def origin(self) -> Investigated:
+        """The row itself, for shapes in which the origin is nested."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page that a finding cites."""
+
+    url: str
+    title: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A published finding."""
+
+    id: str
+    text: str
+    context: str
+    summary: str
+    reasoning: str
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSummary:
+    """A published finding in one sentence."""
+
+    id: str
+    summary: str
