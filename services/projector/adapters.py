@@ -14,12 +14,12 @@ from contracts.v1.parts import TextRef
 from kit.blobs import BlobMissing, Blobs
 from kit.bus import Bus
 from kit.database import Database
-from kit.ordered import OrderedLog, Recorded
+from kit.ordered import OrderedLog, StoredMessage
 from services.projector.ports import Extent
 
-AWAITED: Final = tuple(f"{PREFIX}{aggregate}." for aggregate in ("version", "erasure"))
-"""Readers wait until their observation is in the read model, operators until a post is gone. Who asks for a run waits
-too, but for minutes: for these a batch is not made smaller."""
+AWAITED_PREFIXES: Final = tuple(f"{PREFIX}{aggregate}." for aggregate in ("version", "erasure", "entity_erasure"))
+"""Readers wait until their observation is in the read model, operators until something is erased: batches with these
+are not delayed."""
 
 
 class BlobTexts:
@@ -29,20 +29,20 @@ class BlobTexts:
         self._blobs = blobs
 
     async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
-        """All at once; a text that is gone, or is no text, is left out."""
+        """Fetch concurrently; missing and invalid texts are left out."""
         wanted = list(refs)
-        texts = await asyncio.gather(*map(self._one, wanted))
+        texts = await asyncio.gather(*map(self._fetch_one, wanted))
         return {ref.sha256: text for ref, text in zip(wanted, texts, strict=True) if text is not None}
 
-    async def _one(self, ref: TextRef) -> str | None:
+    async def _fetch_one(self, ref: TextRef) -> str | None:
         try:
             return await self._blobs.get_text(ref)
         except (BlobMissing, UnicodeDecodeError):
             return None
 
 
-class Reached:
-    """How far the live tables are, as anybody sees it: the projector's own session is busy with the batch."""
+class AppliedPosition:
+    """The position of the live tables, over a connection of its own."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -70,9 +70,9 @@ class BusLog:
         """The last sequence of the stream."""
         return (await self.extent(stream)).last
 
-    def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[Recorded]]:
+    def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[StoredMessage]]:
         """Read with an ordered consumer."""
-        return OrderedLog(self._bus, stream, start, awaited=AWAITED).batches(self._batch)
+        return OrderedLog(self._bus, stream, start, urgent=AWAITED_PREFIXES).batches(self._batch)
 
     async def announce(self, stream: str, sequence: int) -> None:
         """Publish on the stream's position subject."""

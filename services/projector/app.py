@@ -1,37 +1,38 @@
-"""The projector, put together."""
+"""Builds the projector."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from analyses import FLAGGING
-from contracts.topology import ERRATA, VIEWS
 from kit.host import Host
-from kit.sessions import Successive
+from kit.sessions import SuccessiveSessions
 from kit.settings import load
 from kit.standstill import Standstill
-from services.projector.adapters import BlobTexts, BusLog, Reached
+from services.projector.adapters import AppliedPosition, BlobTexts, BusLog
 from services.projector.follow import Follower, Metrics
 from services.projector.settings import ProjectorSettings
-from services.projector.store import BY_KEY, FOUND_DEAD_SOON, Store
+from services.projector.store.projection import projections
+from services.projector.store.store import KEEPALIVE_OPTIONS, KEY_LOOKUP_OPTIONS, Store
 
 
 async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
-    """Follow both streams for as long as the host runs."""
+    """Follow every stream while the host runs."""
     settings = settings or load(ProjectorSettings)
     metrics = Metrics(host.telemetry.registry, host.telemetry.position)
     source = BusLog(host.bus, batch=settings.batch)
-    reached = Reached(host.database("projector"))
-    for stream in (ERRATA, VIEWS):
+    applied = AppliedPosition(host.database("projector"))
+    options = f"{KEY_LOOKUP_OPTIONS} {KEEPALIVE_OPTIONS}"
+    for projection in projections([kind.name for kind in FLAGGING], settings.view_rules):
+        stream = projection.stream
         store = Store(
-            Successive(partial(host.database("projector").session, options=f"{BY_KEY} {FOUND_DEAD_SOON}")),
+            SuccessiveSessions(partial(host.database("projector").session, options=options)),
             BlobTexts(host.blobs),
-            analyses=[kind.name for kind in FLAGGING],
-            view_rules=settings.view_rules,
+            [projection],
         )
-        follower = Follower(stream.name, store, source, metrics)
-        host.keep_running(f"projector {stream.name}", follower.run)
-        standstill = Standstill(stream.name, position=reached.position, end=source.end)
-        metrics.standing_still.labels(stream.name).set_function(standstill.as_number)
-        host.check(f"projector-standstill {stream.name}", standstill.problem)
-        host.keep_running(f"projector-standstill {stream.name}", standstill.watch)
+        follower = Follower(stream, store, source, metrics)
+        host.keep_running(f"projector {stream}", follower.run)
+        standstill = Standstill(stream, position=applied.position, end=source.end)
+        metrics.standing_still.labels(stream).set_function(standstill.as_number)
+        host.check(f"projector-standstill {stream}", standstill.problem)
+        host.keep_running(f"projector-standstill {stream}", standstill.watch)

@@ -1,7 +1,7 @@
-"""One stream, followed for ever: what has arrived is applied as one batch, and while that runs the next one forms.
+"""Follows one stream: what has arrived is applied as one batch, while the next one forms.
 
-The position is the database's. After any failure the caller starts again from there, and nothing is lost or done twice.
-Of several projectors over one read model one follows a stream; the others stand by, and one goes on when its session
+The position is stored in the database. After a failure the caller starts again from there; nothing is lost or applied
+twice. Of several projectors of one read model one follows a stream; the others stand by and take over when its session
 ends.
 """
 
@@ -13,16 +13,14 @@ from typing import Final
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from contracts.topology import ERRATA, VIEWS
-from contracts.v1 import PostViewed
-from services.projector.chain import LedgerBroken
+from services.projector.facts.reading import Batch, read
+from services.projector.ledger.chain import LedgerBroken
 from services.projector.ports import Log
-from services.projector.reading import Batch, read
-from services.projector.store import Store
+from services.projector.store.store import Store
 
-LOOK_AGAIN_S: Final = 0.05
-CLAIM_AGAIN_S: Final = 1.0
-"""Asked again and again: a statement that waits for a lock would keep its snapshot, and vacuum from its work."""
+POLL_S: Final = 0.05
+CLAIM_POLL_S: Final = 1.0
+"""Polled: a statement that waits for a lock would keep its snapshot and block vacuum."""
 
 log = structlog.get_logger(__name__)
 
@@ -75,8 +73,7 @@ class Follower:
                 raise LedgerBroken(f"{self._stream} ends at {extent.last}, but facts up to {position} were applied")
             async for records in self._source.follow(self._stream, position + 1):
                 batch = read(records, skipped)
-                if self._stream == VIEWS.name:
-                    await self._let_errata_catch_up(batch)
+                await self._wait_for_other_stream(batch)
                 position = await self._apply(batch)
         finally:
             await self._store.close()
@@ -86,7 +83,7 @@ class Follower:
             log.info("standing by: another projector follows this stream", stream=self._stream)
             self._metrics.standing_by.labels(self._stream).set(1)
             while not await self._store.claim(self._stream):  # noqa: ASYNC110 (another process holds it)
-                await asyncio.sleep(CLAIM_AGAIN_S)
+                await asyncio.sleep(CLAIM_POLL_S)
             log.info("taking over from another projector", stream=self._stream)
         self._metrics.standing_by.labels(self._stream).set(0)
 
@@ -100,11 +97,11 @@ class Follower:
         await self._source.announce(self._stream, applied.position)
         return applied.position
 
-    async def _let_errata_catch_up(self, batch: Batch) -> None:
-        """A view may arrive before the version it is of: wait for all that was said before, then look once more."""
-        versions = {fact.event.version_id for fact in batch.facts if isinstance(fact.event, PostViewed)}
-        if await self._store.knows(versions):
+    async def _wait_for_other_stream(self, batch: Batch) -> None:
+        """If facts refer to another stream: wait until its current end is applied, then apply them anyway."""
+        other = await self._store.find_stream_to_wait_for(batch)
+        if other is None:
             return
-        head = (await self._source.extent(ERRATA.name)).last
-        while await self._store.position(ERRATA.name) < head:  # noqa: ASYNC110 (another process may move it)
-            await asyncio.sleep(LOOK_AGAIN_S)
+        head = (await self._source.extent(other)).last
+        while await self._store.position(other) < head:  # noqa: ASYNC110 (another process may move it)
+            await asyncio.sleep(POLL_S)

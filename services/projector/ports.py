@@ -1,4 +1,4 @@
-"""What the projector asks of the world."""
+"""Ports of the projector."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from contracts.v1.parts import TextRef
-from kit.ordered import Recorded
+from kit.ordered import StoredMessage
 
 
 class Texts(Protocol):
     """Texts that are too long to travel inside a fact."""
 
     async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
-        """Those that exist, by hash. Raises: whatever means that the store cannot be reached now."""
+        """Those that exist, by hash. Raises: if the store cannot be reached."""
         ...
 
 
@@ -33,10 +33,10 @@ class Log(Protocol):
         """What the stream holds now."""
         ...
 
-    def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[Recorded]]:
+    def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[StoredMessage]]:
         """Everything from `start` on, in order, without an end."""
         ...
 
     async def announce(self, stream: str, sequence: int) -> None:
-        """Tell everybody how far the read model is."""
+        """Announce the position of the read model."""
         ...

@@ -1,16 +1,15 @@
-"""What an operator may change about the projector."""
+"""Settings of the projector."""
 
 from __future__ import annotations
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from services.projector.views import VIEW_RULES, ViewRules
+from services.projector.projections.views import VIEW_RULES, ViewRules
 
 
 class ProjectorSettings(BaseSettings):
-    """`OPENERRATA_PROJECTOR_*`. What concerns views applies, when changed, to facts not yet applied, and to everything
-    after a rebuild."""
+    """`OPENERRATA_PROJECTOR_*`. A change of the rules for views applies to new facts, and to all after a rebuild."""
 
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_PROJECTOR_", frozen=True, extra="ignore")
 

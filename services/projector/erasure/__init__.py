@@ -1,0 +1,1 @@
+"""What leaves tables, ledger, stream and blobs when a root is erased."""

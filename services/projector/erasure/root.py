@@ -1,0 +1,109 @@
+"""What can be erased: the things on which everything else hangs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from contracts.topology import ERRATA, JOBS
+from contracts.v1 import (
+    PREFIX,
+    EntityErasureOrdered,
+    ErasureOrdered,
+    Event,
+    RunStarted,
+)
+from contracts.v1.entity_erasure import EntityType
+
+ErasureOrder = ErasureOrdered | EntityErasureOrdered
+ERASURES: Final = (ErasureOrdered, EntityErasureOrdered)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Root:
+    """Something that can be erased with all that hangs on it.
+
+    Shapes: `table` has its row, if there is one. `stream` has its facts; `find_id` is which one an event is about.
+    `erased` is the table that remembers what was erased, by `erased_id`. `shared` are tables of which several roots may
+    use a row; it goes with the last one that refers to it. `owner` are columns of rows that belong to it without a
+    reference. `loose` are columns that name a row without a reference, because they may come before it, each with the
+    table of that row.
+    """
+
+    table: str
+    stream: str
+    find_id: Callable[[Event], UUID | None]
+    erased: str
+    erased_id: str
+    shared: tuple[str, ...] = ()
+    owner: tuple[str, ...] = ()
+    loose: tuple[tuple[str, str], ...] = ()
+
+
+def _find_named(field: str, aggregate: str = "") -> Callable[[Event], UUID | None]:
+    """Finds the id in a field, of events of one aggregate or of all."""
+
+    def find(event: Event) -> UUID | None:
+        id_ = getattr(event, field, None)
+        return id_ if isinstance(id_, UUID) and event.SUBJECT.startswith(f"{PREFIX}{aggregate}") else None
+
+    return find
+
+
+def _find_subject(field: str, aggregate: str) -> Callable[[Event], UUID | None]:
+    """The same, and of the runs about it."""
+    of_aggregate = _find_named(field, f"{aggregate}.")
+
+    def find(event: Event) -> UUID | None:
+        return event.subject_id if isinstance(event, RunStarted) else of_aggregate(event)
+
+    return find
+
+
+POST: Final = Root(
+    table="post",
+    stream=ERRATA.name,
+    find_id=_find_named("post_id"),
+    erased="forgotten",
+    erased_id="post_id",
+    shared=("author", "content_blob", "html_blob", "image_occurrence_set", "image_blob", "prompt"),
+    loose=(("post_id", "post"), ("post_version_id", "post_version"), ("investigation_id", "investigation")),
+)
+JOB: Final = Root(
+    table="job",
+    stream=JOBS.name,
+    find_id=_find_subject("job_id", "job"),
+    erased="erased_entity",
+    erased_id="entity_id",
+    loose=(("subject_id", "job"),),
+)
+"""Entries of credit stay: they hold amounts and ids, and the next one is computed from the newest."""
+ASSERTION: Final = Root(
+    table="assertion",
+    stream=JOBS.name,
+    find_id=_find_subject("assertion_id", "assertion"),
+    erased="erased_entity",
+    erased_id="entity_id",
+    loose=(("assertion_id", "assertion"), ("subject_id", "assertion")),
+)
+ACCOUNT: Final = Root(
+    table="account",
+    stream=JOBS.name,
+    find_id=_find_named("account_id"),
+    erased="erased_entity",
+    erased_id="entity_id",
+    owner=("account_id",),
+    loose=(("subject_id", "job"),),
+)
+"""With its jobs and its credit; the row with its name is the operator's and no part of the read model."""
+ROOTS: Final = (POST, JOB, ASSERTION, ACCOUNT)
+ENTITIES: Final[dict[EntityType, Root]] = {"JOB": JOB, "ASSERTION": ASSERTION, "ACCOUNT": ACCOUNT}
+
+
+def find_root(order: ErasureOrder) -> tuple[Root, UUID]:
+    """What an order erases."""
+    if isinstance(order, ErasureOrdered):
+        return POST, order.post_id
+    return ENTITIES[order.entity_type], order.entity_id

@@ -1,0 +1,152 @@
+"""What leaves the tables when a root is erased: every row that hangs on it, and what only it had use for.
+
+Which rows these are is read from the tables' own references, so a table added tomorrow cannot be overlooked, as long as
+it refers to what it is about or names it as these do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import Table
+
+from contracts.readmodel import READMODEL
+from services.projector.erasure.root import ERASURES, ErasureOrder, Root, find_root
+from services.projector.facts.fact import Fact
+from services.projector.store.load import Connection
+
+NOT_OWNED: Final = ("erased_entity", "forgotten", "purge", "stage_config", "tally", "tally_day")
+"""What has no root of its own: what was erased or configured, and counts that triggers keep up."""
+
+_ADDRESSES: Final = """
+    UPDATE image_blob b SET original_url = (SELECT p.source_url FROM investigation_picture p
+        JOIN investigation_input i USING (investigation_id) WHERE p.content_hash = b.content_hash
+        ORDER BY i.created_at, p.investigation_id, p.original_index LIMIT 1)
+    WHERE b.content_hash = ANY (%s)"""
+"""A picture that others need too is known by the address at which the first of those found it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Rows of a table that go: those for which `where` holds, given the root and what hangs on it."""
+
+    table: str
+    where: str
+
+
+async def find_erased(db: Connection, roots: Sequence[Root], facts: Iterable[Fact]) -> set[int]:
+    """The sequences of those facts that are about roots erased earlier. Shapes: `roots` share their `erased`."""
+    about = [
+        (fact.sequence, id_)
+        for fact in facts
+        if not isinstance(fact.event, ERASURES)
+        for root in roots
+        if (id_ := root.find_id(fact.event)) is not None
+    ]
+    if not about:
+        return set()
+    root = roots[0]
+    query = f"SELECT {root.erased_id} FROM {root.erased} WHERE {root.erased_id} = ANY (%s)"  # noqa: S608 (our names)
+    found = await db.execute(query.encode(), (list({id_ for _, id_ in about}),))
+    erased = {id_ for (id_,) in await found.fetchall()}
+    return {sequence for sequence, id_ in about if id_ in erased}
+
+
+async def erase(db: Connection, fact: Fact, order: ErasureOrder) -> None:
+    """Remove a root's row with all that hangs on it, and remember that it is erased."""
+    root, id_ = find_root(order)
+    await db.execute(
+        f"INSERT INTO {root.erased} VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING".encode(),  # noqa: S608 (our names)
+        (id_, order.erasure_id, order.reason, fact.at),
+    )
+    for table in ("parked", "refused_fact"):
+        await db.execute(
+            f"DELETE FROM {table} WHERE stream = %s AND sequence = ANY (%s)".encode(),  # noqa: S608 (our names)
+            (root.stream, [each.sequence for each in order.facts]),
+        )
+    named = {table for _, table in root.loose}
+    given: dict[str, list[UUID]] = {root.table: [id_]}
+    for owned in owned_tables(root):
+        if owned.table in named and owned.table != root.table:  # a rebuild may not have that row any more
+            found = await db.execute(f"SELECT id FROM {owned.table} WHERE {owned.where}".encode(), given)  # noqa: S608 (our names)
+            given[owned.table] = [each for (each,) in await found.fetchall()]
+    shared: dict[str, set[str | UUID]] = {}
+    for query, parent in _shared_queries(root):
+        found = await db.execute(query.encode(), given)
+        shared.setdefault(parent, set()).update(value for (value,) in await found.fetchall())
+    for owned in (*reversed(owned_tables(root)), *loose_tables(root)):
+        await db.execute(f"DELETE FROM {owned.table} WHERE {owned.where}".encode(), given)  # noqa: S608 (our names)
+    for parent, values in shared.items():
+        await db.execute(_orphans(parent).encode(), {"values": list(values)})
+    if "image_blob" in root.shared:
+        await db.execute(_ADDRESSES, (list(shared.get("image_blob", ())),))
+
+
+@cache
+def owned_tables(root: Root) -> tuple[Owned, ...]:
+    """Every table with rows that hang on a root, parents before children."""
+    of_root = f"= ANY (%({root.table})s)"
+    owned: dict[str, Owned] = {root.table: Owned(root.table, f"id {of_root}")} if root.table in READMODEL.tables else {}
+    for table in READMODEL.sorted_tables:
+        if table.name in (root.table, *root.shared, *NOT_OWNED):
+            continue
+        clauses = [
+            f"{column} IN (SELECT {key} FROM {parent} WHERE {owned[parent].where})"  # noqa: S608 (our names)
+            for column, parent, key in _find_references(table)
+            if parent in owned
+        ]
+        clauses += [f"{column} {of_root}" for column in root.owner if column in table.columns]
+        if clauses:
+            owned[table.name] = Owned(table.name, " OR ".join(clauses))
+    return tuple(owned.values())
+
+
+@cache
+def loose_tables(root: Root) -> tuple[Owned, ...]:
+    """The tables that only name what they are about; some of them are referred to, so they go last."""
+    owned = {each.table for each in owned_tables(root)}
+    return tuple(
+        Owned(table.name, " OR ".join(clauses))
+        for table in READMODEL.sorted_tables
+        if table.name not in (*owned, *root.shared, *NOT_OWNED)
+        and (clauses := [f"{column} = ANY (%({of})s)" for column, of in root.loose if column in table.columns])
+    )
+
+
+def _find_references(table: Table) -> Iterator[tuple[str, str, str]]:
+    for column in table.columns:
+        for reference in column.foreign_keys:
+            parent, _, key = reference.target_fullname.rpartition(".")
+            if parent != table.name:
+                yield column.name, parent, key
+
+
+@cache
+def _shared_queries(root: Root) -> tuple[tuple[str, str], ...]:
+    """Queries for what a root's rows share with others, each with the table it is in."""
+    where = {owned.table: owned.where for owned in owned_tables(root)}
+    return tuple(
+        (f"SELECT {column} FROM {table.name} WHERE {column} IS NOT NULL AND ({where[table.name]})", parent)  # noqa: S608 (our names)
+        for table in READMODEL.sorted_tables
+        if table.name in where
+        for column, parent, _ in _find_references(table)
+        if parent in root.shared
+    )
+
+
+def _orphans(parent: str) -> str:
+    referring = [
+        (table.name, column, key)
+        for table in READMODEL.sorted_tables
+        for column, to, key in _find_references(table)
+        if to == parent and table.name != "image_occurrence"  # goes with its set
+    ]
+    key = referring[0][2]
+    unused = " AND ".join(
+        f"NOT EXISTS (SELECT FROM {table} c WHERE c.{column} = p.{key})" for table, column, _ in referring
+    )
+    return f"DELETE FROM {parent} p WHERE p.{key} = ANY (%(values)s) AND {unused}"  # noqa: S608 (our names)

@@ -1,0 +1,1 @@
+"""The ledger: every fact, in a hash chain."""

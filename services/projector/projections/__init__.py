@@ -1,0 +1,1 @@
+"""What facts mean for the tables, one module for each stream."""

@@ -1,0 +1,140 @@
+"""Candidates and their verdicts: the first one counts, and a failed review is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from contracts.v1 import (
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    ClaimRetained,
+    ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
+)
+from services.projector.facts.fact import Fact
+from services.projector.projections import expenses, prompts
+from services.projector.projections.investigations import INVESTIGATION
+from services.projector.projections.material import Material
+from services.projector.rows.claims import CANDIDATES, REVIEWS, SOURCE_CHECKS, Candidate, Review, SourceCheck
+from services.projector.rows.table import RowKey, Tables
+
+CANDIDATE: Final = CANDIDATES.by()
+
+Reviewed = ClaimApproved | ClaimRejected | ClaimValidationFailed | ClaimValidationRetryScheduled
+
+
+def proposal_keys(event: ClaimProposed | ClaimRetained) -> Sequence[RowKey]:
+    """The rows that a candidate is about."""
+    return (INVESTIGATION, event.investigation_id), (CANDIDATE, event.claim_id)
+
+
+def review_keys(event: Reviewed) -> Sequence[RowKey]:
+    """The rows that a review is about."""
+    keys = (CANDIDATE, event.claim_id), (expenses.EXPENSE, expenses.review_id(event))
+    return keys if event.prompt is None else (*keys, *prompts.keys(event.prompt))
+
+
+def propose(tables: Tables, fact: Fact, event: ClaimProposed, material: Material) -> None:
+    """The model has submitted a claim."""
+    payload = event.payload.model_dump()
+    tables[CANDIDATES].add(
+        Candidate(event.claim_id, event.investigation_id, event.attempt, event.ordinal, payload, fact.at)
+    )
+
+
+def retain(tables: Tables, fact: Fact, event: ClaimRetained, material: Material) -> None:
+    """A claim of an earlier version stands."""
+    payload = event.payload.model_dump()
+    tables[CANDIDATES].add(
+        Candidate(
+            event.claim_id,
+            event.investigation_id,
+            None,
+            event.ordinal,
+            payload,
+            fact.at,
+            retained_from=event.retained_from,
+        )
+    )
+    _decide(tables, event.claim_id, "APPROVED", "RETAINED", None, fact.at)
+
+
+def approve(tables: Tables, fact: Fact, event: ClaimApproved, material: Material) -> None:
+    """A review has approved a claim."""
+    _add_review(tables, fact, event, material, "APPROVED")
+    _decide(tables, event.claim_id, "APPROVED", None, None, fact.at)
+
+
+def reject(tables: Tables, fact: Fact, event: ClaimRejected, material: Material) -> None:
+    """A rule or a review has rejected a claim."""
+    _add_review(tables, fact, event, material, "REJECTED", event.gate, event.reason)
+    _decide(tables, event.claim_id, "REJECTED", event.gate, event.reason, fact.at)
+
+
+def fail(tables: Tables, fact: Fact, event: ClaimValidationFailed, material: Material) -> None:
+    """Validation failed."""
+    _add_review(tables, fact, event, material, "FAILED", None, event.reason, event.status_code)
+    _decide(tables, event.claim_id, "FAILED", None, event.reason, fact.at)
+
+
+def retry(tables: Tables, fact: Fact, event: ClaimValidationRetryScheduled, material: Material) -> None:
+    """A review failed and will be repeated."""
+    _add_review(tables, fact, event, material, "RETRIED", None, event.reason, event.status_code)
+
+
+def _decide(tables: Tables, claim: UUID, state: str, gate: str | None, reason: str | None, at: datetime) -> None:
+    candidate = tables[CANDIDATES].edit(claim)
+    if candidate is None:
+        return
+    if candidate.state == "PENDING" or (candidate.state == "FAILED" and state != "FAILED"):
+        candidate.state, candidate.gate, candidate.reason, candidate.decided_at = state, gate, reason, at
+
+
+def _add_review(
+    tables: Tables,
+    fact: Fact,
+    event: Reviewed,
+    material: Material,
+    outcome: str,
+    gate: str | None = None,
+    reason: str | None = None,
+    status_code: int | None = None,
+) -> None:
+    review = Review(
+        id=expenses.review_id(event),
+        claim_id=event.claim_id,
+        round=event.round,
+        outcome=outcome,
+        gate=gate,
+        reason=reason,
+        status_code=status_code,
+        **vars(event.usage),
+        decided_at=fact.at,
+        attempt=event.review_attempt if isinstance(event, ClaimValidationRetryScheduled) else 0,
+        prompt_hash=event.prompt.sha256 if event.prompt else None,
+    )
+    if event.transcript is not None:
+        hash_ = event.transcript.sha256
+        exchange = material.exchanges[hash_]
+        review.set_transcript(hash_, exchange.state, exchange.head)
+        vars(review).update(exchange.review)
+    tables[REVIEWS].add(review)
+    if event.prompt is not None:
+        prompts.add(tables, event.prompt, fact.at)
+    expenses.add_review(tables, review.id, event, fact.at)
+    if not isinstance(event, ClaimValidationRetryScheduled):
+        _add_source_checks(tables, event)
+
+
+def _add_source_checks(tables: Tables, event: ClaimApproved | ClaimRejected | ClaimValidationFailed) -> None:
+    for ordinal, source in enumerate(event.sources):
+        row = SourceCheck(event.claim_id, event.round, ordinal, source.url, source.status, source.reason)
+        page = source.page
+        if page is not None and source.final_url is not None and source.fetched_at is not None:
+            row.final_url, row.fetched_at = source.final_url, source.fetched_at
+            row.page_hash, row.size_bytes, row.media_type = page.sha256, page.size_bytes, page.media_type
+        tables[SOURCE_CHECKS].add(row)

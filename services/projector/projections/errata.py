@@ -1,0 +1,125 @@
+"""The stream ERRATA: which rows each fact is about, and what it does to them. Pure, and total over the list of events.
+
+An event that means nothing to the tables stands in `IGNORED` with the reason, so that a new event cannot be overlooked.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from contracts.v1 import (
+    CanonicalFetched,
+    CanonicalUnavailable,
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    ClaimRetained,
+    ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
+    ClaimValidationStarted,
+    ErasureOrdered,
+    Event,
+    IntegrityAnomalyDetected,
+    InvestigationAdvanced,
+    InvestigationCompleted,
+    InvestigationDrafted,
+    InvestigationFailed,
+    InvestigationRequested,
+    InvestigationRetryScheduled,
+    InvestigationStarted,
+    ObservationReceived,
+    ObservationUnverifiable,
+    PostViewed,
+    VersionRegistered,
+    VersionSeen,
+    VersionVerified,
+)
+from services.projector.facts.fact import Need
+from services.projector.projections import claims, investigations, rules, versions
+from services.projector.projections.rules import Rule, Rules
+from services.projector.rows.attempts import ATTEMPT_TABLES
+from services.projector.rows.claims import CANDIDATES, EXPENSES, PROMPTS, REVIEWS, SOURCE_CHECKS
+from services.projector.rows.investigations import (
+    CLAIMS,
+    IMAGE_BLOBS,
+    IMAGES,
+    INPUTS,
+    INVESTIGATIONS,
+    LEASES,
+    PICTURE_FATES,
+    RESULTS,
+    ROUNDS,
+    SOURCES,
+)
+from services.projector.rows.table import AnyTable, Tables
+from services.projector.rows.versions import VERSION_TABLES, VERSIONS
+
+IGNORED: Final[dict[type[Event], str]] = {
+    ObservationReceived: "what a reader saw is shown only once it has become a version",
+    ObservationUnverifiable: "the same",
+    CanonicalFetched: "the page comes again, as the server's HTML of the version made from it",
+    ClaimValidationStarted: "what a review found and cost is in its end",
+    ErasureOrdered: "it removes rows instead of making some: see erasure",
+    PostViewed: "views have their own stream and their own fold: see views",
+}
+
+TABLES: Final[tuple[AnyTable, ...]] = (
+    *VERSION_TABLES,
+    PROMPTS,
+    INPUTS,
+    INVESTIGATIONS,
+    LEASES,
+    IMAGE_BLOBS,
+    IMAGES,
+    PICTURE_FATES,
+    *ATTEMPT_TABLES,
+    ROUNDS,
+    CANDIDATES,
+    SOURCE_CHECKS,
+    REVIEWS,
+    EXPENSES,
+    CLAIMS,
+    SOURCES,
+    RESULTS,
+)
+"""In the order that their references demand."""
+
+
+_RULES: Final[Rules] = {
+    CanonicalUnavailable: Rule(versions.failure_keys, versions.fail),
+    VersionRegistered: Rule(versions.heading_keys, versions.register),
+    VersionSeen: Rule(versions.sighting_keys, versions.sight),
+    VersionVerified: Rule(versions.heading_keys, versions.verify),
+    IntegrityAnomalyDetected: Rule(lambda _: (), versions.contradict),
+    InvestigationRequested: Rule(investigations.request_keys, investigations.request),
+    InvestigationStarted: Rule(investigations.start_keys, investigations.start),
+    InvestigationAdvanced: Rule(investigations.attempt_keys, investigations.advance),
+    InvestigationDrafted: Rule(investigations.attempt_keys, investigations.draft),
+    InvestigationRetryScheduled: Rule(investigations.attempt_keys, investigations.retry),
+    InvestigationCompleted: Rule(investigations.completion_keys, investigations.complete),
+    InvestigationFailed: Rule(investigations.failure_keys, investigations.fail),
+    ClaimProposed: Rule(claims.proposal_keys, claims.propose),
+    ClaimRetained: Rule(claims.proposal_keys, claims.retain),
+    ClaimApproved: Rule(claims.review_keys, claims.approve),
+    ClaimRejected: Rule(claims.review_keys, claims.reject),
+    ClaimValidationFailed: Rule(claims.review_keys, claims.fail),
+    ClaimValidationRetryScheduled: Rule(claims.review_keys, claims.retry),
+}
+
+PROJECTED: Final = frozenset(_RULES)
+
+
+find_row_keys: Final = partial(rules.find_row_keys, _RULES)
+fold: Final = partial(rules.fold, _RULES)
+
+
+def find_met_needs(tables: Tables) -> set[Need]:
+    """The needs that loaded rows meet."""
+    met = {Need("version", version.id) for version in tables[VERSIONS].current}
+    met |= {Need("claim", candidate.claim_id) for candidate in tables[CANDIDATES].current}
+    for state in tables[INVESTIGATIONS].current:
+        met.add(Need("investigation", state.id))
+        if state.input_id is not None:
+            met.add(Need("started", state.id))
+    return met

@@ -1,0 +1,83 @@
+"""The stream JOBS: which rows each fact is about, and what it does to them. Pure, and total over the list of events.
+
+An event that means nothing to the tables stands in `IGNORED` with the reason, so that a new event cannot be overlooked.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from contracts.v1 import (
+    AssertionAnalysed,
+    AssertionAnalysisRequested,
+    AssertionInvalidated,
+    CreditPosted,
+    EntityErasureOrdered,
+    Event,
+    FlagRaised,
+    JobEnded,
+    JobExtracted,
+    JobFetched,
+    JobIdempotencyKeyBound,
+    JobPlanned,
+    JobRequested,
+    JobResolved,
+    LlmStageConfigured,
+    RetentionPurged,
+    RunAdvanced,
+    RunFailed,
+    RunRetryScheduled,
+    RunStarted,
+)
+from services.projector.facts.fact import Need
+from services.projector.projections import assertions, audit_jobs, credit, rules, runs
+from services.projector.projections.rules import Rule, Rules
+from services.projector.rows.assertions import ANALYSES, ASSERTION_TABLES, ASSERTIONS
+from services.projector.rows.jobs import JOB_TABLES, JOBS, RUN_ATTEMPTS
+from services.projector.rows.table import AnyTable, Tables
+
+IGNORED: Final[dict[type[Event], str]] = {
+    JobIdempotencyKeyBound: "a key is looked up in the log, whose sequence decides",
+    FlagRaised: "flags belong to the catalogue, which has no tables yet",
+    EntityErasureOrdered: "it removes rows instead of making some: see erasure",
+}
+
+TABLES: Final[tuple[AnyTable, ...]] = (*JOB_TABLES, *ASSERTION_TABLES)
+"""In the order that their references demand."""
+
+_RULES: Final[Rules] = {
+    JobRequested: Rule(audit_jobs.job_keys, audit_jobs.request),
+    JobFetched: Rule(audit_jobs.job_keys, audit_jobs.fetch),
+    JobExtracted: Rule(audit_jobs.end_keys, audit_jobs.extract),
+    JobPlanned: Rule(audit_jobs.claim_keys, audit_jobs.plan),
+    JobResolved: Rule(audit_jobs.claim_keys, audit_jobs.resolve),
+    JobEnded: Rule(audit_jobs.end_keys, audit_jobs.end),
+    RunStarted: Rule(runs.keys, runs.start),
+    RunAdvanced: Rule(runs.keys, runs.advance),
+    RunRetryScheduled: Rule(runs.keys, runs.fail),
+    RunFailed: Rule(runs.keys, runs.fail),
+    AssertionAnalysisRequested: Rule(assertions.request_keys, assertions.request),
+    AssertionAnalysed: Rule(assertions.analysis_keys, assertions.analyse),
+    AssertionInvalidated: Rule(assertions.invalidation_keys, assertions.invalidate),
+    CreditPosted: Rule(credit.period_keys, credit.post),
+    LlmStageConfigured: Rule(credit.stage_keys, credit.configure),
+    RetentionPurged: Rule(credit.purge_keys, credit.purge),
+}
+
+PROJECTED: Final = frozenset(_RULES)
+
+find_row_keys: Final = partial(rules.find_row_keys, _RULES)
+fold: Final = partial(rules.fold, _RULES)
+
+
+def find_met_needs(tables: Tables) -> set[Need]:
+    """The needs that loaded rows meet."""
+    met = {Need("run", attempt.run_id) for attempt in tables[RUN_ATTEMPTS].current}
+    met |= {Need("assertion", assertion.id) for assertion in tables[ASSERTIONS].current}
+    met |= {Need("analysis", analysis.id) for analysis in tables[ANALYSES].current}
+    for job in tables[JOBS].current:
+        met.add(Need("job", job.id))
+        if job.extracted_at is not None:
+            met.add(Need("extracted", job.id))
+    return met

@@ -1,0 +1,1 @@
+"""The read model, built again from the ledger."""

@@ -1,0 +1,1 @@
+"""The rows of the read model, as values."""

@@ -1,0 +1,69 @@
+"""Rows that follow from other rows: corroborations, a post's newest earlier result, documents of the public record.
+
+They join what two streams have written, so they are derived in the database, from the rows of the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+from uuid import UUID
+
+from services.projector.store.load import Connection
+from services.projector.store.record import CORRECTED_DOCUMENTS, DOCUMENTS
+
+_PRIORS: Final = """
+    INSERT INTO post_prior AS p (post_id, analysis, investigation_id, post_version_id, checked_at)
+    SELECT DISTINCT ON (v.post_id, d.analysis) v.post_id, d.analysis, d.investigation_id, v.id, d.checked_at
+    FROM investigation_doc d JOIN post_version v ON v.id = d.post_version_id
+    WHERE d.investigation_id = ANY (%s) AND d.provenance = 'SERVER_VERIFIED'
+    ORDER BY v.post_id, d.analysis, d.checked_at DESC, d.investigation_id DESC
+    ON CONFLICT (post_id, analysis) DO UPDATE SET investigation_id = excluded.investigation_id,
+        post_version_id = excluded.post_version_id, checked_at = excluded.checked_at
+    WHERE (excluded.checked_at, excluded.investigation_id) > (p.checked_at, p.investigation_id)"""
+
+_OF_INPUTS: Final = """
+    INSERT INTO corroboration_credit (investigation_id, reporter_key, created_at)
+    SELECT n.investigation_id, v.reporter_key, greatest(v.seen_at, n.created_at)
+    FROM investigation_input n JOIN investigation i ON i.id = n.investigation_id
+    JOIN version_reporter v ON v.post_version_id = i.post_version_id
+    WHERE n.investigation_id = ANY (%s) AND n.provenance = 'CLIENT_FALLBACK' ON CONFLICT DO NOTHING"""
+
+_OF_REPORTERS: Final = """
+    INSERT INTO corroboration_credit (investigation_id, reporter_key, created_at)
+    SELECT i.id, v.reporter_key, greatest(v.seen_at, n.created_at)
+    FROM unnest(%s::uuid[], %s::text[]) given(post_version_id, reporter_key)
+    JOIN version_reporter v USING (post_version_id, reporter_key)
+    JOIN investigation i USING (post_version_id) JOIN investigation_input n ON n.investigation_id = i.id
+    WHERE n.provenance = 'CLIENT_FALLBACK' ON CONFLICT DO NOTHING"""
+
+
+async def add_documents(db: Connection, versions: Iterable[UUID]) -> None:
+    """Documents for what has a result and is vouched for by now; `versions` in the log's order."""
+    if ids := list(versions):
+        await db.execute(DOCUMENTS, (ids,))
+
+
+async def correct_documents(db: Connection, versions: Collection[UUID]) -> None:
+    """Update documents whose heading the site has confirmed."""
+    if versions:
+        await db.execute(CORRECTED_DOCUMENTS, (list(versions),))
+
+
+async def put_priors(db: Connection, investigations: Collection[UUID]) -> None:
+    """The newest verified result of each post."""
+    if investigations:
+        await db.execute(_PRIORS, (list(investigations),))
+
+
+async def credit_earlier_reporters(db: Connection, investigations: Collection[UUID]) -> None:
+    """Corroborations by those who saw a version before its investigation began."""
+    if investigations:
+        await db.execute(_OF_INPUTS, (list(investigations),))
+
+
+async def credit_reporters(db: Connection, reporters: Collection[tuple[UUID, str]]) -> None:
+    """Corroborations by those who see a version, of whose investigation the input is a reader's."""
+    if reporters:
+        versions, keys = zip(*reporters, strict=True)
+        await db.execute(_OF_REPORTERS, (list(versions), list(keys)))

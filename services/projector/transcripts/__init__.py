@@ -1,0 +1,1 @@
+"""Transcripts, read into rows."""
