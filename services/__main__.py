@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -16,9 +16,15 @@ COMMANDS = {
     "doctor": "Check broker, topology, lag, database, blobs and model; say what to do.",
     "topology": "Show or apply streams, consumers and buckets.",
     "keys": "Manage instance API keys.",
+    "accounts": "Manage accounts of the job API: role, tier, credit, webhook secrets.",
+    "credit": "Show and correct the credit of accounts.",
+    "job": "Show, cancel or forget one audit.",
+    "stages": "Show or change the models of audits by stage.",
+    "audit": "Audit one article: its claims, the evidence, a verdict.",
+    "mcp": "Serve audits to models over the Model Context Protocol.",
     "select": "Take the next posts now, or show what would be taken and why.",
     "budget": "Today's runs and money.",
-    "investigation": "Tell, replay, retry or cancel one investigation.",
+    "investigation": "Show, replay, retry or cancel one investigation.",
     "tail": "Follow facts as they happen.",
     "export": "Write the public record as files.",
     "projector": "Migrate the database; rebuild the read model from the log.",
@@ -26,7 +32,8 @@ COMMANDS = {
     "streams": "Show lag, rates and the oldest fact that waits.",
     "dead": "List, show, requeue or drop dead letters; resume a paused consumer.",
     "replay": "Deliver facts to one consumer again, or compare a shadow read model.",
-    "post": "Forget a post: the right to erasure.",
+    "post": "Erase a post: the right to erasure.",
+    "erase": "Erase a job, an assertion or an account.",
     "backup": "Save streams, ledger and blobs into a folder.",
     "restore": "Bring a backup back on empty servers.",
 }
@@ -41,9 +48,9 @@ class Lazy(click.Group):
         prog_name: str | None = None,
         complete_var: str | None = None,
         standalone_mode: bool = True,
-        **extra: Any,
+        **extra: object,
     ) -> NoReturn:
-        """Run, and end the process; a mistake in the command's words is told in one line."""
+        """Run, and end the process; a usage error is reported in one line."""
         try:
             sys.exit(super().main(args, prog_name or NAME, complete_var, standalone_mode=False, **extra))
         except click.ClickException as error:
@@ -65,10 +72,10 @@ class Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command = importlib.import_module(f"services.commands.{cmd_name}").command
-        from services.commands.timeouts import bounded
+        from services.commands.timeouts import add_timeout
 
         assert isinstance(command, click.Command)
-        return bounded(command, cmd_name)
+        return add_timeout(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -1,7 +1,7 @@
-"""`openerrata backup`: ledger, streams and blobs in one folder, taken while everything runs.
+"""`openerrata backup`: copy ledger, streams and blobs into a folder while the services run.
 
-The order makes the copies fit: first the database, then the streams, which are of a later moment, then the blobs, which
-are stored before any fact names them. So the ledger is never ahead of the stream, and no blob of a fact is missing.
+The order makes the copies consistent: first the database, then the streams, then the blobs, which are stored before any
+fact names them. So the ledger is never ahead of the stream, and no blob of a fact is missing.
 """
 
 from __future__ import annotations
@@ -9,55 +9,69 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from contracts.topology import MARKS, STREAMS
+from contracts.topology import MARKS, RECEIPT_KEYS, STREAMS
 from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
 from kit.bus import connect
 from kit.clock import SystemClock
 from kit.database import migrate
 from kit.dump import save, sha256_of
-from kit.snapshot import SnapshotFailed, take
-from kit.surroundings import Surroundings
-from kit.tasks import BACKUP, went_well
-from services.commands.shared import data_dir_option, plain_errors, run, servers
+from kit.servers_in_use import Servers
+from kit.snapshot import SnapshotFailed, StreamDescription, save_stream
+from kit.tasks import BACKUP, record_success
+from services.commands.shared import data_dir_option, handle_errors, open_servers, run
 
-STREAM_NAMES: Final = (*(stream.name for stream in STREAMS), f"KV_{MARKS.name}")
+STREAM_NAMES: Final = (*(stream.name for stream in STREAMS), *(f"KV_{each.name}" for each in (MARKS, RECEIPT_KEYS)))
 MANIFEST: Final = "manifest.json"
-AT_ONCE: Final = 8
+MAX_CONCURRENCY: Final = 8
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Describes a backup. Shapes: `files` has hashes by name, `tables` columns by table; `blobs` is their number."""
+
+    version: str
+    taken_at: str
+    data: str
+    files: dict[str, str]
+    tables: dict[str, list[str]]
+    streams: dict[str, StreamDescription]
+    blobs: int
 
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @data_dir_option
-@plain_errors
+@handle_errors
 def command(folder: Path, data_dir: Path) -> None:
     """Save everything that cannot be derived into FOLDER; services keep running.
 
-    A folder that holds an earlier backup keeps its blobs, so only new ones are fetched. The master key is not saved:
-    keep it with your other secrets. Readers' own provider keys live for half an hour and are not saved either.
+    Blobs of an earlier backup in the folder are kept, so only new ones are fetched. Not saved: the master key, which
+    belongs with your other secrets, and readers' own provider keys, which expire after half an hour.
 
     \b
     openerrata backup backups
     """
-    with servers(data_dir, quieter="error") as found:
+    with open_servers(data_dir, quieter="error") as found:
         try:
             manifest = _backup(found, folder)
         except (SnapshotFailed, BlobsUnavailable, BlobMissing, OSError) as error:
-            raise click.ClickException(f"{error}; an earlier backup in {folder} is as it was") from error
-        run(_tell(found))
-    streams = {name: about["state"]["messages"] for name, about in manifest["streams"].items()}
-    click.echo(f"saved {sum(streams.values()):,} messages of {len(streams)} streams and {manifest['blobs']:,} blobs")
+            raise click.ClickException(f"{error}; an earlier backup in {folder} is unchanged") from error
+        run(_report(found))
+    streams = {name: about["state"]["messages"] for name, about in manifest.streams.items()}
+    click.echo(f"saved {sum(streams.values()):,} messages of {len(streams)} streams and {manifest.blobs:,} blobs")
 
 
-def _backup(found: Surroundings, folder: Path) -> dict[str, Any]:
-    """Everything is written beside the earlier backup; the manifest, renamed last, makes it count."""
+def _backup(found: Servers, folder: Path) -> Manifest:
+    """Write beside the earlier backup; renaming the manifest at the end replaces it."""
     blobs = folder / "blobs"
     blobs.mkdir(mode=0o700, parents=True, exist_ok=True)
     now = SystemClock().now()
@@ -68,20 +82,20 @@ def _backup(found: Surroundings, folder: Path) -> dict[str, Any]:
         data.mkdir(mode=0o700)
         for file in sorted(draft.iterdir()):
             file.rename(data / file.name)
-        manifest: dict[str, Any] = {
-            "version": version("openerrata"),
-            "taken_at": now.isoformat(),
-            "data": data.name,
-            "files": {file.name: sha256_of(file) for file in sorted(data.iterdir())},
-            "tables": saved.tables,
-            "streams": saved.streams,
-            "blobs": len(saved.blobs),
-        }
-        (draft / MANIFEST).write_text(json.dumps(manifest, indent=1))
+        manifest = Manifest(
+            version=version("openerrata"),
+            taken_at=now.isoformat(),
+            data=data.name,
+            files={file.name: sha256_of(file) for file in sorted(data.iterdir())},
+            tables=saved.tables,
+            streams=saved.streams,
+            blobs=len(saved.blobs),
+        )
+        (draft / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1))
         (draft / MANIFEST).rename(folder / MANIFEST)
     for old in set(folder.glob("data-*")) - {data}:
         shutil.rmtree(old)
-    for file in blobs.iterdir():  # what was erased must leave the backup too
+    for file in blobs.iterdir():  # erased blobs must leave the backup too
         if file.name not in saved.blobs:
             file.unlink()
     return manifest
@@ -89,45 +103,42 @@ def _backup(found: Surroundings, folder: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Saved:
-    """Shapes: `tables` has columns by table, `streams` what the broker says of each, `blobs` the hashes."""
+    """Shapes: `tables` and `streams` as in the manifest; `blobs` are hashes."""
 
     tables: dict[str, list[str]]
-    streams: dict[str, Any]
+    streams: dict[str, StreamDescription]
     blobs: set[str]
 
 
-async def _tell(found: Surroundings) -> None:
+async def _report(found: Servers) -> None:
     async with connect(found.nats_url, name="openerrata-backup") as bus:
-        await went_well(bus, BACKUP)
+        await record_success(bus, BACKUP)
 
 
-async def _collect(found: Surroundings, draft: Path, blobs: Path, known: set[str]) -> _Saved:
+async def _collect(found: Servers, draft: Path, blobs: Path, existing: set[str]) -> _Saved:
     await migrate(found.database_url)
     tables = await save(found.database_url, draft)
     async with connect(found.nats_url, name="openerrata-backup") as bus:
-        streams = {name: await take(bus, name, draft / f"{name}.snapshot") for name in STREAM_NAMES}
-    return _Saved(tables, streams, await _blobs(found, blobs, known))
+        streams = {name: await save_stream(bus, name, draft / f"{name}.snapshot") for name in STREAM_NAMES}
+    return _Saved(tables, streams, await _fetch_blobs(found, blobs, existing))
 
 
-async def _blobs(found: Surroundings, folder: Path, known: set[str]) -> set[str]:
-    """Fetch what is not there yet."""
-    blobs = Blobs(found.blobs)
-    limit = asyncio.Semaphore(AT_ONCE)
+async def _fetch_blobs(found: Servers, folder: Path, existing: set[str]) -> set[str]:
+    """Fetch the blobs that the folder lacks; the hashes of all."""
+    limit = asyncio.Semaphore(MAX_CONCURRENCY)
 
-    async def one(name: str) -> None:
+    async def fetch(name: str) -> None:
         async with limit:
             await asyncio.to_thread(_write, folder / name, await blobs.get(name, names[name]))
 
-    try:
+    with closing(Blobs(found.blobs)) as blobs:
         names = await blobs.names()
-        await asyncio.gather(*map(one, names.keys() - known))
-    finally:
-        blobs.close()
+        await asyncio.gather(*map(fetch, names.keys() - existing))
     return set(names)
 
 
 def _write(file: Path, data: bytes) -> None:
-    """Whole or not at all: a file that is there counts as saved."""
+    """Write atomically: an existing file counts as saved."""
     draft = file.with_name(f".{file.name}")
     draft.write_bytes(data)
     draft.rename(file)

@@ -1,4 +1,4 @@
-"""`openerrata dead`: look at what nobody could handle, hand it back, or drop it."""
+"""`openerrata dead`: list, show, requeue or drop dead letters; resume a paused consumer."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from typing import TypeVar
 import click
 
 from contracts.topology import CONSUMERS
-from kit import circuit, dead
-from kit.bus import Bus, BusError, connect
-from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
+from kit import circuit, dead_letters
+from kit.bus import Bus, connect
+from kit.publisher import BusError
+from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
 
 T = TypeVar("T")
 
-NAMES = [consumer.name for consumer in CONSUMERS]
-consumer_option = click.option("--consumer", type=click.Choice(NAMES), help="Only this consumer's letters.")
+CONSUMER_NAMES = [consumer.name for consumer in CONSUMERS]
+consumer_option = click.option("--consumer", type=click.Choice(CONSUMER_NAMES), help="Only those of this consumer.")
 chosen_argument = click.argument("numbers", metavar="[NUMBER]...", nargs=-1, type=click.IntRange(1))
-every_option = click.option("--all", "every", is_flag=True, help="All of them, or all of --consumer.")
+every_option = click.option("--all", "all_", is_flag=True, help="All of them, or all of --consumer.")
 
 
 @click.group(cls=Group)
 def command() -> None:
-    """Look at dead letters, hand them back, or drop them.
+    """List, show, requeue or drop dead letters.
 
-    NUMBER is a letter's and CONSUMER is whose it is, both as `list` shows them.
+    `list` shows the NUMBER and the CONSUMER of each.
 
-    A consumer that gives up too much pauses for a while; `resume` lets it go on at once.
+    A consumer with too many dead letters pauses for a while; `resume` ends the pause.
 
     \b
     openerrata dead list
@@ -42,15 +43,15 @@ def command() -> None:
 @consumer_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @data_dir_option
-@plain_errors
+@handle_errors
 def list_(consumer: str | None, as_json: bool, data_dir: Path) -> None:
-    """List dead letters, oldest first; then how many each consumer has."""
+    """List dead letters, oldest first, and count them by consumer."""
 
     async def main(bus: Bus) -> Counter[str]:
         counted: Counter[str] = Counter()
-        async for kept in dead.letters(bus, consumer):
-            counted[kept.letter.consumer] += 1
-            click.echo(_as_json(kept) if as_json else _line(kept))
+        async for kept in dead_letters.read_all(bus, consumer):
+            counted[kept.dead_letter.consumer] += 1
+            click.echo(_format_json(kept) if as_json else _format_line(kept))
         return counted
 
     counted = _with_bus(data_dir, main)
@@ -64,16 +65,16 @@ def list_(consumer: str | None, as_json: bool, data_dir: Path) -> None:
 @command.command()
 @click.argument("number", type=click.IntRange(1))
 @data_dir_option
-@plain_errors
+@handle_errors
 def show(number: int, data_dir: Path) -> None:
-    """Show one dead letter whole: why, where from, and what it says."""
-    kept = _with_bus(data_dir, lambda bus: dead.letter(bus, number))
-    letter = kept.letter
-    click.echo(f"number    {kept.number}, written {kept.at:%Y-%m-%d %H:%M:%S} UTC")
-    click.echo(f"consumer  {letter.consumer}, attempt {letter.attempt}")
+    """Show one dead letter: its reason, its origin and its body."""
+    kept = _with_bus(data_dir, lambda bus: dead_letters.read(bus, number))
+    letter = kept.dead_letter
+    click.echo(f"number    {kept.number}, written {kept.stored_at:%Y-%m-%d %H:%M:%S} UTC")
+    click.echo(f"consumer  {letter.consumer}, delivery {letter.delivery_count}")
     click.echo(f"reason    {letter.reason}")
     click.echo(f"fact      {letter.stream} {letter.sequence}  {letter.subject}")
-    click.echo(_readable(kept.body))
+    click.echo(_format_body(kept.body))
 
 
 @command.command()
@@ -81,18 +82,18 @@ def show(number: int, data_dir: Path) -> None:
 @every_option
 @consumer_option
 @data_dir_option
-@plain_errors
-def requeue(numbers: tuple[int, ...], every: bool, consumer: str | None, data_dir: Path) -> None:
-    """Hand letters back to the consumer that gave them up; nobody else sees them again."""
+@handle_errors
+def requeue(numbers: tuple[int, ...], all_: bool, consumer: str | None, data_dir: Path) -> None:
+    """Redeliver dead letters to their consumer, and to no other."""
 
     async def main(bus: Bus) -> int:
         count = 0
-        async for kept in _chosen(bus, numbers, every, consumer):
-            await dead.requeue(bus, kept)
+        async for kept in _select(bus, numbers, all_, consumer):
+            await dead_letters.requeue(bus, kept)
             count += 1
         return count
 
-    click.echo(f"handed back {_with_bus(data_dir, main):,}")
+    click.echo(f"requeued {_with_bus(data_dir, main):,}")
 
 
 @command.command()
@@ -100,14 +101,14 @@ def requeue(numbers: tuple[int, ...], every: bool, consumer: str | None, data_di
 @every_option
 @consumer_option
 @data_dir_option
-@plain_errors
-def drop(numbers: tuple[int, ...], every: bool, consumer: str | None, data_dir: Path) -> None:
-    """Remove letters for good; the facts they are about stay in the log."""
+@handle_errors
+def drop(numbers: tuple[int, ...], all_: bool, consumer: str | None, data_dir: Path) -> None:
+    """Delete dead letters; their facts stay in the log."""
 
     async def main(bus: Bus) -> int:
         count = 0
-        async for kept in _chosen(bus, numbers, every, consumer):
-            await dead.drop(bus, kept)
+        async for kept in _select(bus, numbers, all_, consumer):
+            await dead_letters.delete(bus, kept)
             count += 1
         return count
 
@@ -115,25 +116,27 @@ def drop(numbers: tuple[int, ...], every: bool, consumer: str | None, data_dir: 
 
 
 @command.command()
-@click.argument("consumer", metavar="CONSUMER", type=click.Choice(NAMES))
+@click.argument("consumer", metavar="CONSUMER", type=click.Choice(CONSUMER_NAMES))
 @data_dir_option
-@plain_errors
+@handle_errors
 def resume(consumer: str, data_dir: Path) -> None:
-    """Let a paused consumer go on at once, in all processes."""
+    """Resume a paused consumer at once, in all processes."""
     each = next(each for each in CONSUMERS if each.name == consumer)
     _with_bus(data_dir, lambda bus: circuit.resume(bus, each))
-    click.echo(f"{consumer} goes on")
+    click.echo(f"{consumer} is resumed")
 
 
-async def _chosen(bus: Bus, numbers: tuple[int, ...], every: bool, consumer: str | None) -> AsyncIterator[dead.Kept]:
-    """The letters that lie now; those that come while we work are for the next time."""
-    if every == bool(numbers):
-        raise click.UsageError("give the numbers of letters, or --all")
-    if every:
-        for kept in [kept async for kept in dead.letters(bus, consumer)]:
+async def _select(
+    bus: Bus, numbers: tuple[int, ...], all_: bool, consumer: str | None
+) -> AsyncIterator[dead_letters.StoredDeadLetter]:
+    """The dead letters of this moment; later ones are not included."""
+    if all_ == bool(numbers):
+        raise click.UsageError("give numbers of dead letters, or --all")
+    if all_:
+        for kept in [kept async for kept in dead_letters.read_all(bus, consumer)]:
             yield kept
     for number in numbers:
-        yield await dead.letter(bus, number)
+        yield await dead_letters.read(bus, number)
 
 
 def _with_bus(data_dir: Path, action: Callable[[Bus], Awaitable[T]]) -> T:
@@ -141,26 +144,27 @@ def _with_bus(data_dir: Path, action: Callable[[Bus], Awaitable[T]]) -> T:
         async with connect(url, name="openerrata-dead") as bus:
             return await action(bus)
 
-    with servers(data_dir, quieter="error") as found:
+    with open_servers(data_dir, quieter="error") as found:
         try:
             return run(main(found.nats_url))
-        except (dead.NoSuchLetter, BusError) as error:
+        except (dead_letters.DeadLetterNotFound, BusError) as error:
             raise click.ClickException(str(error)) from error
 
 
-def _line(kept: dead.Kept) -> str:
-    return f"{kept.number:>6}  {kept.at:%Y-%m-%d %H:%M}  {kept.letter.consumer:<36} {kept.letter.reason[:100]}"
+def _format_line(kept: dead_letters.StoredDeadLetter) -> str:
+    letter = kept.dead_letter
+    return f"{kept.number:>6}  {kept.stored_at:%Y-%m-%d %H:%M}  {letter.consumer:<36} {letter.reason[:100]}"
 
 
-def _as_json(kept: dead.Kept) -> str:
-    letter = kept.letter
+def _format_json(kept: dead_letters.StoredDeadLetter) -> str:
+    letter = kept.dead_letter
     return json.dumps(
         {
             "number": kept.number,
-            "at": kept.at.isoformat(),
+            "at": kept.stored_at.isoformat(),
             "consumer": letter.consumer,
             "reason": letter.reason,
-            "attempt": letter.attempt,
+            "delivery_count": letter.delivery_count,
             "stream": letter.stream,
             "sequence": letter.sequence,
             "subject": letter.subject,
@@ -168,7 +172,7 @@ def _as_json(kept: dead.Kept) -> str:
     )
 
 
-def _readable(body: bytes) -> str:
+def _format_body(body: bytes) -> str:
     try:
         return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
     except ValueError:

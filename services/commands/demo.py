@@ -1,4 +1,4 @@
-"""`openerrata demo`: the whole path on this machine, with an offline model that is labelled as one."""
+"""`openerrata demo`: the whole pipeline on this machine, with an offline demo model."""
 
 from __future__ import annotations
 
@@ -13,83 +13,83 @@ from time import monotonic
 
 import click
 
-from kit.database import Database
 from kit.embedded import EmbeddedError
-from kit.embedded.files import private
+from kit.embedded.files import open_private
 from kit.http import CannotListen, bind
+from kit.servers_in_use import Servers, find_servers
 from kit.settings import Infrastructure, load
-from kit.surroundings import Surroundings, surroundings
 from kit.telemetry import configure_logging
-from services.commands.demo_journey import Journey, Observed, Progress, Refused, Result
-from services.commands.demo_site import EXPECTED, TITLE, observation, stand_in
+from services.commands.database import open_database
+from services.commands.demo_journey import Journey, Observed, Progress, RequestFailed, Result
+from services.commands.demo_site import EXPECTED, TITLE, make_observation, serve_article
 from services.commands.keys import activate
-from services.commands.process import SERVICES, Plan, assembled, listen_for_signals, unless_stopped, watch
-from services.commands.shared import data_dir_option, plain_errors, run
+from services.commands.process import SERVICES, Plan, assemble, await_unless_stopped, listen_for_signals, watch
+from services.commands.shared import data_dir_option, handle_errors, run
 
 PACE_S = "0.35"
 WIDTH = 100
-KEPT = frozenset({"OPENERRATA_DATA_DIR", "OPENERRATA_DEMO_PACE_S", "OPENERRATA_LOG_LEVEL"})
+INHERITED_SETTINGS = frozenset({"OPENERRATA_DATA_DIR", "OPENERRATA_DEMO_PACE_S", "OPENERRATA_LOG_LEVEL"})
 
 
 @click.command()
 @click.option("--once", is_flag=True, help="End after the result; exit status 0 only if it is the expected one.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="The gateway's port.  [default: 8787, or a free one]")
 @data_dir_option
-@plain_errors
+@handle_errors
 def command(once: bool, port: int | None, data_dir: Path) -> None:
     """Watch a wrong sentence being found, validated and published.
 
-    Starts NATS, PostgreSQL and S3 on this machine, runs every service, and plays a reader who opens a sample article.
-    No internet, no API key: an offline catalogue of well-known misconceptions stands in for the model. State stays in
-    the data folder, so a second run finds the earlier result; `make clean` removes it. Of the environment only
-    OPENERRATA_DATA_DIR, OPENERRATA_DEMO_PACE_S and OPENERRATA_LOG_LEVEL count.
+    Starts NATS, PostgreSQL and S3 on this machine, runs every service, and simulates a reader who opens a sample
+    article. No internet, no API key: an offline catalogue of well-known misconceptions replaces the model. State stays
+    in the data folder, so a second run finds the earlier result; `make clean` removes it. Of the environment only
+    OPENERRATA_DATA_DIR, OPENERRATA_DEMO_PACE_S and OPENERRATA_LOG_LEVEL are used.
 
     \b
     openerrata demo --once
     """
     began = monotonic()
-    _forget_settings()
+    _clear_settings()
     infrastructure = load(Infrastructure)
     data_dir = data_dir.absolute()
     (data_dir / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
     click.secho("OpenErrata demo", bold=True, nl=False)
     click.secho("  offline demo catalogue instead of a model, sample article, no internet", dim=True)
-    _say("starting", "NATS, PostgreSQL and S3 on loopback …")
+    _print("starting", "NATS, PostgreSQL and S3 on loopback …")
     with (
-        open(data_dir / "logs" / "services.log", "a", buffering=1, opener=private) as log_file,
-        stand_in() as wikipedia,
-        surroundings(infrastructure, data_dir) as found,
+        open(data_dir / "logs" / "services.log", "a", buffering=1, opener=open_private) as log_file,
+        serve_article() as wikipedia,
+        find_servers(infrastructure, data_dir) as found,
     ):
-        if found.stack is None:  # its verifier knows nothing of the sample article, and would take it from ours
-            raise EmbeddedError(f"something already runs over {data_dir}; stop it, or give the demo another --data-dir")
+        if found.stack is None:  # its verifier is not set up for the sample article
+            raise EmbeddedError(f"another process uses {data_dir}; stop it, or give the demo another --data-dir")
         configure_logging(log_file, level=infrastructure.log_level)
         os.environ["OPENERRATA_VERIFIER_WIKIPEDIA_URL"] = wikipedia
         os.environ["OPENERRATA_MODEL"] = "demo"
         os.environ.setdefault("OPENERRATA_DEMO_PACE_S", PACE_S)
-        os.environ["OPENERRATA_GATEWAY_PORT"] = str(_port(port))
+        os.environ["OPENERRATA_GATEWAY_PORT"] = str(_choose_port(port))
         correct = run(_play(found, once=once, began=began, data_dir=data_dir))
-    sys.exit(exit_status(correct))
+    sys.exit(to_exit_status(correct))
 
 
-def exit_status(correct: bool | None) -> int:
-    """What the shell is told."""
+def to_exit_status(correct: bool | None) -> int:
+    """The exit status; None means interrupted."""
     return 130 if correct is None else 0 if correct else 1
 
 
-async def _play(found: Surroundings, *, once: bool, began: float, data_dir: Path) -> bool | None:
-    """Whether the result was the expected one; None if somebody stopped it before there was one."""
+async def _play(found: Servers, *, once: bool, began: float, data_dir: Path) -> bool | None:
+    """Whether the result was the expected one; None if it was interrupted before."""
     stop = asyncio.Event()
     listen_for_signals(stop)
     async with AsyncExitStack() as stack:
-        host = await unless_stopped(stop, stack.enter_async_context(assembled(Plan(SERVICES), found)))
+        host = await await_unless_stopped(stop, stack.enter_async_context(assemble(Plan(SERVICES), found)))
         if host is None:
             return None
         watcher = asyncio.create_task(watch(found.stack, stop))
         running = asyncio.create_task(host.run(stop))
         try:
-            _say("ready", f"all {len(SERVICES)} services on {host.public_url} after {monotonic() - began:.1f} s")
-            reader = Journey(host.public_url, await _api_key(found, data_dir))
-            journey = asyncio.create_task(watched(reader, host.public_url, began))
+            _print("ready", f"all {len(SERVICES)} services on {host.public_url} after {monotonic() - began:.1f} s")
+            reader = Journey(host.public_url, await _ensure_api_key(found, data_dir))
+            journey = asyncio.create_task(watch_journey(reader, host.public_url, began))
             stopping = asyncio.create_task(stop.wait())
             await asyncio.wait({journey, running, stopping}, return_when=asyncio.FIRST_COMPLETED)
             stopping.cancel()
@@ -98,7 +98,7 @@ async def _play(found: Surroundings, *, once: bool, began: float, data_dir: Path
                 return None
             correct = journey.result()
             if not once and not stop.is_set():
-                _say("serving", f"{host.public_url} until Ctrl-C; services log to {data_dir.name}/logs/services.log")
+                _print("serving", f"{host.public_url} until Ctrl-C; services log to {data_dir.name}/logs/services.log")
                 await asyncio.wait({running})
             return correct
         finally:
@@ -107,64 +107,64 @@ async def _play(found: Surroundings, *, once: bool, began: float, data_dir: Path
             watcher.cancel()
 
 
-async def watched(journey: Journey, gateway: str, began: float) -> bool:
-    """Tell what a reader sees; whether they were shown what was expected, no more and no less."""
-    _say("reading", f"“{TITLE}”")
+async def watch_journey(journey: Journey, gateway: str, began: float) -> bool:
+    """Print what a reader sees; whether the findings are exactly the expected ones."""
+    _print("reading", f"“{TITLE}”")
     published: tuple[str, ...] = ()
     try:
-        async for event in journey.play(observation()):
+        async for event in journey.play(make_observation()):
             match event:
                 case Observed():
-                    _say(
+                    _print(
                         "observed",
                         f"{event.provenance}, pinned to version {event.version_id[:8]} in {event.took_s * 1e3:.0f} ms",
                     )
                 case Progress():
                     for text in event.proposed:
-                        _say("proposed", text, fg="yellow")
+                        _print("proposed", text, fg="yellow")
                     for text in event.confirmed:
-                        _say("confirmed", text, fg="green")
+                        _print("confirmed", text, fg="green")
                     for text in event.dropped:
-                        _say("dropped", f"{text}  (did not pass validation)", dim=True)
+                        _print("dropped", f"{text}  (did not pass validation)", dim=True)
                 case Result():
-                    _show(event)
+                    _print_result(event)
                     published = tuple(claim["text"] for claim in event.claims)
-    except Refused as error:
-        _say("failed", str(error), fg="red")
+    except RequestFailed as error:
+        _print("failed", str(error), fg="red")
         return False
     click.echo()
-    _say("published", f"{gateway}/investigations/{journey.investigation_id}.json")
-    _say("took", f"{monotonic() - began:.1f} s from start to result")
+    _print("published", f"{gateway}/investigations/{journey.investigation_id}.json")
+    _print("took", f"{monotonic() - began:.1f} s from start to result")
     missing, extra = EXPECTED - set(published), set(published) - EXPECTED
     for text in missing:
-        _say("missing", text, fg="red")
+        _print("missing", text, fg="red")
     for text in extra:
-        _say("unexpected", text, fg="red")
+        _print("unexpected", text, fg="red")
     return not missing and not extra
 
 
-def _show(result: Result) -> None:
+def _print_result(result: Result) -> None:
     click.echo()
     head = f"{len(result.claims)} incorrect claims" + (" (investigated earlier)" if result.earlier else "")
     click.secho(head, bold=True)
     for claim in result.claims:
         click.echo()
-        click.secho(_wrapped(f"“{claim['text']}”", ""), fg="red", underline=True)
-        click.echo(_wrapped(claim["summary"], "  "))
+        click.secho(_wrap(f"“{claim['text']}”", ""), fg="red", underline=True)
+        click.echo(_wrap(claim["summary"], "  "))
         for source in claim["sources"]:
             click.secho(f"  → {source['title']}", dim=True)
             click.secho(f"    {source['url']}", dim=True)
 
 
-def _say(label: str, text: str, *, fg: str | None = None, dim: bool = False) -> None:
+def _print(label: str, text: str, *, fg: str | None = None, dim: bool = False) -> None:
     click.echo(click.style(f"  {label:<10}", fg=fg, dim=dim or fg is None) + click.style(text, dim=dim))
 
 
-def _wrapped(text: str, indent: str) -> str:
+def _wrap(text: str, indent: str) -> str:
     return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
-def _port(wanted: int | None) -> int:
+def _choose_port(wanted: int | None) -> int:
     if wanted is not None:
         return wanted
     try:
@@ -174,22 +174,19 @@ def _port(wanted: int | None) -> int:
     return 8787
 
 
-def _forget_settings() -> None:
-    """The demo shows the same everywhere, whatever instance the environment is set up for."""
+def _clear_settings() -> None:
+    """The demo must not depend on the settings of an instance."""
     for name in tuple(os.environ):
-        if name.startswith("OPENERRATA_") and name not in KEPT:
+        if name.startswith("OPENERRATA_") and name not in INHERITED_SETTINGS:
             del os.environ[name]
 
 
-async def _api_key(found: Surroundings, data_dir: Path) -> str:
+async def _ensure_api_key(found: Servers, data_dir: Path) -> str:
     file = data_dir / "demo.key"
     if not file.exists():
         file.touch(mode=0o600)
         file.write_text(f"oe_{secrets.token_urlsafe(24)}")
     key = file.read_text()
-    database = Database(found.database_url, role="operator")
-    try:
+    async with open_database(found.database_url, "operator") as database:
         await activate(database, "demo", key)
-    finally:
-        await database.close()
     return key

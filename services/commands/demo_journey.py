@@ -1,28 +1,31 @@
-"""The main job, played through the public protocol exactly as the browser extension plays it."""
+"""A reader who has a page checked, through the same protocol as the browser extension."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import quote
 
 import httpx
+
+# Answers are trusted here: the tests of the protocol check their shapes.
+Answer = dict[str, Any]
 
 EXTENSION_VERSION = "0.3.3"
 POLL_S = 0.05
 
 
-class Refused(Exception):
+class RequestFailed(Exception):
     """The gateway answered with an error."""
 
 
 @dataclass(frozen=True)
 class Observed:
-    """The version the gateway has pinned the page to."""
+    """The version that the gateway derived from the page."""
 
     version_id: str
     provenance: str
@@ -31,18 +34,33 @@ class Observed:
 
 @dataclass(frozen=True)
 class Progress:
-    """Candidates proposed and confirmed since the last report, by their quotes."""
+    """Quotes of candidates that changed their state since the last event."""
 
     proposed: tuple[str, ...]
     confirmed: tuple[str, ...]
     dropped: tuple[str, ...]
 
 
+class Source(TypedDict):
+    """A source of a claim, as far as it is printed."""
+
+    title: str
+    url: str
+
+
+class Claim(TypedDict):
+    """A published claim, as far as it is printed."""
+
+    text: str
+    summary: str
+    sources: list[Source]
+
+
 @dataclass(frozen=True)
 class Result:
-    """The published outcome. `earlier`: it was there before anybody asked."""
+    """The published outcome. `earlier`: it was there before this request."""
 
-    claims: tuple[dict[str, Any], ...]
+    claims: tuple[Claim, ...]
     earlier: bool = False
 
 
@@ -52,11 +70,11 @@ class Journey:
 
     gateway: str
     api_key: str
-    _seen: dict[str, str] = field(default_factory=dict)
+    _states: dict[str, str] = field(default_factory=dict)
     investigation_id: str = ""
 
-    async def play(self, observation: dict[str, Any]) -> AsyncIterator[Observed | Progress | Result]:
-        """Observe, view, investigate, poll; yields what a reader would see change.
+    async def play(self, observation: Mapping[str, object]) -> AsyncIterator[Observed | Progress | Result]:
+        """Register the observation, record the view, request the investigation and poll it; yields what changes.
 
         Raises: Refused: the gateway answered with an error, or the investigation failed.
         """
@@ -65,10 +83,10 @@ class Journey:
             began = monotonic()
             version = await _mutate(client, "post.registerObservedVersion", observation)
             yield Observed(version["postVersionId"], version["provenance"], monotonic() - began)
-            question = {"postVersionId": version["postVersionId"]}
-            view = await _mutate(client, "post.recordViewAndGetStatus", question)
-            asked = await _mutate(client, "post.investigateNow", question)
-            self.investigation_id = asked["investigationId"]
+            version_input = {"postVersionId": version["postVersionId"]}
+            view = await _mutate(client, "post.recordViewAndGetStatus", version_input)
+            request = await _mutate(client, "post.investigateNow", version_input)
+            self.investigation_id = request["investigationId"]
             if view["investigationState"] == "INVESTIGATED":
                 yield Result(tuple(view["claims"]), earlier=True)
                 return
@@ -82,33 +100,33 @@ class Journey:
                     yield Result(tuple(final or ()))
                     return
                 if state["investigationState"] == "FAILED":
-                    raise Refused("the investigation failed; the log says why")
+                    raise RequestFailed("the investigation failed; the log says why")
                 await asyncio.sleep(POLL_S)
 
-    def _progress(self, state: dict[str, Any], final: list[dict[str, Any]] | None) -> Progress | None:
+    def _progress(self, state: Answer, final: list[Claim] | None) -> Progress | None:
         pending = {claim["text"]: "pending" for claim in state.get("pendingClaims", ())}
         confirmed = {claim["text"]: "confirmed" for claim in final or state.get("confirmedClaims", ())}
-        now = pending | confirmed
+        states = pending | confirmed
         report = Progress(
-            proposed=tuple(text for text in now if text not in self._seen),
-            confirmed=tuple(text for text in confirmed if self._seen.get(text) != "confirmed"),
-            dropped=tuple(text for text, was in self._seen.items() if was == "pending" and text not in now),
+            proposed=tuple(text for text in states if text not in self._states),
+            confirmed=tuple(text for text in confirmed if self._states.get(text) != "confirmed"),
+            dropped=tuple(text for text, state in self._states.items() if state == "pending" and text not in states),
         )
-        self._seen |= now | dict.fromkeys(report.dropped, "dropped")
+        self._states |= states | dict.fromkeys(report.dropped, "dropped")
         return report if report.proposed or report.confirmed or report.dropped else None
 
 
-async def _mutate(client: httpx.AsyncClient, procedure: str, body: dict[str, Any]) -> dict[str, Any]:
+async def _mutate(client: httpx.AsyncClient, procedure: str, body: Mapping[str, object]) -> Answer:
     return _unwrap(await client.post(f"/trpc/{procedure}", json=body))
 
 
-async def _query(client: httpx.AsyncClient, procedure: str, body: dict[str, Any]) -> dict[str, Any]:
+async def _query(client: httpx.AsyncClient, procedure: str, body: Mapping[str, object]) -> Answer:
     return _unwrap(await client.get(f"/trpc/{procedure}?input={quote(json.dumps(body))}"))
 
 
-def _unwrap(response: httpx.Response) -> dict[str, Any]:
+def _unwrap(response: httpx.Response) -> Answer:
     body = response.json()
     if "error" in body:
-        raise Refused(f"{response.status_code}: {body['error']['message']}")
-    data: dict[str, Any] = body["result"]["data"]
+        raise RequestFailed(f"{response.status_code}: {body['error']['message']}")
+    data: Answer = body["result"]["data"]
     return data

@@ -1,7 +1,4 @@
-"""The sample article, and a loopback stand-in for the site it pretends to be on.
-
-The demo needs no internet, yet goes the whole way: the verifier asks this site's API as it would ask Wikipedia's.
-"""
+"""The sample article, and a local server that stands in for the site's API, so that the demo needs no internet."""
 
 from __future__ import annotations
 
@@ -11,10 +8,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from threading import Thread
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from platforms import platform
+from platforms import get_platform
 
 URL = "https://en.wikipedia.org/wiki/A_walk_through_a_curious_world"
 TITLE = "A walk through a curious world"
@@ -29,20 +25,20 @@ EXPECTED = frozenset(
         "A goldfish can only remember things for three seconds.",
     }
 )
-"""The findings that must be published, and no others: one more candidate is proposed and does not pass validation."""
+"""Exactly these findings must be published; one more candidate is proposed and rejected."""
 
 
-def article_html() -> str:
+def read_article() -> str:
     """The article as the site's API serves it."""
     return files("services.commands").joinpath("demo_article.html").read_text()
 
 
-def observation() -> dict[str, Any]:
-    """What a reader's browser would send."""
+def make_observation() -> dict[str, object]:
+    """The observation that the extension would send."""
     return {
         "platform": "WIKIPEDIA",
         "url": URL,
-        "observedContentText": platform("WIKIPEDIA").extract_text(article_html()),
+        "observedContentText": get_platform("WIKIPEDIA").extract_text(read_article()),
         "observedImageUrls": [IMAGE],
         "metadata": {
             "language": "en",
@@ -55,14 +51,14 @@ def observation() -> dict[str, Any]:
 
 
 @contextmanager
-def stand_in() -> Iterator[str]:
+def serve_article() -> Iterator[str]:
     """Serve the article by the MediaWiki API on a free loopback port; yields the API's address."""
-    page = {"title": TITLE, "pageid": PAGE_ID, "revid": REVISION_ID, "text": article_html()}
+    page = {"title": TITLE, "pageid": PAGE_ID, "revid": REVISION_ID, "text": read_article()}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked = parse_qs(urlsplit(self.path).query).get("oldid", [""])[0]
-            answer = {"parse": page} if asked == str(REVISION_ID) else {"error": {"code": "nosuchrevid"}}
+            revision = parse_qs(urlsplit(self.path).query).get("oldid", [""])[0]
+            answer = {"parse": page} if revision == str(REVISION_ID) else {"error": {"code": "nosuchrevid"}}
             body = json.dumps(answer).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
@@ -70,7 +66,7 @@ def stand_in() -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class names it
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class names it
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

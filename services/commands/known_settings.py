@@ -1,4 +1,4 @@
-"""The settings that this installation reads, so that a misspelt one is refused instead of ignored."""
+"""The settings of this installation; an unknown one is an error."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ from contracts.access import ACCESS
 from kit import settings
 
 DATA_DIR: Final = "OPENERRATA_DATA_DIR"
-_READ_ELSEWHERE: Final = frozenset({DATA_DIR, "OPENERRATA_IMAGE", "OPENERRATA_VECTORS"})
-"""By the option `--data-dir`, deploy/compose.yaml and the tests."""
+_READ_ELSEWHERE: Final = frozenset(
+    {DATA_DIR, "OPENERRATA_API_KEY", "OPENERRATA_IMAGE", "OPENERRATA_SERVER", "OPENERRATA_VECTORS"}
+)
+"""Read by the option `--data-dir`, the client, deploy/compose.yaml and the tests."""
 
 
 def check_environment() -> None:
-    """Refuse settings that nobody reads.
+    """Refuse unknown settings.
 
-    An image may hold one service alone, and all services may be given one environment: the settings of a service that
-    is not installed are unknown here and left alone.
+    An image may contain one service only while all share one environment, so settings of services that are not
+    installed are ignored.
 
-    Raises: SettingsError: naming the nearest known one.
+    Raises: SettingsError: with the nearest known name.
     """
     absent = tuple(f"{settings.PREFIX}{name.upper()}_" for name in ACCESS if not _installed(name))
     given = [name for name in os.environ if not name.upper().startswith(absent)]
     if any(name.upper().startswith(settings.PREFIX) for name in given):
-        settings.refuse_unknown(given, known())
+        settings.refuse_unknown(given, list_known())
 
 
 @cache
-def known() -> frozenset[str]:
-    """Every variable that the installed services and commands read."""
+def list_known() -> frozenset[str]:
+    """All variables of the installed services and commands."""
     return settings.variables(_classes()) | _READ_ELSEWHERE
 
 

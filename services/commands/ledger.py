@@ -1,4 +1,4 @@
-"""`openerrata ledger`: is what we say happened what happened?"""
+"""`openerrata ledger`: verify the ledger."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import click
 
 from kit.bus import connect
 from kit.database import migrate, open_session
-from kit.surroundings import Surroundings
-from kit.tasks import LEDGER_VERIFY, went_well
-from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
+from kit.servers_in_use import Servers
+from kit.tasks import LEDGER_VERIFY, record_success
+from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
 from services.projector.adapters import BusLog
-from services.projector.verify import Report, Silent, StreamReport
-from services.projector.verify import verify as verify_ledger
+from services.projector.ledger.verify import BrokerStalled, Report, StreamReport
+from services.projector.ledger.verify import verify as verify_ledger
 
-SHOWN = 10
+MAX_EXAMPLES = 10
 
 
 @click.group(cls=Group)
 def command() -> None:
-    """Inspect the ledger: every fact ever applied, chained by hashes.
+    """Inspect the ledger: every applied fact, in a hash chain.
 
     \b
     openerrata ledger verify
@@ -30,42 +30,42 @@ def command() -> None:
 
 @command.command()
 @data_dir_option
-@plain_errors
+@handle_errors
 def verify(data_dir: Path) -> None:
     """Compute the chain again and compare it with the streams; exit status 1 if anything is missing or altered."""
-    with servers(data_dir, quieter="warning") as found:
+    with open_servers(data_dir, quieter="warning") as found:
         try:
             report = run(_verify(found))
-        except Silent as error:
+        except BrokerStalled as error:
             raise click.ClickException(str(error)) from error
     for stream in report.streams:
-        _show(stream)
+        _print_report(stream)
     sys.exit(0 if report.ok else 1)
 
 
-async def _verify(found: Surroundings) -> Report:
+async def _verify(found: Servers) -> Report:
     await migrate(found.database_url)
     async with connect(found.nats_url, name="openerrata-ledger") as bus, await open_session(found.database_url) as db:
         report = await verify_ledger(db, BusLog(bus))
         if report.ok:
-            await went_well(bus, LEDGER_VERIFY)
+            await record_success(bus, LEDGER_VERIFY)
         return report
 
 
-def _show(stream: StreamReport) -> None:
+def _print_report(stream: StreamReport) -> None:
     mark = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
     waiting = f", {stream.waiting:,} not applied yet" if stream.waiting else ""
     erased = f", {stream.erased:,} erased" if stream.erased else ""
     click.echo(f"{mark} {stream.stream:<8} {stream.facts:,} facts up to sequence {stream.last:,}{erased}{waiting}")
-    for first, last in stream.holes[:SHOWN]:
+    for first, last in stream.holes[:MAX_EXAMPLES]:
         click.echo(f"      hole: {first} to {last} are missing from the ledger")
     for problem, sequences in (
         ("altered in the ledger", stream.altered),
         ("different on the stream", stream.differing),
         ("gone from the stream", stream.lost),
-        ("erased, but still on the stream", stream.lingering),
+        ("erased, but still on the stream", stream.not_removed),
     ):
-        for sequence in sequences[:SHOWN]:
+        for sequence in sequences[:MAX_EXAMPLES]:
             click.echo(f"      {problem}: {sequence}")
-        if len(sequences) > SHOWN:
-            click.echo(f"      … and {len(sequences) - SHOWN:,} more {problem}")
+        if len(sequences) > MAX_EXAMPLES:
+            click.echo(f"      … and {len(sequences) - MAX_EXAMPLES:,} more {problem}")

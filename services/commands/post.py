@@ -1,104 +1,57 @@
-"""`openerrata post`: what an operator does with one post."""
+"""`openerrata post`: erase a post."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import click
-import psycopg
 
-from contracts.topology import ERRATA
-from contracts.v1 import ErasureOrdered
-from kit.blobs import Blobs, BlobsUnavailable
-from kit.bus import Bus, BusError, connect
-from kit.clock import SystemClock
-from kit.database import migrate, open_session
-from kit.erase import Undeletable, erase_messages
-from kit.surroundings import Surroundings
-from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
-from services.projector.forget import Forgotten, NotFollowing, UnderWay
-from services.projector.forget import forget as forget_post
+from kit.servers_in_use import Servers
+from services.commands.erase import FAILURES, open_erasing, report
+from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.projector.erasure.erase import Erased
+from services.projector.erasure.root import POST
+from services.projector.store.load import Connection
 
 
 @click.group(cls=Group)
 def command() -> None:
-    """Do something with one post.
+    """Erase a post.
 
     \b
-    openerrata post forget https://en.wikipedia.org/wiki/Lake --reason "its author asked for it"
+    openerrata post erase https://en.wikipedia.org/wiki/Lake --reason "its author asked for it"
     """
 
 
-@command.command()
+@command.command("erase")
 @click.argument("url_or_id")
-@click.option("--reason", required=True, help="Why, for the record; kept for ever, so it must name nobody.")
+@click.option("--reason", required=True, help="Why; stored permanently, so it must not name a person.")
 @data_dir_option
-@plain_errors
-def forget(url_or_id: str, reason: str, data_dir: Path) -> None:
-    """Erase everything that is held of a post: texts, HTML, pictures, findings, and the bodies of its facts.
+@handle_errors
+def erase_post(url_or_id: str, reason: str, data_dir: Path) -> None:
+    """Erase everything about a post: texts, HTML, pictures, findings, and the bodies of its facts.
 
-    URL_OR_ID is the post's address, or its id here.
-    The projector must be running. Gateways follow at once and take no observation of the post any more. Safe to repeat,
-    also after it was interrupted. Backups and exports made before hold the post until they are gone.
+    URL_OR_ID is the post's address, or its id in this instance.
+    The projector must be running. Gateways refuse further observations of the post at once. Safe to repeat, also after
+    an interruption. Earlier backups and exports still contain the post.
     """
-    with servers(data_dir, quieter="error") as found:
+    with open_servers(data_dir, quieter="error") as found:
         try:
-            done = run(_forget(found, url_or_id, reason))
-        except (UnderWay, NotFollowing, Undeletable, BusError, BlobsUnavailable) as error:
+            done = run(_erase(found, url_or_id, reason))
+        except FAILURES as error:
             raise click.ClickException(str(error)) from error
-    click.echo(f"erased {done.facts:,} facts and {len(done.blobs):,} blobs")
+    report(done)
 
 
-class _Eraser:
-    """The broker and the blob store."""
-
-    def __init__(self, bus: Bus, blobs: Blobs) -> None:
-        self._bus = bus
-        self._blobs = blobs
-
-    async def order(self, event: ErasureOrdered) -> tuple[UUID, int]:
-        receipt = await self._bus.publish(event, correlation=event.erasure_id)
-        return event.event_id(), receipt.sequence
-
-    async def erase_messages(self, sequences: Sequence[int]) -> None:
-        await erase_messages(self._bus, ERRATA.name, sequences)
-
-    async def erase_blob(self, sha256: str) -> None:
-        await self._blobs.remove(sha256)
-
-    async def erase_answers(self, investigation: UUID) -> None:
-        for ref in await self._blobs.answers(str(investigation)):
-            await self._blobs.remove(ref.sha256, ref.under)
+async def _erase(found: Servers, url_or_id: str, reason: str) -> Erased:
+    async with open_erasing(found) as erasing:
+        post, names = await _find_post(erasing.db, url_or_id)
+        return await erasing.erase(POST, post, reason, names)
 
 
-async def _forget(found: Surroundings, url_or_id: str, reason: str) -> Forgotten:
-    await migrate(found.database_url)
-    blobs = Blobs(found.blobs)
-    try:
-        async with (
-            connect(found.nats_url, name="openerrata-forget") as bus,
-            await open_session(found.database_url) as db,
-        ):
-            post, names = await _post(db, url_or_id)
-            head = (await bus.jetstream.stream_info(ERRATA.name)).state.last_seq
-            return await forget_post(
-                db,
-                _Eraser(bus, blobs),
-                post,
-                reason=reason,
-                erasure_id=SystemClock().new_id(),
-                head=head,
-                names=names,
-            )
-    finally:
-        blobs.close()
-
-
-async def _post(db: psycopg.AsyncConnection[tuple[Any, ...]], url_or_id: str) -> tuple[UUID, tuple[str, ...]]:
-    """The post's id, and what its site calls it; one that is given as an id may be forgotten already."""
+async def _find_post(db: Connection, url_or_id: str) -> tuple[UUID, tuple[str, ...]]:
+    """The post's id, and its external ids; a post that is given by id may be erased already."""
     try:
         by_id: UUID | None = UUID(url_or_id)
     except ValueError:

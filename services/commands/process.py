@@ -1,4 +1,4 @@
-"""One process: the services it was asked for, over servers that already run."""
+"""One process with the requested services, connected to running servers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TypeVar
 import click
 import structlog
 
-from contracts.access import ACCESS, WAITS, inbox
+from contracts.access import ACCESS, REQUESTER, inbox
 from kit import topology
 from kit.blobs import Blobs
 from kit.bus import connect
@@ -28,22 +28,22 @@ from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.models.base import Model
 from kit.models.choice import choose
-from kit.ops import Lag, operations
+from kit.ops import LagGauges, operations
+from kit.servers_in_use import Servers
 from kit.settings import Infrastructure, OpenAISettings, SettingsError, load
-from kit.surroundings import Surroundings
 from kit.telemetry import Telemetry
-from kit.tracing import spans
+from kit.tracing import make_spans
 from kit.vault import UserKeys
 
-SERVICES = ("verifier", "ingest", "selector", "investigator", "validator", "projector", "gateway")
-"""In the order of the path; the gateway is last, so that nobody is let in before there is somebody to answer."""
+SERVICES = ("verifier", "ingest", "selector", "investigator", "validator", "auditor", "curator", "projector", "gateway")
+"""In the order of the pipeline; the gateway starts last, so that requests arrive only when they can be handled."""
 
-BLOB_PATIENCE_S = 600.0
-"""Workers wait out an outage of the blob store, because a run that paid for its result must not lose it."""
+BLOB_TIMEOUT_S = 600.0
+"""Workers outlast an outage of the blob store, so that the result of a paid run is not lost."""
 
-REOPEN_EVERY_S = 2.0
-REOPEN_AFTER = 3
-"""So many failed writes in a row."""
+STORAGE_CHECK_S = 2.0
+FAILURES_BEFORE_RESTART = 3
+"""Failed writes in a row."""
 
 log = structlog.get_logger(__name__)
 
@@ -52,21 +52,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Plan:
-    """What a process shall do."""
+    """The services of a process."""
 
     services: tuple[str, ...]
     unsafe_broker: bool = False
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """The roles of the database that these services log in as."""
+        """The database roles that these services use."""
         found: dict[Role, None] = {role: None for name in self.services if (role := ACCESS[name].database)}
         return tuple(found)
 
     @property
-    def waits(self) -> str:
-        """Whose answers come to this process: services know the gateway's inbox, wherever it runs."""
-        return WAITS if WAITS in self.services else self.services[0]
+    def inbox_owner(self) -> str:
+        """The service whose replies come to this process: the gateway's inbox has a fixed name."""
+        return REQUESTER if REQUESTER in self.services else self.services[0]
 
     @property
     def servers(self) -> tuple[ServiceName, ...]:
@@ -74,35 +74,37 @@ class Plan:
         return ("nats", "s3", "postgres") if self.roles else ("nats", "s3")
 
     @property
-    def seals(self) -> bool:
-        """Whether one of them seals or opens readers' own keys."""
+    def opens_user_keys(self) -> bool:
+        """Whether one of them encrypts or decrypts readers' own keys."""
         return any(ACCESS[name].reader_keys for name in self.services)
 
     @property
-    def pays(self) -> bool:
+    def spends_money(self) -> bool:
         """Whether one of them spends the instance's own money."""
         return any(ACCESS[name].provider_keys for name in self.services)
 
 
 @asynccontextmanager
-async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = None) -> AsyncIterator[Host]:
-    """Connect, check what must hold, and build the services; nothing runs yet. `model` replaces the settings' one.
+async def assemble(plan: Plan, found: Servers, *, model: Model | None = None) -> AsyncIterator[Host]:
+    """Connect, check the requirements, and build the services without starting them. `model` overrides the settings.
 
-    Raises: SettingsError, TopologyMissing, UnsafeBroker: with what to do about it.
+    Raises: SettingsError, TopologyMissing, UnsafeBroker: with instructions for the operator.
     """
     infrastructure = load(Infrastructure)
-    model = model or choose(infrastructure, load(OpenAISettings), embedded=found.embedded, keys_needed=plan.pays)
+    model = model or choose(
+        infrastructure, load(OpenAISettings), embedded=found.embedded, keys_needed=plan.spends_money
+    )
     if found.owner_url is not None and (found.embedded or "projector" in plan.services):
         await migrate(found.database_url)
-    master_keys = found.master_keys if plan.seals else ()
+    master_keys = found.master_keys if plan.opens_user_keys else ()
     logins = {role: found.database_login(role) for role in plan.roles}
     for role, url in logins.items():
         await require_least_privilege(url, role)
-        if not await is_current(url):
+        if not await is_current(url, role):
             raise SettingsError("the database is not migrated yet: run `openerrata projector migrate` as its owner")
     async with AsyncExitStack() as stack:
         connecting = connect(
-            found.broker(plan.services), name=f"openerrata {' '.join(plan.services)}", inbox=inbox(plan.waits)
+            found.broker(plan.services), name=f"openerrata {' '.join(plan.services)}", inbox=inbox(plan.inbox_owner)
         )
         bus = await stack.enter_async_context(connecting)
         if found.stack is not None:
@@ -111,10 +113,10 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
         if not plan.unsafe_broker:
             await topology.require_durable(bus, found.nats_monitor_url)
         telemetry = Telemetry()
-        told = spans(f"openerrata {' '.join(plan.services)}")
-        if told is not None:
-            stack.push_async_callback(asyncio.to_thread, told.close)
-        blobs = Blobs(found.blobs, patience_s=BLOB_PATIENCE_S)
+        exporter = make_spans(f"openerrata {' '.join(plan.services)}")
+        if exporter is not None:
+            stack.push_async_callback(asyncio.to_thread, exporter.close)
+        blobs = Blobs(found.blobs, patience_s=BLOB_TIMEOUT_S)
         host = Host(
             bus=bus,
             delivery=Delivery(
@@ -122,8 +124,8 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
                 telemetry,
                 ack_wait_s=infrastructure.ack_wait_s,
                 limit=_stop_limit(infrastructure),
-                spans=told,
-                keep=blobs.keep,
+                spans=exporter,
+                store_answer=blobs.store_answer,
             ),
             blobs=blobs,
             clock=SystemClock(),
@@ -131,28 +133,31 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
             database_url=found.owner_url or "",
             model=model,
             user_keys=UserKeys(bus, master_keys),
-            spans=told,
+            master_keys=master_keys,
+            spans=exporter,
             logins=logins,
             servers_given=found.data_dir is None,
             data_folder=found.data_dir,
         )
         stack.push_async_callback(host.close)
         await host.blobs.require()
-        await _checks(host, plan.roles)
-        host.keep_running("lag", Lag(host, found.stack.data_dir if found.stack else None).run)
+        await _register_checks(host, plan.roles)
+        host.keep_running("lag", LagGauges(host, found.stack.data_dir if found.stack else None).run)
         checks: dict[ServiceName, Callable[[], Awaitable[str | None]]] = {
             "nats": bus.writes.refusal,
             "s3": host.blobs.problem,
         }
         if found.stack is not None:
             for embedded in found.stack.services & checks.keys():
-                host.keep_running(f"{embedded} disk", partial(reopen, found.stack, embedded, checks[embedded]))
+                host.keep_running(
+                    f"{embedded} disk", partial(restart_when_stuck, found.stack, embedded, checks[embedded])
+                )
         for name in plan.services:
             await importlib.import_module(f"services.{name}.app").build(host)
             telemetry.service.labels(name).set(1)
         if infrastructure.ops_port is not None:
-            at = bind(infrastructure.ops_host, infrastructure.ops_port, given_by="OPENERRATA_OPS_HOST and _PORT")
-            server = HttpServer(operations(host), at)
+            address = bind(infrastructure.ops_host, infrastructure.ops_port, given_by="OPENERRATA_OPS_HOST and _PORT")
+            server = HttpServer(operations(host), address)
             await server.start()
             stack.push_async_callback(server.stop)
             log.info("operations", url=server.url)
@@ -161,12 +166,12 @@ async def assembled(plan: Plan, found: Surroundings, *, model: Model | None = No
         yield host
 
 
-async def run_until_signalled(plan: Plan, found: Surroundings) -> None:
-    """Run until SIGTERM or Ctrl-C; a second one ends the process at once."""
+async def run_until_signalled(plan: Plan, found: Servers) -> None:
+    """Run until SIGTERM or Ctrl-C; a second signal ends the process at once."""
     stop = asyncio.Event()
     listen_for_signals(stop)
     async with AsyncExitStack() as stack:
-        host = await unless_stopped(stop, stack.enter_async_context(assembled(plan, found)))
+        host = await await_unless_stopped(stop, stack.enter_async_context(assemble(plan, found)))
         if host is None:
             return
         watcher = asyncio.create_task(watch(found.stack, stop))
@@ -179,14 +184,14 @@ async def run_until_signalled(plan: Plan, found: Surroundings) -> None:
         raise click.ClickException(str(watcher.exception()))
 
 
-async def unless_stopped(stop: asyncio.Event, starting: Awaitable[T]) -> T | None:
-    """What comes of `starting`, or None if `stop` is set before: nobody waits for a start that waits for a server."""
+async def await_unless_stopped(stop: asyncio.Event, starting: Awaitable[T]) -> T | None:
+    """The result of `starting`, or None if `stop` is set first: a start that waits for a server can be interrupted."""
     try:
-        async with asyncio.timeout(None) as patience:
+        async with asyncio.timeout(None) as timeout:
 
             async def listen() -> None:
                 await stop.wait()
-                patience.reschedule(asyncio.get_running_loop().time())
+                timeout.reschedule(asyncio.get_running_loop().time())
 
             listening = asyncio.create_task(listen())
             try:
@@ -194,7 +199,7 @@ async def unless_stopped(stop: asyncio.Event, starting: Awaitable[T]) -> T | Non
             finally:
                 listening.cancel()
     except TimeoutError:
-        if not patience.expired():
+        if not timeout.expired():
             raise
         return None
 
@@ -208,54 +213,56 @@ async def watch(stack: EmbeddedStack | None, stop: asyncio.Event) -> None:
     raise error
 
 
-async def reopen(stack: EmbeddedStack, name: ServiceName, check: Callable[[], Awaitable[str | None]]) -> None:
-    """Restart an embedded server when it stores nothing although its disk has space: a full disk may leave it so."""
+async def restart_when_stuck(
+    stack: EmbeddedStack, name: ServiceName, check: Callable[[], Awaitable[str | None]]
+) -> None:
+    """Restart an embedded server that fails to write although its disk has space, as it may after a full disk."""
     failed = 0
     while True:
-        await asyncio.sleep(REOPEN_EVERY_S)
+        await asyncio.sleep(STORAGE_CHECK_S)
         problem = await check()
         failed = failed + 1 if problem else 0
-        if failed >= REOPEN_AFTER and stack.has_room:
+        if failed >= FAILURES_BEFORE_RESTART and stack.has_space:
             log.warning("restarting an embedded server", server=name, reason=problem)
             await stack.restart(name)
             failed = 0
 
 
 def listen_for_signals(stop: asyncio.Event) -> None:
-    """Let SIGTERM and Ctrl-C set `stop` once, and end the process the second time."""
+    """Set `stop` at the first SIGTERM or Ctrl-C, and end the process at the second."""
 
-    def signalled() -> None:
+    def handle() -> None:
         if stop.is_set():
             os._exit(130)
-        click.echo("stopping: finishing what is under way (again to stop at once)", err=True)
+        click.echo("stopping after the current work (repeat to stop at once)", err=True)
         stop.set()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, signalled)
+        loop.add_signal_handler(number, handle)
 
 
-def chosen(names: Sequence[str]) -> tuple[str, ...]:
-    """Service names in the order of the path; all of them if none is named."""
+def order_services(names: Sequence[str]) -> tuple[str, ...]:
+    """Service names in the order of the pipeline; all of them if none is given."""
     return tuple(name for name in SERVICES if name in names) if names else SERVICES
 
 
 def _stop_limit(infrastructure: Infrastructure) -> StopLimit:
     return StopLimit(
-        letters=infrastructure.stop_letters,
+        dead_letters=infrastructure.stop_letters,
         within_s=infrastructure.stop_within_s,
         pause_s=infrastructure.stop_pause_s,
     )
 
 
-async def _checks(host: Host, roles: Sequence[Role]) -> None:
+async def _register_checks(host: Host, roles: Sequence[Role]) -> None:
     async def broker() -> str | None:
         return await host.bus.writes.problem()
 
     async def database() -> str | None:
         for role in roles:
             database = host.database(role)
-            if role == "projector":  # who may only read cannot see that the disk is full
+            if role == "projector":  # a full disk is seen by writing only
                 await database.write()
             else:
                 async with database.connect() as connection:

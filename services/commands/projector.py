@@ -1,8 +1,9 @@
-"""`openerrata projector`: build the read model anew."""
+"""`openerrata projector`: migrate the database, rebuild the read model, skip a message."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -10,27 +11,29 @@ from typing import Final
 import click
 
 from analyses import FLAGGING
-from contracts.topology import ERRATA, VIEWS
+from contracts.topology import ERRATA, PROJECTED
 from kit.blobs import Blobs
 from kit.bus import connect
 from kit.clock import SystemClock
-from kit.database import Database, migrate
-from kit.pages import last_sequence
+from kit.database import migrate
+from kit.pages import read_last_sequence
+from kit.servers_in_use import Servers
 from kit.settings import load
-from kit.surroundings import Surroundings
-from services.commands.shared import Group, data_dir_option, plain_errors, run, servers
-from services.projector.adapters import BlobTexts, Reached
-from services.projector.chain import LedgerBroken
-from services.projector.rebuild import rebuild as rebuild_readmodel
+from services.commands.database import open_database
+from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.projector.adapters import AppliedPosition, BlobTexts
+from services.projector.ledger.chain import LedgerBroken
+from services.projector.ledger.skipping import Skip, record_skip
+from services.projector.rebuild.rebuild import Progress, ignore_progress
+from services.projector.rebuild.rebuild import rebuild as rebuild_from_ledger
 from services.projector.settings import ProjectorSettings
-from services.projector.skipping import Skip, record
 
-FOLLOWED: Final = (ERRATA.name, VIEWS.name)
+STREAM_NAMES: Final = tuple(stream.name for stream in PROJECTED)
 
 
 @click.group(cls=Group)
 def command() -> None:
-    """Work on the read model, which holds nothing that the log does not.
+    """Maintain the read model, which is derived from the log.
 
     \b
     openerrata projector rebuild
@@ -40,28 +43,28 @@ def command() -> None:
 
 @command.command(name="migrate")
 @data_dir_option
-@plain_errors
+@handle_errors
 def migrate_schemas(data_dir: Path) -> None:
-    """Bring the database to this version's schemas, as its owner; nothing else changes."""
-    with servers(data_dir, quieter="warning", needs=["postgres"]) as found:
+    """Migrate the database to this version's schemas, as its owner."""
+    with open_servers(data_dir, quieter="warning", needs=["postgres"]) as found:
         run(migrate(found.database_url))
-    click.echo("the database is of this version")
+    click.echo("the database is migrated")
 
 
 @command.command()
 @data_dir_option
-@plain_errors
+@handle_errors
 def rebuild(data_dir: Path) -> None:
-    """Drop the read model and replay every fact into an identical one.
+    """Rebuild the read model from every fact.
 
-    Services keep running: the new tables are filled beside the live ones and change places with them at the end.
+    Services keep running: the new tables are filled beside the live ones, which they replace at the end.
     """
-    with servers(data_dir, quieter="warning") as found:
+    with open_servers(data_dir, quieter="warning") as found:
         began = monotonic()
         try:
-            count = run(_rebuild(found))
+            count = run(_migrate_and_rebuild(found))
         except LedgerBroken as error:
-            raise click.ClickException(f"{error}; the live tables were left as they are") from error
+            raise click.ClickException(f"{error}; the live tables are unchanged") from error
     seconds = monotonic() - began
     click.echo(f"replayed {count:,} facts in {seconds:.1f} s ({count / seconds:,.0f} per second)")
 
@@ -69,61 +72,57 @@ def rebuild(data_dir: Path) -> None:
 @command.command()
 @click.argument("sequence", type=click.IntRange(min=1))
 @click.option("--reason", required=True, help="Why, for the record; shown by `openerrata doctor`.")
-@click.option("--stream", type=click.Choice(FOLLOWED), default=ERRATA.name, show_default=True, help="Of which stream.")
+@click.option("--stream", type=click.Choice(STREAM_NAMES), default=ERRATA.name, show_default=True, help="Its stream.")
 @data_dir_option
-@plain_errors
+@handle_errors
 def skip(sequence: int, reason: str, stream: str, data_dir: Path) -> None:
-    """Leave one message out of the read model for good, a rebuild included: a last resort.
+    """Leave one message out of the read model permanently, rebuilds included: a last resort.
 
-    A fact that cannot be applied is refused and passed without this. SEQUENCE is a message that ends or blocks the
-    projector each time; `openerrata doctor` names the next one. The message itself stays in the log and in the ledger.
+    Facts that cannot be applied are refused without this. SEQUENCE is a message that stops the projector each time;
+    `openerrata doctor` names the next one. The message stays in the log and in the ledger.
 
     \b
     openerrata projector skip 4711 --reason "ends the database server"
     """
     reason = reason.strip()
     if not reason:
-        raise click.BadParameter("say why", param_hint="--reason")
-    with servers(data_dir, quieter="warning") as found:
+        raise click.BadParameter("give a reason", param_hint="--reason")
+    with open_servers(data_dir, quieter="warning") as found:
         passed = run(_skip(found, Skip(stream, sequence, reason)))
     when = "at the next `openerrata projector rebuild`" if passed else "as soon as the projector starts again"
     click.echo(f"{stream} {sequence:,} is left out {when}")
 
 
-async def _skip(found: Surroundings, wanted: Skip) -> bool:
-    """Whether the live tables have passed the message already."""
+async def _skip(found: Servers, order: Skip) -> bool:
+    """Whether the live tables are past the message already."""
     await migrate(found.database_url)
     async with connect(found.nats_url, name="openerrata-skip") as bus:
-        last = await last_sequence(bus, wanted.stream)
-    if wanted.sequence > last:
-        raise click.ClickException(f"{wanted.stream} ends at {last:,}: there is no message {wanted.sequence:,}")
-    database = Database(found.database_url, role="operator")
-    try:
-        if not await record(database, wanted, SystemClock().now()):
-            raise click.ClickException(f"{wanted.stream} {wanted.sequence:,} is left out already")
-        return await Reached(database).position(wanted.stream) >= wanted.sequence
-    finally:
-        await database.close()
+        last = await read_last_sequence(bus, order.stream)
+    if order.sequence > last:
+        raise click.ClickException(f"{order.stream} ends at {last:,}: there is no message {order.sequence:,}")
+    async with open_database(found.database_url, "operator") as database:
+        if not await record_skip(database, order, SystemClock().now()):
+            raise click.ClickException(f"{order.stream} {order.sequence:,} is left out already")
+        return await AppliedPosition(database).position(order.stream) >= order.sequence
 
 
-async def _rebuild(found: Surroundings) -> int:
+async def _migrate_and_rebuild(found: Servers) -> int:
     await migrate(found.database_url)
-    blobs = Blobs(found.blobs)
-    try:
-        return await rebuild_readmodel(
-            found.database_url,
-            BlobTexts(blobs),
-            analyses=[kind.name for kind in FLAGGING],
-            view_rules=load(ProjectorSettings).view_rules,
-            progress=_show if sys.stderr.isatty() else _silent,
-        )
-    finally:
-        blobs.close()
+    with closing(Blobs(found.blobs)) as blobs:
+        progress = _print_progress if sys.stderr.isatty() else ignore_progress
+        return await rebuild_read_model(found.database_url, blobs, progress)
 
 
-def _show(stream: str, done: int, of: int) -> None:
+async def rebuild_read_model(database_url: str, blobs: Blobs, progress: Progress = ignore_progress) -> int:
+    """Rebuild by the settings of this installation; the number of facts. Raises: LedgerBroken."""
+    return await rebuild_from_ledger(
+        database_url,
+        BlobTexts(blobs),
+        analyses=[kind.name for kind in FLAGGING],
+        view_rules=load(ProjectorSettings).view_rules,
+        progress=progress,
+    )
+
+
+def _print_progress(stream: str, done: int, of: int) -> None:
     click.echo(f"\r{stream}: {done:,} of {of:,} facts", err=True, nl=done >= of)
-
-
-def _silent(stream: str, done: int, of: int) -> None:
-    pass

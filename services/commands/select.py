@@ -1,4 +1,4 @@
-"""`openerrata select`: one round of selection by hand, or a look at what it would be."""
+"""`openerrata select`: one round of selection, or a preview of it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import json
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from kit.bus import connect
 from kit.clock import SystemClock
-from kit.database import Database, migrate
+from kit.database import migrate
 from kit.leader import Leadership
+from kit.servers_in_use import Servers
 from kit.settings import load
-from kit.surroundings import Surroundings
-from services.commands.shared import data_dir_option, plain_errors, run, servers
-from services.commands.tables import table
+from services.commands.database import open_database
+from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import format_table
 from services.selector.adapters import BusLog, SqlReads
 from services.selector.app import JOB
-from services.selector.domain import Pick, dollars
+from services.selector.domain import Pick, format_usd
 from services.selector.handlers import Selection, Selector
 from services.selector.settings import SelectorSettings
 
@@ -35,32 +36,31 @@ REASONS: Final = {
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only show what would be taken, and why.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be requested, and why.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @data_dir_option
-@plain_errors
+@handle_errors
 def command(dry_run: bool, as_json: bool, data_dir: Path) -> None:
-    """Take the next posts now, within today's budget, or with --dry-run show which they would be and why.
+    """Request investigations of the next posts within today's budget, or preview them with --dry-run.
 
-    Does nothing while a running selector leads, which will take them itself.
+    Does nothing while a running selector leads: it will request them itself.
 
     \b
     openerrata select --dry-run
     """
-    with servers(data_dir, quieter="error") as found:
-        selection, requested, left = run(_select(found, dry_run))
+    with open_servers(data_dir, quieter="error") as found:
+        selection, requested, others = run(_select(found, dry_run))
     if as_json:
-        click.echo(json.dumps(_as_json(selection, requested, left), indent=2))
+        click.echo(json.dumps(_as_json(selection, requested, others), indent=2))
     else:
-        _show(selection, requested, left)
+        _print(selection, requested, others)
 
 
-async def _select(found: Surroundings, dry_run: bool) -> tuple[Selection, int | None, Mapping[str, int]]:
+async def _select(found: Servers, dry_run: bool) -> tuple[Selection, int | None, Mapping[str, int]]:
     await migrate(found.database_url)
     settings, clock = load(SelectorSettings), SystemClock()
-    database = Database(found.database_url, role="reader")
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(database.close)
+        database = await stack.enter_async_context(open_database(found.database_url, "reader"))
         bus = await stack.enter_async_context(connect(found.nats_url, name="openerrata-select"))
         leadership = Leadership(bus, JOB, f"command-{clock.new_id()}")
         reads = SqlReads(database)
@@ -75,44 +75,48 @@ async def _select(found: Surroundings, dry_run: bool) -> tuple[Selection, int | 
             patience_s=settings.patience_s,
         )
         if dry_run:
-            selection, requested = await selector.look(), None
+            selection, requested = await selector.plan(), None
         else:
             stack.push_async_callback(leadership.release)
-            if not await leadership.hold():
-                raise click.ClickException("a running selector leads and will take them; see --dry-run")
-            selection = await selector.look()
-            requested = await selector.take(selection)
-        return selection, requested, _not_taken(await reads.survey(settings.analysis), selection, dry_run)
+            if not await leadership.renew():
+                raise click.ClickException("a running selector leads and will request them; see --dry-run")
+            selection = await selector.plan()
+            requested = await selector.publish(selection)
+        return selection, requested, _count_others(await reads.survey(settings.analysis), selection, dry_run)
 
 
-def _not_taken(survey: Mapping[str, int], selection: Selection, dry_run: bool) -> Mapping[str, int]:
-    """Posts by the reason why they stay; what a dry run would take is still counted where it is now."""
-    left = dict(survey)
+def _count_others(survey: Mapping[str, int], selection: Selection, dry_run: bool) -> Mapping[str, int]:
+    """The other posts by reason; without those that a dry run would request."""
+    others = dict(survey)
     if dry_run:
         for pick in selection.picks:
             reason = "under way" if pick.why == "lost" else "waiting"
-            left[reason] = max(0, left.get(reason, 0) - 1)
-    return {reason: left[reason] for reason in REASONS if left.get(reason)}
+            others[reason] = max(0, others.get(reason, 0) - 1)
+    return {reason: others[reason] for reason in REASONS if others.get(reason)}
 
 
-def _show(selection: Selection, requested: int | None, left: Mapping[str, int]) -> None:
+def _print(selection: Selection, requested: int | None, others: Mapping[str, int]) -> None:
     spent, allowed = selection.spent, selection.allowance
-    money = f" and {dollars(spent.micro_usd)} spent" + (f", {spent.unpriced} steps unpriced" if spent.unpriced else "")
+    money = f" and {format_usd(spent.micro_usd)} spent" + (
+        f", {spent.unpriced} steps unpriced" if spent.unpriced else ""
+    )
     click.echo(f"today: {spent.runs} runs taken{money}, {spent.under_way} under way")
     click.echo(f"now:   {allowed.runs} more may be taken (limit: {allowed.limit})")
     if selection.picks:
         verb = "would take" if requested is None else f"took {requested} of"
         click.echo(f"\n{verb}, in this order:")
         rows = [(str(n), *_row(pick)) for n, pick in enumerate(selection.picks, 1)]
-        click.echo(table(("", "score", "words", "site", "why", "post"), rows, right=(0, 1, 2)))
+        click.echo(format_table(("", "score", "words", "site", "why", "post"), rows, right=(0, 1, 2)))
     else:
         click.echo("\nnothing to take" if allowed.runs else "\nthe budget is used up")
-    if selection.hopeless:
+    if selection.abandoned:
         click.echo(f"\n{'would end' if requested is None else 'ended'} as failed, lost too often:")
-        click.echo(table((), [(str(each.event.investigation_id), each.candidate.url) for each in selection.hopeless]))
-    if left:
+        click.echo(
+            format_table((), [(str(each.event.investigation_id), each.candidate.url) for each in selection.abandoned])
+        )
+    if others:
         click.echo("\nnot taken:")
-        click.echo(table((), [(f"{posts:,}", REASONS[reason]) for reason, posts in left.items()], right=(0,)))
+        click.echo(format_table((), [(f"{posts:,}", REASONS[reason]) for reason, posts in others.items()], right=(0,)))
 
 
 def _row(pick: Pick) -> tuple[str, ...]:
@@ -121,7 +125,7 @@ def _row(pick: Pick) -> tuple[str, ...]:
     return f"{candidate.score:,}", f"{candidate.words:,}", candidate.platform, why, candidate.url
 
 
-def _as_json(selection: Selection, requested: int | None, left: Mapping[str, int]) -> dict[str, Any]:
+def _as_json(selection: Selection, requested: int | None, others: Mapping[str, int]) -> dict[str, object]:
     spent, allowed = selection.spent, selection.allowance
     return {
         "dry_run": requested is None,
@@ -148,6 +152,6 @@ def _as_json(selection: Selection, requested: int | None, left: Mapping[str, int
             }
             for pick in selection.picks
         ],
-        "give_up": [str(each.event.investigation_id) for each in selection.hopeless],
-        "others": dict(left),
+        "give_up": [str(each.event.investigation_id) for each in selection.abandoned],
+        "others": dict(others),
     }

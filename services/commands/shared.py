@@ -1,4 +1,4 @@
-"""What every subcommand does the same way: read settings, find the servers, and say clearly what went wrong."""
+"""What all subcommands share: the data folder, access to the servers, error messages, the event loop."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import sys
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Never, ParamSpec, TypeVar
 
 import click
 import structlog
 import uvloop
 
 from kit.embedded import ServiceName
+from kit.operator_errors import explain
+from kit.servers_in_use import SERVER_NAMES, Servers, find_servers
 from kit.settings import Infrastructure, load
-from kit.surroundings import SERVER_NAMES, Surroundings, surroundings
 from kit.telemetry import configure_logging
-from kit.trouble import explained
 from services.commands.known_settings import DATA_DIR, check_environment
-from services.commands.timeouts import within_limit
+from services.commands.timeouts import run_within_limit
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,7 +36,7 @@ data_dir_option = click.option(
 
 
 class Group(click.Group):
-    """Lists its commands with the whole first sentence of each."""
+    """A group that lists its commands with their whole first sentence."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -45,10 +45,10 @@ class Group(click.Group):
             )
 
 
-def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
-    """Refuse settings that nobody reads, and turn errors that an operator can mend into one line and exit status 1.
+def handle_errors(function: Callable[P, T]) -> Callable[P, T]:
+    """Refuse unknown settings; turn errors that an operator can fix into one line and exit status 1.
 
-    At debug the log has the traceback.
+    At level debug the traceback is logged.
     """
 
     @functools.wraps(function)
@@ -60,40 +60,41 @@ def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
             click.echo("interrupted", err=True)
             sys.exit(130)
         except Exception as error:
-            told = explained(error)
-            if told is None:
+            message = explain(error)
+            if message is None:
                 raise
-            if structlog.is_configured():  # else its default would print it
-                structlog.get_logger(__name__).debug("where it happened", exc_info=error)
-            raise click.ClickException(told) from error
+            if structlog.is_configured():  # its default would print it
+                structlog.get_logger(__name__).debug("traceback", exc_info=error)
+            raise click.ClickException(message) from error
 
     return wrapped
 
 
 @contextmanager
-def servers(
+def open_servers(
     data_dir: Path,
     *,
     start: bool = True,
     quieter: str | None = None,
     needs: Collection[ServiceName] = SERVER_NAMES,
-) -> Iterator[Surroundings]:
-    """The servers that the settings name, or embedded ones over `data_dir`; `quieter` as in `log_level`."""
+) -> Iterator[Servers]:
+    """The servers that the settings name, or embedded ones over `data_dir`; `quieter` as in `choose_log_level`."""
     infrastructure = load(Infrastructure)
-    configure_logging(level=log_level(infrastructure, quieter))
-    with surroundings(infrastructure, data_dir.absolute(), start=start, needs=needs) as found:
+    configure_logging(level=choose_log_level(infrastructure, quieter))
+    with find_servers(infrastructure, data_dir.absolute(), start=start, needs=needs) as found:
         yield found
 
 
-def log_level(infrastructure: Infrastructure, quieter: str | None) -> str:
-    """The operator's level if one is set; else the one that suits a command which is read by somebody."""
-    said = infrastructure.log_level
-    return said if quieter is None or "log_level" in infrastructure.model_fields_set else quieter
+def choose_log_level(infrastructure: Infrastructure, quieter: str | None) -> str:
+    """The configured level if one is set; else `quieter`, for commands whose output is read in a terminal."""
+    if quieter is None or "log_level" in infrastructure.model_fields_set:
+        return infrastructure.log_level
+    return quieter
 
 
-def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run an event loop to its end; what was imported lives as long as the process and need not be looked through."""
+def run(main: Coroutine[object, Never, T]) -> T:
+    """Run a coroutine to its end. Imported objects are frozen: they need no garbage collection."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
-    return uvloop.run(within_limit(main))
+    return uvloop.run(run_within_limit(main))

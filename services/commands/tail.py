@@ -1,4 +1,4 @@
-"""`openerrata tail`: what happens, one line a fact, or one JSON object a fact for another program."""
+"""`openerrata tail`: print facts as they are stored, as lines or as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 import orjson
@@ -20,9 +20,9 @@ from contracts.v1 import PREFIX
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.errors import Retry
-from kit.ordered import OrderedLog, Recorded
-from kit.pages import first_since, last_sequence, read_page
-from services.commands.shared import data_dir_option, plain_errors, run, servers
+from kit.ordered import OrderedLog, StoredMessage
+from kit.pages import find_first_since, read_last_sequence, read_page
+from services.commands.shared import data_dir_option, handle_errors, open_servers, run
 
 COLOURS: Final = {
     "approved": "green",
@@ -35,7 +35,7 @@ COLOURS: Final = {
     "validation_failed": "red",
     "proposed": "cyan",
 }
-SHOWN: Final = (
+FIELDS: Final = (
     "quote",
     "summary",
     "reason",
@@ -47,43 +47,44 @@ SHOWN: Final = (
     "claims",
     "analysis",
 )
-TELLING: Final = 3
+MAX_FIELDS: Final = 3
 TEXT_WIDTH: Final = 100
-PAGE: Final = 256
-_AGO: Final = re.compile(r"(\d+)\s*([smhd])")
+PAGE_SIZE: Final = 256
+_AGE: Final = re.compile(r"(\d+)\s*([smhd])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
-Show = Callable[[Recorded], str]
+Format = Callable[[StoredMessage], str]
 
 
 class Moment(click.ParamType[datetime]):
-    """A time as ISO 8601, or how long ago: `90s`, `15m`, `2h`, `7d`."""
+    """A time in ISO 8601, or an age: `90s`, `15m`, `2h`, `7d`."""
 
     name = "time"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         if isinstance(value, datetime):
             return value
-        ago = _AGO.fullmatch(value.strip())
+        text = str(value)
+        ago = _AGE.fullmatch(text.strip())
         try:
             if ago is not None:
                 return SystemClock().now() - timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
-            moment = datetime.fromisoformat(value)
+            moment = datetime.fromisoformat(text)
         except (ValueError, OverflowError):
             self.fail(f"{value!r} is neither a time such as 2026-03-04T05:06Z nor an age such as 90s, 15m, 2h, 7d")
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @click.command()
-@click.option("--from", "start", type=click.IntRange(min=0), metavar="SEQ", help="Begin here; 0 is the very beginning.")
-@click.option("--since", type=Moment(), help="Begin at a time, or so long ago: 90s, 15m, 2h, 7d.")
+@click.option("--from", "start", type=click.IntRange(min=0), metavar="SEQ", help="Begin at this sequence.")
+@click.option("--since", type=Moment(), help="Begin at a time, or an age: 90s, 15m, 2h, 7d.")
 @click.option("--subject", "subjects", multiple=True, metavar="FILTER", help="Only these, e.g. 'claim.approved.>'.")
-@click.option("--views", is_flag=True, help="Follow page views instead, which lie in a stream of their own.")
+@click.option("--views", is_flag=True, help="Follow page views instead; they have their own stream.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-@click.option("--no-follow", is_flag=True, help="End with the last fact that is there, instead of waiting for more.")
+@click.option("--no-follow", is_flag=True, help="End after the last stored fact instead of waiting for more.")
 @data_dir_option
-@plain_errors
+@handle_errors
 def command(
     start: int | None,
     since: datetime | None,
@@ -93,7 +94,7 @@ def command(
     no_follow: bool,
     data_dir: Path,
 ) -> None:
-    """Follow facts as they happen. Without --from and --since it begins now; Ctrl-C ends it.
+    """Follow facts as they are stored. Without --from and --since it begins now; Ctrl-C ends it.
 
     \b
     openerrata tail --since 15m --subject "claim.approved.>"
@@ -102,26 +103,26 @@ def command(
     if start is not None and since is not None:
         raise click.UsageError("--from and --since exclude one another")
     stream = (VIEWS if views else ERRATA).name
-    show = json_line if as_json else line
-    with servers(data_dir, start=False, quieter="error") as found:
+    format_ = format_json if as_json else format_line
+    with open_servers(data_dir, start=False, quieter="error") as found:
         try:
-            run(_main(found.nats_url, stream, filters(subjects), since or start, not no_follow, show))
+            run(_main(found.nats_url, stream, parse_filters(subjects), since or start, not no_follow, format_))
         except Retry as error:
             raise click.ClickException(str(error)) from error
-        except BrokenPipeError:  # whoever read this has had enough
+        except BrokenPipeError:  # the reader of the pipe has closed it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def filters(subjects: Sequence[str]) -> tuple[str, ...]:
-    """Filters as the broker knows them; the common beginning of all subjects can be left out.
+def parse_filters(subjects: Sequence[str]) -> tuple[str, ...]:
+    """Subject filters for the broker; the common prefix may be omitted.
 
-    Raises: click.BadParameter: a filter can match nothing, or matches what another one matches.
+    Raises: click.BadParameter: a filter is invalid, or overlaps another one.
     """
     whole = tuple(subject if subject.startswith(PREFIX) else f"{PREFIX}{subject}" for subject in subjects)
     for subject in whole:
         tokens = subject.split(".")
         if "" in tokens or any(character in subject for character in " \t\r\n") or ">" in tokens[:-1]:
-            raise click.BadParameter(f"{subject!r} is no subject", param_hint="--subject")
+            raise click.BadParameter(f"{subject!r} is not a subject", param_hint="--subject")
     for subject in whole:
         if any(other is not subject and _overlap(subject.split("."), other.split(".")) for other in whole):
             raise click.BadParameter("filters must not match the same subjects", param_hint="--subject")
@@ -137,26 +138,26 @@ def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
     return len(one) == len(other)
 
 
-def line(message: Recorded) -> str:
-    """One fact for people: sequence, time, what, and the most telling of its fields.
+def format_line(message: StoredMessage) -> str:
+    """One fact as a line: sequence, time, type, and its most useful fields.
 
-    What strangers wrote cannot move the cursor or change colours: control characters become spaces.
+    Control characters in text of third parties become spaces, so that it cannot control the terminal.
     """
     subject = message.subject.removeprefix(PREFIX)
     name, _, key = subject.rpartition(".")
     try:
         fact = orjson.loads(message.data)["event"]
-        told = "  ".join(_telling(fact))
+        fields = "  ".join(_pick_fields(fact))
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        told = "(cannot be read)"
+        fields = "(cannot be decoded)"
     colour = COLOURS.get(name.rpartition(".")[2])
     what = click.style(f"{name:<27}", fg=colour, bold=colour is not None)
     when = click.style(f"{message.time:%Y-%m-%d %H:%M:%S}", dim=True)
-    return f"{message.sequence:>8}  {when}  {what} {click.style(key[:8], dim=True)}  {told}".rstrip()
+    return f"{message.sequence:>8}  {when}  {what} {click.style(key[:8], dim=True)}  {fields}".rstrip()
 
 
-def json_line(message: Recorded) -> str:
-    """One fact for programs: where it stands, and the envelope as it is stored."""
+def format_json(message: StoredMessage) -> str:
+    """One fact as JSON: its place, and the envelope as it is stored."""
     head = orjson.dumps({"sequence": message.sequence, "subject": message.subject, "stored_at": message.time}).decode()
     try:
         orjson.loads(message.data)
@@ -165,33 +166,35 @@ def json_line(message: Recorded) -> str:
     return f'{head[:-1]},"envelope":{message.data.decode()}}}'
 
 
-def _telling(fact: dict[str, Any]) -> list[str]:
-    flat = {**fact, **fact.get("post", {}), **fact.get("input", {})}
-    observation = fact.get("observation")
-    if isinstance(observation, dict):
-        flat |= {**observation, **observation.get("post", {})}
-    payload = fact.get("payload")
-    if isinstance(payload, dict):
+def _pick_fields(fact: dict[str, object]) -> list[str]:
+    observation = _nested(fact, "observation")
+    flat = {**fact, **_nested(fact, "post"), **_nested(fact, "input"), **observation, **_nested(observation, "post")}
+    if payload := _nested(fact, "payload"):
         flat |= {"quote": f"“{payload.get('text', '')}”", "summary": payload.get("summary")}
-    if isinstance(fact.get("claims"), list):
-        flat["claims"] = f"{len(fact['claims'])} findings"
-    shown = [_CONTROLS.sub(" ", str(flat[name]))[:TEXT_WIDTH] for name in SHOWN if flat.get(name) is not None]
-    return shown[:TELLING]
+    if isinstance(claims := fact.get("claims"), list):
+        flat["claims"] = f"{len(claims)} findings"
+    fields = [_CONTROLS.sub(" ", str(flat[name]))[:TEXT_WIDTH] for name in FIELDS if flat.get(name) is not None]
+    return fields[:MAX_FIELDS]
+
+
+def _nested(fact: dict[str, object], name: str) -> dict[str, object]:
+    value = fact.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 async def _main(
-    url: str, stream: str, subjects: Sequence[str], start: int | datetime | None, follow: bool, show: Show
+    url: str, stream: str, subjects: Sequence[str], start: int | datetime | None, follow: bool, format_: Format
 ) -> None:
     async with connect(url, name="openerrata-tail") as bus:
-        newest = await last_sequence(bus, stream)
+        newest = await read_last_sequence(bus, stream)
         if isinstance(start, datetime):
-            start = await first_since(bus, stream, start)
+            start = await find_first_since(bus, stream, start)
         first = newest + 1 if start is None else max(start, 1)
         if follow:
-            work = _follow(OrderedLog(bus, stream, first, subjects=subjects), show)
+            work = _follow(OrderedLog(bus, stream, first, subjects=subjects), format_)
         else:
-            work = _recall(bus, stream, subjects, first - 1, show)
-        printing, interrupted = asyncio.create_task(work), asyncio.create_task(_signalled())
+            work = _print_past(bus, stream, subjects, first - 1, format_)
+        printing, interrupted = asyncio.create_task(work), asyncio.create_task(_wait_for_signal())
         await asyncio.wait((printing, interrupted), return_when=asyncio.FIRST_COMPLETED)
         interrupted.cancel()
         if printing.done():
@@ -200,29 +203,29 @@ async def _main(
         await asyncio.wait((printing, interrupted))
 
 
-async def _follow(log: OrderedLog, show: Show) -> None:
+async def _follow(log: OrderedLog, format_: Format) -> None:
     async for batch in log.batches():
-        _print(batch, show)
+        _print(batch, format_)
 
 
-async def _recall(bus: Bus, stream: str, subjects: Sequence[str], after: int, show: Show) -> None:
+async def _print_past(bus: Bus, stream: str, subjects: Sequence[str], after: int, format_: Format) -> None:
     more = True
     while more:
-        page = await read_page(bus, stream, subjects, after=after, limit=PAGE)
-        _print(page.messages, show)
+        page = await read_page(bus, stream, subjects, after=after, limit=PAGE_SIZE)
+        _print(page.messages, format_)
         after, more = (page.messages[-1].sequence if page.messages else after), page.more
 
 
-def _print(messages: Sequence[Recorded], show: Show) -> None:
+def _print(messages: Sequence[StoredMessage], format_: Format) -> None:
     for message in messages:
-        click.echo(show(message))
+        click.echo(format_(message))
     sys.stdout.flush()
 
 
-async def _signalled() -> None:
-    """Return at Ctrl-C or SIGTERM: the way this command is meant to end."""
+async def _wait_for_signal() -> None:
+    """Return at Ctrl-C or SIGTERM."""
     loop = asyncio.get_running_loop()
-    heard = asyncio.Event()
+    received = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, heard.set)
-    await heard.wait()
+        loop.add_signal_handler(number, received.set)
+    await received.wait()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from services.commands.process import SERVICES, Plan, chosen, run_until_signalled
-from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.commands.process import SERVICES, Plan, order_services, run_until_signalled
+from services.commands.shared import data_dir_option, handle_errors, open_servers, run
 
 
 @click.command()
@@ -16,7 +16,7 @@ from services.commands.shared import data_dir_option, plain_errors, run, servers
 @click.option("--port", type=click.IntRange(0, 65_535), help="The gateway's port; 0 takes a free one.  [default: 8787]")
 @click.option("--unsafe-broker", is_flag=True, help="Accept a broker that may forget what it has acknowledged.")
 @data_dir_option
-@plain_errors
+@handle_errors
 def command(services: tuple[str, ...], port: int | None, unsafe_broker: bool, data_dir: Path) -> None:
     """Run all services in one process, or those named, until Ctrl-C or SIGTERM.
 
@@ -32,6 +32,6 @@ def command(services: tuple[str, ...], port: int | None, unsafe_broker: bool, da
     """
     if port is not None:
         os.environ["OPENERRATA_GATEWAY_PORT"] = str(port)
-    plan = Plan(chosen(services), unsafe_broker)
-    with servers(data_dir, needs=plan.servers) as found:
+    plan = Plan(order_services(services), unsafe_broker)
+    with open_servers(data_dir, needs=plan.servers) as found:
         run(run_until_signalled(plan, found))

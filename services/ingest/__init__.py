@@ -1,1 +1,1 @@
-"""Turns what a reader saw and what the site says into one version of a post."""
+"""Derives the version of a post from an observation and the site's own page."""

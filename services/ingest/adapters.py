@@ -1,8 +1,7 @@
-"""What ingest knows about versions, read from the log; what cannot change any more is remembered."""
+"""The state of versions, read from the log; a final state is cached."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from uuid import UUID
 
 from contracts.v1 import (
@@ -15,43 +14,43 @@ from contracts.v1 import (
 )
 from contracts.v1.version import VersionEvent
 from kit.bus import Bus
-from kit.history import latest, standing
-from services.ingest.domain import Known, known_from
+from kit.cache import Cache
+from kit.history import read_latest, read_latest_from_leader
+from services.ingest.domain import VersionState, fold_version
 
-REMEMBERED = 50_000
+CACHE_SIZE = 50_000
 
 
-def erasure(fact: Event) -> str | None:
-    """Where the erasure of a post stands, which bars what is told of it."""
+def find_conflict_subject(fact: Event) -> str | None:
+    """The subject of the erasure of a fact's post; if a message is there, the fact must not be stored."""
     if isinstance(fact, VersionEvent | IntegrityAnomalyDetected):
         return f"{ErasureOrdered.SUBJECT}.{fact.post_id}"
     return None
 
 
 class LogVersions:
-    """Versions by their newest facts."""
+    """Folds the newest facts of a version."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self._verified: OrderedDict[UUID, Known] = OrderedDict()
+        self._verified: Cache[UUID, VersionState] = Cache(capacity=CACHE_SIZE)
 
-    async def known(self, version_id: UUID) -> Known:
-        """One question to the log for a new version, three for a known one, none for one known to be verified."""
-        remembered = self._verified.get(version_id)
-        if remembered is not None:
-            self._verified.move_to_end(version_id)
-            return remembered
-        registered = await latest(self._bus, f"{VersionRegistered.SUBJECT}.{version_id}")
+    async def read_state(self, version_id: UUID) -> VersionState:
+        """The state of a version: one request to the log for a new one, three for others, none for a cached one."""
+        cached = self._verified.get(version_id)
+        if cached is not None:
+            return cached
+        registered = await read_latest(self._bus, f"{VersionRegistered.SUBJECT}.{version_id}")
         if not registered:
-            return Known()
-        later = await latest(self._bus, *(f"{event.SUBJECT}.{version_id}" for event in (VersionVerified, VersionSeen)))
-        known = known_from(past.envelope.event for past in (*registered, *later))
-        if known.verified:
-            self._verified[version_id] = known
-            if len(self._verified) > REMEMBERED:
-                self._verified.popitem(last=False)
-        return known
+            return VersionState()
+        later = await read_latest(
+            self._bus, *(f"{event.SUBJECT}.{version_id}" for event in (VersionVerified, VersionSeen))
+        )
+        state = fold_version(past.envelope.event for past in (*registered, *later))
+        if state.verified:
+            self._verified.put(version_id, state)
+        return state
 
-    async def erased(self, post_id: UUID) -> bool:
-        """Asked of the log's leader every time: it must be true at once, on every replica."""
-        return bool(await standing(self._bus, f"{ErasureOrdered.SUBJECT}.{post_id}"))
+    async def is_erased(self, post_id: UUID) -> bool:
+        """Whether a post is erased; read from the stream's leader each time, since an erasure counts at once."""
+        return bool(await read_latest_from_leader(self._bus, f"{ErasureOrdered.SUBJECT}.{post_id}"))

@@ -1,24 +1,24 @@
-"""Ingest, put together."""
+"""Builds ingest."""
 
 from __future__ import annotations
 
-from contracts.topology import INGEST_CANONICAL_FETCHED, INGEST_CANONICAL_UNAVAILABLE, INGEST_OBSERVATION_RECEIVED
-from kit.direct import Direct
+from contracts.topology import INGEST_CANONICAL_FETCHED, INGEST_CANONICAL_UNAVAILABLE, INGEST_OBSERVATION_UNVERIFIABLE
+from kit.direct import DirectResponder
 from kit.host import Host
-from services.ingest.adapters import LogVersions, erasure
+from services.ingest.adapters import LogVersions, find_conflict_subject
 from services.ingest.handlers import Ingest
 
 
 async def build(host: Host) -> None:
-    """Subscribe ingest's handlers."""
+    """Subscribe the handlers."""
     ingest = Ingest(host.blobs, LogVersions(host.bus))
-    host.delivery.subscribe(INGEST_OBSERVATION_RECEIVED, ingest.on_observation_received)
-    direct = Direct(
+    host.delivery.subscribe(INGEST_OBSERVATION_UNVERIFIABLE, ingest.on_observation_unverifiable)
+    direct = DirectResponder(
         host.bus,
         host.telemetry,
-        INGEST_OBSERVATION_RECEIVED,
-        ingest.on_observation_handed,
-        bar=erasure,
+        INGEST_OBSERVATION_UNVERIFIABLE,
+        ingest.on_direct_observation,
+        conflict_subject=find_conflict_subject,
         spans=host.spans,
     )
     await direct.open()

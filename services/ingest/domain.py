@@ -1,13 +1,12 @@
-"""Which text counts, and under which identity: the site's wherever the site has spoken.
+"""Text and identity of a version: the site's if its page is available, else the reader's.
 
-A reader is never refused because site and reader disagree; the disagreement becomes an anomaly (specification 2.9).
+A contradiction between the two never refuses the reader; it becomes an anomaly (specification 2.9).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
 from uuid import UUID
 
 from contracts.v1 import Event, IntegrityAnomalyDetected, VersionRegistered, VersionSeen, VersionVerified
@@ -27,12 +26,10 @@ from platforms.identity import content_hash, fit_occurrences, occurrences_hash, 
 from platforms.text import normalize, word_count
 from platforms.urls import parse_url
 
-_NAMES: Final = ("title", "author_name", "author_slug", "author_substack_handle")
-
 
 @dataclass(frozen=True)
-class Known:
-    """What the log already says about a version, and by which observations it was registered and verified."""
+class VersionState:
+    """What the log has about a version, and by which observations it was registered and verified."""
 
     registered: bool = False
     verified: bool = False
@@ -40,24 +37,24 @@ class Known:
     verified_by: UUID | None = None
 
 
-def known_from(told: Iterable[Event]) -> Known:
-    """Fold a version's facts; each kind's newest is enough."""
-    facts = [fact for fact in told if isinstance(fact, VersionEvent)]
+def fold_version(events: Iterable[Event]) -> VersionState:
+    """Fold a version's facts; the newest of each kind is enough."""
+    make_events = [fact for fact in events if isinstance(fact, VersionEvent)]
 
     def by(kind: type[VersionEvent]) -> UUID | None:
-        return next((fact.sighting.observation_id for fact in reversed(facts) if isinstance(fact, kind)), None)
+        return next((fact.sighting.observation_id for fact in reversed(make_events) if isinstance(fact, kind)), None)
 
-    return Known(
-        registered=bool(facts),
-        verified=any(fact.provenance == "SERVER_VERIFIED" for fact in facts),
+    return VersionState(
+        registered=bool(make_events),
+        verified=any(fact.provenance == "SERVER_VERIFIED" for fact in make_events),
         registered_by=by(VersionRegistered),
         verified_by=by(VersionVerified),
     )
 
 
 @dataclass(frozen=True)
-class Pinned:
-    """A version, derived from content alone, and what contradicts the reader."""
+class PinnedVersion:
+    """A version, derived from content alone, and its contradictions."""
 
     post: PostRef
     post_id: UUID
@@ -72,8 +69,8 @@ class Pinned:
 
 def pin(
     observation: Observation, observed_text: str, page: CanonicalPage | None, canonical_text: str | None, site: Platform
-) -> Pinned:
-    """Decide which text and identity the version has.
+) -> PinnedVersion:
+    """Decide on text and identity of the version.
 
     Shapes: both texts are normalised; `canonical_text` belongs to `page`.
     """
@@ -90,10 +87,10 @@ def pin(
     if verified and observed_text and content_hash(observed_text) != content_hash(text):
         contradictions.append(("content", content_hash(observed_text), content_hash(text)))
     if page is not None and verified:
-        contradictions += _disputed(observation, page, site)
+        contradictions += _find_disputes(observation, page, site)
     if dropped:
         contradictions.append(("image_occurrences", "; ".join(dropped), f"{len(occurrences)} kept"))
-    return Pinned(
+    return PinnedVersion(
         post=post,
         post_id=post_uuid,
         version_id=version_id(post_uuid, derived),
@@ -116,48 +113,45 @@ def pin(
     )
 
 
-def _disputed(observation: Observation, page: CanonicalPage, site: Platform) -> Iterator[tuple[str, str, str]]:
-    """What the reader says of the post and the site says otherwise; what only one of them mentions is no dispute.
-
-    Not all that a site tells: some of it changes by the minute.
-    """
-    for name in _NAMES:
+def _find_disputes(observation: Observation, page: CanonicalPage, site: Platform) -> Iterator[tuple[str, str, str]]:
+    """Metadata on which reader and site contradict each other, of the fields that the platform compares."""
+    for name in site.disputed:
         observed = metadata_text(observation.metadata, name)
         if observed is not None and name in page.metadata:
             canonical = metadata_text(page.metadata, name) or ""
-            if _as_read(observed) != _as_read(canonical):
+            if _normalize_name(observed) != _normalize_name(canonical):
                 yield name, observed, canonical
-    observed, canonical = _host(observation.url), _host(page.url)
-    # A name under the site's own domain is the site's, and the post's wherever `check` let it pass.
-    if canonical and observed != canonical and observed != _host(site.address(observation)):
+    observed, canonical = _host_of(observation.url), _host_of(page.url)
+    # A name under the site's own domain belongs to the site, and to the post as far as `check` accepts it.
+    if canonical and observed != canonical and observed != _host_of(site.address(observation)):
         yield "host", observed, canonical
 
 
-def _as_read(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return normalize(name.replace("_", " "))
 
 
-def _host(url: str | None) -> str:
+def _host_of(url: str | None) -> str:
     page = parse_url(url or "")
     return "" if page is None else page.host.lower().removeprefix("www.")
 
 
-def facts(
-    pinned: Pinned,
-    known: Known,
+def make_events(
+    pinned: PinnedVersion,
+    state: VersionState,
     content: TextRef,
     observation: Observation,
     page: CanonicalPage | None,
     site: Platform,
 ) -> list[Event]:
-    """What happened, the version's own fact last: it is the answer the reader waits for.
+    """The events of an observation; the version's own event comes last, since it is the reply to the reader.
 
-    An observation that comes again tells the same fact again, or one reader would be counted as two.
+    A repeated observation yields the same event again, or one reader would be counted twice.
     """
-    provenance: Provenance = "SERVER_VERIFIED" if pinned.verified or known.verified else "CLIENT_FALLBACK"
+    provenance: Provenance = "SERVER_VERIFIED" if pinned.verified or state.verified else "CLIENT_FALLBACK"
     sighting = _sighting(observation, page if pinned.verified else None, site)
     version: Event
-    if not known.registered or known.registered_by == observation.observation_id:
+    if not state.registered or state.registered_by == observation.observation_id:
         version = VersionRegistered(
             version_id=pinned.version_id,
             post_id=pinned.post_id,
@@ -171,7 +165,7 @@ def facts(
             occurrences=pinned.occurrences,
         )
     else:
-        verifies = pinned.verified and (not known.verified or known.verified_by == observation.observation_id)
+        verifies = pinned.verified and (not state.verified or state.verified_by == observation.observation_id)
         version = (VersionVerified if verifies else VersionSeen)(
             version_id=pinned.version_id,
             post_id=pinned.post_id,
@@ -184,7 +178,7 @@ def facts(
 
 
 def _sighting(observation: Observation, page: CanonicalPage | None, site: Platform) -> Sighting:
-    """What is told of a post beyond its text: where the site has spoken, its word and not the reader's."""
+    """What an observation says beyond the text; the site's metadata overrides the reader's."""
     metadata = observation.metadata if page is None else {**observation.metadata, **page.metadata}
     return Sighting(
         observation_id=observation.observation_id,

@@ -1,4 +1,4 @@
-"""What ingest needs from outside."""
+"""Ports of ingest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.v1.parts import TextRef
-from services.ingest.domain import Known
+from services.ingest.domain import VersionState
 
 
 class Texts(Protocol):
@@ -17,17 +17,17 @@ class Texts(Protocol):
         ...
 
     async def put_text(self, text: str) -> TextRef:
-        """Name a text, storing it where it is too large for an event."""
+        """Reference a text; it is stored if it is too large for an event."""
         ...
 
 
 class Versions(Protocol):
-    """What the log says about versions."""
+    """Versions as the log has them."""
 
-    async def known(self, version_id: UUID) -> Known:
+    async def read_state(self, version_id: UUID) -> VersionState:
         """Whether a version is registered and verified. Raises: Retry: the log cannot be read now."""
         ...
 
-    async def erased(self, post_id: UUID) -> bool:
-        """Whether somebody had a post erased. Raises: Retry: the log cannot be read now."""
+    async def is_erased(self, post_id: UUID) -> bool:
+        """Whether a post was erased. Raises: Retry: the log cannot be read now."""
         ...

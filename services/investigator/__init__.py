@@ -1,1 +1,1 @@
-"""Runs the model over a version, and concludes when every candidate has a verdict."""
+"""Runs the model over a version, and concludes once every candidate has a verdict."""

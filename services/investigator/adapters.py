@@ -1,4 +1,4 @@
-"""The investigator's view of the log."""
+"""Reads the log for the investigator."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from contracts.v1 import (
 from contracts.v1.parts import InvestigationInput
 from contracts.v1.version import VersionEvent
 from kit.bus import Bus
-from kit.history import history, latest, standing
+from kit.history import read_history, read_latest, read_latest_from_leader
 from lifecycle.investigation import LoggedEvent
 from services.investigator.pictures import Pictures
 from services.investigator.ports import Blobs
-from services.investigator.snapshot import look, with_markdown
+from services.investigator.snapshot import add_markdown, choose_snapshot
 
 
 class EventLog:
-    """History and snapshots, read from the log each time."""
+    """Histories and snapshots, read from the log each time."""
 
     def __init__(self, bus: Bus, texts: Blobs, pictures: Pictures) -> None:
         self._bus = bus
@@ -29,16 +29,17 @@ class EventLog:
         self._pictures = pictures
 
     async def history(self, investigation_id: UUID) -> Sequence[LoggedEvent]:
-        """One investigation's own facts in order."""
-        return await history(self._bus, str(investigation_id))
+        """The facts of one investigation in order."""
+        return await read_history(self._bus, str(investigation_id))
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
-        """The version's text, Markdown and pictures, with the best provenance and newest description the log has."""
+        """The version's text, Markdown and pictures, with the best provenance and the newest metadata."""
         subjects = [f"{event.SUBJECT}.{version_id}" for event in (VersionRegistered, VersionVerified, VersionSeen)]
-        found = await latest(self._bus, *subjects) or await standing(self._bus, *subjects)  # a replica may lag
+        found = await read_latest(self._bus, *subjects)
+        found = found or await read_latest_from_leader(self._bus, *subjects)  # a replica may lag
         facts = [past.envelope.event for past in found]
-        seen = look([fact for fact in facts if isinstance(fact, VersionEvent)])
-        if seen is None:
+        snapshot = choose_snapshot([fact for fact in facts if isinstance(fact, VersionEvent)])
+        if snapshot is None:
             return None
-        taken = await with_markdown(seen, self._texts)
-        return taken.model_copy(update={"pictures": await self._pictures.gather(seen.occurrences)})
+        input_ = await add_markdown(snapshot, self._texts)
+        return input_.model_copy(update={"pictures": await self._pictures.gather(snapshot.occurrences)})

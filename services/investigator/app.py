@@ -1,4 +1,4 @@
-"""The investigator, put together."""
+"""Builds the investigator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contracts.v1.investigation import KeySource
 from kit.concluding import Concluder
 from kit.host import Host
 from kit.settings import load
-from kit.web import Door, Policy
+from kit.web import GuardedHttpClient, Policy
 from kit.web.contact import warn_of_no_contact
 from kit.web.reading import Reader
 from services.investigator.adapters import EventLog
@@ -24,31 +24,31 @@ from services.investigator.pictures import Pictures
 from services.investigator.reads import SqlReads
 from services.investigator.research import Lookups
 from services.investigator.settings import InvestigatorSettings
-from services.investigator.shares import paid_by
-from services.investigator.waiting import Waiting
+from services.investigator.shares import filter_by_payer
+from services.investigator.waiting import OpenInvestigations
 
 
 async def build(host: Host) -> None:
-    """Subscribe the handler and start the fold that concludes."""
+    """Subscribe the handlers and start the concluder."""
     settings = load(InvestigatorSettings)
     warn_of_no_contact("INVESTIGATOR", settings.contact_url)
 
-    def door(origin: str | None) -> Door:
+    def http(origin: str | None) -> GuardedHttpClient:
         exempt = frozenset([origin] if origin else [])
-        opened = Door(Policy(contact_url=settings.contact_url, exempt_origins=exempt))
+        opened = GuardedHttpClient(Policy(contact_url=settings.contact_url, exempt_origins=exempt))
         host.on_close(opened.close)
         return opened
 
     pictures = Pictures(
-        door(settings.picture_origin),
+        http(settings.picture_origin),
         host.blobs,
         host.telemetry.registry,
         wanted=host.model.sees_pictures,
         within_s=settings.pictures_s,
     )
     reads = SqlReads(host.database("reader"))
-    # A door of its own: an origin opened for pictures is none that a model may read.
-    lookups = Lookups(door(settings.page_origin), Reader(), reads, host.clock)
+    # A client of its own: the origin allowed for pictures is not allowed for pages.
+    lookups = Lookups(http(settings.page_origin), Reader(), reads, host.clock)
     investigator = Investigator(
         EventLog(host.bus, host.blobs, pictures),
         host.blobs,
@@ -61,18 +61,18 @@ async def build(host: Host) -> None:
         limits=settings.limits,
         run_s=settings.run_s,
     )
-    shares: tuple[tuple[Consumer, KeySource, int], ...] = (
+    consumers: tuple[tuple[Consumer, KeySource, int], ...] = (
         (INVESTIGATOR_INVESTIGATION_REQUESTED, "INSTANCE", settings.slots),
         (INVESTIGATOR_READERS_INVESTIGATION_REQUESTED, "USER", settings.reader_slots),
     )
-    for consumer, payer, slots in shares:
+    for consumer, payer, slots in consumers:
         host.delivery.subscribe(
             consumer,
-            paid_by(payer, investigator.on_investigation_requested),
+            filter_by_payer(payer, investigator.on_investigation_requested),
             slots=slots,
-            given_up=investigator.on_given_up,
+            on_exhausted=investigator.on_exhausted,
         )
-    waiting = Waiting(host.telemetry.registry, host.clock.now)
+    waiting = OpenInvestigations(host.telemetry.registry, host.clock.now)
     rules = InvestigationRules(host.bus, host.user_keys)
     concluder = Concluder(host.bus, ERRATA, CONCLUDED, CONCLUDE_MARK, rules, waiting)
     host.keep_running("investigator-conclude", concluder.run)

@@ -1,4 +1,4 @@
-"""What a look is asked: the frozen input as the kind's material, and that as a conversation."""
+"""Builds the brief of a run from its frozen input."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from contracts.v1.parts import ClaimPayload, InvestigationInput, Picture, TextRe
 from services.investigator.ports import Article, Blobs, Brief, Image, Limits
 
 Found = ClaimPayload | UUID
-"""What a look decides: a new claim, or the id of an old one that is kept."""
+"""A decision of the model: a new claim, or the id of an earlier one that is kept."""
 
 
-async def read_material(taken: InvestigationInput, blobs: Blobs) -> Material:
-    """The input with its texts."""
+async def read_material(input_: InvestigationInput, blobs: Blobs) -> Material:
+    """Load the texts of the input."""
 
     async def read(ref: TextRef | None) -> str | None:
         return None if ref is None else await blobs.get_text(ref)
 
-    text = await blobs.get_text(taken.content)  # one after another: nearly all are inline
-    markdown, diff = await read(taken.markdown), await read(taken.content_diff)
+    text = await blobs.get_text(input_.content)  # one after another: nearly all are inline
+    markdown, diff = await read(input_.markdown), await read(input_.content_diff)
     return Material(
-        platform=taken.platform,
-        url=taken.url,
+        platform=input_.platform,
+        url=input_.url,
         text=text,
         markdown=markdown,
-        author_name=taken.author_name,
-        published_at=taken.published_at,
-        has_video=taken.has_video,
-        image_marker=taken.image_marker,
-        pictures=taken.pictures,
-        earlier=Earlier(taken.old_claims, diff or "") if taken.parent_investigation_id is not None else None,
+        author_name=input_.author_name,
+        published_at=input_.published_at,
+        has_video=input_.has_video,
+        image_marker=input_.image_marker,
+        pictures=input_.pictures,
+        earlier=Earlier(input_.old_claims, diff or "") if input_.parent_investigation_id is not None else None,
     )
 
 
@@ -44,12 +44,12 @@ async def write_brief(
     research: Mapping[str, Callable[[str], Awaitable[str]]],
     limits: Limits,
 ) -> Brief[Found, None]:
-    """The conversation, with the bytes of the pictures that are shown in it."""
+    """Build the brief, with the bytes of the pictures."""
 
     async def load(part: str | Picture) -> str | Image:
         if isinstance(part, str):
             return part
-        assert part.blob is not None, "a picture that is shown has bytes"
+        assert part.blob is not None
         return Image(part.blob, await blobs.get(part.blob.sha256))
 
     return Brief(

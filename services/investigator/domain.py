@@ -1,4 +1,4 @@
-"""What a run is given besides the post: findings of an earlier version, and other posts by its author."""
+"""Input of a run besides the post: findings of an earlier version, other posts by its author."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contracts.v1.parts import PublishedClaim
 
 @dataclass(frozen=True)
 class Prior:
-    """The newest complete investigation of another version of the post whose text its site vouched for."""
+    """The newest complete investigation of another version of the post that its site has verified."""
 
     investigation_id: UUID
     text: str
@@ -20,9 +20,9 @@ class Prior:
 
 @dataclass(frozen=True)
 class AuthorPost:
-    """Another post by the same author, as it was last seen here.
+    """Another post by the same author, in its newest version.
 
-    Shapes: `claims` is None where that version was not investigated; `verified`: its site vouched for the text.
+    Shapes: `claims` is None if that version was not investigated; `verified`: its site confirmed the text.
     """
 
     author: str

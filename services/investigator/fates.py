@@ -1,7 +1,4 @@
-"""Which of a post's pictures the model is shown, decided from what their addresses brought.
-
-Every picture gets a fate, so that neither the model nor an operator has to guess why one is not there.
-"""
+"""Decides which pictures of a post the model is shown. Every picture gets a fate with a reason. Pure."""
 
 from __future__ import annotations
 
@@ -13,34 +10,34 @@ from contracts.v1.parts import BlobRef, ImageOccurrence, Picture
 
 MAX_ADDRESSES: Final = 10
 MAX_BYTES: Final = 20_000_000
-"""Of one picture. Source: specification 2.13."""
+"""Of one picture. Source: requirements 2.13."""
 MAX_BYTES_TOGETHER: Final = 30_000_000
-"""Of all pictures shown: 40 MB as base64, which providers still take in one request (50 MB), and so can be held."""
+"""Of all pictures together: 40 MB as base64, within the 50 MB that providers accept in one request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """An address brought no picture that can be shown; `reason` is a short code."""
+    """There is no usable picture at an address; `reason` is a short code."""
 
     reason: str
 
 
-Brought = BlobRef | Unavailable
+FetchOutcome = BlobRef | Unavailable
 
 
-def attempted(occurrences: Iterable[ImageOccurrence]) -> Sequence[str]:
-    """The addresses that are asked: each once, the first of them."""
+def select_addresses(occurrences: Iterable[ImageOccurrence]) -> Sequence[str]:
+    """The addresses to fetch: each once, up to the limit."""
     return list(dict.fromkeys(occurrence.source_url for occurrence in occurrences))[:MAX_ADDRESSES]
 
 
-def decide(occurrences: Iterable[ImageOccurrence], brought: Mapping[str, Brought]) -> tuple[Picture, ...]:
-    """The fate of each picture. Shapes: `brought` by address; an address that was not asked is not in it."""
+def decide(occurrences: Iterable[ImageOccurrence], fetched: Mapping[str, FetchOutcome]) -> tuple[Picture, ...]:
+    """The fate of each picture. Shapes: `fetched` has outcomes by address, without those that were not fetched."""
     shown: dict[str, int] = {}
     spent_bytes = 0
     fates: list[Picture] = []
     for occurrence in occurrences:
         place = occurrence.model_dump()
-        match brought.get(occurrence.source_url):
+        match fetched.get(occurrence.source_url):
             case None:
                 fate = Picture(**place, status="omitted", reason="too_many")
             case Unavailable(reason):
@@ -57,8 +54,8 @@ def decide(occurrences: Iterable[ImageOccurrence], brought: Mapping[str, Brought
     return tuple(fates)
 
 
-def none_wanted(occurrences: Iterable[ImageOccurrence]) -> tuple[Picture, ...]:
-    """The fates where the model cannot see."""
+def omit_all(occurrences: Iterable[ImageOccurrence]) -> tuple[Picture, ...]:
+    """The fates for a model that takes no pictures."""
     return tuple(
         Picture(**occurrence.model_dump(), status="omitted", reason="model_sees_none") for occurrence in occurrences
     )

@@ -1,4 +1,4 @@
-"""One attempt: from a request to a draft, with every candidate published the moment the model submits it."""
+"""One attempt, from the request to the draft. Every candidate is published as soon as the model submits it."""
 
 from __future__ import annotations
 
@@ -31,16 +31,15 @@ from kit.errors import Outage, Reject, Retry, Superseded
 from kit.runs import RunRecord, is_fault_of_key, limit_time, open_key
 from lifecycle.attempts import NotDue, OwnedByOtherWorker
 from lifecycle.investigation import Investigation
-from lifecycle.planning import GiveUp, Known, LogLag, Run, Step, first, plan, step_name
+from lifecycle.planning import AlreadyPublished, GiveUp, LogLag, Plan, Run, plan, plan_first_delivery, step_name
 from lifecycle.retries import ATTEMPTS
 from services.investigator.briefs import read_material, write_brief
-from services.investigator.earlier import with_earlier
 from services.investigator.ports import (
     Blobs,
     Checkpoint,
     Decision,
     Finished,
-    Keys,
+    KeyStore,
     Limits,
     Log,
     Model,
@@ -48,6 +47,7 @@ from services.investigator.ports import (
     Priors,
     Research,
 )
+from services.investigator.update_runs import add_prior
 
 LOG_LAG_S = 0.2
 RUN_S = 3_600.0
@@ -60,7 +60,7 @@ class Investigator:
         self,
         log: Log,
         blobs: Blobs,
-        keys: Keys,
+        keys: KeyStore,
         model: Model,
         clock: Clock,
         worker: str,
@@ -81,26 +81,28 @@ class Investigator:
         self._limits = limits
         self._run_s = run_s
 
-    async def on_investigation_requested(self, event: InvestigationRequested, attempt: int) -> AsyncIterator[Event]:
-        """Do what the history says is left to do."""
-        step: Step | None = first(event) if attempt == 1 else None
-        step = step or plan(event, await self._investigation(event), attempt, self._clock.now())
+    async def on_investigation_requested(
+        self, event: InvestigationRequested, delivery_count: int
+    ) -> AsyncIterator[Event]:
+        """Continue from the state that the log shows."""
+        step: Plan | None = plan_first_delivery(event) if delivery_count == 1 else None
+        step = step or plan(event, await self._investigation(event), delivery_count, self._clock.now())
         if isinstance(step, LogLag):
             raise Outage(LOG_LAG_S, "the log does not show the request yet")
         if isinstance(step, NotDue):
-            raise Retry(step.left_s, "it is too early for the next attempt")
+            raise Retry(step.left_s, "the next attempt is not due")
         if isinstance(step, OwnedByOtherWorker):
-            raise Superseded("an attempt was begun on a later delivery of the request")
-        if isinstance(step, Known):
+            raise Superseded("an attempt was started on a later delivery of the request")
+        if isinstance(step, AlreadyPublished):
             yield step.result.model_copy(update={"round": event.round, "follows": step.sequence})
         if isinstance(step, GiveUp):
-            yield self._ended(event, step.attempt, step.follows_failure, "TRANSIENT", "every attempt was cut short")
+            yield self._make_end(event, step.attempt, step.follows_failure, "TRANSIENT", "every attempt was cut short")
         if not isinstance(step, Run):
             return
         kind = flagging_kind(event.analysis)
-        began = asyncio.get_running_loop().time()
-        taken = step.input or await self._look(event)
-        look = look_step(kind, is_update=taken.parent_investigation_id is not None)
+        started_at_s = asyncio.get_running_loop().time()
+        input_ = step.input or await self._freeze_input(event)
+        look = look_step(kind, is_update=input_.parent_investigation_id is not None)
         yield InvestigationStarted(
             follows=step.follows_start,
             investigation_id=event.investigation_id,
@@ -109,12 +111,12 @@ class Investigator:
             analysis=event.analysis,
             attempt=step.attempt,
             worker=self._worker,
-            input=taken,
+            input=input_,
             prompt=look.prompt,
             model=self._model.name,
             key_source=event.key_source,
             attachment=event.attachment,
-            delivery=attempt,
+            delivery_count=delivery_count,
             cost_limit_micro_usd=self._limits.cost_micro_usd,
             rules=kind.rules,
         )
@@ -126,14 +128,14 @@ class Investigator:
             is_first=step.attempt_of_round == 1,
         )
         try:
-            async for fact in self._investigate(event, step, kind, look, taken, record, began):
+            async for fact in self._investigate(event, step, kind, look, input_, record, started_at_s):
                 yield fact
         except ModelError as error:
             delay_s = ATTEMPTS.delay_s(step.attempt_of_round, error.failure, error.retry_after_s)
-            # What was exchanged before the failure has been paid for and may be looked at.
-            transcript = None if error.transcript is None else await record.keep(error.transcript)
+            # The exchange before the failure was paid for and belongs to the record.
+            transcript = None if error.transcript is None else await record.store(error.transcript)
             if delay_s is None or is_fault_of_key(event.key_source, error):
-                yield self._failed(event, step, error, transcript)
+                yield self._make_failure(event, step, error, transcript)
                 return
             yield InvestigationRetryScheduled(
                 investigation_id=event.investigation_id,
@@ -148,25 +150,25 @@ class Investigator:
             )
             raise Retry(delay_s, error.reason) from error
 
-    async def on_given_up(self, event: InvestigationRequested, reason: str) -> AsyncIterator[Event]:
-        """A request that cannot be handled ends as failed, so that nobody waits for it."""
+    async def on_exhausted(self, event: InvestigationRequested, reason: str) -> AsyncIterator[Event]:
+        """End the investigation as failed: its request cannot be handled."""
         found = await self._investigation(event)
         attempts = found.progress.attempt_count if found is not None else 0
         follows = found.last_failure if found is not None else 0
-        yield self._ended(event, attempts, follows, "NON_RETRYABLE", reason)
+        yield self._make_end(event, attempts, follows, "NON_RETRYABLE", reason)
 
     async def _investigation(self, event: InvestigationRequested) -> Investigation | None:
-        return Investigation.of(await self._log.history(event.investigation_id))
+        return Investigation.fold(await self._log.history(event.investigation_id))
 
-    async def _look(self, event: InvestigationRequested) -> InvestigationInput:
-        """What this run and its later attempts look at, and what was found in an earlier version of it."""
-        taken, prior = await asyncio.gather(
+    async def _freeze_input(self, event: InvestigationRequested) -> InvestigationInput:
+        """The input of this run and its later attempts, with the findings of an earlier version."""
+        input_, prior = await asyncio.gather(
             self._log.snapshot(event.version_id),
             self._priors.prior(event.post_id, event.version_id, event.analysis),
         )
-        if taken is None:
+        if input_ is None:
             raise Reject(f"version {event.version_id} is not in the log")
-        return await with_earlier(taken, prior, self._blobs)
+        return await add_prior(input_, prior, self._blobs)
 
     async def _investigate(
         self,
@@ -174,30 +176,30 @@ class Investigator:
         run: Run,
         kind: FlaggingKind,
         look: Look,
-        taken: InvestigationInput,
+        input_: InvestigationInput,
         record: RunRecord[TextRef],
-        began: float,
+        started_at_s: float,
     ) -> AsyncIterator[Event]:
-        material = await read_material(taken, self._blobs)
+        material = await read_material(input_, self._blobs)
         research = self._research.calls(event.post_id, event.analysis)
         brief = await write_brief(look, material, self._blobs, research, self._limits)
-        done, published = await record.before()
+        done, published = await record.load_previous()
         if published is None:
-            await record.stay_within(run.spent_micro_usd, self._limits.cost_micro_usd)
+            await record.require_budget(run.spent_micro_usd, self._limits.cost_micro_usd)
         brief = replace(brief, done=done, published=published)
-        old = {claim.claim_id: claim.payload for claim in taken.old_claims}
-        named: dict[UUID, None] = {}
+        old = {claim.claim_id: claim.payload for claim in input_.old_claims}
+        named_ids: dict[UUID, None] = {}
         retained: list[UUID] = []
         items = self._model.converse(
             brief, key=await open_key(self._keys, event.key_source, event.investigation_id, event.attachment)
         )
-        async with aclosing(limit_time(items, record, began=began, seconds=self._run_s)) as items_in_time:
+        async with aclosing(limit_time(items, record, began=started_at_s, seconds=self._run_s)) as items_in_time:
             async for item in items_in_time:
                 match item:
                     case Decision(value=ClaimPayload() as submitted):
                         payload = kind.anchor(submitted, material.text)
-                        claim = claim_id(event.investigation_id, payload.text, kind.place(payload, material.text))
-                        if claim not in named and claim not in run.proposed:
+                        claim = claim_id(event.investigation_id, payload.text, kind.locate(payload, material.text))
+                        if claim not in named_ids and claim not in run.proposed:
                             yield ClaimProposed(
                                 investigation_id=event.investigation_id,
                                 claim_id=claim,
@@ -205,35 +207,35 @@ class Investigator:
                                 version_id=event.version_id,
                                 analysis=event.analysis,
                                 attempt=run.attempt,
-                                ordinal=len(named),
+                                ordinal=len(named_ids),
                                 payload=payload,
                             )
-                        named[claim] = None
+                        named_ids[claim] = None
                     case Decision(value=UUID() as old_id):
-                        here = kind.keep(old[old_id], material.text)
-                        assert not isinstance(here, Rejection), "decide refuses what cannot be kept"
-                        claim = claim_id(event.investigation_id, here.text, kind.place(here, material.text))
-                        # What was handed in as new in this round is judged as new, whatever is said about it later.
-                        if claim not in named and claim not in run.proposed:
+                        kept = kind.retain(old[old_id], material.text)
+                        assert not isinstance(kept, Rejection), "`decide` refuses what cannot be kept"
+                        claim = claim_id(event.investigation_id, kept.text, kind.locate(kept, material.text))
+                        # A claim submitted as new in this round stays new, whatever the model decides later.
+                        if claim not in named_ids and claim not in run.proposed:
                             if claim not in run.retained:
                                 yield ClaimRetained(
                                     investigation_id=event.investigation_id,
                                     claim_id=claim,
                                     round=event.round,
                                     retained_from=old_id,
-                                    ordinal=len(named),
-                                    payload=here,
+                                    ordinal=len(named_ids),
+                                    payload=kept,
                                 )
                             retained.append(claim)
-                        named[claim] = None
+                        named_ids[claim] = None
                     case Checkpoint():
-                        segment = await record.keep_checkpoint(item)
+                        segment = await record.store_checkpoint(item)
                         advanced = InvestigationAdvanced(
                             investigation_id=event.investigation_id,
                             attempt=run.attempt,
                             calls=item.calls,
                             before=segment.before,
-                            stretch=segment.words,
+                            segment=segment.words,
                             usage=item.usage,
                         )
                         yield advanced
@@ -244,36 +246,36 @@ class Investigator:
                             follows=run.follows_draft,
                             investigation_id=event.investigation_id,
                             attempt=run.attempt,
-                            claim_ids=tuple(named),
+                            claim_ids=tuple(named_ids),
                             retained_ids=tuple(retained),
                             model=item.model,
                             usage=item.usage,
-                            transcript=await record.keep(item.transcript),
+                            transcript=await record.store(item.transcript),
                         )
 
     async def _is_over(
         self, event: InvestigationRequested, advanced: InvestigationAdvanced, record: RunRecord[TextRef]
     ) -> bool:
-        """Whether the rest of the run is of no use: it was cancelled, or a review failed for good.
+        """Whether the round has ended: it was cancelled, or a review failed permanently.
 
-        Raises: ModelError: it has cost what it may.
+        Raises: ModelError: the cost limit is reached.
         """
         try:
             found = await self._investigation(event)
-        except Retry:  # a log that cannot be read now is no reason to give up what is half done
+        except Retry:  # a log that cannot be read now is no reason to stop the run
             return False
         if found is None:
             return False
         if found.is_over(event.round):
             return True
         found.round.add_checkpoint(advanced)  # a replica may lag
-        await record.stay_within(found.round.micro_usd, self._limits.cost_micro_usd, advanced.usage)
+        await record.require_budget(found.round.micro_usd, self._limits.cost_micro_usd, advanced.usage)
         return False
 
-    def _failed(
+    def _make_failure(
         self, event: InvestigationRequested, run: Run, error: ModelError, transcript: TextRef | None
     ) -> InvestigationFailed:
-        return self._ended(event, run.attempt, run.follows_failure, error.failure, error.reason).model_copy(
+        return self._make_end(event, run.attempt, run.follows_failure, error.failure, error.reason).model_copy(
             update={
                 "fault": "USER_KEY" if is_fault_of_key(event.key_source, error) else "RUN",
                 "status_code": error.status_code,
@@ -283,7 +285,7 @@ class Investigator:
             }
         )
 
-    def _ended(
+    def _make_end(
         self, event: InvestigationRequested, attempt: int, follows: int, failure: FailureClass, reason: str
     ) -> InvestigationFailed:
         return InvestigationFailed(

@@ -1,4 +1,4 @@
-"""What the investigator needs from outside."""
+"""Ports of the investigator."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from kit.models.base import (
     ModelError,
     Published,
 )
-from kit.runs import Keys
+from kit.runs import KeyStore
 from lifecycle.investigation import LoggedEvent
 from services.investigator.domain import Prior
 
 
 class Log(Protocol):
-    """What has happened so far."""
+    """The log."""
 
     async def history(self, investigation_id: UUID) -> Sequence[LoggedEvent]:
-        """One investigation's own facts in order. Raises: Retry: the log cannot be read now."""
+        """The facts of one investigation in order. Raises: Retry: the log cannot be read now."""
         ...
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
-        """What is to be investigated, as the log knows the version now; None if it does not know it."""
+        """The input of an investigation of this version; None if the log does not have it."""
         ...
 
 
 class Priors(Protocol):
-    """What was found before."""
+    """Earlier results."""
 
     async def prior(self, post_id: UUID, version_id: UUID, analysis: str) -> Prior | None:
         """The newest complete result on another version, if its text was verified. Raises: Retry."""
@@ -46,10 +46,10 @@ class Priors(Protocol):
 
 
 class Research(Protocol):
-    """What a model may look up."""
+    """The research tools."""
 
     def calls(self, post_id: UUID, analysis: str) -> Mapping[str, Callable[[str], Awaitable[str]]]:
-        """The answer to each research tool's arguments, by the tool's name; answering never raises."""
+        """The functions that carry out each tool's calls, by its name; they never raise."""
         ...
 
 
@@ -57,15 +57,15 @@ class Blobs(Protocol):
     """Texts by reference, pictures by hash."""
 
     async def get_text(self, ref: TextRef) -> str:
-        """The text itself. Raises: LookupError: it is not there, or was altered."""
+        """The text. Raises: LookupError: it is missing or altered."""
         ...
 
     async def put_text(self, text: str, answers: str | None = None) -> TextRef:
-        """Name a text, storing it where it is too large for an event; `answers` is the step it is the answer to."""
+        """Reference a text; it is stored if it is too large for an event. `answers`: the step it is the answer to."""
         ...
 
     async def answers(self, step: str) -> Sequence[TextRef]:
-        """What was stored as an answer to a step, told or not."""
+        """What was stored as an answer to a step, published or not."""
         ...
 
     async def get(self, sha256: str) -> bytes:
@@ -82,7 +82,7 @@ __all__ = [
     "Decision",
     "Finished",
     "Image",
-    "Keys",
+    "KeyStore",
     "Limits",
     "Log",
     "Model",

@@ -1,18 +1,18 @@
-"""What the investigator reads of the past: an earlier version's result, and the author's other posts.
+"""Queries of the read model: the result of an earlier version, and other posts by the author.
 
-The read model may lag by a moment or be away for minutes. A run that took its absence for "there was nothing before"
-would drop findings that readers have been shown, so a run waits for it; a model's question does not.
+The database may be unavailable for minutes. A run waits for it, since without the prior result it would drop published
+findings; a research call of the model does not wait.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 import structlog
-from sqlalchemy import text
+from sqlalchemy import Executable, RowMapping, text
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -21,8 +21,8 @@ from kit.database import Database
 from kit.errors import Outage
 from services.investigator.domain import AuthorPost, Prior
 
-PATIENCE_S: Final = 60.0
-TRY_AGAIN_S: Final = 1.0
+TIMEOUT_S: Final = 60.0
+RETRY_DELAY_S: Final = 1.0
 BEGINNING_CHARACTERS: Final = 400
 UNAVAILABLE: Final = (OperationalError, InterfaceError, PoolTimeout)
 
@@ -53,7 +53,10 @@ _BY_AUTHOR: Final = text("""
         WHERE post_id = o.id ORDER BY last_seen_at DESC, id DESC LIMIT 1
     ) v ON true
     JOIN content_blob b ON b.content_hash = v.content_hash
-    LEFT JOIN investigation_doc d ON d.post_version_id = v.id AND d.analysis = :analysis
+    LEFT JOIN LATERAL (
+        SELECT claims FROM investigation_doc WHERE post_version_id = v.id AND analysis = :analysis
+        ORDER BY checked_at DESC, investigation_id DESC LIMIT 1
+    ) d ON true
     ORDER BY o.created_at DESC, o.id
 """)
 
@@ -61,13 +64,13 @@ log = structlog.get_logger(__name__)
 
 
 class Unavailable(Exception):
-    """The read model does not answer now."""
+    """The database does not answer now."""
 
 
 class SqlReads:
-    """The read model, in the role that cannot write."""
+    """The read model, in a role that cannot write."""
 
-    def __init__(self, database: Database, *, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, database: Database, *, patience_s: float = TIMEOUT_S) -> None:
         self._database = database
         self._patience_s = patience_s
 
@@ -77,19 +80,19 @@ class SqlReads:
         deadline = loop.time() + self._patience_s
         while True:
             try:
-                found = await self._rows(_PRIOR, post=post_id, version=version_id, analysis=analysis)
+                found = await self._read_rows(_PRIOR, post=post_id, version=version_id, analysis=analysis)
             except Unavailable as error:
                 if loop.time() >= deadline:
                     raise Outage(self._patience_s, str(error)) from error
-                log.warning("read model does not answer, trying again", error=str(error))
-                await asyncio.sleep(TRY_AGAIN_S)
+                log.warning("read model does not answer, retrying", error=str(error))
+                await asyncio.sleep(RETRY_DELAY_S)
             else:
                 row = next(iter(found), None)
                 return None if row is None else Prior(row["investigation_id"], row["content_text"], _claims(row))
 
     async def by_same_author(self, post_id: UUID, analysis: str, most: int) -> Sequence[AuthorPost]:
-        """Other posts by the author, newest first; only those whose site names the author. Raises: Unavailable."""
-        found = await self._rows(
+        """Other posts by the author as their sites name them, newest first. Raises: Unavailable."""
+        found = await self._read_rows(
             _BY_AUTHOR, post=post_id, analysis=analysis, most=most, characters=BEGINNING_CHARACTERS
         )
         return [
@@ -104,15 +107,15 @@ class SqlReads:
             for row in found
         ]
 
-    async def _rows(self, query: Any, **values: Any) -> Sequence[Mapping[str, Any]]:
+    async def _read_rows(self, query: Executable, **values: object) -> Sequence[RowMapping]:
         try:
             async with self._database.connect() as connection:
-                return [dict(row) for row in (await connection.execute(query, values)).mappings()]
+                return (await connection.execute(query, values)).mappings().all()
         except UNAVAILABLE as error:
             raise Unavailable(f"database: {type(error).__name__}") from error
 
 
-def _claims(row: Mapping[str, Any]) -> tuple[PublishedClaim, ...]:
+def _claims(row: RowMapping) -> tuple[PublishedClaim, ...]:
     return tuple(
         PublishedClaim(claim_id=UUID(claim["id"]), payload=ClaimPayload.model_validate(claim))
         for claim in row["claims"]

@@ -1,7 +1,7 @@
-"""Runs that the instance pays for and runs on readers' own keys: each kind has a consumer, and so slots, of its own.
+"""Runs paid by the instance and by readers have a consumer, and so slots, of their own.
 
-Every request reaches both consumers, since the payer is no part of its subject; one of the two handles it and the other
-only acknowledges it.
+The payer is not part of the subject, so every request reaches both consumers; one handles it, the other only
+acknowledges it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from contracts.v1.investigation import KeySource
 from kit.delivery import Handler
 
 
-def paid_by(payer: KeySource, handler: Handler) -> Handler:
-    """The handler, for the requests that this key source pays for."""
+def filter_by_payer(payer: KeySource, handler: Handler) -> Handler:
+    """A handler that ignores requests of the other key source."""
 
-    async def handle(event: InvestigationRequested, attempt: int) -> AsyncIterator[Event]:
+    async def handle(event: InvestigationRequested, delivery_count: int) -> AsyncIterator[Event]:
         if event.key_source == payer:
-            async with aclosing(handler(event, attempt)) as facts:  # type: ignore[type-var]  # async generators have aclose
+            async with aclosing(handler(event, delivery_count)) as facts:  # type: ignore[type-var]  # async generators have aclose
                 async for fact in facts:
                     yield fact
 

@@ -1,7 +1,6 @@
-"""What a run looks at: chosen from what the log says of a version, with the article as Markdown.
+"""The input of a run: chosen from the facts of a version, with the article as Markdown.
 
-Markdown is given to the model only if it says what the version's text says. HTML that a reader sent beside another text
-would otherwise have the model look at an article that nobody reads.
+Markdown is used only if its HTML has the text of the version. A reader could otherwise send HTML of another article.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from contracts.v1 import VersionRegistered
 from contracts.v1.parts import ImageOccurrence, InvestigationInput, MarkdownSource, TextRef
 from contracts.v1.version import VersionEvent
 from kit.blobs import BlobMissing
-from platforms import platform
+from platforms import get_platform
 from platforms.markdown import Rendered, render
 from platforms.markup import UnparseableHtml
 from services.investigator.ports import Blobs
 
 log = structlog.get_logger(__name__)
-_moment = TypeAdapter(datetime)
+_datetime = TypeAdapter(datetime)
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A version as the log knows it.
+class VersionSnapshot:
+    """A version as the log has it.
 
-    Shapes: `html` is what `source` names, None exactly if that is NONE; `base_url` is where `occurrences` were seen.
+    Shapes: `html` is what `source` names, None exactly if that is NONE; `occurrences` are relative to `base_url`.
     """
 
     plain: InvestigationInput
@@ -42,11 +41,11 @@ class Seen:
     external_id: str = ""
 
 
-def look(facts: Sequence[VersionEvent]) -> Seen | None:
+def choose_snapshot(facts: Sequence[VersionEvent]) -> VersionSnapshot | None:
     """Choose from a version's facts, in the order of the log; None if it was not registered.
 
-    Shapes: the best provenance, the newest description. Of the site's HTML the latest counts, and no reader's beside
-    it; of readers' the first. Source: specification 2.4.4, CONTRACT 4.9.
+    The best provenance and the newest metadata count; of the site's HTML the latest, and only without it the first of
+    a reader's. Source: requirements 2.4.4.
     """
     registered = next((fact for fact in facts if isinstance(fact, VersionRegistered)), None)
     if registered is None:
@@ -61,13 +60,13 @@ def look(facts: Sequence[VersionEvent]) -> Seen | None:
         else [fact.sighting.client_html for fact in facts]
     )
     html = next((page for page in pages if page is not None), None)
-    return Seen(
+    return VersionSnapshot(
         plain=InvestigationInput(
             provenance="SERVER_VERIFIED" if verified else "CLIENT_FALLBACK",
             platform=registered.post.platform,
             url=newest.url,
             author_name=newest.author.display_name if newest.author else None,
-            published_at=_moment_or_none(published),
+            published_at=_parse_datetime(published),
             content=registered.content,
         ),
         base_url=registered.sighting.url,
@@ -79,23 +78,23 @@ def look(facts: Sequence[VersionEvent]) -> Seen | None:
 
 
 class _Unusable(Exception):
-    """This HTML is not to be shown as the version."""
+    """This HTML is not the version's."""
 
 
-async def with_markdown(seen: Seen, texts: Blobs) -> InvestigationInput:
-    """The input with the article as Markdown, or without where there is no HTML that can be used; the log says why."""
-    if seen.html is None:
-        return seen.plain
+async def add_markdown(snapshot: VersionSnapshot, texts: Blobs) -> InvestigationInput:
+    """The input with the article as Markdown; without it, and with a warning, if the HTML is unusable."""
+    if snapshot.html is None:
+        return snapshot.plain
     try:
-        html, text = await asyncio.gather(texts.get_text(seen.html), texts.get_text(seen.plain.content))
-        # A long page takes long enough for others to notice, this run's own heartbeat among them.
-        rendered = await asyncio.to_thread(_render, html, text, seen)
+        html, text = await asyncio.gather(texts.get_text(snapshot.html), texts.get_text(snapshot.plain.content))
+        # In a thread: a long page would block the event loop and with it the heartbeat of this run.
+        rendered = await asyncio.to_thread(_render, html, text, snapshot)
     except (BlobMissing, UnparseableHtml, _Unusable) as error:
-        log.warning("the model gets plain text", url=seen.plain.url, source=seen.source, reason=str(error))
-        return seen.plain
-    return seen.plain.model_copy(
+        log.warning("the model gets plain text", url=snapshot.plain.url, source=snapshot.source, reason=str(error))
+        return snapshot.plain
+    return snapshot.plain.model_copy(
         update={
-            "markdown_source": seen.source,
+            "markdown_source": snapshot.source,
             "markdown": await texts.put_text(rendered.text),
             "markdown_renderer_version": rendered.renderer_version,
             "has_video": rendered.has_video,
@@ -104,18 +103,20 @@ async def with_markdown(seen: Seen, texts: Blobs) -> InvestigationInput:
     )
 
 
-def _render(html: str, text: str, seen: Seen) -> Rendered:
+def _render(html: str, text: str, snapshot: VersionSnapshot) -> Rendered:
     try:
-        site = platform(seen.plain.platform)
+        site = get_platform(snapshot.plain.platform)
     except KeyError:
-        raise _Unusable(f"no platform {seen.plain.platform!r} is known here") from None
-    if site.extract_text(html, seen.external_id) != text:
+        raise _Unusable(f"unknown platform {snapshot.plain.platform!r}") from None
+    if site.extract_text(html, snapshot.external_id) != text:
         raise _Unusable("the HTML holds another text than the version")
-    return render(html, base_url=seen.base_url, occurrences=seen.occurrences, site=site, external_id=seen.external_id)
+    return render(
+        html, base_url=snapshot.base_url, occurrences=snapshot.occurrences, site=site, external_id=snapshot.external_id
+    )
 
 
-def _moment_or_none(value: object) -> datetime | None:
+def _parse_datetime(value: object) -> datetime | None:
     try:
-        return _moment.validate_python(value) if isinstance(value, str) else None
+        return _datetime.validate_python(value) if isinstance(value, str) else None
     except ValidationError:
         return None

@@ -1,12 +1,13 @@
-"""What the fold that concludes has open, for whoever has to see that it stands still.
+"""Metrics of open investigations, by which a stuck concluder is noticed.
 
-An investigation that has its draft waits for verdicts and for the fold alone: minutes at most. Ages are taken when
-somebody asks, so they grow also while the fold does nothing.
+An investigation with a draft waits for verdicts and the concluder only: minutes at most. Ages are computed when the
+metrics are read, so they grow even if the concluder does nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Gauge
@@ -14,13 +15,20 @@ from prometheus_client import CollectorRegistry, Gauge
 from contracts.v1 import Event, InvestigationDrafted, InvestigationRequested
 
 
-class Waiting:
-    """Since when each investigation is open, and since when it has its draft. Units: times of the log, UTC."""
+@dataclass(slots=True)
+class _Since:
+    """When an investigation was requested, and when it got its draft."""
+
+    requested: datetime
+    drafted: datetime | None = None
+
+
+class OpenInvestigations:
+    """When each open investigation was requested and got its draft. Units: times of the log, UTC."""
 
     def __init__(self, registry: CollectorRegistry, now: Callable[[], datetime]) -> None:
         self._now = now
-        self._open: dict[str, datetime] = {}
-        self._drafted: dict[str, datetime] = {}
+        self._open: dict[str, _Since] = {}
         self._position = Gauge("openerrata_conclude_position", "Last sequence that was folded", registry=registry)
         count = Gauge("openerrata_conclude_open", "Investigations that have not ended", registry=registry)
         count.set_function(lambda: len(self._open))
@@ -30,17 +38,19 @@ class Waiting:
             ("since",),
             registry=registry,
         )
-        oldest.labels("requested").set_function(lambda: self._age(self._open))
-        oldest.labels("drafted").set_function(lambda: self._age(self._drafted))
+        oldest.labels("requested").set_function(lambda: self._age(each.requested for each in self._open.values()))
+        oldest.labels("drafted").set_function(
+            lambda: self._age(each.drafted for each in self._open.values() if each.drafted is not None)
+        )
 
     def seen(self, sequence: int, key: str, event: Event, at: datetime) -> None:
         """A fact of an open investigation was folded."""
         self._position.set(sequence)
-        self._open.setdefault(key, at)
+        since = self._open.setdefault(key, _Since(at))
         if isinstance(event, InvestigationDrafted):
-            self._drafted.setdefault(key, at)
+            since.drafted = since.drafted or at
         elif isinstance(event, InvestigationRequested):  # another round has no draft yet
-            self._drafted.pop(key, None)
+            since.drafted = None
 
     def passed(self, sequence: int) -> None:
         """A fact of an investigation that is over was folded."""
@@ -49,12 +59,11 @@ class Waiting:
     def ended(self, key: str) -> None:
         """An investigation is over."""
         self._open.pop(key, None)
-        self._drafted.pop(key, None)
 
     def clear(self) -> None:
-        """The fold begins again."""
+        """The fold starts again."""
         self._open.clear()
-        self._drafted.clear()
 
-    def _age(self, since: dict[str, datetime]) -> float:
-        return max(0.0, (self._now() - min(since.values())).total_seconds()) if since else 0.0
+    def _age(self, since: Iterable[datetime]) -> float:
+        oldest = min(since, default=None)
+        return 0.0 if oldest is None else max(0.0, (self._now() - oldest).total_seconds())

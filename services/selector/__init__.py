@@ -1,1 +1,1 @@
-"""Picks, within a budget, the posts that most people are likely to read next."""
+"""Requests investigations of the most viewed posts, within a daily budget."""

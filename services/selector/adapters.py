@@ -1,4 +1,4 @@
-"""The selector's reads and its way to the log."""
+"""The selector's queries and its access to the log."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Column, Select, case, func, select, text
+from sqlalchemy import Column, Executable, RowMapping, Select, case, func, select, text
 from sqlalchemy.sql.elements import Label
 
 from contracts.readmodel import candidate, content_blob, investigation, investigation_lease, post, post_version
@@ -20,20 +20,21 @@ from contracts.topology import (
     Consumer,
 )
 from contracts.v1 import InvestigationFailed, InvestigationRequested
-from kit.bus import AlreadyThere, Bus
+from kit.bus import Bus
 from kit.database import Database
-from kit.history import history
-from kit.topology import settled
+from kit.history import read_history
+from kit.publisher import PublishConflict
+from kit.topology import read_ack_floor
 from lifecycle.investigation import Investigation
-from lifecycle.rescue import Settled
+from lifecycle.rescue import Watermarks
 from platforms import PLATFORMS
-from services.selector.domain import Candidate, Spent, Suspect, Why
+from services.selector.domain import Candidate, Overdue, Reason, Spent
 
 TYPICAL_OF: Final = timedelta(days=2)
 ATTEMPT_S: Final = 300
-"""An attempt that takes longer may have been lost; whoever has it in hand is asked of the broker."""
+"""An attempt that takes longer may be lost; the broker knows whether a worker still holds it."""
 
-# The predicates of two indexes, in words that hold no parameter: a plan made for any value could not use them.
+# The predicates of two partial indexes, without parameters: a generic plan could not use the indexes otherwise.
 _NEXT: Final = text(
     "candidate.word_ok AND candidate.eligible_at IS NOT NULL "
     "AND (candidate.status IS NULL OR candidate.status = 'FAILED')"
@@ -44,8 +45,8 @@ _OVERDUE: Final = text(f"""
     ELSE investigation_lease.started_at + interval '{ATTEMPT_S} seconds' END < :before""")
 
 # One row for each (requested_by, key_source): runs are counted for the day of their request, money for the day it was
-# spent on, so a run may be in one day's runs and in the next one's money; what is under way since yesterday
-# will be paid for today.
+# spent on, so a run may be in one day's runs and in the next one's money; runs open since yesterday will be paid for
+# today.
 _SPENDING: Final = text("""
     WITH asked AS (
         SELECT r.requested_by, r.key_source, count(*) AS runs
@@ -91,7 +92,7 @@ _BY_PLATFORM: Final = text("""
     GROUP BY p.platform
 """)
 
-# Another round follows a failure or, where none was told, a loss.
+# Another round follows a failure or, without one, a loss.
 _LAST: Final = text("""
     SELECT CASE WHEN r.round > 1 AND before.fault IS NULL THEN 'lost' ELSE 'most viewed' END AS why
     FROM investigation_round r JOIN investigation i ON i.id = r.investigation_id
@@ -100,7 +101,7 @@ _LAST: Final = text("""
     ORDER BY r.requested_at DESC LIMIT 1
 """)
 
-# What an operator asks once in a while; it looks at every post.
+# For operators; reads every post.
 _SURVEY: Final = text("""
     SELECT reason, count(*) AS posts FROM (SELECT CASE
         WHEN NOT word_ok THEN 'too long'
@@ -115,7 +116,7 @@ _SURVEY: Final = text("""
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What one kind of request has cost since some moment."""
+    """The cost of one kind of request since a time."""
 
     requested_by: str
     key_source: str
@@ -127,21 +128,21 @@ class Spending:
 
 
 class SqlReads:
-    """Candidates and what was spent, by index."""
+    """Candidates and spending, by index."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def spending(self, since: datetime, analysis: str) -> Sequence[Spending]:
-        """What every kind of request has cost since then."""
-        found = await self._rows(_SPENDING, since=since, analysis=analysis)
+        """The cost of every kind of request since then."""
+        found = await self._read_rows(_SPENDING, since=since, analysis=analysis)
         return [Spending(**row) for row in found]
 
     async def spent(self, since: datetime, analysis: str) -> Spent:
-        """What the selector has requested and spent since then."""
+        """The selector's requests and cost since then."""
         mine = [each for each in await self.spending(since, analysis) if each.requested_by == "SELECTOR"]
-        by_platform = await self._rows(_BY_PLATFORM, since=since, analysis=analysis)
-        (typical,) = await self._rows(_TYPICAL, since=since - TYPICAL_OF, analysis=analysis)
+        by_platform = await self._read_rows(_BY_PLATFORM, since=since, analysis=analysis)
+        (typical,) = await self._read_rows(_TYPICAL, since=since - TYPICAL_OF, analysis=analysis)
         return Spent(
             runs=sum(each.runs for each in mine),
             under_way=sum(each.under_way for each in mine),
@@ -151,20 +152,20 @@ class SqlReads:
             by_platform={row["platform"]: row["runs"] for row in by_platform},
         )
 
-    async def last(self, since: datetime, analysis: str) -> Why | None:
-        """What the selector's last request was made for; None if it has made none since then."""
-        found = await self._rows(_LAST, since=since, analysis=analysis)
+    async def last_reason(self, since: datetime, analysis: str) -> Reason | None:
+        """The reason of the selector's last request; None if there is none since then."""
+        found = await self._read_rows(_LAST, since=since, analysis=analysis)
         return found[0]["why"] if found else None
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
-        """The next posts of each platform, so many at most, confirmed ones and then most viewed first."""
-        found = await asyncio.gather(*(self._of_platform(site.name, analysis, limit) for site in PLATFORMS))
+        """The next posts of each platform, at most `limit`, confirmed ones and then most viewed first."""
+        found = await asyncio.gather(*(self._read_platform(site.name, analysis, limit) for site in PLATFORMS))
         return [candidate for wanted in found for candidate in wanted]
 
-    async def _of_platform(self, platform: str, analysis: str, limit: int) -> Sequence[Candidate]:
+    async def _read_platform(self, platform: str, analysis: str, limit: int) -> Sequence[Candidate]:
         again = candidate.c.status.is_not(None)
         query = (
-            _described(
+            _select_posts(
                 candidate.c.post_version_id,
                 candidate.c.score,
                 candidate.c.confirmed,
@@ -175,19 +176,20 @@ class SqlReads:
                 investigation,
                 again
                 & (investigation.c.post_version_id == candidate.c.post_version_id)
-                & (investigation.c.analysis == candidate.c.analysis),
+                & (investigation.c.analysis == candidate.c.analysis)
+                & (investigation.c.origin == "ORIGINAL"),
                 isouter=True,
             )
             .where(candidate.c.analysis == analysis, candidate.c.platform == platform, _NEXT)
             .order_by(candidate.c.confirmed.desc(), candidate.c.score.desc(), candidate.c.post_id)
             .limit(limit)
         )
-        return [Candidate(**row) for row in await self._rows(query)]
+        return [Candidate(**row) for row in await self._read_rows(query)]
 
-    async def suspects(self, analysis: str, before: datetime, settled: Settled, limit: int) -> Sequence[Suspect]:
-        """Open investigations that should have moved on before then, of any version, longest asked for first."""
+    async def overdue(self, analysis: str, before: datetime, settled: Watermarks, limit: int) -> Sequence[Overdue]:
+        """Open investigations of any version that should have progressed before then, oldest request first."""
         query = (
-            _described(
+            _select_posts(
                 investigation.c.post_version_id, post.c.unique_view_score, investigation.c.id.label("investigation_id")
             )
             .join(investigation_lease, investigation_lease.c.investigation_id == investigation.c.id, isouter=True)
@@ -202,21 +204,23 @@ class SqlReads:
             .limit(limit)
         )
         return [
-            Suspect(row["investigation_id"], Candidate(**{k: v for k, v in row.items() if k != "investigation_id"}))
-            for row in await self._rows(query)
+            Overdue(row["investigation_id"], Candidate(**{k: v for k, v in row.items() if k != "investigation_id"}))
+            for row in await self._read_rows(query)
         ]
 
     async def survey(self, analysis: str) -> Mapping[str, int]:
-        """How many posts there are by what may be done with them."""
-        return {row["reason"]: row["posts"] for row in await self._rows(_SURVEY, analysis=analysis)}
+        """The number of posts by their state."""
+        return {row["reason"]: row["posts"] for row in await self._read_rows(_SURVEY, analysis=analysis)}
 
-    async def _rows(self, query: Any, **values: Any) -> list[dict[str, Any]]:
+    async def _read_rows(self, query: Executable, **values: object) -> Sequence[RowMapping]:
         async with self._database.connect() as connection:
-            return [dict(row) for row in (await connection.execute(query, values)).mappings()]
+            return (await connection.execute(query, values)).mappings().all()
 
 
-def _described(version: Column[Any], score: Column[Any], *more: Column[Any] | Label[Any]) -> Select[Any]:
-    """Posts by one version each, which a table names, with what is shown of them."""
+def _select_posts(
+    version: Column[object], score: Column[object], *more: Column[object] | Label[object]
+) -> Select[tuple[object, ...]]:
+    """Posts by one version each, with the columns of a candidate."""
     return (
         select(
             post.c.id.label("post_id"),
@@ -236,27 +240,27 @@ def _described(version: Column[Any], score: Column[Any], *more: Column[Any] | La
 
 
 class BusLog:
-    """The log on the broker."""
+    """Reads and publishes events."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    async def settled(self) -> Settled:
-        """How far investigator and validator are."""
+    async def settled(self) -> Watermarks:
+        """The positions of investigator and validator."""
         consumers: tuple[Consumer, ...] = (
             INVESTIGATOR_INVESTIGATION_REQUESTED,
             VALIDATOR_CLAIM_PROPOSED,
             INVESTIGATOR_READERS_INVESTIGATION_REQUESTED,
         )
-        return Settled(*await asyncio.gather(*(settled(self._bus, consumer) for consumer in consumers)))
+        return Watermarks(*await asyncio.gather(*(read_ack_floor(self._bus, consumer) for consumer in consumers)))
 
     async def investigation(self, investigation_id: UUID) -> Investigation | None:
-        """One investigation as the log has it; None if nobody ever asked for it."""
-        return Investigation.of(await history(self._bus, str(investigation_id)))
+        """One investigation as the log has it; None if it was never requested."""
+        return Investigation.fold(await read_history(self._bus, str(investigation_id)))
 
     async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:
-        """Ask for an investigation, or end one; False if somebody else was faster."""
+        """Request an investigation, or end one; False if another process was faster."""
         try:
             return not (await self._bus.publish(event, correlation=correlation)).duplicate
-        except AlreadyThere:
+        except PublishConflict:
             return False

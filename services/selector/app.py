@@ -1,4 +1,4 @@
-"""The selector, put together."""
+"""Builds the selector."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from services.selector.handlers import Selector
 from services.selector.settings import SelectorSettings
 
 JOB = "selector"
-LOOK_EVERY_S = 0.5
+POLL_S = 0.5
 
 
 async def build(host: Host) -> None:
-    """Select every so often, as long as this process leads."""
+    """Select at intervals, while this process leads."""
     settings = load(SelectorSettings)
     leadership = Leadership(host.bus, JOB, host.worker)
     selector = Selector(
@@ -40,11 +40,11 @@ async def build(host: Host) -> None:
 
     async def run() -> None:
         while True:
-            while not leadership.leading:  # noqa: ASYNC110 (the lease is another process's to lose)
-                await asyncio.sleep(LOOK_EVERY_S)
-            selection = await selector.look()
+            while not leadership.is_leader:  # noqa: ASYNC110 (the lease is another process's to lose)
+                await asyncio.sleep(POLL_S)
+            selection = await selector.plan()
             spent.set(selection.spent.micro_usd / 1_000_000)
-            await selector.take(selection)
+            await selector.publish(selection)
             await asyncio.sleep(settings.interval_s)
 
     if settings.runs_per_day:

@@ -1,7 +1,7 @@
-"""How many runs may be taken now, and which runs are lost. Values in, values out.
+"""How many runs may be requested now, and of which posts. Pure.
 
-A budget in money is kept although a run's price is known only afterwards: what is under way is counted as if it cost
-what runs usually cost, and unknown prices stop the selection, because a limit that counts them as nothing is none.
+The price of a run is known only afterwards: open runs count with the typical cost, and steps without a known price stop
+the selection, since a limit that ignores them would be none.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from contracts.v1 import (
 )
 from contracts.v1.ids import investigation_id
 
-Why = Literal["most viewed", "lost"]
+Reason = Literal["most viewed", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One version of a post that the instance has not tried, with its capped view score.
+    """A version that the instance has not investigated, with its capped view score.
 
-    `round` and `follows` are 1 and 0, except after nothing but failures of runs that readers paid for.
+    `round` and `follows` are 1 and 0, unless all earlier runs were paid by readers and failed.
     """
 
     post_id: UUID
@@ -43,8 +43,8 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Suspect:
-    """An investigation that should have ended or moved on by now."""
+class Overdue:
+    """An investigation that should have ended or progressed by now."""
 
     investigation_id: UUID
     candidate: Candidate
@@ -52,29 +52,28 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """What is to be asked for, and why."""
+    """A request to publish, and its reason."""
 
     candidate: Candidate
     request: InvestigationRequested
-    why: Why
+    why: Reason
 
 
-def turns(lost: Sequence[Pick], new: Sequence[Pick], runs: int, last: Why | None) -> tuple[Pick, ...]:
-    """So many of both lists by turns, beginning with the one that `last` was not of.
+def alternate(lost: Sequence[Pick], new: Sequence[Pick], runs: int, last: Reason | None) -> tuple[Pick, ...]:
+    """At most `runs` picks of both lists in alternation, beginning with the list that `last` was not of.
 
-    Neither is passed over twice running while it waits, from one round to the next as well, however few each allows.
+    So neither list is skipped twice in a row, across rounds too.
     """
     first, second = (new, lost) if last == "lost" else (lost, new)
     alternating = chain.from_iterable(zip_longest(first, second))
     return tuple(islice((pick for pick in alternating if pick is not None), runs))
 
 
-def shared(wanted: Sequence[Candidate], taken: Mapping[str, int], runs: int) -> tuple[Candidate, ...]:
-    """So many of the candidates, each time from the platform with the fewest runs of the day, else the most wanted.
+def share_by_platform(wanted: Sequence[Candidate], taken: Mapping[str, int], runs: int) -> tuple[Candidate, ...]:
+    """At most `runs` candidates, each from the platform with the fewest runs today, then the highest score.
 
-    So no platform spends the day's budget while another has posts to look at, and a platform without any leaves its
-    share to the others.
-    Shapes: `wanted` is in the order of its platform each, and so is the result; `taken` are the day's runs by platform.
+    So no platform uses the whole budget while another has candidates.
+    Shapes: `wanted` is ordered within each platform, and so is the result; `taken` are today's runs by platform.
     """
     waiting: dict[str, deque[Candidate]] = {}
     for candidate in wanted:
@@ -93,8 +92,8 @@ def shared(wanted: Sequence[Candidate], taken: Mapping[str, int], runs: int) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Hopeless:
-    """A run that is given up, and the fact that ends it."""
+class Abandoned:
+    """A run that is given up, and the event that ends it."""
 
     candidate: Candidate
     event: InvestigationFailed
@@ -102,7 +101,7 @@ class Hopeless:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the selector may spend in one UTC day. Units: millionths of a US dollar; None: no such limit."""
+    """The limits of one UTC day. Units: millionths of a US dollar; None: no limit."""
 
     runs: int
     micro_usd: int | None = None
@@ -110,9 +109,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What it has spent today. `typical_micro_usd` is a run's usual cost, None if none is known; `unpriced` steps have
-    used a model whose price nobody knows; `under_way` runs of the last two days have not ended. `by_platform` counts
-    today's runs."""
+    """The selector's spending of today. Shapes: `typical_micro_usd` is the usual cost of a run, None if unknown;
+    `unpriced` counts steps of models without a known price; `under_way` runs of the last two days have not ended;
+    `by_platform` counts today's runs."""
 
     runs: int = 0
     under_way: int = 0
@@ -124,50 +123,51 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How many runs may be taken now; `limit` says what keeps it from being more."""
+    """How many runs may be requested now; `limit` names the limiting rule."""
 
     runs: int
     limit: str
 
 
-def allowance(budget: Budget, spent: Spent, batch: int) -> Allowance:
-    """Runs that may be taken in this round."""
+def find_allowance(budget: Budget, spent: Spent, batch: int) -> Allowance:
+    """The allowance of this round."""
     by_runs = Allowance(max(0, budget.runs - spent.runs), f"{budget.runs} run{'' if budget.runs == 1 else 's'} a day")
     by_money = _affordable(budget.micro_usd, spent, batch) if budget.micro_usd is not None else by_runs
     return min(Allowance(batch, f"{batch} in one round"), by_money, by_runs, key=lambda each: each.runs)
 
 
 def _affordable(budget_micro_usd: int, spent: Spent, batch: int) -> Allowance:
-    said = f"{dollars(budget_micro_usd)} a day"
+    limit = f"{format_usd(budget_micro_usd)} a day"
     if spent.unpriced:
-        return Allowance(0, f"{said}, but the model's price is not known; see OPENERRATA_MODEL_PRICES")
+        return Allowance(0, f"{limit}, but the model's price is not known; see OPENERRATA_MODEL_PRICES")
     if spent.micro_usd >= budget_micro_usd:
-        return Allowance(0, said)
+        return Allowance(0, limit)
     usual = spent.typical_micro_usd
     if usual is None:
-        return Allowance(0 if spent.under_way else 1, f"{said}, and the cost of a first run is to be seen")
+        return Allowance(0 if spent.under_way else 1, f"{limit}, and the cost of a first run is to be seen")
     left = budget_micro_usd - spent.micro_usd - spent.under_way * usual
-    return Allowance(batch if usual == 0 else max(0, left // usual), f"{said}, at {dollars(usual)} a run")
+    return Allowance(batch if usual == 0 else max(0, left // usual), f"{limit}, at {format_usd(usual)} a run")
 
 
-def dollars(micro_usd: int) -> str:
-    """An amount for people."""
+def format_usd(micro_usd: int) -> str:
+    """Format an amount."""
     return f"${micro_usd / 1_000_000:.2f}"
 
 
-def request(candidate: Candidate, analysis: str) -> InvestigationRequested:
-    """The fact that asks for a candidate's investigation."""
+def make_request(candidate: Candidate, analysis: str) -> InvestigationRequested:
+    """The event that requests a candidate's investigation."""
     return InvestigationRequested(
         follows=candidate.follows,
         investigation_id=investigation_id(candidate.version_id, analysis),
         version_id=candidate.version_id,
         post_id=candidate.post_id,
         analysis=analysis,
+        origin="ORIGINAL",
         requested_by="SELECTOR",
         round=candidate.round,
     )
 
 
-def midnight(now: datetime) -> datetime:
-    """When the day began that `now` is in; budgets are those of UTC days."""
+def start_of_day(now: datetime) -> datetime:
+    """The start of the UTC day of `now`."""
     return now.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,4 +1,4 @@
-"""One round of selection: look, then ask. What cannot be asked for now is left for the next round."""
+"""One round of selection: plan, then publish. What cannot be published now is left for the next round."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ import structlog
 
 from contracts.v1 import InvestigationFailed, InvestigationRequested
 from kit.clock import Clock
-from lifecycle.rescue import Settled, rescue
+from lifecycle.rescue import Watermarks, rescue
 from services.selector.domain import (
+    Abandoned,
     Allowance,
     Budget,
     Candidate,
-    Hopeless,
+    Overdue,
     Pick,
     Spent,
-    Suspect,
-    allowance,
-    midnight,
-    request,
-    shared,
-    turns,
+    alternate,
+    find_allowance,
+    make_request,
+    share_by_platform,
+    start_of_day,
 )
 from services.selector.ports import Leadership, Log, Reads
 
 log = structlog.get_logger(__name__)
 
-REMEMBERED: Final = timedelta(days=7)
-"""Whose turn it is follows from the selector's last request, if that is not older."""
+LAST_WITHIN: Final = timedelta(days=7)
+"""An older last request does not decide which list comes first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a round would take, in its order, what it would give up, and what it was decided from."""
+    """What a round requests, in its order, what it abandons, and the budget it was decided by."""
 
     spent: Spent
     allowance: Allowance
     picks: tuple[Pick, ...]
-    hopeless: tuple[Hopeless, ...]
+    abandoned: tuple[Abandoned, ...]
 
 
 class Selector:
-    """Requests investigations of the posts with the highest view score, and lost ones again."""
+    """Requests investigations of the posts with the highest view score, and repeats lost ones."""
 
     def __init__(
         self,
@@ -68,75 +68,75 @@ class Selector:
         self._batch = batch
         self._patience = timedelta(seconds=patience_s)
 
-    async def look(self) -> Selection:
-        """Decide what to take, without taking it. What is given up costs nothing, and so needs no budget."""
-        spent = await self._reads.spent(midnight(self._clock.now()), self._analysis)
-        allowed = allowance(self._budget, spent, self._batch)
-        found = await self._lost()
-        hopeless = tuple(each for each in found if isinstance(each, Hopeless))
+    async def plan(self) -> Selection:
+        """Decide what to request, without publishing it. Abandoning a run costs nothing and needs no budget."""
+        spent = await self._reads.spent(start_of_day(self._clock.now()), self._analysis)
+        allowed = find_allowance(self._budget, spent, self._batch)
+        found = await self._find_lost()
+        abandoned = tuple(each for each in found if isinstance(each, Abandoned))
         if not allowed.runs:
-            return Selection(spent, allowed, (), hopeless)
+            return Selection(spent, allowed, (), abandoned)
         lost = [each for each in found if isinstance(each, Pick)]
         wanted = await self._reads.candidates(self._analysis, allowed.runs)
-        chosen = shared(wanted, spent.by_platform, allowed.runs)
-        new = [Pick(candidate, request(candidate, self._analysis), "most viewed") for candidate in chosen]
-        last = await self._reads.last(self._clock.now() - REMEMBERED, self._analysis)
-        return Selection(spent, allowed, turns(lost, new, allowed.runs, last), hopeless)
+        chosen = share_by_platform(wanted, spent.by_platform, allowed.runs)
+        new = [Pick(candidate, make_request(candidate, self._analysis), "most viewed") for candidate in chosen]
+        last = await self._reads.last_reason(self._clock.now() - LAST_WITHIN, self._analysis)
+        return Selection(spent, allowed, alternate(lost, new, allowed.runs, last), abandoned)
 
     async def select(self) -> int:
-        """Request what budget and leadership allow; how many were requested."""
-        return await self.take(await self.look()) if self._leadership.leading else 0
+        """Run one round if this process leads; the number of requests."""
+        return await self.publish(await self.plan()) if self._leadership.is_leader else 0
 
-    async def take(self, selection: Selection) -> int:
-        """Tell what was decided on, for as long as this selector leads; how many were requested."""
-        requested = given_up = 0
-        for end in selection.hopeless:
-            given_up += await self._tell(end.event, end.candidate)
+    async def publish(self, selection: Selection) -> int:
+        """Publish the selection, as long as this process leads; the number of requests."""
+        requested = abandoned = 0
+        for end in selection.abandoned:
+            abandoned += await self._publish(end.event, end.candidate)
         for pick in selection.picks:
-            requested += await self._tell(pick.request, pick.candidate)
+            requested += await self._publish(pick.request, pick.candidate)
         spent = selection.spent
         log.info(
             "selected",
             requested=requested,
-            given_up=given_up,
+            abandoned=abandoned,
             runs_today=spent.runs,
             micro_usd_today=spent.micro_usd,
         )
         return requested
 
-    async def _tell(self, event: InvestigationRequested | InvestigationFailed, candidate: Candidate) -> bool:
-        if not self._leadership.leading:
+    async def _publish(self, event: InvestigationRequested | InvestigationFailed, candidate: Candidate) -> bool:
+        if not self._leadership.is_leader:
             return False
         try:
             return await self._log.publish(event, candidate.correlation)
         except Exception as error:
             log.warning(
-                "not told, going on with the next",
+                "event not published, continuing with the next",
                 fact=event.SUBJECT,
                 version=str(event.version_id),
                 error=f"{type(error).__name__}: {error}",
             )
             return False
 
-    async def _lost(self) -> Sequence[Pick | Hopeless]:
+    async def _find_lost(self) -> Sequence[Pick | Abandoned]:
         settled = await self._log.settled()
         before = self._clock.now() - self._patience
-        suspects = await self._reads.suspects(self._analysis, before, settled, self._batch)
-        found = [await self._rescued(suspect, settled) for suspect in suspects]
+        suspects = await self._reads.overdue(self._analysis, before, settled, self._batch)
+        found = [await self._rescue(suspect, settled) for suspect in suspects]
         return [each for each in found if each is not None]
 
-    async def _rescued(self, suspect: Suspect, settled: Settled) -> Pick | Hopeless | None:
+    async def _rescue(self, suspect: Overdue, settled: Watermarks) -> Pick | Abandoned | None:
         try:
             found = await self._log.investigation(suspect.investigation_id)
             event = rescue(found, settled) if found is not None else None
         except Exception as error:
             run = str(suspect.investigation_id)
-            log.warning("history not read, going on with the next", run=run, error=f"{type(error).__name__}: {error}")
+            log.warning("history not read, continuing with the next", run=run, error=f"{type(error).__name__}: {error}")
             return None
         match event:
             case InvestigationRequested():
                 return Pick(suspect.candidate, event, "lost")
             case InvestigationFailed():
-                return Hopeless(suspect.candidate, event)
+                return Abandoned(suspect.candidate, event)
             case None:
                 return None

@@ -1,4 +1,4 @@
-"""What the selector needs from outside. Whatever cannot be reached raises; the round goes on with the rest."""
+"""Ports of the selector. Unreachable servers raise; the round continues with the rest."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from uuid import UUID
 
 from contracts.v1 import InvestigationFailed, InvestigationRequested
 from lifecycle.investigation import Investigation
-from lifecycle.rescue import Settled
-from services.selector.domain import Candidate, Spent, Suspect, Why
+from lifecycle.rescue import Watermarks
+from services.selector.domain import Candidate, Overdue, Reason, Spent
 
 
 class Reads(Protocol):
     """The read model."""
 
     async def spent(self, since: datetime, analysis: str) -> Spent:
-        """What the selector has requested and spent since then."""
+        """The selector's requests and cost since then."""
         ...
 
-    async def last(self, since: datetime, analysis: str) -> Why | None:
-        """What the selector's last request was made for; None if it has made none since then."""
+    async def last_reason(self, since: datetime, analysis: str) -> Reason | None:
+        """The reason of the selector's last request; None if there is none since then."""
         ...
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
-        """The next posts of each platform, so many at most, confirmed ones and then most viewed first.
+        """The next posts of each platform, at most `limit`, confirmed ones and then most viewed first.
 
-        Those under way or over, and those that too few vouch for, are not among them.
+        Without those that are open, ended, or confirmed by too few.
         """
         ...
 
-    async def suspects(self, analysis: str, before: datetime, settled: Settled, limit: int) -> Sequence[Suspect]:
-        """Open investigations that should have moved on before then, of any version, longest asked for first.
+    async def overdue(self, analysis: str, before: datetime, settled: Watermarks, limit: int) -> Sequence[Overdue]:
+        """Open investigations of any version that should have progressed before then, oldest request first.
 
         Only those whose request the investigator has settled.
         """
@@ -40,25 +40,25 @@ class Reads(Protocol):
 
 
 class Log(Protocol):
-    """The log, and who has what of it in hand."""
+    """The log, and the positions of its consumers."""
 
-    async def settled(self) -> Settled:
-        """How far the workers are."""
+    async def settled(self) -> Watermarks:
+        """The positions of the workers."""
         ...
 
     async def investigation(self, investigation_id: UUID) -> Investigation | None:
-        """One investigation as the log has it; None if nobody ever asked for it."""
+        """One investigation as the log has it; None if it was never requested."""
         ...
 
     async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:
-        """Ask for an investigation, or end one; False if somebody else was faster."""
+        """Request an investigation, or end one; False if another process was faster."""
         ...
 
 
 class Leadership(Protocol):
-    """One selector works at a time."""
+    """Only one selector works at a time."""
 
     @property
-    def leading(self) -> bool:
-        """Whether this one does."""
+    def is_leader(self) -> bool:
+        """Whether it is this one."""
         ...

@@ -1,4 +1,4 @@
-"""How often posts are picked, and what may be spent on them in a day."""
+"""Settings of the selector: interval and daily budget."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ class SelectorSettings(BaseSettings):
 
     @property
     def budget(self) -> Budget:
-        """What a day may cost."""
+        """The budget of a day."""
         return Budget(self.runs_per_day, None if self.usd_per_day is None else int(self.usd_per_day * MICRO))

@@ -1,1 +1,1 @@
-"""Judges candidates: a rule first, then a strict model; an error is never an approval."""
+"""Validates candidates: by rules, by their sources, then by a model. An error is never an approval."""

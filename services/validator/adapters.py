@@ -1,10 +1,11 @@
-"""Runs as the log shows them; how a run was started is remembered, since every claim of the run asks for it."""
+"""Runs, read from the log. The start of a run is cached, since every claim of the run needs it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from functools import partial
+from math import inf
+from typing import NamedTuple
 from uuid import UUID
 
 from contracts.v1 import (
@@ -15,72 +16,73 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from kit.bus import Bus
+from kit.cache import Cache
 from kit.errors import Outage
-from kit.flight import SingleFlight
-from kit.history import history, latest
+from kit.history import read_history, read_latest
 from lifecycle.investigation import Investigation, ends_round
-from lifecycle.reviews import Begun, ReviewState, review_state
-from services.validator.ends import Ends
+from lifecycle.reviews import ReviewState, StartedReview, fold_review_state
+from services.validator.ends import EndedRounds
 
-REMEMBERED = 1_000
+CACHE_SIZE = 1_000
 LOG_LAG_S = 0.2
+
+
+class Start(NamedTuple):
+    """The start of a run, and its sequence."""
+
+    sequence: int
+    event: InvestigationStarted
 
 
 class LogRuns:
     """Runs, read from the log."""
 
-    def __init__(self, bus: Bus, ends: Ends) -> None:
+    def __init__(self, bus: Bus, ends: EndedRounds) -> None:
         self._bus = bus
         self._ends = ends
-        self._started: OrderedDict[UUID, tuple[int, InvestigationStarted]] = OrderedDict()
-        self._looks: SingleFlight[tuple[UUID, int], tuple[int, InvestigationStarted] | None] = SingleFlight()
+        # Claims of one run come together, and each needs the start of its attempt or of a later one.
+        self._started: Cache[tuple[UUID, int], Start | None] = Cache(
+            capacity=CACHE_SIZE, ttl_s=lambda _, start: inf if start else 0.0
+        )
 
-    async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
-        """The newest start; the input is the same in all of them, who pays is the same in those of one round.
+    async def find_start(self, proposed: ClaimProposed) -> InvestigationStarted | None:
+        """The newest start: all have the same input, and those of one round the same payer.
 
-        A start that is older than the claim may be another round's, and is not believed.
+        A start of an earlier attempt than the claim's may belong to another round and is ignored.
         """
-        run = proposed.investigation_id
-        known = self._started.get(run)
-        if known is None or known[1].attempt < proposed.attempt:
-            # Claims of one run come together, and each waits for at least the attempt it was made in.
-            known = await self._looks.run((run, proposed.attempt), partial(self._newest_start, run))
-        if known is None or known[1].attempt < proposed.attempt:
-            return None
-        self._started[run] = known
-        self._started.move_to_end(run)
-        if len(self._started) > REMEMBERED:
-            self._started.popitem(last=False)
-        return known[1]
+        run, attempt = proposed.investigation_id, proposed.attempt
+        start = await self._started.get_or_make((run, attempt), partial(self._newest_start, run, attempt))
+        return start and start.event
 
-    async def _newest_start(self, run: UUID) -> tuple[int, InvestigationStarted] | None:
-        for past in await latest(self._bus, f"{InvestigationStarted.SUBJECT}.{run}"):
-            if isinstance(past.envelope.event, InvestigationStarted):
-                return past.sequence, past.envelope.event
+    async def _newest_start(self, run: UUID, at_least: int) -> Start | None:
+        for past in await read_latest(self._bus, f"{InvestigationStarted.SUBJECT}.{run}"):
+            event = past.envelope.event
+            if isinstance(event, InvestigationStarted) and event.attempt >= at_least:
+                return Start(past.sequence, event)
         return None
 
-    async def over(self, proposed: ClaimProposed) -> bool:
-        """Whether the round has ended: by what was heard since the claim's attempt began, else by the log."""
-        known = self._started.get(proposed.investigation_id)
-        if known is not None and known[1].attempt == proposed.attempt and self._ends.knows(known[0]):
-            return self._ends.over(proposed.investigation_id, proposed.round)
-        ends = await latest(
+    async def is_over(self, proposed: ClaimProposed) -> bool:
+        """Whether the round has ended: by the ends received since the claim's attempt started, else by the log."""
+        start = self._started.get((proposed.investigation_id, proposed.attempt))
+        if start is not None and start.event.attempt == proposed.attempt and self._ends.covers(start.sequence):
+            return self._ends.is_over(proposed.investigation_id, proposed.round)
+        ends = await read_latest(
             self._bus, *(f"{end.SUBJECT}.{proposed.key()}" for end in (InvestigationFailed, InvestigationCompleted))
         )
         return any(ends_round(proposed.round, end.envelope.event) for end in ends)
 
     async def review_state(self, proposed: ClaimProposed) -> ReviewState:
-        """What the log says of the claim, read anew each time."""
+        """The state of the claim's reviews, read from the log each time."""
         facts, starts = await asyncio.gather(
-            history(self._bus, proposed.key()),
-            latest(self._bus, f"{ClaimValidationStarted.SUBJECT}.{proposed.claim_id}"),
+            read_history(self._bus, proposed.key()),
+            read_latest(self._bus, f"{ClaimValidationStarted.SUBJECT}.{proposed.claim_id}"),
         )
         begun = [
-            Begun(past.sequence, past.envelope.event)
+            StartedReview(past.sequence, past.envelope.event)
             for past in starts
             if isinstance(past.envelope.event, ClaimValidationStarted)
         ]
-        investigation = Investigation.of(facts)
+        investigation = Investigation.fold(facts)
         if investigation is None:
             raise Outage(LOG_LAG_S, "the log does not show the request of the run yet")
-        return review_state(proposed, investigation, begun[-1] if begun else None)
+        return fold_review_state(proposed, investigation, begun[-1] if begun else None)

@@ -1,20 +1,22 @@
-"""The validator, put together."""
+"""Builds the validator."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from contracts.topology import VALIDATOR_CLAIM_PROPOSED
 from kit.host import Host
 from kit.settings import load
-from kit.web import Door, Policy
+from kit.sources import Pages
+from kit.web import GuardedHttpClient, Policy
 from kit.web.contact import warn_of_no_contact
 from kit.web.reading import Reader
 from services.validator.adapters import LogRuns
-from services.validator.ends import Ends
+from services.validator.ends import EndedRounds
 from services.validator.handlers import Validator
-from services.validator.pages import Pages
 from services.validator.ports import Sources
 from services.validator.settings import ValidatorSettings
-from services.validator.sources import PageSources, UnaskedSources
+from services.validator.sources import PageSources, UncheckedSources, read_words
 
 
 async def build(host: Host) -> None:
@@ -22,24 +24,24 @@ async def build(host: Host) -> None:
     settings = load(ValidatorSettings)
     warn_of_no_contact("VALIDATOR", settings.contact_url)
     demo = host.model.labelled_demo
-    ends = Ends(host.bus)
+    ends = EndedRounds(host.bus)
     host.keep_running("validator-ends", ends.run)
     validator = Validator(
         LogRuns(host.bus, ends),
         host.blobs,
         host.user_keys,
         host.model,
-        UnaskedSources() if demo else _looked_up(host, settings),
+        UncheckedSources() if demo else _page_sources(host, settings),
         host.clock,
         unchecked_allowed=demo or settings.unchecked_sources == "allow",
     )
     host.delivery.subscribe(
-        VALIDATOR_CLAIM_PROPOSED, validator.on_claim_proposed, slots=settings.slots, given_up=validator.on_given_up
+        VALIDATOR_CLAIM_PROPOSED, validator.on_claim_proposed, slots=settings.slots, on_exhausted=validator.on_exhausted
     )
 
 
-def _looked_up(host: Host, settings: ValidatorSettings) -> Sources:
-    door = Door(
+def _page_sources(host: Host, settings: ValidatorSettings) -> Sources:
+    http = GuardedHttpClient(
         Policy(
             contact_url=settings.contact_url,
             timeout_s=settings.page_s,
@@ -47,7 +49,7 @@ def _looked_up(host: Host, settings: ValidatorSettings) -> Sources:
             exempt_origins=frozenset({settings.page_origin} if settings.page_origin else ()),
         )
     )
-    pages = Pages(door, host.blobs, Reader(), host.clock)
-    host.on_close(door.close)
+    pages = Pages(http, partial(read_words, Reader()), host.clock, archive=host.blobs)
+    host.on_close(http.close)
     host.on_close(pages.close)
     return PageSources(pages, host.telemetry.registry)

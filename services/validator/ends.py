@@ -1,39 +1,45 @@
-"""How runs end, heard as it happens: whether a review is still wanted costs no look into the log."""
+"""The ends of rounds, received as they are stored, so that a review needs no request to the log."""
 
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from contracts.topology import ERRATA
 from contracts.v1 import InvestigationCompleted, InvestigationFailed, decode
 from kit.bus import Bus
-from kit.ordered import OrderedLog, Recorded
-from kit.pages import last_sequence
+from kit.cache import Cache
+from kit.ordered import OrderedLog, StoredMessage
+from kit.pages import read_last_sequence
 
-REMEMBERED: Final = 10_000
+CACHE_SIZE: Final = 10_000
 SUBJECTS: Final = tuple(f"{end.SUBJECT}.*" for end in (InvestigationFailed, InvestigationCompleted))
 
 
-class Ends:
-    """The ends that came since this process began to listen; of what began before then it knows nothing.
+class _End(NamedTuple):
+    """The newest round that ended, and its sequence."""
 
-    `position`: the last end that was heard.
+    sequence: int
+    round: int
+
+
+class EndedRounds:
+    """The ends since this process subscribed.
+
+    `position`: the sequence of the last one.
     """
 
-    def __init__(self, bus: Bus, *, remembered: int = REMEMBERED) -> None:
+    def __init__(self, bus: Bus, *, capacity: int = CACHE_SIZE) -> None:
         self._bus = bus
-        self._remembered = remembered
         self._since: int | None = None
-        self._rounds: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        self._rounds: Cache[str, _End] = Cache(capacity=capacity, on_evict=self._evicted)
         self.position = 0
 
     async def run(self) -> None:
-        """Listen for ever; started again after an error it begins anew."""
+        """Follow the log; after an error it starts again without state."""
         self._rounds.clear()
-        since = await last_sequence(self._bus, ERRATA.name)
+        since = await read_last_sequence(self._bus, ERRATA.name)
         self._since = since
         try:
             async for batch in OrderedLog(self._bus, ERRATA.name, since + 1, subjects=SUBJECTS).batches():
@@ -42,21 +48,22 @@ class Ends:
         finally:
             self._since = None
 
-    def knows(self, began: int) -> bool:
-        """Whether the end of what began at this place of the log would have been heard."""
+    def covers(self, began: int) -> bool:
+        """Whether the end of what started at this sequence would have been received."""
         return self._since is not None and began > self._since
 
-    def over(self, investigation: UUID, round_: int) -> bool:
-        """Whether this round, or a later one, was heard to end."""
-        _, ended = self._rounds.get(str(investigation), (0, 0))
-        return ended >= round_
+    def is_over(self, investigation: UUID, round_: int) -> bool:
+        """Whether the end of this round, or of a later one, was received."""
+        end = self._rounds.get(str(investigation))
+        return end is not None and end.round >= round_
 
-    def _add(self, message: Recorded) -> None:
+    def _add(self, message: StoredMessage) -> None:
         event = decode(message.subject, message.data).event
         round_ = event.round if isinstance(event, InvestigationFailed) else sys.maxsize
-        _, before = self._rounds.get(event.key(), (0, 0))
-        self._rounds[event.key()] = message.sequence, max(round_, before)
-        self._rounds.move_to_end(event.key())
-        if len(self._rounds) > self._remembered:
-            _, (self._since, _) = self._rounds.popitem(last=False)
+        before = self._rounds.get(event.key())
+        self._rounds.put(event.key(), _End(message.sequence, max(round_, before.round) if before else round_))
         self.position = message.sequence
+
+    def _evicted(self, _: str, end: _End) -> None:
+        if self._since is not None:
+            self._since = max(self._since, end.sequence)

@@ -1,14 +1,15 @@
-"""One candidate: through the rules, then held against the pages it cites, then before the model."""
+"""Validates one candidate: rules, cited pages, model."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import Any, Never
+from typing import Never, TypedDict
+from uuid import UUID
 
 from analyses import flagging_kind
 from analyses.flagging import Candidate, Review
-from contracts.spent import usd
+from contracts.spent import format_usd
 from contracts.transcript import Transcript, unpublished_tail
 from contracts.v1 import (
     ClaimApproved,
@@ -19,18 +20,18 @@ from contracts.v1 import (
     ClaimValidationStarted,
     Event,
 )
-from contracts.v1.parts import TextRef, Usage
+from contracts.v1.parts import CheckedSource, Prompt, TextRef, Usage
 from kit.clock import Clock
 from kit.errors import Outage, Retry, Superseded
 from kit.runs import is_fault_of_key, open_key
 from lifecycle.retries import REVIEWS
 from lifecycle.reviews import ReviewState
-from services.validator.domain import published, unsupported
+from services.validator.domain import find_unsupported, keep_evidence
 from services.validator.ports import (
     Blobs,
     Brief,
     ClaimInDoubt,
-    Keys,
+    KeyStore,
     Limits,
     Model,
     ModelError,
@@ -43,14 +44,31 @@ from services.validator.ports import (
 LOG_LAG_S = 0.2
 
 
+class _ClaimIds(TypedDict):
+    investigation_id: UUID
+    claim_id: UUID
+    round: int
+
+
+class _ReviewRecord(_ClaimIds):
+    """The fields that all outcomes of a review share."""
+
+    rules: str
+    sources: tuple[CheckedSource, ...]
+    unchecked_allowed: bool
+    prompt: Prompt | None
+    usage: Usage
+    transcript: TextRef | None
+
+
 class Validator:
-    """Judges candidates. `unchecked_allowed`: a source that could not be looked up may count."""
+    """Validates candidates. `unchecked_allowed`: sources that could not be checked may count as evidence."""
 
     def __init__(
         self,
         runs: Runs,
         blobs: Blobs,
-        keys: Keys,
+        keys: KeyStore,
         model: Model,
         sources: Sources,
         clock: Clock,
@@ -65,54 +83,60 @@ class Validator:
         self._clock = clock
         self._unchecked_allowed = unchecked_allowed
 
-    async def on_claim_proposed(self, event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
-        """Approve, reject, or say that no verdict could be had; a claim that is settled is not judged again.
+    async def on_claim_proposed(self, event: ClaimProposed, delivery_count: int) -> AsyncIterator[Event]:
+        """Approve, reject, or report that no verdict was possible; a settled claim is not reviewed again.
 
-        Whether its run is over is looked at just before a review is bought: a first delivery too may be hours old, if
-        this process was stopped or its machine asleep. What is known to be a repetition asks the log at once, before it
-        goes to look at pages. A review that is bought is told first, so that a delivery which reaches its worker late
-        buys none beside it.
+        Whether the run is over is checked just before the model is called: even a first delivery may be hours old, if
+        this process was stopped. A known repetition reads the log first, before any page is fetched. The start of a
+        review is published before the model is called, so that a late delivery does not pay for a second one.
         """
-        repeated = attempt != 1 or event.attempt > 1 or event.round > 1
-        if repeated and (await self._review_state(event, attempt)).settled:
+        repeated = delivery_count != 1 or event.attempt > 1 or event.round > 1
+        if repeated and (await self._review_state(event, delivery_count)).settled:
             return
-        run = await self._runs.started(event)
-        if run is None:
+        start = await self._runs.find_start(event)
+        if start is None:
             raise Outage(LOG_LAG_S, "the log does not show the start of the run yet")
-        text = await self._blobs.get_text(run.input.content)
+        text = await self._blobs.get_text(start.input.content)
         kind = flagging_kind(event.analysis)
         refusal = kind.check(event.payload, text)
         if refusal is not None:
-            yield ClaimRejected(**_of(event), rules=kind.rules, gate="rule", reason=refusal.reason)
+            yield ClaimRejected(**_identify(event), rules=kind.rules, gate="rule", reason=refusal.reason)
             return
         evidence = await self._sources.check(event.payload.sources)
         sources = tuple(each.source for each in evidence)
-        judged = _of(event) | {
+        record: _ReviewRecord = {
+            **_identify(event),
             "rules": kind.rules,
             "sources": sources,
             "unchecked_allowed": self._unchecked_allowed,
+            "prompt": None,
+            "usage": Usage(),
+            "transcript": None,
         }
-        lacking = unsupported(sources, unchecked_allowed=self._unchecked_allowed)
-        if lacking is not None:
-            yield ClaimRejected(**judged, gate="sources", reason=lacking)
+        unsupported = find_unsupported(sources, unchecked_allowed=self._unchecked_allowed)
+        if unsupported is not None:
+            yield ClaimRejected(**record, gate="sources", reason=unsupported)
             return
-        limit = run.cost_limit_micro_usd
+        limit = start.cost_limit_micro_usd
         if repeated or limit is not None:
-            state = await self._review_state(event, attempt)
-        else:  # its review's start follows nothing: the stream refuses it if one was begun or even ended before
-            state = ReviewState(settled=await self._runs.over(event))
+            state = await self._review_state(event, delivery_count)
+        else:  # the stream refuses the start of the review if another one has started before
+            state = ReviewState(settled=await self._runs.is_over(event))
         if state.settled:
             return
         spent = state.spent_micro_usd
         if limit is not None and spent >= limit:
-            reason = f"The run has cost {usd(spent)} and its limit is {usd(limit)}: no further review is bought."
-            yield ClaimValidationFailed(**judged, failure="NON_RETRYABLE", reason=reason)
+            cost, most = format_usd(spent), format_usd(limit)
+            reason = f"The run has cost {cost} and its limit is {most}: no further review is bought."
+            yield ClaimValidationFailed(**record, failure="NON_RETRYABLE", reason=reason)
             return
-        yield ClaimValidationStarted(**_of(event), follows=state.follows, attempt=event.attempt, delivery=attempt)
-        judged["prompt"] = kind.review.prompt
+        yield ClaimValidationStarted(
+            **_identify(event), follows=state.follows, attempt=event.attempt, delivery_count=delivery_count
+        )
+        record["prompt"] = kind.review.prompt
         step = f"{event.investigation_id}/{event.round}/{event.claim_id}"
         review = kind.review
-        material = Candidate(event.payload, text, run.input.pictures, evidence)
+        material = Candidate(event.payload, text, start.input.pictures, evidence)
         brief: Brief[Never, Review] = Brief(
             step=review.name,
             instructions=review.prompt.text,
@@ -122,51 +146,58 @@ class Validator:
             schema=review.schema,
             limits=Limits(cost_micro_usd=limit),
             subject=ClaimInDoubt(event.payload, text),
-            done=await self._unpublished(step) if state.begun_on or state.review_attempts else None,
+            done=await self._find_unpublished(step) if state.begun_on or state.review_attempts else None,
             published=Published(),
         )
         try:
             finished = await ask(
-                self._model, brief, key=await open_key(self._keys, run.key_source, run.investigation_id, run.attachment)
+                self._model,
+                brief,
+                key=await open_key(self._keys, start.key_source, start.investigation_id, start.attachment),
             )
         except ModelError as error:
-            judged |= {
-                "failure": error.failure,
-                "reason": error.reason,
-                "status_code": error.status_code,
-                "usage": error.usage or Usage(),
-                "transcript": await self._kept(error.transcript, step),
-            }
+            record["usage"] = error.usage or Usage()
+            record["transcript"] = await self._store_transcript(error.transcript, step)
             review_attempt = state.review_attempts + 1
-            of_the_key = is_fault_of_key(run.key_source, error)
+            is_key_fault = is_fault_of_key(start.key_source, error)
             delay_s = REVIEWS.delay_s(review_attempt, error.failure, error.retry_after_s)
-            if delay_s is None or of_the_key:
-                yield ClaimValidationFailed(**judged, fault="USER_KEY" if of_the_key else "RUN")
+            if delay_s is None or is_key_fault:
+                yield ClaimValidationFailed(
+                    **record,
+                    failure=error.failure,
+                    fault="USER_KEY" if is_key_fault else "RUN",
+                    reason=error.reason,
+                    status_code=error.status_code,
+                )
                 return
             yield ClaimValidationRetryScheduled(
-                **judged,
-                attempt=review_attempt,
+                **record,
+                review_attempt=review_attempt,
+                failure=error.failure,
+                reason=error.reason,
+                status_code=error.status_code,
                 error_name=error.name,
                 retry_at=self._clock.now() + timedelta(seconds=delay_s),
             )
             raise Retry(delay_s, error.reason) from error
-        judged |= {"usage": finished.usage, "transcript": await self._kept(finished.transcript, step)}
+        record["usage"] = finished.usage
+        record["transcript"] = await self._store_transcript(finished.transcript, step)
         verdict = finished.answer
         if verdict.approved:
-            payload = published(event.payload, sources, unchecked_allowed=self._unchecked_allowed)
-            yield ClaimApproved(**judged, version_id=event.version_id, payload=payload)
+            payload = keep_evidence(event.payload, sources, unchecked_allowed=self._unchecked_allowed)
+            yield ClaimApproved(**record, version_id=event.version_id, payload=payload)
         else:
-            yield ClaimRejected(**judged, gate="model", reason=verdict.reason or "the reviewer gave no reason")
+            yield ClaimRejected(**record, gate="model", reason=verdict.reason or "the reviewer gave no reason")
 
-    async def on_given_up(self, event: ClaimProposed, reason: str) -> AsyncIterator[Event]:
-        """A claim that cannot be judged fails its investigation, which would wait for the verdict for ever."""
-        yield ClaimValidationFailed(**_of(event), failure="NON_RETRYABLE", reason=reason)
+    async def on_exhausted(self, event: ClaimProposed, reason: str) -> AsyncIterator[Event]:
+        """Fail the validation, since the investigation would wait indefinitely for the verdict."""
+        yield ClaimValidationFailed(**_identify(event), failure="NON_RETRYABLE", reason=reason)
 
     async def _review_state(self, event: ClaimProposed, delivery: int) -> ReviewState:
-        """Where the claim stands, if this delivery may go on with it.
+        """The state of the claim's reviews, if this delivery may continue.
 
-        Raises: Superseded: a review was begun on this delivery or a later one, elsewhere. Retry: whoever scheduled the
-        next review died before the delivery was put off until then.
+        Raises: Superseded: another worker started a review on this delivery or a later one. Retry: the next review is
+        not due, because its worker died before it could delay the delivery.
         """
         state = await self._runs.review_state(event)
         if not state.settled and state.begun_on >= delivery:
@@ -175,11 +206,11 @@ class Validator:
             raise Retry(left_s, "it is too early for the next review")
         return state
 
-    async def _kept(self, transcript: bytes | None, step: str) -> TextRef | None:
+    async def _store_transcript(self, transcript: bytes | None, step: str) -> TextRef | None:
         return await self._blobs.put_text(transcript.decode(), step) if transcript else None
 
-    async def _unpublished(self, step: str) -> Transcript | None:
-        """What a model answered to a worker that stored it and died before it published: it is not asked again."""
+    async def _find_unpublished(self, step: str) -> Transcript | None:
+        """The answer that a worker stored without publishing it before it died; the model is not called again."""
         for ref in await self._blobs.answers(step):
             try:
                 found = unpublished_tail(None, await self._blobs.get_text(ref))
@@ -190,6 +221,5 @@ class Validator:
         return None
 
 
-def _of(event: ClaimProposed) -> dict[str, Any]:
-    """What every verdict on a candidate says of it."""
+def _identify(event: ClaimProposed) -> _ClaimIds:
     return {"investigation_id": event.investigation_id, "claim_id": event.claim_id, "round": event.round}

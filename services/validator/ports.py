@@ -1,4 +1,4 @@
-"""What the validator needs from outside."""
+"""Ports of the validator."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from analyses.evidence import Evidence
 from contracts.v1 import ClaimProposed, InvestigationStarted
 from contracts.v1.parts import Source, TextRef
 from kit.models.base import KEY_UNUSABLE, Brief, ClaimInDoubt, Limits, Model, ModelError, Published, ask
-from kit.runs import Keys
+from kit.runs import KeyStore
 from lifecycle.reviews import ReviewState
 
 
 class Runs(Protocol):
-    """What the log says about the run that a claim belongs to. Each raises Retry if the log cannot be read now."""
+    """The run that a claim belongs to. Each method raises Retry if the log cannot be read now."""
 
-    async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
-        """The newest start of the run; None if the log does not show the one that the claim came from, or a later."""
+    async def find_start(self, proposed: ClaimProposed) -> InvestigationStarted | None:
+        """The newest start of the run; None if the log shows neither the claim's attempt nor a later one."""
         ...
 
-    async def over(self, proposed: ClaimProposed) -> bool:
-        """Whether the claim's round has ended, once its run's start is known; seldom a look into the log."""
+    async def is_over(self, proposed: ClaimProposed) -> bool:
+        """Whether the claim's round has ended, once its run's start is known; seldom a request to the log."""
         ...
 
     async def review_state(self, proposed: ClaimProposed) -> ReviewState:
-        """What has become of the claim in its round so far: reads all that was told of the run."""
+        """The reviews of the claim in its round so far; reads all events of the run."""
         ...
 
 
@@ -37,19 +37,19 @@ class Blobs(Protocol):
         ...
 
     async def put_text(self, text: str, answers: str | None = None) -> TextRef:
-        """Name a text, storing it where it is too large for an event; `answers` is the step it is the answer to."""
+        """Reference a text; it is stored if it is too large for an event. `answers`: the step it is the answer to."""
         ...
 
     async def answers(self, step: str) -> Sequence[TextRef]:
-        """What was stored as an answer to a step, told or not."""
+        """What was stored as an answer to a step, published or not."""
         ...
 
 
 class Sources(Protocol):
-    """The public pages that a claim names."""
+    """The public pages that a claim cites."""
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
-        """What became of each source when somebody went to look, in their order; trouble with a page is an answer."""
+        """Check each source, in their order; a failure of a page is a result."""
         ...
 
 
@@ -58,7 +58,7 @@ __all__ = [
     "Blobs",
     "Brief",
     "ClaimInDoubt",
-    "Keys",
+    "KeyStore",
     "Limits",
     "Model",
     "ModelError",

@@ -1,4 +1,4 @@
-"""Whether a claim's sources say what they are quoted for: their pages decide, and nothing that is said of them."""
+"""Checks whether the cited pages contain the quoted words."""
 
 from __future__ import annotations
 
@@ -8,64 +8,71 @@ from collections.abc import Sequence
 from prometheus_client import CollectorRegistry, Counter
 
 from analyses.evidence import Evidence
-from analyses.snippets import find, too_short
+from analyses.snippets import PageText, find, is_too_short, page_text
 from contracts.v1.parts import CheckedSource, Source
+from kit.sources import Page, Pages, PageUnavailable
 from kit.web import WebError, parse_url
+from kit.web.reading import Reader
 from services.validator.domain import MAX_PAGES
-from services.validator.pages import NoPage, Page, Pages
 
 
 class PageSources:
-    """Sources held against the pages they name."""
+    """Compares sources with the pages they cite."""
 
-    def __init__(self, pages: Pages, registry: CollectorRegistry) -> None:
+    def __init__(self, pages: Pages[PageText], registry: CollectorRegistry) -> None:
         self._pages = pages
         self._checked = Counter(
             "openerrata_sources_total", "Sources of claims looked up", ("status",), registry=registry
         )
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
-        """Look every source up, those of one claim at the same time."""
+        """Check the sources of one claim concurrently."""
         urls = tuple(dict.fromkeys(source.url for source in sources))[:MAX_PAGES]
         pages = dict(zip(urls, await asyncio.gather(*map(self._pages.get, urls)), strict=True))
-        evidence = tuple(held_against(source, pages.get(source.url)) for source in sources)
+        evidence = tuple(compare_with_page(source, pages.get(source.url)) for source in sources)
         for each in evidence:
             self._checked.labels(each.source.status).inc()
         return evidence
 
 
-class UnaskedSources:
-    """For a demonstration, which goes nowhere and says so."""
+class UncheckedSources:
+    """For the demo, which fetches no pages."""
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
-        """Nobody looks."""
+        """Mark all as unchecked."""
         return tuple(Evidence(CheckedSource(url=source.url, status="unchecked", reason="demo")) for source in sources)
 
 
-def held_against(source: Source, page: Page | NoPage | None) -> Evidence:
-    """What a page says about a source; without one, it was one source too many."""
+async def read_words(reader: Reader, data: bytes, content_type: str | None) -> PageText:
+    """The words of a fetched page. Raises: Unreadable."""
+    read = await reader.read(data, content_type)
+    return await asyncio.to_thread(page_text, read.title or "", read.text)
+
+
+def compare_with_page(source: Source, page: Page[PageText] | PageUnavailable | None) -> Evidence:
+    """The evidence of a source; `page` is None beyond the limit of pages."""
     if page is None:
         return Evidence(CheckedSource(url=source.url, status="unchecked", reason="too_many"))
-    if isinstance(page, NoPage):
+    if isinstance(page, PageUnavailable):
         return Evidence(CheckedSource(url=source.url, status="unavailable", reason=page.reason))
-    words = find(source.snippet, page.text)
-    lacking = "too_short" if too_short(source.snippet) else "not_on_page"
+    read_words = find(source.snippet, page.text)
+    lacking = "too_short" if is_too_short(source.snippet) else "not_on_page"
     redirected = _is_elsewhere(source.url, page.final_url)
     checked = CheckedSource(
         url=page.final_url if redirected else source.url,
         cited_url=source.url if redirected else None,
-        status="missing" if words is None else "found",
-        reason=lacking if words is None else None,
+        status="missing" if read_words is None else "found",
+        reason=lacking if read_words is None else None,
         final_url=page.final_url,
         page=page.blob,
         fetched_at=page.fetched_at,
         content_type=page.content_type,
     )
-    return Evidence(checked, words)
+    return Evidence(checked, read_words)
 
 
 def _is_elsewhere(cited: str, final_url: str) -> bool:
-    """Whether a page is not the one whose address was cited; its fragment names a place in the same page."""
+    """Whether the final address differs from the cited one, apart from the fragment."""
     try:
         return str(parse_url(cited)) != final_url
     except WebError:

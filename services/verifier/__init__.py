@@ -1,1 +1,1 @@
-"""Asks the site itself what a post says."""
+"""Verifies observations against the site itself."""

@@ -1,19 +1,19 @@
-"""From an observation to the page its site serves: platforms know what to ask and how to read the answer."""
+"""Looks up the canonical page of an observation; the platform defines the request and parses the answer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from hashlib import sha256
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter
 
 from contracts.v1.parts import CanonicalPage, Observation
+from kit.cache import Cache
 from kit.clock import Clock
 from kit.web import Fetched, Request, parse_url
-from platforms import platform
+from platforms import get_platform
 from platforms.base import (
     NO_PUBLIC_SOURCE,
     REFUSALS,
@@ -29,192 +29,196 @@ from services.verifier.domain import (
     TIMEOUT,
     UNREADABLE,
     Budget,
-    Crowded,
     Failure,
     Lifetimes,
+    Overloaded,
     Unavailable,
-    crowded,
+    defer_or_refuse,
     lifetime_s,
 )
 from services.verifier.fetching import Fetcher
-from services.verifier.hosts import Claim
-from services.verifier.memory import Memory
-from services.verifier.networks import Networks, Place, Places
-from services.verifier.ports import Shared, Texts
+from services.verifier.hosts import Demand
+from services.verifier.networks import AdmissionRequest, Networks, SiteAdmission
+from services.verifier.ports import Texts
 
 THREAD_FROM: Final = 262_144
-"""Units: characters of HTML. Longer pages take long enough for others to notice."""
+"""Units: characters of HTML. Longer pages are parsed in a thread, so that they do not block the event loop."""
 
 GRACE_S: Final = 0.5
-"""A look-up ends by itself in time, with a better reason than whoever stops waiting for it at that moment."""
+"""A look-up that reaches its own deadline gives a better reason than the caller's timeout."""
+
+Key = tuple[str, CanonicalRequest]
+"""A platform and a request to it."""
 
 
 class SitePages:
-    """Pages over HTTP; each is fetched once for all who ask at the same time.
+    """Pages over HTTP; concurrent look-ups of a page in this process share one request.
 
-    `places` observations of one site may wait at once. `endpoints` replaces a site's own address, by platform name.
+    Shapes: at most `capacity` observations of one site wait at once. `cached` pages are stored, and as many denials in
+    a cache of their own, so that requests for pages that do not exist cannot evict those that do. `endpoints` overrides
+    addresses of sites, by platform name.
     """
 
     def __init__(
         self,
         fetcher: Fetcher,
-        memory: Memory[CanonicalPage | Unavailable],
         lifetimes: Lifetimes,
-        shared: Shared,
         texts: Texts,
         clock: Clock,
         endpoints: Mapping[str, str],
         registry: CollectorRegistry,
         *,
-        places: int,
+        capacity: int,
+        cached: int,
     ) -> None:
+        def page_s(key: Key, page: CanonicalPage) -> float:
+            return lifetime_s(page, lifetimes, immutable=key[1].immutable)
+
+        def denial_s(_: Key, outcome: CanonicalPage | Unavailable) -> float:
+            return lifetime_s(outcome, lifetimes, immutable=False) if isinstance(outcome, Unavailable) else 0.0
+
         self._fetcher = fetcher
-        self._memory = memory
-        self._lifetimes = lifetimes
-        self._shared = shared
+        self._pages: Cache[Key, CanonicalPage] = Cache(clock, capacity=cached, ttl_s=page_s)
+        self._denials: Cache[Key, CanonicalPage | Unavailable] = Cache(clock, capacity=cached, ttl_s=denial_s)
+        self._confirmed_before: Cache[Key, bool] = Cache(clock, capacity=cached)
+        """Pages that the site has confirmed at any time."""
         self._texts = texts
         self._clock = clock
         self._endpoints = endpoints
-        self._size = places
-        self._places: dict[str, Places] = {}
-        self._networks = Networks(lifetimes.refusal_s)
-        self._claims: dict[Hashable, Claim] = {}
+        self._capacity = capacity
+        self._admissions: dict[str, SiteAdmission] = {}
+        self._networks = Networks(lifetimes.refusal_s, clock)
+        self._demands: dict[Key, Demand] = {}
         self._looked_up = Counter(
             "openerrata_canonical_lookups_total", "Pages asked of sites", ("site", "outcome"), registry=registry
         )
 
-    async def page(self, observation: Observation, attempt: int) -> CanonicalPage | Unavailable | Crowded:
-        """The page an observation is of; trouble with the site is an answer, not an error.
+    async def close(self) -> None:
+        """Cancel running look-ups."""
+        await self._denials.close()
 
-        Raises: KeyError: a platform that we do not know.
+    async def page(self, observation: Observation, delivery_count: int) -> CanonicalPage | Unavailable | Overloaded:
+        """The canonical page of an observation; a failure of the site is a result, not an error.
+
+        Raises: KeyError: unknown platform.
         """
         name = observation.post.platform
-        site = platform(name)
-        asked = site.canonical_request(observation, self._endpoints.get(name))
-        if asked is None:
-            return Unavailable(NO_PUBLIC_SOURCE, f"{name} has nothing to ask about this post")
-        # What the reader says of the page is no part of the key, or made-up page ids would fetch one page many times.
-        key = (name, asked)
+        site = get_platform(name)
+        request = site.canonical_request(observation, self._endpoints.get(name))
+        if request is None:
+            return Unavailable(NO_PUBLIC_SOURCE, f"{name} has no public source for this post")
+        # The reader's data is not part of the key, or made-up page ids would fetch one page many times.
+        key = (name, request)
         network = observation.network_key or ""
-        outcome = self._memory.kept(key) or await self._in_place(key, site, observation, asked, attempt)
+        cached = self._pages.get(key) or self._denials.get(key)
+        outcome = cached or await self._admit_and_look_up(key, site, observation, delivery_count)
         if isinstance(outcome, Unavailable) and outcome.reason in REFUSALS:
             self._networks.add_refusal(network)
         return outcome
 
-    async def _in_place(
-        self, key: Hashable, site: Platform, observation: Observation, asked: CanonicalRequest, attempt: int
-    ) -> CanonicalPage | Unavailable | Crowded:
-        time, network = self._fetcher.budget(attempt), observation.network_key or ""
-        refused, known = self._networks.refused(network), self._memory.was_good(key)
-        places = self._places.setdefault(site.name, Places(self._size))
-        place = Place(network, refused, known, asyncio.timeout(time.patience_s + GRACE_S))
+    async def _admit_and_look_up(
+        self, key: Key, site: Platform, observation: Observation, delivery_count: int
+    ) -> CanonicalPage | Unavailable | Overloaded:
+        time, network = self._fetcher.make_budget(delivery_count), observation.network_key or ""
+        refusals, known = self._networks.refusals(network), self._confirmed_before.get(key) is not None
+        admission = self._admissions.setdefault(site.name, SiteAdmission(self._capacity))
+        entry = AdmissionRequest(network, refusals, known, asyncio.timeout(time.wait_s + GRACE_S))
         try:
-            async with place.patience:
-                if not places.take(place):
-                    return crowded(attempt, time, under_way=self._memory.under_way(key))
+            async with entry.timeout:
+                if not admission.admit(entry):
+                    return defer_or_refuse(delivery_count, time, under_way=self._denials.under_way(key))
                 try:
-                    claim = self._claims.setdefault(key, Claim(known_page=known))
-                    claim.join(network, refused)
-                    return await self._memory.get(
-                        key, lambda: self._look_up(key, site, observation, asked, time, claim)
+                    demand = self._demands.setdefault(key, Demand(known_page=known))
+                    demand.join(network, refusals)
+                    return await self._denials.get_or_make(
+                        key, partial(self._look_up, key, site, observation, time, demand)
                     )
                 finally:
-                    places.leave(place)
+                    admission.release(entry)
         except TimeoutError:
-            if place.displaced:
-                return crowded(attempt, time, under_way=True)
-            return Unavailable(TIMEOUT, "the time was up before the page was here")
+            if entry.displaced:
+                return defer_or_refuse(delivery_count, time, under_way=True)
+            return Unavailable(TIMEOUT, "the time was up before the page arrived")
 
     async def _look_up(
-        self,
-        key: Hashable,
-        site: Platform,
-        observation: Observation,
-        asked: CanonicalRequest,
-        time: Budget,
-        claim: Claim,
-    ) -> tuple[CanonicalPage | Unavailable, float]:
-        def believed_s(outcome: CanonicalPage | Unavailable) -> float:
-            return lifetime_s(outcome, self._lifetimes, immutable=asked.immutable)
-
-        async def ask() -> tuple[CanonicalPage | Unavailable, float]:
-            outcome = await self._ask(site, observation, asked, time, claim)
-            label = outcome.reason if isinstance(outcome, Unavailable) else "fetched"
-            self._looked_up.labels(site.name, label).inc()
-            return outcome, believed_s(outcome)
-
-        name = sha256(repr((site.name, asked)).encode()).hexdigest()
+        self, key: Key, site: Platform, observation: Observation, time: Budget, demand: Demand
+    ) -> CanonicalPage | Unavailable:
         try:
-            outcome = await self._shared.get(name, ask, time.end_s + GRACE_S)
+            outcome = await self._make_page(site, observation, key[1], time, demand)
         finally:
-            self._claims.pop(key, None)
-        return outcome, believed_s(outcome)
+            self._demands.pop(key, None)
+        if not isinstance(outcome, Unavailable):
+            self._pages.put(key, outcome)
+            self._confirmed_before.put(key, True)
+        label = outcome.reason if isinstance(outcome, Unavailable) else "fetched"
+        self._looked_up.labels(site.name, label).inc()
+        return outcome
 
-    async def _answer(
-        self, site: Platform, observation: Observation, asked: CanonicalRequest, time: Budget, claim: Claim
+    async def _confirm(
+        self, site: Platform, observation: Observation, lookup: CanonicalRequest, time: Budget, demand: Demand
     ) -> CanonicalAnswer | Unavailable:
-        """The site's own answer; what another host answered counts only as far as the site itself confirms it."""
+        """The site's answer; an answer of another host counts only if the site itself confirms it."""
         began_s = asyncio.get_running_loop().time()
-        first = await self._fetch(site, asked, partial(site.parse_canonical, observation), time, claim)
+        first = await self._fetch(site, lookup, partial(site.parse_canonical, observation), time, demand)
         if isinstance(first, Unavailable):
             return first
-        answer, elsewhere = first
-        confirming = self._confirming(site, answer.post.external_id)
-        if elsewhere is None or confirming is None:
+        answer, foreign = first
+        confirming = self._confirming_request(site, answer.post.external_id)
+        if foreign is None or confirming is None:
             return answer
         left = time.after(asyncio.get_running_loop().time() - began_s)
         second = await self._fetch(
-            site, confirming, lambda body: site.parse_confirmation(observation, body, elsewhere), left, claim
+            site, confirming, lambda body: site.parse_confirmation(observation, body, foreign), left, demand
         )
         if isinstance(second, Unavailable):
             if second.reason == "not_found":
-                return Unavailable(OTHER_HOST, "the site does not know the post that a host of somebody else names")
+                return Unavailable(OTHER_HOST, "the site does not know the post that another host names")
             return second
-        confirmed, again = second
-        if again is not None or confirmed.post != answer.post:
-            return Unavailable(OTHER_HOST, "the site itself does not confirm what another host answered")
+        confirmed, still_foreign = second
+        if still_foreign is not None or confirmed.post != answer.post:
+            return Unavailable(OTHER_HOST, "the site does not confirm the answer of another host")
         return confirmed
 
     async def _fetch(
         self,
         site: Platform,
-        asked: CanonicalRequest,
+        lookup: CanonicalRequest,
         parse: Callable[[bytes], CanonicalAnswer],
         time: Budget,
-        claim: Claim,
+        demand: Demand,
     ) -> tuple[CanonicalAnswer, str | None] | Unavailable:
-        """An answer, and the address that gave it if it, or one on the way there, is not the site's own."""
+        """An answer, and its address if that or a redirect on the way is not the site's own."""
 
         def read(fetched: Fetched) -> tuple[CanonicalAnswer, str | None] | Failure:
-            foreign = any(not _is_own(site, asked, url) for url in (*fetched.hops, fetched.final_url))
-            if foreign and self._confirming(site, "") is None:
-                return Failure(OTHER_HOST, "the site led to a host that is not its own", passing=False)
+            foreign = any(not _is_own(site, lookup, url) for url in (*fetched.hops, fetched.final_url))
+            if foreign and self._confirming_request(site, "") is None:
+                return Failure(OTHER_HOST, "the site redirected to a host that is not its own", is_transient=False)
             try:
                 return parse(fetched.body), fetched.final_url if foreign else None
             except CanonicalMismatch as error:
-                return Failure(error.reason, str(error), passing=False, broken=error.broken)
+                return Failure(error.reason, str(error), is_transient=False, is_broken=error.broken)
 
-        request = Request(asked.url, asked.method, dict(asked.headers), asked.body)
-        return await self._fetcher.fetch(request, read, time, asked.missing_statuses, claim)
+        request = Request(lookup.url, lookup.method, dict(lookup.headers), lookup.body)
+        return await self._fetcher.fetch(request, read, time, lookup.missing_statuses, demand)
 
-    def _confirming(self, site: Platform, external_id: str) -> CanonicalRequest | None:
+    def _confirming_request(self, site: Platform, external_id: str) -> CanonicalRequest | None:
         return site.confirming_request(external_id, self._endpoints.get(site.name))
 
-    async def _ask(
-        self, site: Platform, observation: Observation, asked: CanonicalRequest, time: Budget, claim: Claim
+    async def _make_page(
+        self, site: Platform, observation: Observation, lookup: CanonicalRequest, time: Budget, demand: Demand
     ) -> CanonicalPage | Unavailable:
-        answer = await self._answer(site, observation, asked, time, claim)
+        answer = await self._confirm(site, observation, lookup, time, demand)
         if isinstance(answer, Unavailable):
             return answer
         try:
-            text = await _text(site, answer.html, answer.post.external_id)
+            text = await _extract_text(site, answer.html, answer.post.external_id)
         except UnparseableHtml as error:
-            return Unavailable(UNREADABLE, f"the site's HTML is not read: {error}")
+            return Unavailable(UNREADABLE, f"the site's HTML cannot be parsed: {error}")
         if not text:
             return Unavailable(NO_TEXT, "the site's page has no text")
         return CanonicalPage(
             post=answer.post,
-            source_url=asked.url,
+            source_url=lookup.url,
             html=await self._texts.put_text(answer.html),
             revision_id=answer.revision_id,
             fetched_at=self._clock.now(),
@@ -224,12 +228,12 @@ class SitePages:
         )
 
 
-def _is_own(site: Platform, asked: CanonicalRequest, url: str) -> bool:
-    """Whether an address speaks for the site: its own, or the one where an operator has it asked."""
-    return site.is_own(url) or parse_url(url).origin == parse_url(asked.url).origin
+def _is_own(site: Platform, lookup: CanonicalRequest, url: str) -> bool:
+    """Whether an address belongs to the site, or is the endpoint that an operator has set."""
+    return site.is_own(url) or parse_url(url).origin == parse_url(lookup.url).origin
 
 
-async def _text(site: Platform, html: str, external_id: str) -> str:
+async def _extract_text(site: Platform, html: str, external_id: str) -> str:
     if len(html) > THREAD_FROM:
         return await asyncio.to_thread(site.extract_text, html, external_id)
     return site.extract_text(html, external_id)

@@ -1,29 +1,26 @@
-"""The verifier, put together."""
+"""Builds the verifier."""
 
 from __future__ import annotations
 
 from contracts.topology import VERIFIER_OBSERVATION_RECEIVED
-from contracts.v1.parts import CanonicalPage
 from kit.host import Host
 from kit.settings import load
-from kit.web import Door, Policy
+from kit.web import GuardedHttpClient, Policy
 from kit.web.contact import warn_of_no_contact
 from platforms import PLATFORMS, has_public_source
 from services.verifier.adapters import SitePages
-from services.verifier.domain import Lifetimes, Unavailable
-from services.verifier.fetching import Fetcher, Patience
+from services.verifier.domain import Lifetimes
+from services.verifier.fetching import Fetcher, FetchPolicy
 from services.verifier.handlers import Verifier
-from services.verifier.memory import Memory
-from services.verifier.settings import VerifierSettings
-from services.verifier.sharing import SharedPages
+from services.verifier.settings import VerifierSettings, load_endpoints
 
 
 async def build(host: Host) -> None:
     """Subscribe the handler."""
     settings = load(VerifierSettings)
     warn_of_no_contact("VERIFIER", settings.contact_url)
-    endpoints = settings.endpoints
-    door = Door(
+    endpoints = load_endpoints()
+    http = GuardedHttpClient(
         Policy(
             contact_url=settings.contact_url,
             timeout_s=settings.timeout_s,
@@ -31,7 +28,7 @@ async def build(host: Host) -> None:
             exempt_origins=frozenset(endpoint for endpoint in endpoints.values() if "{" not in endpoint),
         )
     )
-    patience = Patience(
+    policy = FetchPolicy(
         deadline_s=settings.deadline_s,
         timeout_s=settings.timeout_s,
         retries=settings.retries,
@@ -40,24 +37,20 @@ async def build(host: Host) -> None:
         breaker_failures=settings.breaker_failures,
         breaker_pause_s=settings.breaker_pause_s,
     )
-    memory = Memory[CanonicalPage | Unavailable](
-        settings.cached_pages, failed=lambda outcome: isinstance(outcome, Unavailable)
-    )
     pages = SitePages(
-        Fetcher(door, host.clock, patience),
-        memory,
+        Fetcher(http, host.clock, policy),
         Lifetimes(settings.page_ttl_s, settings.failure_ttl_s, settings.refusal_ttl_s),
-        SharedPages(host.bus, host.clock),
         host.blobs,
         host.clock,
         endpoints,
         host.telemetry.registry,
-        # One share is nobody's: without it, three slow sites would leave none to turn others away.
-        places=max(1, settings.slots // (1 + sum(has_public_source(site.name) for site in PLATFORMS))),
+        # One share is reserved: slow sites must leave slots in which other observations can be refused.
+        capacity=max(1, settings.slots // (1 + sum(has_public_source(site.name) for site in PLATFORMS))),
+        cached=settings.cached_pages,
     )
 
-    host.on_close(door.close)
-    host.on_close(memory.close)
+    host.on_close(http.close)
+    host.on_close(pages.close)
     host.delivery.subscribe(
         VERIFIER_OBSERVATION_RECEIVED, Verifier(pages).on_observation_received, slots=settings.slots
     )

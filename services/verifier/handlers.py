@@ -1,32 +1,32 @@
-"""A reader saw a post: say what the site itself says, or that it says nothing.
-
-There is always one answer, unless the site has no public source: then ingest has taken the observation already.
-"""
+"""Verifies observations: publishes the site's own page, or why there is none. Exactly one event for each."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
-from kit.errors import Retry
-from platforms import has_public_source
-from services.verifier.domain import Crowded, Unavailable
+from kit.errors import Reject, Retry
+from platforms import find_platform
+from services.verifier.domain import Overloaded, Unavailable
 from services.verifier.ports import Pages
 
 
 class Verifier:
-    """Looks pages up."""
+    """Handles observations."""
 
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
 
-    async def on_observation_received(self, event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
-        """Yield the page, or why there is none. Raises: Retry: so many ask the site that others would have to wait."""
-        if not has_public_source(event.observation.post.platform):
-            return
-        match await self._pages.page(event.observation, attempt):
-            case Crowded(after_s):
-                raise Retry(after_s, "too many ask this site at once")
+    async def on_observation_received(self, event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
+        """Yield the page, or why there is none.
+
+        Raises: Retry: too many observations of this site wait. Reject: unknown platform.
+        """
+        if find_platform(event.observation.post.platform) is None:
+            raise Reject(f"no platform {event.observation.post.platform!r} is known here")
+        match await self._pages.page(event.observation, delivery_count):
+            case Overloaded(after_s):
+                raise Retry(after_s, "too many observations of this site")
             case Unavailable(reason, detail):
                 yield CanonicalUnavailable(observation=event.observation, reason=reason, detail=detail)
             case page:

@@ -1,89 +1,86 @@
-"""Who may wait for a site: places by network, and how many pages each network named of late in vain.
+"""Admission of observations to the queue of a site, by network and its recent refusals.
 
-Without it a crowd from one network would hold every place, and readers of real pages would be put off until their time
+Without it a crowd from one network could fill the queue, and readers of real pages would be deferred until their time
 is up.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections import Counter
 from dataclasses import dataclass
-from time import monotonic
 from typing import Final
 
-NETWORKS_REMEMBERED: Final = 10_000
+from kit.cache import Cache
+from kit.clock import Clock
+
+MAX_NETWORKS: Final = 10_000
 
 
 class Networks:
-    """Networks by hashed address range. Units: refusals are counted until a network had none for `window_s`."""
+    """Refusals by network, a hashed address range. Units: a count expires `window_s` after its last refusal."""
 
-    def __init__(self, window_s: float, *, now_s: Callable[[], float] = monotonic) -> None:
-        self._window_s = window_s
-        self._now_s = now_s
-        self._refused: OrderedDict[str, tuple[float, int]] = OrderedDict()
+    def __init__(self, window_s: float, clock: Clock) -> None:
+        self._refusals: Cache[str, int] = Cache(clock, capacity=MAX_NETWORKS, ttl_s=window_s)
 
-    def refused(self, network: str) -> int:
-        """How many pages this network named in vain of late."""
-        until_s, count = self._refused.get(network, (0.0, 0))
-        return count if self._now_s() < until_s else 0
+    def refusals(self, network: str) -> int:
+        """Recent refusals of pages that this network named."""
+        return self._refusals.get(network) or 0
 
     def add_refusal(self, network: str) -> None:
         """A site denied a page to this network."""
-        self._refused[network] = self._now_s() + self._window_s, self.refused(network) + 1
-        self._refused.move_to_end(network)
-        if len(self._refused) > NETWORKS_REMEMBERED:
-            self._refused.popitem(last=False)
+        self._refusals.put(network, self.refusals(network) + 1)
 
 
 @dataclass(eq=False)
-class Place:
-    """One observation that waits for a site, until `patience` ends."""
+class AdmissionRequest:
+    """One observation in the queue of a site, until `timeout` ends."""
 
     network: str
-    refused: int
+    refusals: int
     known_page: bool
-    patience: asyncio.Timeout
+    timeout: asyncio.Timeout
     displaced: bool = False
 
 
-class Places:
-    """The places of one site."""
+class SiteAdmission:
+    """The queue of one site, of limited size."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._taken: list[Place] = []
-        self._held: Counter[str] = Counter()
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._admitted: list[AdmissionRequest] = []
+        self._by_network: Counter[str] = Counter()
 
-    def take(self, place: Place) -> bool:
-        """Take a free place, or that of the observation with the least claim, if its claim is less than this one's.
+    def admit(self, request: AdmissionRequest) -> bool:
+        """Admit an observation if there is room, or if it ranks before the last one in the queue, which it displaces.
 
-        Known pages come first, then networks with few refusals, then those that hold few places.
+        Known pages rank first, then networks with few refusals, then those with few admitted observations.
         """
-        if len(self._taken) >= self._size:
-            last = max(reversed(self._taken), key=lambda each: self._rank(each, self._held[each.network]))
-            if self._rank(place, self._held[place.network] + 1) >= self._rank(last, self._held[last.network]):
+        if len(self._admitted) >= self._capacity:
+            last = max(reversed(self._admitted), key=lambda each: self._rank(each, self._by_network[each.network]))
+            if self._rank(request, self._by_network[request.network] + 1) >= self._rank(
+                last, self._by_network[last.network]
+            ):
                 return False
             last.displaced = True
-            if not last.patience.expired():
-                last.patience.reschedule(asyncio.get_running_loop().time())
+            if not last.timeout.expired():
+                last.timeout.reschedule(asyncio.get_running_loop().time())
             self._remove(last)
-        self._taken.append(place)
-        self._held[place.network] += 1
+        self._admitted.append(request)
+        self._by_network[request.network] += 1
         return True
 
-    def leave(self, place: Place) -> None:
-        """Give it back, unless another has it."""
-        if not place.displaced:
-            self._remove(place)
+    def release(self, request: AdmissionRequest) -> None:
+        """Leave the queue, unless displaced."""
+        if not request.displaced:
+            self._remove(request)
 
-    def _remove(self, place: Place) -> None:
-        self._taken.remove(place)
-        self._held[place.network] -= 1
-        if not self._held[place.network]:
-            del self._held[place.network]
+    def _remove(self, request: AdmissionRequest) -> None:
+        self._admitted.remove(request)
+        self._by_network[request.network] -= 1
+        if not self._by_network[request.network]:
+            del self._by_network[request.network]
 
     @staticmethod
-    def _rank(place: Place, held: int) -> tuple[bool, int, int]:
-        return not place.known_page, place.refused, held
+    def _rank(request: AdmissionRequest, admitted: int) -> tuple[bool, int, int]:
+        return not request.known_page, request.refusals, admitted

@@ -1,11 +1,15 @@
-"""How patient, how polite and how forgetful the verifier is."""
+"""Settings of the verifier: time limits, politeness towards sites, caching."""
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated, Any, Final
+
+from pydantic import Field, create_model
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from kit.web.contact import ContactUrl, contact
+from kit.settings import load
+from kit.web.contact import ContactUrl, contact_url_field
+from platforms import PLATFORMS
 
 _WEB = "^https?://[^/@]+(/|$)"
 
@@ -15,20 +19,7 @@ class VerifierSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_VERIFIER_", frozen=True, extra="ignore")
 
-    lesswrong_url: str | None = Field(
-        default=None, pattern=_WEB, description="GraphQL address to use instead of LessWrong's own; may be private"
-    )
-    wikipedia_url: str | None = Field(
-        default=None,
-        pattern=_WEB,
-        description="api.php address to use instead of https://{language}.wikipedia.org/w/api.php; may be private",
-    )
-    substack_url: str | None = Field(
-        default=None,
-        pattern=_WEB,
-        description="origin to ask for Substack posts instead of https://{publication}.substack.com; may be private",
-    )
-    contact_url: ContactUrl = contact(
+    contact_url: ContactUrl = contact_url_field(
         "VERIFIER", "where sites can reach the operator, part of the User-Agent; Wikimedia asks for one"
     )
     slots: int = Field(
@@ -42,15 +33,29 @@ class VerifierSettings(BaseSettings):
     per_host: int = Field(default=4, ge=1, description="requests to one host at once")
     breaker_failures: int = Field(default=5, ge=1, description="failures in a row after which a host is left alone")
     breaker_pause_s: float = Field(default=15.0, ge=0, description="how long it is left alone")
-    cached_pages: int = Field(default=4_096, ge=1, description="pages remembered; a Wikipedia revision never expires")
-    page_ttl_s: float = Field(default=300.0, ge=0, description="how long a page that can change is believed")
-    failure_ttl_s: float = Field(default=5.0, ge=0, description="how long a failure is believed")
-    refusal_ttl_s: float = Field(
-        default=120.0, ge=0, description="how long it is believed that a site does not show a page to the public"
-    )
+    cached_pages: int = Field(default=4_096, ge=1, description="pages cached; one that never changes never expires")
+    page_ttl_s: float = Field(default=300.0, ge=0, description="how long a page that can change is cached")
+    failure_ttl_s: float = Field(default=5.0, ge=0, description="how long a failure is cached")
+    refusal_ttl_s: float = Field(default=120.0, ge=0, description="how long a denial of a site is cached")
 
-    @property
-    def endpoints(self) -> dict[str, str]:
-        """The addresses an operator set, by platform name."""
-        given = {"LESSWRONG": self.lesswrong_url, "WIKIPEDIA": self.wikipedia_url, "SUBSTACK": self.substack_url}
-        return {name: url for name, url in given.items() if url}
+
+class EndpointSettings(BaseSettings):
+    """`OPENERRATA_VERIFIER_<SITE>_URL`: where a site with a public source is asked."""
+
+    model_config = SettingsConfigDict(env_prefix="OPENERRATA_VERIFIER_", frozen=True, extra="ignore")
+
+
+_SITES: Final = {f"{site.name.lower()}_url": site for site in PLATFORMS if site.default_endpoint is not None}
+_FIELDS: Final[dict[str, Any]] = {  # pydantic types the fields of `create_model` so
+    setting: (
+        Annotated[str, Field(pattern=_WEB)] | None,
+        Field(default=None, description=f"{site.endpoint_meaning} instead of {site.default_endpoint}; may be private"),
+    )
+    for setting, site in _SITES.items()
+}
+Endpoints: Final = create_model("Endpoints", __base__=EndpointSettings, __module__=__name__, **_FIELDS)
+
+
+def load_endpoints() -> dict[str, str]:
+    """The addresses an operator set, by platform name. Raises: SettingsError."""
+    return {_SITES[setting].name: url for setting, url in load(Endpoints) if url is not None}

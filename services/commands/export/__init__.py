@@ -1,24 +1,25 @@
-"""`openerrata export`: the public record as files, for whoever wants to count for themselves."""
+"""`openerrata export`: the public record as files."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from kit.database import Database, is_current
+from kit.database import is_current
 from kit.settings import SettingsError
+from services.commands.database import open_database
+from services.commands.export.folder import Manifest
 from services.commands.export.formats import Format
 from services.commands.export.run import DELETED, export
-from services.commands.shared import data_dir_option, plain_errors, run, servers
+from services.commands.shared import data_dir_option, handle_errors, open_servers, run
 
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--format",
-    "chosen",
+    "format_",
     type=click.Choice(["jsonl", "parquet"]),
     default="jsonl",
     show_default=True,
@@ -26,32 +27,29 @@ from services.commands.shared import data_dir_option, plain_errors, run, servers
 )
 @click.option("--full", is_flag=True, help="Write everything again as the only part, and remove earlier parts.")
 @data_dir_option
-@plain_errors
-def command(folder: Path, chosen: Format, full: bool, data_dir: Path) -> None:
+@handle_errors
+def command(folder: Path, format_: Format, full: bool, data_dir: Path) -> None:
     """Write posts, versions, investigations, claims, sources and authors into FOLDER.
 
-    Run again, it adds only what is new, changed or gone since the last time. docs/export.md says what is in the files.
+    A repeated run adds only new, changed and deleted rows. docs/export.md describes the files.
 
     \b
     openerrata export public --format parquet
     """
     earlier = {path.name for path in folder.glob("part-*")}
-    with servers(data_dir, quieter="warning") as found:
-        manifest = run(_export(found.database_url, folder, chosen, full))
+    with open_servers(data_dir, quieter="warning") as found:
+        manifest = run(_export(found.database_url, folder, format_, full))
     part = manifest["parts"][-1]
     if part["name"] in earlier:
-        click.echo(f"nothing new, up to {', '.join(f'{k} {v:,}' for k, v in manifest['positions'].items())}")
+        click.echo(f"no changes up to {', '.join(f'{k} {v:,}' for k, v in manifest['positions'].items())}")
         return
     for file in part["files"]:
-        click.echo(f"{file['rows']:>10,} {'rows gone' if file['table'] == DELETED else file['table']}")
+        click.echo(f"{file['rows']:>10,} {'deleted rows' if file['table'] == DELETED else file['table']}")
     click.echo(f"{folder / part['name']}, up to {', '.join(f'{k} {v:,}' for k, v in part['positions'].items())}")
 
 
-async def _export(database_url: str, folder: Path, chosen: Format, full: bool) -> dict[str, Any]:
+async def _export(database_url: str, folder: Path, format_: Format, full: bool) -> Manifest:
     if not await is_current(database_url):
         raise SettingsError("there is nothing to export yet: start the projector first (`openerrata up projector`)")
-    database = Database(database_url, role="reader")
-    try:
-        return await export(database, folder, chosen, full=full)
-    finally:
-        await database.close()
+    async with open_database(database_url, "reader") as database:
+        return await export(database, folder, format_, full=full)

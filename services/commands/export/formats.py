@@ -1,24 +1,26 @@
-"""JSON Lines, which needs nothing, and Parquet, which needs the optional package of the extra `export`."""
+"""Writers for JSON Lines and for Parquet, which needs the extra `export`."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 from kit.settings import SettingsError
-from services.commands.export.tables import Exported
+from services.commands.export.tables import ExportedTable
 
 Format = Literal["jsonl", "parquet"]
-Row = dict[str, Any]
+Row = dict[str, str | int | datetime | None]
+Module = Any  # pyarrow is optional and has no types
 
 
 class Writer(Protocol):
-    """One table's file."""
+    """Writes the file of one table."""
 
     def write(self, rows: Sequence[Row], lines: Sequence[bytes]) -> None:
-        """Append rows, given as values and as JSON lines."""
+        """Append rows. Shapes: `lines` are the same rows as JSON."""
 
     def close(self) -> None:
         """Finish the file."""
@@ -40,9 +42,9 @@ class JsonLines:
 
 
 class Parquet:
-    """Columns with types, compressed; ids are texts, times are microseconds in UTC."""
+    """Compressed columns; ids are strings, times are microseconds in UTC."""
 
-    def __init__(self, path: Path, table: Exported) -> None:
+    def __init__(self, path: Path, table: ExportedTable) -> None:
         self._arrow = _pyarrow("pyarrow")
         types = {
             "id": self._arrow.string(),
@@ -56,7 +58,7 @@ class Parquet:
         self._writer = _pyarrow("pyarrow.parquet").ParquetWriter(path, self._schema, compression="zstd")
 
     def write(self, rows: Sequence[Row], lines: Sequence[bytes]) -> None:
-        """Append rows as one group."""
+        """Append rows as one row group."""
         self._writer.write_batch(self._arrow.RecordBatch.from_pylist(list(rows), schema=self._schema))
 
     def close(self) -> None:
@@ -64,18 +66,18 @@ class Parquet:
         self._writer.close()
 
 
-def writer(chosen: Format, path: Path, table: Exported) -> Writer:
+def open_writer(format_: Format, path: Path, table: ExportedTable) -> Writer:
     """Open a table's file.
 
-    Raises: SettingsError: Parquet is asked for and its package is not there.
+    Raises: SettingsError: the package for Parquet is not installed.
     """
-    return JsonLines(path) if chosen == "jsonl" else Parquet(path, table)
+    return JsonLines(path) if format_ == "jsonl" else Parquet(path, table)
 
 
 SUFFIX: Final[dict[Format, str]] = {"jsonl": ".jsonl", "parquet": ".parquet"}
 
 
-def _pyarrow(name: str) -> Any:
+def _pyarrow(name: str) -> Module:
     try:
         return importlib.import_module(name)
     except ImportError:

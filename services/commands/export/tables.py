@@ -1,14 +1,15 @@
-"""What an export holds: every column with its kind, its meaning and where it comes from.
+"""The exported tables: every column with its kind, meaning and source. docs/export.md is generated from this list.
 
-Only the public record leaves the house: finished investigations of texts that their site or enough readers vouch for,
-and what they are about. What nobody has investigated yet tells what somebody reads, and stays here. Files are written
-from this list, and so is docs/export.md.
+Only the public record is exported: finished investigations of texts that their site or enough readers confirm, and what
+they are about. Posts without an investigation would reveal what readers read.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from platforms import PLATFORMS
 
 Kind = Literal["id", "text", "number", "time"]
 
@@ -25,7 +26,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportedTable:
     """One table. `key` names the columns that identify a row; rows come in their order."""
 
     name: str
@@ -41,15 +42,17 @@ class Exported:
         return f"SELECT {chosen} {self.origin} ORDER BY {', '.join(self.key)}"
 
 
+_SITES: Final = ", ".join(sorted(f"`{site.name}`" for site in PLATFORMS))
+
 TABLES: Final = (
-    Exported(
+    ExportedTable(
         "posts",
         "Posts of which at least one version was investigated to the end",
         ("id",),
         "FROM post p WHERE EXISTS (SELECT FROM search_document d WHERE d.post_id = p.id)",
         (
             Column("id", "id", "derives from platform and external id", "p.id"),
-            Column("platform", "text", "`LESSWRONG`, `SUBSTACK`, `WIKIPEDIA`, `X`; more may come", "p.platform"),
+            Column("platform", "text", f"{_SITES}; more may come", "p.platform"),
             Column("external_id", "text", "the platform's own id", "p.external_id"),
             Column("url", "text", "where it was seen last", "p.url"),
             Column(
@@ -64,7 +67,7 @@ TABLES: Final = (
             Column("first_seen_at", "time", "", "p.created_at"),
         ),
     ),
-    Exported(
+    ExportedTable(
         "versions",
         "All versions of these posts that the site or enough readers vouch for",
         ("id",),
@@ -87,14 +90,14 @@ TABLES: Final = (
             Column("seen_count", "number", "observations of it", "v.seen_count"),
         ),
     ),
-    Exported(
+    ExportedTable(
         "investigations",
         "Finished investigations of texts that the site or enough readers vouch for, also those that found nothing",
         ("id",),
         "FROM search_document d JOIN investigation i ON i.id = d.investigation_id "
         "JOIN investigation_input n ON n.investigation_id = i.id JOIN prompt q ON q.hash = i.prompt_hash",
         (
-            Column("id", "id", "derives from version and analysis", "i.id"),
+            Column("id", "id", "derives from version, analysis and origin", "i.id"),
             Column("version_id", "id", "of `versions`", "i.post_version_id"),
             Column("post_id", "id", "of `posts`", "d.post_id"),
             Column("platform", "text", "of the post", "d.platform"),
@@ -118,7 +121,7 @@ TABLES: Final = (
             Column("parent_id", "id", "the investigation it updates", "i.parent_investigation_id", null=True),
         ),
     ),
-    Exported(
+    ExportedTable(
         "claims",
         "Published findings",
         ("id",),
@@ -133,7 +136,7 @@ TABLES: Final = (
             Column("reasoning", "text", "why, in Markdown", "c.reasoning"),
         ),
     ),
-    Exported(
+    ExportedTable(
         "sources",
         "Public pages that contradict a finding's sentence",
         ("claim_id", "ordinal"),
@@ -162,7 +165,7 @@ TABLES: Final = (
             Column("copy_fetched_at", "time", "", "k.fetched_at", null=True),
         ),
     ),
-    Exported(
+    ExportedTable(
         "authors",
         "Who wrote these posts, where the site says so; one identity on one platform, never merged across platforms",
         ("id",),

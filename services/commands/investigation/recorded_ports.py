@@ -1,6 +1,6 @@
-"""The world of a run as it was: everything that came from outside, taken from the log and the blob store.
+"""The ports of investigator and validator over what was recorded, from the log and the blob store.
 
-Nothing here asks anybody or stores anything, so an investigation can be run again on a system that is at work.
+Nothing here sends a request or stores anything, so a replay is safe on a running system.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from analyses.evidence import Evidence
 from analyses.research import AUTHOR_HISTORY, FETCH_URL
 from contracts.v1 import ClaimProposed, Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.parts import INLINE_BYTES, CheckedSource, InvestigationInput, ModelName, Source, TextRef
-from kit.history import Past
+from kit.history import StoredFact
 from kit.models.base import (
     AnswerT,
     Brief,
@@ -28,102 +28,102 @@ from kit.models.base import (
     Finished,
     KeyStatus,
 )
+from kit.sources import Page
 from kit.web.readable import Unreadable
 from kit.web.reading import Reader
 from lifecycle.investigation import Investigation, ends_round
-from lifecycle.reviews import ReviewState, review_state
+from lifecycle.reviews import ReviewState, fold_review_state
 from services.investigator.domain import Prior
-from services.validator.pages import Page, words
-from services.validator.sources import held_against
+from services.validator.sources import compare_with_page, read_words
 
 
 class Blobs(Protocol):
-    """What was stored."""
+    """Read access to stored texts and bytes."""
 
     async def get_text(self, ref: TextRef) -> str:
-        """The text itself."""
+        """Fetch a text."""
         ...
 
     async def get(self, sha256: str) -> bytes:
-        """The bytes with this hash."""
+        """Fetch bytes by their hash."""
         ...
 
 
-class PastLog:
-    """The log as it was when the attempt began, or as far as it is `shown`."""
+class RecordedLog:
+    """The log as it was when the attempt started. Shapes: `visible` is what `history` returns."""
 
-    def __init__(self, before: Sequence[Past], taken: InvestigationInput) -> None:
-        self.shown = before
-        self._taken = taken
+    def __init__(self, before: Sequence[StoredFact], frozen_input: InvestigationInput) -> None:
+        self.visible = before
+        self._frozen_input = frozen_input
 
-    async def history(self, investigation_id: UUID) -> Sequence[Past]:
-        """What had happened."""
-        return self.shown
+    async def history(self, investigation_id: UUID) -> Sequence[StoredFact]:
+        """The visible part."""
+        return self.visible
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
-        """What was looked at, frozen then."""
-        return self._taken
+        """The input that was frozen."""
+        return self._frozen_input
 
 
-class Memory:
-    """The blob store, in which nothing is stored anew: a text is only named."""
+class RecordedBlobs:
+    """The blob store without writes: a new text gets its reference only."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
     async def get_text(self, ref: TextRef) -> str:
-        """The text itself."""
+        """Fetch a text."""
         return await self._blobs.get_text(ref)
 
     async def get(self, sha256: str) -> bytes:
-        """The bytes with this hash."""
+        """Fetch bytes by their hash."""
         return await self._blobs.get(sha256)
 
     async def answers(self, step: str) -> Sequence[TextRef]:
-        """Nothing that was not told: what an attempt found of that is in its own record."""
+        """None: whatever an attempt had recovered is part of its own record."""
         return ()
 
     async def put_text(self, text: str, answers: str | None = None) -> TextRef:
-        """The name it would have."""
+        """The reference it would have."""
         data = text.encode()
         inline = text if len(data) <= INLINE_BYTES else None
         return TextRef(sha256=hashlib.sha256(data).hexdigest(), size_bytes=len(data), inline=inline)
 
 
-class NoKeys:
-    """No key is used in a replay."""
+class DummyKeys:
+    """A placeholder: no provider is called."""
 
     async def open(self, investigation: UUID, attachment: UUID | None) -> str:
-        """Nobody's key."""
+        """The placeholder."""
         return "no-key-is-used-in-a-replay"
 
 
 class NoPriors:
-    """What was found before stands in the frozen input."""
+    """Earlier findings are part of the frozen input."""
 
     async def prior(self, post_id: UUID, version_id: UUID, analysis: str) -> Prior | None:
-        """Nothing is added."""
+        """None."""
         return None
 
 
-class Recorded:
-    """The tools that look things up; their answers are on record."""
+class RecordedResearch:
+    """The research tools; their results are in the transcript."""
 
     def calls(self, post_id: UUID, analysis: str) -> Mapping[str, Callable[[str], Awaitable[str]]]:
-        """The names of them."""
-        return dict.fromkeys((FETCH_URL.name, AUTHOR_HISTORY.name), _nobody)
+        """All of them, never called."""
+        return dict.fromkeys((FETCH_URL.name, AUTHOR_HISTORY.name), _refuse_call)
 
 
-async def _nobody(arguments: str) -> str:
-    raise AssertionError("a replay asks nobody")
+async def _refuse_call(arguments: str) -> str:
+    raise AssertionError("a replay calls no tool")
 
 
-class NotAsked(Exception):
-    """A model is asked today that was not asked then."""
+class CallNotRecorded(Exception):
+    """A model is called that was not called in the recorded run."""
 
 
-class NobodysModel:
-    """The model of a claim that none was asked about."""
+class UnrecordedModel:
+    """The model where no call was recorded."""
 
     name = ModelName(provider="NOBODY", model="nobody")
     labelled_demo = False
@@ -132,46 +132,46 @@ class NobodysModel:
     def converse(
         self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
     ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
-        """Raises: NotAsked."""
-        raise NotAsked("a model is asked today; none was then")
+        """Raises: CallNotRecorded."""
+        raise CallNotRecorded("a model is called now; no call was recorded")
 
     async def probe(self, key: SecretStr) -> KeyStatus:
-        """Raises: NotAsked."""
-        raise NotAsked("a model is asked today; none was then")
+        """Raises: CallNotRecorded."""
+        raise CallNotRecorded("a model is called now; no call was recorded")
 
 
 REDELIVERED: Final = 2
-"""A delivery whose number is not on record: one that looks at what the log says."""
+"""The delivery count where none is recorded: any redelivery makes the handler read the log."""
 
 
-class PastRuns:
-    """What the log said of a run when a claim was judged. The end of a round may have come while it was."""
+class RecordedRuns:
+    """The log as it was when a claim was reviewed, without the end of its round, which may have come meanwhile."""
 
-    def __init__(self, before: Sequence[Past]) -> None:
+    def __init__(self, before: Sequence[StoredFact]) -> None:
         self._before = before
 
-    async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
-        """The attempt that the claim came from."""
+    async def find_start(self, proposed: ClaimProposed) -> InvestigationStarted | None:
+        """The start of the attempt that proposed the claim."""
         starts = [past.event for past in self._before if isinstance(past.event, InvestigationStarted)]
         return next((event for event in starts if event.attempt == proposed.attempt), None)
 
-    async def over(self, proposed: ClaimProposed) -> bool:
-        """No: the claim was judged."""
+    async def is_over(self, proposed: ClaimProposed) -> bool:
+        """No: the claim was reviewed."""
         return False
 
     async def review_state(self, proposed: ClaimProposed) -> ReviewState:
-        """Whether it was judged before, and how often that failed. Its run could pay for the review: it was bought."""
-        seen = [past for past in self._before if not _is_later(past.event, proposed.round)]
-        return replace(review_state(proposed, Investigation.of(seen), None), spent_micro_usd=0)
+        """Earlier reviews of the claim; nothing is spent, since the recorded review was within its limit."""
+        facts = [past for past in self._before if not _is_later(past.event, proposed.round)]
+        return replace(fold_review_state(proposed, Investigation.fold(facts), None), spent_micro_usd=0)
 
 
 def _is_later(event: Event, round_: int) -> bool:
-    """Whether the fact ends the round, or asks for another: it may have come while the claim was judged."""
+    """Whether the event ends the round or requests another one."""
     return ends_round(round_, event) or (isinstance(event, InvestigationRequested) and event.round > round_)
 
 
 class RecordedPages:
-    """Pages that claims cite, from the bytes that were kept."""
+    """Cited pages, from the stored bytes."""
 
     def __init__(self, then: Sequence[CheckedSource], blobs: Blobs) -> None:
         self._then = then
@@ -179,7 +179,7 @@ class RecordedPages:
         self._reader = Reader()
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
-        """Look for every source's words in its page of then. Raises: BlobMissing."""
+        """Compare every source with its page as it was fetched. Raises: BlobMissing."""
         return tuple([await self._checked(source, then) for source, then in zip_longest(sources, self._then) if source])
 
     async def _checked(self, source: Source, then: CheckedSource | None) -> Evidence:
@@ -189,7 +189,7 @@ class RecordedPages:
             return Evidence(CheckedSource(url=source.url, status="unchecked", reason="not_on_record"))
         data = await self._blobs.get(then.page.sha256)
         try:
-            text = await words(self._reader, data, then.content_type or then.page.media_type)
+            text = await read_words(self._reader, data, then.content_type or then.page.media_type)
         except Unreadable:
             return Evidence(CheckedSource(url=source.url, status="unavailable", reason="unreadable"))
-        return held_against(source, Page(then.final_url, then.page, then.fetched_at, text, then.content_type))
+        return compare_with_page(source, Page(then.final_url, then.page, then.fetched_at, text, then.content_type))

@@ -1,6 +1,6 @@
-"""One investigation as an operator reads it, also what later facts overruled: pure, and the log is its only source.
+"""An investigation as `openerrata investigation show` presents it. Pure; built from the log alone.
 
-Somebody who asks why a sentence was marked must not have to guess what the tables left out.
+It includes what later facts overruled, which the read model does not have.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from contracts.v1 import (
     InvestigationRetryScheduled,
 )
 from contracts.v1.parts import CheckedSource, ClaimPayload, InvestigationInput, ModelName, TextRef, Usage
-from lifecycle import investigation as known
+from lifecycle import rounds as aggregate
 from lifecycle.investigation import Investigation
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt. Shapes: `ended_at` is None while it is under way, and for ever if its worker was lost."""
+    """One attempt. Shapes: `ended_at` is None while it runs, and stays None if its worker was lost."""
 
     number: int
     worker: str
@@ -43,8 +43,8 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Try:
-    """A review that failed for now."""
+class FailedReview:
+    """A review that failed and may be repeated."""
 
     claim_id: UUID
     payload: ClaimPayload
@@ -59,7 +59,7 @@ class Try:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One sentence the model named. Shapes: `state` PENDING until there is a verdict; `gate` says what refused it."""
+    """A claim the model proposed. Shapes: `state` is PENDING until there is a verdict; `gate` is what rejected it."""
 
     claim_id: UUID
     ordinal: int
@@ -72,10 +72,10 @@ class Candidate:
     sources: tuple[CheckedSource, ...] = ()
     usage: Usage | None = None
     transcript: TextRef | None = None
-    tries: tuple[Try, ...] = ()
+    tries: tuple[FailedReview, ...] = ()
 
 
-Step = Attempt | Try | Candidate
+Step = Attempt | FailedReview | Candidate
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class End:
 
 @dataclass(frozen=True)
 class Round:
-    """One request and what came of it."""
+    """One request and its outcome."""
 
     number: int
     requested_by: str
@@ -104,7 +104,7 @@ class Round:
 
     @property
     def steps(self) -> Iterator[Step]:
-        """Everything that may have been paid for."""
+        """All steps that may have used a model."""
         yield from self.attempts
         for candidate in self.candidates:
             yield from candidate.tries
@@ -112,8 +112,8 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Story:
-    """The whole of it. Shapes: `input` is None until the first attempt froze it; `status` as readers are told."""
+class Summary:
+    """Everything. Shapes: `input` is None until the first attempt starts; `status` as the extension shows it."""
 
     investigation_id: UUID
     version_id: UUID
@@ -126,15 +126,15 @@ class Story:
 
     @property
     def steps(self) -> Iterator[Step]:
-        """Everything that may have been paid for."""
+        """All steps that may have used a model."""
         for each in self.rounds:
             yield from each.steps
 
 
-def story(found: Investigation) -> Story:
-    """Put into an operator's words what is known of an investigation."""
+def summarize(found: Investigation) -> Summary:
+    """Convert the aggregate."""
     request = found.request
-    return Story(
+    return Summary(
         request.investigation_id,
         request.version_id,
         request.post_id,
@@ -146,7 +146,7 @@ def story(found: Investigation) -> Story:
     )
 
 
-def _round(each: known.Round) -> Round:
+def _round(each: aggregate.Round) -> Round:
     return Round(
         each.number,
         each.request.requested_by,
@@ -158,9 +158,9 @@ def _round(each: known.Round) -> Round:
     )
 
 
-def _attempt(each: known.Attempt) -> Attempt:
-    assert each.started is not None, "only those that have begun are asked for"
-    assert each.started_at is not None, "it is known from when it began"
+def _attempt(each: aggregate.Attempt) -> Attempt:
+    assert each.started is not None
+    assert each.started_at is not None
     ended, started = each.ended, each.started
     failed = None if isinstance(ended, InvestigationDrafted) else ended
     return Attempt(
@@ -179,20 +179,22 @@ def _attempt(each: known.Attempt) -> Attempt:
     )
 
 
-def _candidate(each: known.Candidate) -> Candidate | None:
-    named = each.named
-    if named is None:
+def _candidate(each: aggregate.Candidate) -> Candidate | None:
+    proposal = each.submission
+    if proposal is None:
         return None
-    tries = tuple(_tried(named.payload, *retry) for retry in each.retries.values())
-    if isinstance(named, ClaimRetained):
-        return Candidate(each.claim_id, named.ordinal, named.payload, named.retained_from, "APPROVED", tries=tries)
+    tries = tuple(_failed_review(proposal.payload, *retry) for retry in each.retries.values())
+    if isinstance(proposal, ClaimRetained):
+        return Candidate(
+            each.claim_id, proposal.ordinal, proposal.payload, proposal.retained_from, "APPROVED", tries=tries
+        )
     verdict = each.verdict
     if verdict is None:
-        return Candidate(each.claim_id, named.ordinal, named.payload, tries=tries)
+        return Candidate(each.claim_id, proposal.ordinal, proposal.payload, tries=tries)
     return Candidate(
         each.claim_id,
-        named.ordinal,
-        named.payload,
+        proposal.ordinal,
+        proposal.payload,
         state=_state(verdict),
         gate=verdict.gate if isinstance(verdict, ClaimRejected) else None,
         reason=None if isinstance(verdict, ClaimApproved) else verdict.reason,
@@ -204,7 +206,7 @@ def _candidate(each: known.Candidate) -> Candidate | None:
     )
 
 
-def _state(verdict: known.Verdict) -> str:
+def _state(verdict: aggregate.Verdict) -> str:
     match verdict:
         case ClaimApproved():
             return "APPROVED"
@@ -213,11 +215,11 @@ def _state(verdict: known.Verdict) -> str:
     return "FAILED"
 
 
-def _tried(payload: ClaimPayload, event: ClaimValidationRetryScheduled, at: datetime) -> Try:
-    return Try(
+def _failed_review(payload: ClaimPayload, event: ClaimValidationRetryScheduled, at: datetime) -> FailedReview:
+    return FailedReview(
         event.claim_id,
         payload,
-        event.attempt,
+        event.review_attempt,
         at,
         event.error_name or event.failure,
         event.reason,
@@ -227,7 +229,7 @@ def _tried(payload: ClaimPayload, event: ClaimValidationRetryScheduled, at: date
     )
 
 
-def _end(each: known.Round) -> End | None:
+def _end(each: aggregate.Round) -> End | None:
     end = each.end
     if end is None or each.ended_at is None:
         return None

@@ -1,23 +1,26 @@
-"""What an operator decides about an investigation, as the facts that say so: pure.
+"""Events that an operator publishes about an investigation. Pure.
 
-They follow the facts that were read, so one who acts upon an old view is refused by the log and not obeyed.
+They are once-events that follow what was read, so the log refuses a decision made on outdated information.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from contracts.v1 import InvestigationFailed, InvestigationRequested
 from lifecycle.investigation import Investigation
-from services.commands.replaying import CANCELLED
+
+CANCELLED: Final = "cancelled by operator"
 
 
-class Refused(Exception):
-    """That cannot be done to an investigation in this state."""
+class NotAllowed(Exception):
+    """The investigation is not in the right state."""
 
 
-def again(found: Investigation) -> InvestigationRequested:
-    """A new round of a failed one. Raises: Refused."""
+def make_retry(found: Investigation) -> InvestigationRequested:
+    """Request another round of a failed investigation. Raises: NotAllowed."""
     if found.progress.status != "FAILED":
-        raise Refused(f"it is {found.progress.status}; only a FAILED investigation can be asked for again")
+        raise NotAllowed(f"it is {found.progress.status}; only a FAILED investigation can be retried")
     request = found.request
     return InvestigationRequested(
         follows=found.last_request,
@@ -25,15 +28,17 @@ def again(found: Investigation) -> InvestigationRequested:
         version_id=request.version_id,
         post_id=request.post_id,
         analysis=request.analysis,
+        origin=request.origin,
+        origin_id=request.origin_id,
         requested_by="READER",
         round=request.round + 1,
     )
 
 
-def cancelled(found: Investigation) -> InvestigationFailed:
-    """The end of one that is not over. Shapes: it names the attempt under way, if one is. Raises: Refused."""
+def make_cancellation(found: Investigation) -> InvestigationFailed:
+    """End an open investigation. Shapes: the event names the running attempt, if there is one. Raises: NotAllowed."""
     if not found.progress.is_open:
-        raise Refused(f"it is {found.progress.status} already; there is nothing to cancel")
+        raise NotAllowed(f"it is {found.progress.status} already; there is nothing to cancel")
     last = max(found.round.started, key=lambda attempt: attempt.number, default=None)
     return InvestigationFailed(
         follows=found.last_failure,

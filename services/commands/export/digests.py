@@ -1,6 +1,6 @@
-"""What earlier runs have written, as one digest a row, so that the next run writes only what is new, changed or gone.
+"""One digest for each exported row, so that the next run finds new, changed and deleted rows.
 
-Digests and not moments: what changed late, what was built again, and what was erased is found alike.
+Digests instead of timestamps also find rows that were rebuilt or erased.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Self
 
 
-class Memory:
-    """Digests by table and key. The file is the run's own copy; it counts once the manifest names it."""
+class Digests:
+    """Digests by table and key, in a copy of the database that belongs to this run until the manifest names it."""
 
     def __init__(self, path: Path, run: int) -> None:
         self._run = run
@@ -25,14 +25,14 @@ class Memory:
             ) WITHOUT ROWID; BEGIN"""
         )
 
-    def changed(self, table: str, keys: Sequence[str], lines: Sequence[bytes]) -> list[int]:
-        """Which of these rows are new or different, by index; all of them are remembered."""
+    def update(self, table: str, keys: Sequence[str], lines: Sequence[bytes]) -> list[int]:
+        """Store the digests of these rows; the indexes of new and different ones."""
         digests = [blake2b(line, digest_size=16).digest() for line in lines]
-        known = self._file.execute
+        select = self._file.execute
         found = [
             number
             for number, (key, digest) in enumerate(zip(keys, digests, strict=True))
-            if known("SELECT digest FROM seen WHERE place = ? AND key = ?", (table, key)).fetchone() != (digest,)
+            if select("SELECT digest FROM seen WHERE place = ? AND key = ?", (table, key)).fetchone() != (digest,)
         ]
         self._file.executemany(
             "INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?)",
@@ -40,8 +40,8 @@ class Memory:
         )
         return found
 
-    def gone(self, table: str) -> Iterator[str]:
-        """Keys that were there before and were not seen in this run; they are forgotten."""
+    def remove_unseen(self, table: str) -> Iterator[str]:
+        """Yield and delete the keys that this run did not see."""
         cursor = self._file.execute("SELECT key FROM seen WHERE place = ? AND run < ? ORDER BY key", (table, self._run))
         yield from [key for (key,) in cursor]
         self._file.execute("DELETE FROM seen WHERE place = ? AND run < ?", (table, self._run))

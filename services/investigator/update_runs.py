@@ -1,6 +1,6 @@
-"""What an earlier version of the same post was found to say, frozen into the input of an update run.
+"""Adds the findings of an earlier version to the input of an update run.
 
-The diff is made here and once: a later attempt, and whoever reads the audit, sees the one the model was given.
+The diff is made once, so that later attempts and the audit have the one that the model was given.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from services.investigator.domain import Prior
 from services.investigator.ports import Blobs
 
 THREAD_FROM: Final = 20_000
-"""Units: characters of both texts. Longer ones take long enough for others to notice."""
+"""Units: characters of both texts. Longer ones are compared in a thread, so that they do not block the event loop."""
 
 
-async def with_earlier(taken: InvestigationInput, prior: Prior | None, texts: Blobs) -> InvestigationInput:
-    """The input as one of an update run, or as it is where nothing was found before."""
+async def add_prior(input_: InvestigationInput, prior: Prior | None, texts: Blobs) -> InvestigationInput:
+    """The input of an update run; unchanged if there is no prior."""
     if prior is None:
-        return taken
-    now = await texts.get_text(taken.content)
+        return input_
+    now = await texts.get_text(input_.content)
     if len(prior.text) + len(now) > THREAD_FROM:
         changes = await asyncio.to_thread(diff, prior.text, now)
     else:
         changes = diff(prior.text, now)
-    return taken.model_copy(
+    return input_.model_copy(
         update={
             "parent_investigation_id": prior.investigation_id,
             "content_diff": await texts.put_text(changes),

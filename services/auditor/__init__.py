@@ -1,0 +1,1 @@
+"""Audits articles: extracts claims, analyses each, assesses the whole."""

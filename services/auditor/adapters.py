@@ -1,0 +1,144 @@
+"""The stream `JOBS`, the web and the models, as the auditor's handlers see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from contracts.topology import JOBS
+from contracts.v1 import (
+    AssertionAnalysed,
+    AssertionAnalysisRequested,
+    AssertionInvalidated,
+    JobExtracted,
+    JobRequested,
+    LlmStageConfigured,
+    RunFailed,
+    RunStarted,
+)
+from contracts.v1.ids import step_run_id
+from contracts.v1.run import StageModel
+from kit.bus import Bus
+from kit.history import read_history, read_latest
+from kit.models.stages import STEPS, Stage, Stages, StoredStage
+from kit.publisher import PublishConflict
+from lifecycle.audits.cache import Analysed, Cached, Invalidated, Requested, is_withdrawn
+from lifecycle.audits.jobs import Job
+from lifecycle.audits.runs import ASSESS, EXTRACT, Run, fold_run
+from lifecycle.audits.turns import AnalysisTurn
+from services.auditor.articles import Pages, fetch_article
+from services.auditor.domain import Article
+from services.auditor.ports import LoggedJob
+
+_NAMES: Final[Mapping[str, Stage]] = {"extract": 1, "analyse": 2, "assess": 3}
+
+
+class EventLog:
+    """Reads the log each time, so that every decision is about what is stored."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def job(self, job_id: UUID) -> LoggedJob | None:
+        """The job with its own steps' runs; None: the log does not show its request yet."""
+        facts = await read_history(self._bus, str(job_id), stream=JOBS)
+        request = next((fact for fact in facts if isinstance(fact.event, JobRequested)), None)
+        if request is None:
+            return None
+        for step in (EXTRACT, ASSESS):
+            facts += await read_history(self._bus, str(step_run_id(job_id, step)), stream=JOBS)
+        job = Job(job_id)
+        for fact in facts:
+            job.apply(fact.event)
+        extracted = next((fact.envelope.occurred_at for fact in facts if isinstance(fact.event, JobExtracted)), None)
+        return LoggedJob(job, request.sequence, request.envelope.occurred_at, request.envelope.correlation, extracted)
+
+    async def run(self, run_id: UUID) -> Run:
+        """A run, as far as its own events tell."""
+        facts = await read_history(self._bus, str(run_id), stream=JOBS)
+        return fold_run(run_id, [(fact.sequence, fact.event) for fact in facts])
+
+    async def turn(self, event: AssertionAnalysisRequested) -> AnalysisTurn:
+        """The requested analysis among the others of its assertion."""
+        turn = AnalysisTurn(event.run_id, event.follows)
+        for fact in await read_history(self._bus, str(event.assertion_id), stream=JOBS):
+            turn.apply(fact.sequence, fact.envelope.occurred_at, fact.event)
+        return turn
+
+    async def cached(self, assertion_id: UUID) -> Cached:
+        """The newest facts about an assertion."""
+        kinds = (AssertionAnalysisRequested, AssertionAnalysed, AssertionInvalidated)
+        found = await read_latest(self._bus, *(f"{kind.SUBJECT}.{assertion_id}" for kind in kinds), stream=JOBS)
+        cached = Cached()
+        for fact in found:
+            at = fact.envelope.occurred_at
+            match fact.event:
+                case AssertionAnalysisRequested() as event:
+                    failed = await read_latest(self._bus, f"{RunFailed.SUBJECT}.{event.run_id}", stream=JOBS)
+                    requested = Requested(fact.sequence, at, event, failed=bool(failed))
+                    cached = replace(cached, requested=requested)
+                case AssertionAnalysed() as event:
+                    cached = replace(cached, analysed=Analysed(fact.sequence, at, event))
+                case AssertionInvalidated() as event:
+                    cached = replace(cached, invalidated=Invalidated(fact.sequence, event))
+                case _:
+                    pass
+        return cached
+
+    async def analysis(self, assertion_id: UUID, analysis_id: UUID) -> Analysed | None:
+        """An analysis, which is nearly always the newest; None: it was withdrawn."""
+        cached = await self.cached(assertion_id)
+        found = cached.analysed
+        if found is None or found.event.analysis_id != analysis_id:
+            facts = await read_history(self._bus, str(assertion_id), stream=JOBS)
+            found = next(
+                Analysed(fact.sequence, fact.envelope.occurred_at, fact.event)
+                for fact in facts
+                if isinstance(fact.event, AssertionAnalysed) and fact.event.analysis_id == analysis_id
+            )
+        return None if is_withdrawn(found, cached.invalidated) else found
+
+    async def starts(self, runs: Sequence[UUID]) -> Mapping[UUID, datetime]:
+        """When the newest attempt of each run began."""
+        found = await read_latest(self._bus, *(f"{RunStarted.SUBJECT}.{run}" for run in runs), stream=JOBS)
+        return {UUID(fact.event.key()): fact.envelope.occurred_at for fact in found}
+
+    async def request_analysis(self, event: AssertionAnalysisRequested, correlation: UUID) -> bool:
+        """Whether the request was stored; False: another one came first."""
+        try:
+            await self._bus.publish(event, correlation=correlation)
+        except PublishConflict:
+            return False
+        return True
+
+
+class WebArticles:
+    """Articles from the web."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    async def fetch(self, address: str, accepted_at: datetime) -> Article:
+        """Raises: NoArticle."""
+        return await fetch_article(self._pages, address, accepted_at)
+
+
+class ConfiguredStages:
+    """The models of stages: as an operator stored them, else as the settings say."""
+
+    def __init__(self, bus: Bus, models: Stages) -> None:
+        self._bus = bus
+        self._models = models
+
+    async def models(self) -> Mapping[str, StageModel]:
+        """By step."""
+        found = await read_latest(self._bus, *(f"{LlmStageConfigured.SUBJECT}.{name}" for name in _NAMES), stream=JOBS)
+        stored: dict[Stage, StoredStage] = {
+            _NAMES[event.stage]: StoredStage(event.provider, event.model, event.max_tokens, event.temperature)
+            for fact in found
+            if isinstance(event := fact.event, LlmStageConfigured)
+        }
+        return {step: self._models.resolve(stage, stored.get(stage)) for stage, step in STEPS.items()}

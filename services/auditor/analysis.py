@@ -1,0 +1,148 @@
+"""The analysis of one claim: a model looks for evidence, and code checks it, judges by it and stores both.
+
+One request is one run, whatever number of jobs wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from decimal import Decimal
+from typing import Final
+
+from analyses.claim_audit import ClaimToAnalyse
+from analyses.claims.analysis import analyse_claim, list_cited
+from analyses.claims.answers import AnalyseAnswer
+from contracts.jobs.words import ClaimWords
+from contracts.v1 import AssertionAnalysed, AssertionAnalysisRequested, Event, RunFailed
+from contracts.v1.assertion import Shape
+from kit.clock import Clock
+from kit.errors import Outage, Retry
+from lifecycle.audits.cache import LIFETIME, Requested
+from lifecycle.audits.turns import AnalysisTurn
+from services.auditor.domain import CLAIM_AUDIT, LOG_LAG_S, Answered, RunRequest
+from services.auditor.ports import AnalysisLog, Evidence, RunsPort, Texts
+from services.auditor.scenarios import (
+    count_dropped,
+    describe_scenarios,
+    list_citations,
+    number_scenarios,
+    write_body,
+)
+
+TRANSCRIPT_KEPT: Final = timedelta(hours=24)
+STANDARD_S: Final = 240.0
+DEEP_S: Final = 480.0
+"""The longest that an attempt takes; with retries it must end before others take the run for lost."""
+INTERNAL: Final = "internal"
+
+
+class Analyst:
+    """Analyses claims. Units: `call_micro_usd` is the most that one request to a model may cost.
+
+    `low_confidence`: verdicts below it are Unclear.
+    """
+
+    def __init__(
+        self,
+        log: AnalysisLog,
+        texts: Texts,
+        evidence: Evidence,
+        runs: RunsPort,
+        clock: Clock,
+        call_micro_usd: int,
+        low_confidence: Decimal,
+    ) -> None:
+        self._log = log
+        self._texts = texts
+        self._evidence = evidence
+        self._runs = runs
+        self._clock = clock
+        self._call_micro_usd = call_micro_usd
+        self._low_confidence = low_confidence
+
+    async def on_assertion_analysis_requested(
+        self, event: AssertionAnalysisRequested, delivery_count: int
+    ) -> AsyncIterator[Event]:
+        """Carry out the run and conclude from its answer, after the analysis that was requested before it."""
+        turn = await self._log.turn(event)
+        if turn.requested is None:
+            raise Outage(LOG_LAG_S, "the log does not show the request yet")
+        if turn.is_done:
+            return
+        await self._wait(turn)
+        shape = turn.grow(event.shape)
+        wanted = await self._prepare(event, turn.requested, shape)
+        async for item in self._runs.carry_out(wanted, delivery_count):
+            if isinstance(item, Event):
+                yield item
+            elif isinstance(item, Answered):
+                yield await self._conclude(event, turn, shape, item)
+
+    async def on_exhausted(self, event: AssertionAnalysisRequested, reason: str) -> AsyncIterator[Event]:
+        """An analysis that cannot be made has failed, so that no job waits for it any longer."""
+        turn, run = await self._log.turn(event), await self._log.run(event.run_id)
+        if not turn.is_done and run.failure is None:
+            yield RunFailed(run_id=event.run_id, attempt=run.history.attempts, failure="NON_RETRYABLE", reason=INTERNAL)
+
+    async def _wait(self, turn: AnalysisTurn) -> None:
+        """Raises: Retry: it is not this analysis' turn."""
+        if turn.awaited is None:
+            return
+        failed = (await self._log.run(turn.awaited)).failure is not None
+        wait_s = turn.wait_s(self._clock.now(), failed=failed)
+        if wait_s:
+            raise Retry(wait_s, "another analysis of the same claim is under way")
+
+    async def _prepare(
+        self, event: AssertionAnalysisRequested, requested: Requested, shape: Shape
+    ) -> RunRequest[ClaimToAnalyse, AnalyseAnswer]:
+        words = ClaimWords.model_validate_json(await self._texts.get(event.words))
+        is_deep = shape.depth == "DEEP"
+        return RunRequest(
+            run_id=event.run_id,
+            subject_id=event.assertion_id,
+            step=CLAIM_AUDIT.analyse_deep if is_deep else CLAIM_AUDIT.analyse,
+            rules=CLAIM_AUDIT.rules,
+            material=ClaimToAnalyse(words.text, event.language, words.reference_day, shape.scenarios, shape.evidence),
+            model=event.model,
+            until=requested.at + TRANSCRIPT_KEPT,
+            call_micro_usd=self._call_micro_usd,
+            run_s=DEEP_S if is_deep else STANDARD_S,
+            research=self._evidence.tools,
+        )
+
+    async def _conclude(
+        self, event: AssertionAnalysisRequested, turn: AnalysisTurn, shape: Shape, answered: Answered[AnalyseAnswer]
+    ) -> AssertionAnalysed:
+        """Judge by the evidence that stands."""
+        cited = list_cited(answered.answer, shape.scenarios)
+        pages = await self._evidence.read(cited, answered.looked_up)
+        found = await asyncio.to_thread(  # comparing long pages takes a while
+            analyse_claim,
+            answered.answer,
+            {address: page.read if page else None for address, page in pages.items()},
+            max_scenarios=shape.scenarios,
+            max_evidence=shape.evidence,
+            low_confidence=self._low_confidence,
+        )
+        now = self._clock.now()
+        expires_at = now + LIFETIME
+        body = await self._texts.put(write_body(found, pages, now).model_dump_json(), expires_at)
+        return AssertionAnalysed(
+            follows=turn.latest.sequence if turn.latest else 0,
+            assertion_id=event.assertion_id,
+            analysis_id=event.run_id,
+            shape=shape,
+            volatility=event.volatility,
+            expires_at=expires_at,
+            body=body,
+            scenarios=describe_scenarios(found),
+            recommended=number_scenarios(found)[found.recommended],
+            rollup=found.rollup.name,
+            citations=list_citations(found, pages),
+            dropped=count_dropped(found),
+            score_epoch=0,
+            end=answered.end,
+        )

@@ -1,0 +1,105 @@
+"""Builds the auditor."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import partial
+from typing import Final
+
+from contracts.jobs.result import UpgradeOptions
+from contracts.topology import (
+    AUDITOR_ASSERTION_ANALYSIS_REQUESTED,
+    AUDITOR_JOB_REQUESTED,
+    AUDITOR_JOB_RESOLVED,
+    AUDITS_CONCLUDE_MARK,
+    AUDITS_CONCLUDED,
+    JOBS,
+)
+from kit.concluding import Concluder
+from kit.ephemeral import EphemeralTexts
+from kit.host import Host
+from kit.models.demo_catalogue import catalogue
+from kit.models.prices import price_of
+from kit.models.provider import ProviderDeps
+from kit.models.stages import DemoStages, StageModels, Stages
+from kit.models.timeouts import Timeouts
+from kit.receipts import announce_key, choose_key
+from kit.settings import LlmSettings, ModelSettings, load
+from kit.sources import Pages
+from kit.web import GuardedHttpClient, Policy
+from kit.web.readable import Readable
+from kit.web.reading import Reader
+from services.auditor.adapters import ConfiguredStages, EventLog, WebArticles
+from services.auditor.analysis import Analyst
+from services.auditor.assessing import Assessor
+from services.auditor.concluding import JobRules
+from services.auditor.demo_pages import DemoPages
+from services.auditor.evidence import EvidencePages
+from services.auditor.handlers import Auditor
+from services.auditor.jobs_log import JobsLog
+from services.auditor.runs import Runs
+from services.auditor.settings import AuditorSettings
+from services.auditor.waiting import OpenJobs
+
+MICRO_PER_USD: Final = 1_000_000
+
+
+async def build(host: Host) -> None:
+    """Subscribe the handlers and start the concluder."""
+    settings, llm, models = load(AuditorSettings), load(LlmSettings), load(ModelSettings)
+    stages: Stages = DemoStages(host.model) if host.model.labelled_demo else _stages(llm, models)
+    log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
+    runs, pages = Runs(log, texts, stages, host.clock, host.worker), _pages(host, settings)
+    evidence = EvidencePages(DemoPages(catalogue(), host.clock) if host.model.labelled_demo else pages)
+    call_micro_usd = int(llm.max_cost_per_request * Decimal(MICRO_PER_USD))
+    auditor = Auditor(
+        log, texts, WebArticles(pages), runs, ConfiguredStages(host.bus, stages), host.clock, call_micro_usd
+    )
+    analyst = Analyst(log, texts, evidence, runs, host.clock, call_micro_usd, settings.confidence_floor)
+    key = choose_key(settings.receipt_key, host.data_folder)
+    await announce_key(host.bus, key)
+    assessor = Assessor(
+        log,
+        texts,
+        runs,
+        key,
+        host.clock,
+        call_micro_usd,
+        issuer=settings.public_url.rstrip("/"),
+        upgrade=UpgradeOptions(top_up=settings.top_up, pro_tier=settings.pro_tier),
+    )
+    host.delivery.subscribe(
+        AUDITOR_JOB_REQUESTED, auditor.on_job_requested, slots=settings.slots, on_exhausted=auditor.on_exhausted
+    )
+    host.delivery.subscribe(
+        AUDITOR_ASSERTION_ANALYSIS_REQUESTED,
+        analyst.on_assertion_analysis_requested,
+        slots=settings.claim_slots,
+        on_exhausted=analyst.on_exhausted,
+    )
+    host.delivery.subscribe(
+        AUDITOR_JOB_RESOLVED,
+        assessor.on_job_resolved,
+        slots=settings.assess_slots,
+        on_exhausted=assessor.on_exhausted,
+    )
+    rules, waiting = JobRules(JobsLog(host.bus), texts), OpenJobs(host.telemetry.registry, host.clock.now)
+    concluder = Concluder(host.bus, JOBS, AUDITS_CONCLUDED, AUDITS_CONCLUDE_MARK, rules, waiting)
+    host.keep_running("auditor-conclude", concluder.run)
+
+
+def _stages(llm: LlmSettings, models: ModelSettings) -> StageModels:
+    deps = ProviderDeps(
+        price=partial(price_of, own=models.prices()),
+        timeouts=Timeouts(models.model_silence_s, models.model_call_s, models.model_run_s),
+    )
+    return StageModels(llm, deps)
+
+
+def _pages(host: Host, settings: AuditorSettings) -> Pages[Readable]:
+    exempt = frozenset({settings.page_origin} if settings.page_origin else ())
+    http = GuardedHttpClient(Policy(contact_url=settings.contact_url, exempt_origins=exempt))
+    pages = Pages(http, Reader().read, host.clock, archive=None)
+    host.on_close(http.close)
+    host.on_close(pages.close)
+    return pages

@@ -1,0 +1,144 @@
+"""The rules by which jobs are concluded: resolved when nothing more is waited for, closed when they are over.
+
+Many jobs may wait for one run, so a run's end concerns all of them. A run may have ended before a job was planned that
+found it under way: such ends are read from the log when the plan comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from contracts.v1 import AssertionAnalysed, Event, JobEnded, JobPlanned, JobRequested, RunFailed
+from contracts.v1.ids import step_run_id
+from contracts.v1.job import PlannedClaim
+from contracts.v1.parts import EphemeralRef
+from kit.history import StoredFact
+from lifecycle.audits.conclusion import resolve
+from lifecycle.audits.jobs import Job
+from lifecycle.audits.runs import ASSESS, EXTRACT
+from lifecycle.audits.words import list_removable
+from services.auditor import settlement
+
+
+class Log(settlement.Log, Protocol):
+    """The stream `JOBS` as its leader has it. Raises: Outage, BusError."""
+
+    async def history(self, key: str) -> list[StoredFact]:
+        """All facts of one aggregate."""
+        ...
+
+
+class Texts(Protocol):
+    """Texts that expire. Raises: BlobsUnavailable."""
+
+    async def remove(self, ref: EphemeralRef) -> None: ...
+
+    async def remove_answers(self, step: str, until: datetime) -> None: ...
+
+
+@dataclass(slots=True)
+class OpenJob:
+    """A job that is not closed. Shapes: `runs` are those whose end concerns it."""
+
+    job: Job
+    correlation: UUID
+    runs: set[UUID]
+
+    def apply(self, fact: StoredFact) -> None:
+        """Apply the next fact."""
+        self.job.apply(fact.event)
+
+
+class JobRules:
+    """Rules of the fold `auditor-conclude`."""
+
+    def __init__(self, log: Log, texts: Texts) -> None:
+        self._log = log
+        self._texts = texts
+        self._settlement = settlement.Settlement(log)
+        self._jobs: dict[str, OpenJob] = {}
+        self._by_run: dict[UUID, set[str]] = {}
+
+    async def route(self, fact: StoredFact) -> Sequence[tuple[str, StoredFact]]:
+        """The job of its own fact; of a run's end all that wait for it."""
+        match fact.event:
+            case RunFailed(run_id=run) | AssertionAnalysed(analysis_id=run):
+                return [(key, fact) for key in sorted(self._by_run.get(run, ()))]
+            case JobPlanned() as planned if (found := self._jobs.get(planned.key())) is not None:
+                waiting = [each for each in planned.claims if each.run_id is not None]
+                self._wait_for(planned.key(), {each.run_id for each in waiting if each.run_id is not None})
+                ends = await asyncio.gather(*(self._find_end(found.job, each) for each in waiting))
+                return [(planned.key(), each) for each in (fact, *ends) if each is not None]
+            case event:
+                return ((event.key(), fact),)
+
+    async def open(self, fact: StoredFact) -> OpenJob | None:
+        """The job of a request."""
+        request = fact.event
+        if not isinstance(request, JobRequested):
+            return None
+        opened = OpenJob(Job(request.job_id, request), fact.envelope.correlation, set())
+        self._jobs[request.key()] = opened
+        self._wait_for(request.key(), {step_run_id(request.job_id, step) for step in (EXTRACT, ASSESS)})
+        return opened
+
+    def is_over(self, aggregate: OpenJob) -> bool:
+        """Whether it has ended."""
+        return aggregate.job.over is not None
+
+    def conclude(self, aggregate: OpenJob) -> Event | None:
+        """What follows once all that it waits for has ended."""
+        return resolve(aggregate.job)
+
+    async def is_over_in_log(self, key: str, aggregate: OpenJob) -> bool:
+        """Whether it has ended, read from the log."""
+        for fact in await self._log.newest(f"{JobEnded.SUBJECT}.{key}"):
+            aggregate.apply(fact)
+        return self.is_over(aggregate)
+
+    async def close(self, key: str, aggregate: OpenJob) -> None:
+        """Settle its credit and remove the words that nothing needs any more."""
+        job = aggregate.job
+        assert job.requested is not None
+        assert job.over is not None
+        await self._settlement.settle(job.requested, job.over, aggregate.correlation)
+        words = list_removable(job)
+        await asyncio.gather(
+            *(self._texts.remove_answers(each, job.requested.input.until) for each in words.folders),
+            *(self._texts.remove(each) for each in words.texts),
+        )
+        self._jobs.pop(key, None)
+        for run in aggregate.runs:
+            self._by_run.get(run, set()).discard(key)
+            if not self._by_run.get(run):
+                self._by_run.pop(run, None)
+
+    def _wait_for(self, key: str, runs: set[UUID]) -> None:
+        self._jobs[key].runs |= runs
+        for run in runs:
+            self._by_run.setdefault(run, set()).add(key)
+
+    async def _find_end(self, job: Job, claim: PlannedClaim) -> StoredFact | None:
+        """The end of the run that a claim waits for, if the log has it."""
+        extracted = job.extracted.claims if job.extracted is not None else ()
+        assertion = next((each.assertion_id for each in extracted if each.number == claim.number), None)
+        subjects = [f"{RunFailed.SUBJECT}.{claim.run_id}"]
+        if assertion is not None:
+            subjects.append(f"{AssertionAnalysed.SUBJECT}.{assertion}")
+        found = await self._log.newest(*subjects)
+        if assertion is not None and any(isinstance(each.event, AssertionAnalysed) for each in found):
+            found += await self._log.history(str(assertion))  # the newest may be of a later run
+        return next((each for each in found if _is_end_of(each.event, claim.run_id)), None)
+
+
+def _is_end_of(event: Event, run: UUID | None) -> bool:
+    match event:
+        case RunFailed(run_id=ended) | AssertionAnalysed(analysis_id=ended):
+            return ended == run
+        case _:
+            return False

@@ -1,0 +1,159 @@
+"""What the auditor works on: the article of a job, and runs with their ends. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Final, Generic, Literal, TypeVar
+from uuid import UUID
+
+from analyses.claim_audit import ClaimAudit
+from analyses.claims.analysis import ReadPage
+from analyses.kinds import Step
+from contracts.v1 import RunFailed
+from contracts.v1.run import RunEnd, StageModel
+
+MaterialT = TypeVar("MaterialT")
+AnswerT = TypeVar("AnswerT")
+Tools = Mapping[str, Callable[[str], Awaitable[str]]]
+
+CLAIM_AUDIT: Final = ClaimAudit()
+LOG_LAG_S: Final = 0.2
+
+Refusal = Literal["FETCH_FAILED", "NOT_PUBLIC", "UNSUPPORTED_CONTENT", "INPUT_EMPTY", "INPUT_TOO_LONG"]
+
+MAX_WORDS: Final = 10_000
+ARTICLE_WORDS: Final = 100
+"""A part of the page with fewer words is no article, whatever the page calls it."""
+_NOT_PUBLIC: Final = frozenset(
+    {"http_401", "http_402", "http_403", "blocked_address", "blocked_port", "credentials_in_url"}
+)
+_UNSUPPORTED: Final = frozenset({"unreadable", "too_large", "bad_encoding"})
+LOG_IN: Final = re.compile(r"/(log-?in|sign-?in|signin|subscribe|paywall)\b", re.IGNORECASE)
+_LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(?=$|[-_])")
+
+
+class NoArticle(Exception):
+    """There is nothing to audit; the code is the job's."""
+
+    def __init__(self, code: Refusal) -> None:
+        super().__init__(code)
+        self.code: Refusal = code
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """What is audited.
+
+    Shapes: `reference_day` is what "yesterday" in it refers to: the day it was published if its page says so, else the
+    day it was accepted. The rest is what its page says of itself.
+    """
+
+    text: str
+    reference_day: date
+    title: str | None = None
+    address: str | None = None
+    author: str | None = None
+    publisher: str | None = None
+    published: date | None = None
+    language: str | None = None
+
+
+def take_text(text: str, accepted_at: datetime) -> Article:
+    """The article that was sent as text. Raises: NoArticle."""
+    return Article(require_length(text), accepted_at.astimezone(UTC).date())
+
+
+def explain(reason: str) -> Refusal:
+    """The job's code for why a page is unavailable."""
+    if reason in _NOT_PUBLIC:
+        return "NOT_PUBLIC"
+    return "UNSUPPORTED_CONTENT" if reason in _UNSUPPORTED else "FETCH_FAILED"
+
+
+def require_length(text: str) -> str:
+    """The text, if it has words and not too many. Raises: NoArticle."""
+    words = count_words(text)
+    if not 1 <= words <= MAX_WORDS:
+        raise NoArticle("INPUT_TOO_LONG" if words else "INPUT_EMPTY")
+    return text
+
+
+def count_words(text: str) -> int:
+    """How many words a text has, as white space separates them."""
+    return len(text.split())
+
+
+def parse_day(stated: str | None, accepted_at: datetime) -> date | None:
+    """The day a page says it was published, in UTC; None if it says none, or one that has not come."""
+    try:
+        moment = datetime.fromisoformat(stated or "")
+    except ValueError:
+        return None
+    try:
+        day = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).date()
+    except OverflowError:
+        return None
+    return day if day <= accepted_at.astimezone(UTC).date() + timedelta(days=1) else None
+
+
+def parse_language(stated: str | None) -> str | None:
+    """The primary language of a tag such as `en-GB`. Source: BCP 47."""
+    found = _LANGUAGE.match(stated or "")
+    return found[0].lower() if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedPage:
+    """A cited page as we read it. Shapes: `domain` is public; `title` and `published` are the page's own words."""
+
+    read: ReadPage
+    domain: str
+    title: str | None
+    published: str | None
+
+    @property
+    def url(self) -> str:
+        """Where it was in the end."""
+        return self.read.source.url
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest(Generic[MaterialT, AnswerT]):
+    """A run that is wanted.
+
+    Shapes: `subject_id` is the job or the assertion. `research` answers the step's tools. Units: words are kept until
+    `until`; `call_micro_usd` is the most that one request may cost.
+    """
+
+    run_id: UUID
+    subject_id: UUID
+    step: Step[MaterialT, AnswerT]
+    rules: str
+    material: MaterialT
+    model: StageModel
+    until: datetime
+    call_micro_usd: int
+    run_s: float
+    research: Tools = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[AnswerT]):
+    """The step's answer, with the end of its run for the fact that carries it.
+
+    Shapes: `looked_up` are the addresses that the model searched, opened or fetched in the run, by all attempts.
+    """
+
+    answer: AnswerT
+    end: RunEnd
+    looked_up: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyFailed:
+    """The run failed for good on an earlier delivery."""
+
+    end: RunFailed

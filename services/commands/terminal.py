@@ -1,0 +1,28 @@
+"""Text for a terminal: aligned columns, and text of third parties without control characters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+
+def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> str:
+    """Align columns. Shapes: `head` may be empty; `right` are the indexes of right-aligned columns."""
+    lines = [list(map(clean, row)) for row in ([head, *rows] if head else rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def clean(text: str) -> str:
+    """One line without control characters; white space becomes blanks."""
+    return "".join(each if each.isprintable() else " " if each.isspace() else "\ufffd" for each in text)
+
+
+def clean_text(text: str) -> str:
+    """The same with line breaks and tabs left as they are."""
+    return "".join(each if each.isprintable() or each in "\n\t" else "\ufffd" for each in text)

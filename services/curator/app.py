@@ -1,0 +1,67 @@
+"""Builds the curator."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Final
+
+from contracts.topology import CURATOR_JOB_ENDED, CURATOR_OVERDUE, CURATOR_OVERDUE_MARK, JOBS
+from kit.concluding import Concluder
+from kit.ephemeral import EphemeralTexts
+from kit.host import Host
+from kit.leader import Leadership
+from kit.settings import load
+from kit.web import GuardedHttpClient
+from kit.webhooks import Webhooks as Sender
+from kit.webhooks import webhook_policy
+from services.curator.adapters import CuratorMetrics, EventLog, SqlSecrets
+from services.curator.handlers import Webhooks
+from services.curator.overdue import Deadlines
+from services.curator.settings import CuratorSettings
+from services.curator.sweep import Sweep
+
+JOB: Final = "curator"
+TICK_S: Final = 1.0
+
+
+async def build(host: Host) -> None:
+    """Subscribe the handler, start the fold of deadlines, and tick while this process leads."""
+    settings = load(CuratorSettings)
+    log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
+    metrics = CuratorMetrics(host.telemetry.registry)
+    secrets = SqlSecrets(host.database("curator"), host.master_keys)
+    webhooks = Webhooks(log, texts, secrets, Sender(_client(host, settings)), metrics, host.clock)
+    host.delivery.subscribe(CURATOR_JOB_ENDED, webhooks.on_job_ended, slots=settings.webhook_slots)
+    deadlines = Deadlines(log, metrics, host.clock)
+    fold = Concluder(host.bus, JOBS, CURATOR_OVERDUE, CURATOR_OVERDUE_MARK, deadlines, deadlines)
+    host.keep_running("curator-overdue", fold.run)
+    leadership = Leadership(host.bus, JOB, host.worker)
+    sweep = Sweep(log, texts, metrics, host.clock)
+    host.keep_running("curator-leader", leadership.run)
+    host.keep_running("curator-deadlines", _repeat(leadership, deadlines.end_overdue, TICK_S))
+    host.keep_running("curator-sweep", _repeat(leadership, sweep.run_once, settings.sweep_s))
+    host.on_stop(leadership.release)
+
+
+def _client(host: Host, settings: CuratorSettings) -> GuardedHttpClient:
+    exempt = frozenset({settings.webhook_origin} if settings.webhook_origin else ())
+    client = GuardedHttpClient(replace(webhook_policy(settings.contact_url), exempt_origins=exempt))
+    host.on_close(client.close)
+    return client
+
+
+def _repeat(
+    leadership: Leadership, work: Callable[[], Awaitable[object]], every_s: float
+) -> Callable[[], Awaitable[None]]:
+    """Work at intervals, whenever this process leads."""
+
+    async def run() -> None:
+        while True:
+            while not leadership.is_leader:  # noqa: ASYNC110 (the lease is another process's to lose)
+                await asyncio.sleep(min(TICK_S, every_s))
+            await work()
+            await asyncio.sleep(every_s)
+
+    return run

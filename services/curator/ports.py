@@ -1,0 +1,69 @@
+"""What the curator needs from the world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal, Protocol
+from uuid import UUID
+
+from contracts.v1 import Event
+from contracts.v1.parts import EphemeralRef
+from services.curator.domain import EndedJob
+
+Outcome = Literal["delivered", "gone", "failed"]
+"""`gone`: the receiver wants no more messages."""
+
+
+class Log(Protocol):
+    """The stream `JOBS`. Raises: Outage: it could not be read now. BusError: nothing was confirmed."""
+
+    async def ended_job(self, job_id: UUID) -> EndedJob | None:
+        """A job that is over; None: the log does not show it yet, or there is none."""
+        ...
+
+    async def is_over(self, key: str) -> bool:
+        """Whether a job has ended."""
+        ...
+
+    async def publish(self, event: Event, correlation: UUID) -> bool:
+        """Whether it was stored, now or before; False: another one came first."""
+        ...
+
+
+class Texts(Protocol):
+    """Texts that expire. Raises: BlobsUnavailable."""
+
+    async def get(self, ref: EphemeralRef) -> str:
+        """Raises: LookupError: it has expired or was removed."""
+        ...
+
+    async def remove(self, ref: EphemeralRef) -> None: ...
+
+    async def sweep(self, before: datetime) -> int:
+        """Remove everything that expired up to `before`; the number of texts."""
+        ...
+
+
+class Secrets(Protocol):
+    """Secrets that sign an account's webhooks."""
+
+    async def find(self, account_id: UUID) -> Sequence[str]:
+        """Those that are valid now; none: the account is closed or has none."""
+        ...
+
+
+class Hooks(Protocol):
+    """Receivers of webhooks."""
+
+    async def send(self, url: str, message_id: str, body: bytes, secrets: Sequence[str], now: datetime) -> Outcome: ...
+
+
+class Metrics(Protocol):
+    """What operators see."""
+
+    def count_webhook(self, outcome: str) -> None: ...
+
+    def count_overdue(self) -> None: ...
+
+    def swept(self, removed: int, at: datetime) -> None: ...

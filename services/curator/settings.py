@@ -1,0 +1,25 @@
+"""Settings of the curator: how often it sweeps, and its access to receivers of webhooks."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from kit.web.contact import ContactUrl, contact_url_field
+
+
+class CuratorSettings(BaseSettings):
+    """`OPENERRATA_CURATOR_*`."""
+
+    model_config = SettingsConfigDict(env_prefix="OPENERRATA_CURATOR_", frozen=True, extra="ignore")
+
+    sweep_s: float = Field(default=3_600.0, gt=0, description="seconds between two deletions of expired texts")
+    webhook_slots: int = Field(default=8, ge=1, description="webhooks at once in this process that are sent")
+    contact_url: ContactUrl = contact_url_field(
+        "CURATOR", "where receivers of webhooks can reach the operator, part of the User-Agent"
+    )
+    webhook_origin: str | None = Field(
+        default=None,
+        pattern="^https://[^/@]+$",
+        description="one origin that gets webhooks though it may be private",
+    )
