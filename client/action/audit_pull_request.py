@@ -1,0 +1,163 @@
+"""Audit the changed Markdown files of a pull request, and keep one comment that says what was found.
+
+Runs in a checkout, as a step of the action beside it. Source: docs.github.com, REST of pull requests and comments.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from openerrata_client import CacheOnlyResult, Client, FullResult, OpenErrataError, Options
+from openerrata_client.command import COULD_NOT, exit_status
+from openerrata_client.types import AnalysedClaim
+
+MARK: Final = "<!-- openerrata-audit -->"
+PAGE: Final = 100
+AT_ONCE: Final = 3
+"""Jobs of a free account are limited to five."""
+CELL: Final = 300
+PLAIN_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&()*+,;=%\[\]-]+")
+Json = Any
+"""JSON of GitHub's interface."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came out for a file: a result, or why there is none."""
+
+    path: str
+    result: FullResult | CacheOnlyResult | None = None
+    problem: str = ""
+
+    @property
+    def status(self) -> int:
+        """As the exit status of `openerrata-audit`."""
+        return COULD_NOT if self.result is None else exit_status(self.result)
+
+
+class Forge:
+    """The comments and changed files of one pull request."""
+
+    def __init__(self, http: httpx.Client, repository: str, number: int) -> None:
+        self._http = http
+        self._repository = f"/repos/{repository}"
+        self._number = number
+
+    def changed_files(self) -> Iterator[str]:
+        """Paths that the pull request adds or changes."""
+        for each in self._pages(f"{self._repository}/pulls/{self._number}/files"):
+            if each["status"] != "removed":
+                yield each["filename"]
+
+    def write_comment(self, text: str) -> None:
+        """Write the comment, in place of an earlier one of this action."""
+        comments = f"{self._repository}/issues/{self._number}/comments"
+        for each in self._pages(comments):
+            if str(each["body"]).startswith(MARK):
+                path = f"{self._repository}/issues/comments/{each['id']}"
+                self._http.patch(path, json={"body": text}).raise_for_status()
+                return
+        self._http.post(comments, json={"body": text}).raise_for_status()
+
+    def _pages(self, path: str) -> Iterator[Mapping[str, Json]]:
+        page = 1
+        while True:
+            answer = self._http.get(path, params={"per_page": PAGE, "page": page})
+            found = answer.raise_for_status().json()
+            yield from found
+            if len(found) < PAGE:
+                return
+            page += 1
+
+
+def audit(client: Client, path: str, options: Options) -> Outcome:
+    """Audit one file of the checkout."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        return Outcome(path, client.analyze(text=text, options=options).result())
+    except (OpenErrataError, OSError, UnicodeDecodeError) as error:
+        return Outcome(path, problem=str(error).partition("\n")[0])
+
+
+def describe(outcomes: Sequence[Outcome], left_out: int) -> str:
+    """The comment, in Markdown."""
+    lines = [MARK, "### Audit of changed articles", ""]
+    for outcome in outcomes:
+        lines += [f"**`{outcome.path.replace('`', '')}`**: {_verdict(outcome)}", ""]
+        rows = list(_findings(outcome.result))
+        if rows:
+            lines += ["| claim | found | evidence |", "|---|---|---|", *rows, ""]
+    if not outcomes:
+        lines.append("No Markdown file was changed.")
+    if left_out:
+        lines.append(f"{left_out} more changed files were not audited (`max-files`).")
+    lines.append("Verdicts are estimates by models; read the evidence.")
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(outcome: Outcome) -> str:
+    if outcome.result is None:
+        return f"could not be audited. {_cell(outcome.problem)}"
+    assessment = outcome.result.article_holistic_assessment
+    if assessment is None:
+        return "not assessed as a whole"
+    return f"{assessment.overall_verdict}. {_cell(assessment.overall_assessment.summary)}"
+
+
+def _findings(result: FullResult | CacheOnlyResult | None) -> Iterator[str]:
+    """A row for each claim that is not supported, with the first source against it."""
+    for claim in result.claims if result is not None else ():
+        if isinstance(claim, AnalysedClaim) and claim.rollup_verdict != "Supported":
+            against = [item for scenario in claim.scenarios for item in scenario.evidence.opposing]
+            source = f"“{_cell(against[0].text)}” {_link(against[0].source_url)}" if against else "none"
+            yield f"| {_cell(claim.claim_text)} | {_cell(claim.rollup_verdict)} | {source} |"
+
+
+def _link(address: str) -> str:
+    return f"<{address}>" if PLAIN_ADDRESS.fullmatch(address) else _cell(address)
+
+
+def _cell(text: str) -> str:
+    """Words of an article or a page as plain text in a table: no mark-up, no mention of anybody."""
+    plain = " ".join(text.split())
+    plain = plain if len(plain) <= CELL else f"{plain[:CELL]}…"
+    escaped = "".join(f"\\{each}" if each in "\\`*_{}[]()#+!|~$:" else each for each in plain)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b")
+
+
+def main() -> int:
+    """Audit what the event names. 0, or 1 where findings are to fail the step, or 2 if no file could be audited."""
+    environment = os.environ
+    event = json.loads(Path(environment["GITHUB_EVENT_PATH"]).read_text())
+    patterns = environment["AUDIT_FILES"].split()
+    options = Options(max_claims=int(environment["AUDIT_MAX_CLAIMS"]))
+    headers = {"Authorization": f"Bearer {environment['GITHUB_TOKEN']}", "Accept": "application/vnd.github+json"}
+    with httpx.Client(base_url=environment["GITHUB_API_URL"], headers=headers, timeout=30) as http:
+        forge = Forge(http, environment["GITHUB_REPOSITORY"], event["pull_request"]["number"])
+        changed = [path for path in forge.changed_files() if any(fnmatch(path, each) for each in patterns)]
+        chosen = changed[: int(environment["AUDIT_MAX_FILES"])]
+        with Client() as client, ThreadPoolExecutor(AT_ONCE) as pool:
+            outcomes = list(pool.map(lambda path: audit(client, path, options), chosen))
+        forge.write_comment(describe(outcomes, len(changed) - len(chosen)))
+    findings = sum(each.status == 1 for each in outcomes)
+    with Path(environment["GITHUB_OUTPUT"]).open("a") as output:
+        output.write(f"findings={findings}\n")
+    print(f"{len(outcomes)} audited, {findings} not well supported")
+    if outcomes and all(each.status == COULD_NOT for each in outcomes):
+        return COULD_NOT
+    return int(findings > 0 and environment["AUDIT_FAIL_ON_FINDINGS"] == "true")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

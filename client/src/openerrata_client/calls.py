@@ -1,0 +1,86 @@
+"""The requests of the clients, and their settings."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Final
+
+import httpx
+
+from openerrata_client.documents import OpenErrataError
+from openerrata_client.exchanges import Call
+from openerrata_client.types import API_VERSION, AnalyzeRequest, ClientLabels, Options
+
+KEY_VARIABLE: Final = "OPENERRATA_API_KEY"
+SERVER_VARIABLE: Final = "OPENERRATA_SERVER"
+DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
+TIMEOUT_S: Final = 30.0
+QUIET_S: Final = 60.0
+"""How long a stream of events may be silent; a server sends a heartbeat more often."""
+
+
+def choose_server(server: str | None) -> str:
+    """The address of the server: as given, of the environment, or that of an instance on this machine.
+
+    Raises: OpenErrataError: it is none.
+    """
+    address = (server or os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER).rstrip("/")
+    if not address.startswith(("http://", "https://")):
+        raise OpenErrataError(f"{address} is no address of a server: it begins with https://")
+    return address
+
+
+def standard_headers(api_key: str | None) -> Mapping[str, str]:
+    """Headers of every request. `api_key`: None takes that of the environment. Raises: OpenErrataError: it is none."""
+    key = (os.environ.get(KEY_VARIABLE, "") if api_key is None else api_key).strip()
+    if any(not "!" <= character <= "~" for character in key):
+        raise OpenErrataError("The key holds characters that no key has.")
+    authorization = {"Authorization": f"Bearer {key}"} if key else {}
+    return {
+        "User-Agent": f"openerrata-client/{version('openerrata-client')}",
+        "OpenErrata-Version": API_VERSION,
+        **authorization,
+    }
+
+
+def build_request(http: httpx.Client | httpx.AsyncClient, call: Call, timeout_s: float) -> httpx.Request:
+    """The request of a call; one that waits has so much more time."""
+    headers = dict(call.headers)
+    if call.body is not None:
+        headers["Content-Type"] = "application/json"
+    if call.wait_s:
+        headers["Prefer"] = f"wait={call.wait_s}"
+    timeout = httpx.Timeout(timeout_s, read=timeout_s + call.wait_s)
+    return http.build_request(call.method, call.path, content=call.body, headers=headers, timeout=timeout)
+
+
+def analyze_call(
+    url: str | None,
+    text: str | None,
+    options: Options | None,
+    labels: ClientLabels | None,
+    idempotency_key: str | None,
+) -> Call:
+    """`POST /v1/analyze`, with one key for all its tries, so that none of them is a second job.
+
+    A request id names a retry too, so that beside one no key is made up.
+    """
+    key = idempotency_key or (None if labels is not None and labels.request_id else str(uuid.uuid4()))
+    headers = {} if key is None else {"Idempotency-Key": key}
+    return Call("POST", "/v1/analyze", _body(url, text, options, labels), headers)
+
+
+def estimate_call(url: str | None, text: str | None, options: Options | None) -> Call:
+    """`POST /v1/estimate`, which costs nothing."""
+    return Call("POST", "/v1/estimate", _body(url, text, options, None))
+
+
+def _body(url: str | None, text: str | None, options: Options | None, labels: ClientLabels | None) -> bytes:
+    if (url is None) == (text is None):
+        raise TypeError("give exactly one of url and text")
+    given = {"input_url": url, "input_text": text, "options": options, "client": labels}
+    asked = AnalyzeRequest(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # each has the type of its field
+    return asked.model_dump_json(exclude_none=True).encode()

@@ -1,0 +1,224 @@
+"""The client for programs that wait for an answer before they go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx
+from httpx_sse import EventSource
+
+from openerrata_client.calls import (
+    QUIET_S,
+    TIMEOUT_S,
+    analyze_call,
+    build_request,
+    choose_server,
+    estimate_call,
+    standard_headers,
+)
+from openerrata_client.errors import ApiConnectionError, ApiError
+from openerrata_client.events import CUT, Event, EventCursor
+from openerrata_client.exchanges import (
+    Call,
+    Exchange,
+    Outcome,
+    Pause,
+    RetryPolicy,
+    job_path,
+    read_output,
+    request,
+    to_error,
+    wait_for_end,
+)
+from openerrata_client.rate_limits import RateLimit, read_rate_limits
+from openerrata_client.results import read_accepted, read_result
+from openerrata_client.types import (
+    CacheOnlyResult,
+    ClientLabels,
+    Credit,
+    Estimate,
+    FullResult,
+    Health,
+    JobAccepted,
+    JobFinished,
+    JobRepeated,
+    JobView,
+    Options,
+    PublicKeys,
+)
+
+T = TypeVar("T")
+
+
+class Client:
+    """Talks to one instance. Close it, or use it as a context manager.
+
+    `api_key`, `server`: None takes `OPENERRATA_API_KEY` and `OPENERRATA_SERVER`. `http`: a client of the caller's own,
+    for proxies and certificates; it is not closed. Units: `timeout_s` for connecting, and between parts of an answer.
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        server: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        retry: RetryPolicy | None = None,
+        http: httpx.Client | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._server = choose_server(server)
+        self._headers = standard_headers(api_key)
+        self._timeout_s = timeout_s
+        self._retry = retry or RetryPolicy()
+        self._http = http or httpx.Client()
+        self._is_own = http is None
+        self._sleep = sleep
+        self.rate_limits: Mapping[str, RateLimit] = {}
+        """What the newest answer said about how many requests are left, by policy."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._is_own:
+            self._http.close()
+
+    def analyze(
+        self,
+        *,
+        url: str | None = None,
+        text: str | None = None,
+        options: Options | None = None,
+        labels: ClientLabels | None = None,
+        idempotency_key: str | None = None,
+    ) -> Job:
+        """Have an article analysed: exactly one of `url` and `text`. However often it is tried, it is one job.
+
+        Raises: ApiError: `CreditExhaustedError`, `RateLimitError`, … ApiConnectionError.
+        """
+        answer = self._run(request(analyze_call(url, text, options, labels, idempotency_key), self._retry))
+        accepted = read_accepted(answer)
+        return Job(self, accepted.job_id, accepted)
+
+    def job(self, job_id: str) -> Job:
+        """A job that was begun before. Nothing is asked of the server yet."""
+        return Job(self, job_id)
+
+    def estimate(self, *, url: str | None = None, text: str | None = None, options: Options | None = None) -> Estimate:
+        """What an analysis would cost; buys nothing. Raises: ApiError, ApiConnectionError."""
+        return Estimate.read(self.fetch(estimate_call(url, text, options)))
+
+    def credit(self) -> Credit:
+        """What the account may still spend this month. Raises: ApiError, ApiConnectionError."""
+        return Credit.read(self.fetch(Call("GET", "/v1/user/credit")))
+
+    def health(self) -> Health:
+        """Whether the server answers; needs no key. Raises: ApiError, ApiConnectionError."""
+        return Health.read(self.fetch(Call("GET", "/v1/health")))
+
+    def receipt_keys(self) -> PublicKeys:
+        """The keys that receipts are verified with. Raises: ApiError, ApiConnectionError."""
+        return PublicKeys.read(self.fetch(Call("GET", "/.well-known/openerrata-receipts.json")))
+
+    def fetch(self, call: Call) -> bytes:
+        """The body of an answer, for what has no method of its own. Raises: ApiError, ApiConnectionError."""
+        return self._run(request(call, self._retry)).content
+
+    def _run(self, exchange: Exchange[T]) -> T:
+        outcome: Outcome = None
+        while True:
+            try:
+                step = exchange.send(outcome)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            if isinstance(step, Pause):
+                self._sleep(step.seconds)
+                outcome = None
+            else:
+                outcome = self._send(step)
+
+    def _send(self, call: Call) -> Outcome:
+        try:
+            response = self._http.send(self._build(call), follow_redirects=False)
+        except httpx.TransportError as error:
+            return error
+        self.rate_limits = read_rate_limits(response.headers) or self.rate_limits
+        return response
+
+    def _build(self, call: Call, timeout_s: float | None = None) -> httpx.Request:
+        whole = Call(call.method, self._server + call.path, call.body, {**self._headers, **call.headers}, call.wait_s)
+        return build_request(self._http, whole, timeout_s or self._timeout_s)
+
+    def _follow(self, cursor: EventCursor) -> Iterator[Event]:
+        while not cursor.has_ended:
+            try:
+                response = self._http.send(self._build(cursor.call(), QUIET_S), stream=True, follow_redirects=False)
+                try:
+                    if response.is_success:
+                        for sent in EventSource(response).iter_sse():
+                            event = cursor.take(sent)
+                            if event is not None:
+                                yield event
+                            if cursor.has_ended:
+                                return
+                        error: ApiConnectionError | ApiError = ApiConnectionError(CUT)
+                    else:
+                        response.read()
+                        error = to_error(response)
+                finally:
+                    response.close()
+            except httpx.TransportError as cut:
+                error = to_error(cut)
+            self._sleep(cursor.pause_after(error))
+
+
+class Job:
+    """A job of the server. `accepted`: what the server said when it was begun; None for one that was begun before."""
+
+    def __init__(
+        self, client: Client, job_id: str, accepted: JobAccepted | JobFinished | JobRepeated | None = None
+    ) -> None:
+        self.id = job_id
+        self.accepted = accepted
+        self._client = client
+
+    def read(self) -> JobView:
+        """How far the job is. Raises: ApiError, ApiConnectionError."""
+        return JobView.read(self._client.fetch(Call("GET", job_path(self.id))))
+
+    def events(self, *, last_event_id: str = "") -> Iterator[Event]:
+        """What happens in the job, from its beginning or behind an event, to its end; cut connections are mended.
+
+        Raises: ApiError, ApiConnectionError: it could not be mended.
+        """
+        return self._client._follow(EventCursor(self.id, last_event_id, self._client._retry))
+
+    def wait(self, timeout_s: float | None = None) -> JobView:
+        """Wait for the end of the job, however it ends. Raises: JobTimeoutError, ApiError, ApiConnectionError."""
+        return self._client._run(wait_for_end(self.id, timeout_s, time.monotonic, self._client._retry))
+
+    def result(self, timeout_s: float | None = None) -> FullResult | CacheOnlyResult:
+        """Wait for the result. Raises: JobFailedError, JobTimeoutError, ExpiredError, ApiError, ApiConnectionError."""
+        return read_result(self._output("result", timeout_s).content)
+
+    def report(self, timeout_s: float | None = None) -> str:
+        """Wait for the result as Markdown. Raises: as `result`."""
+        return self._output("report", timeout_s).text
+
+    def cancel(self) -> None:
+        """End the job, and have its words removed. Raises: ApiError, ApiConnectionError."""
+        self._client.fetch(Call("DELETE", job_path(self.id)))
+
+    def _output(self, name: str, timeout_s: float | None) -> httpx.Response:
+        return self._client._run(read_output(self.id, name, timeout_s, time.monotonic, self._client._retry))

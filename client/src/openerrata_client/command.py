@@ -1,0 +1,181 @@
+"""The command line: audit one article, with an exit status that a script can use.
+
+0: well supported. 1: anything else was concluded. 2: nothing was. 130: it was interrupted, and the job cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from openerrata_client.async_client import AsyncClient, AsyncJob
+from openerrata_client.calls import SERVER_VARIABLE
+from openerrata_client.documents import OpenErrataError
+from openerrata_client.events import Event
+from openerrata_client.types import CacheOnlyResult, FullResult, Options
+
+WELL_SUPPORTED: Final = "WELL-SUPPORTED"
+COULD_NOT: Final = 2
+INTERRUPTED: Final = 130
+CANCEL_S: Final = 10.0
+_PAGE: Final = ("<!doctype html", "<html")
+_HELP: Final = """Audit an article: its claims, the evidence for and against each, and a verdict.
+
+ARTICLE is the address of a page, a file of plain text or Markdown, or - for standard input.
+
+\b
+A page:                 {name} https://news.example/article
+A draft, for a script:  {name} --json draft.md
+
+The report goes to standard output. The exit status is 0 if the article is well supported, 1 if it is not, 2 if that
+could not be found out. Ctrl-C cancels the job. The key of the account is read from OPENERRATA_API_KEY or --key-file.
+"""
+
+
+class CouldNot(click.ClickException):
+    """Ends the process with the status of an audit that could not be done."""
+
+    exit_code = COULD_NOT
+
+
+def exit_status(result: FullResult | CacheOnlyResult) -> int:
+    """What the process ends with."""
+    assessment = result.article_holistic_assessment
+    if assessment is None:
+        return COULD_NOT
+    return 0 if assessment.overall_verdict == WELL_SUPPORTED else 1
+
+
+def make_command(name: str) -> click.Command:
+    """The command, for a program that calls it so."""
+
+    @click.command("audit", help=_HELP.format(name=name))
+    @click.argument("article")
+    @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON instead of the report.")
+    @click.option("--server", envvar=SERVER_VARIABLE, metavar="URL", help="The instance; by default one here.")
+    @click.option(
+        "--key-file", type=click.Path(path_type=Path), help="A file with the account's key, instead of the environment."
+    )
+    @click.option("--max-claims", type=click.IntRange(1, 10), help="Analyse so many claims at most.")
+    @click.option("--depth", type=click.Choice(["standard", "deep"]), help="How long to look for evidence.")
+    @click.option(
+        "--cache",
+        type=click.Choice(["prefer_cache", "allow_partial", "skip_cache", "cache_only"]),
+        help="What may be answered from the cache; cache_only costs nothing.",
+    )
+    @click.option(
+        "--timeout",
+        type=click.FloatRange(min=0),
+        default=0.0,
+        show_default=True,
+        help="Give up after so many seconds, and cancel the job; 0: never.",
+    )
+    @click.pass_context
+    def audit(
+        context: click.Context,
+        article: str,
+        as_json: bool,
+        server: str | None,
+        key_file: Path | None,
+        max_claims: int | None,
+        depth: Any,  # one of the choices above
+        cache: Any,  # one of the choices above
+        timeout: float,
+    ) -> None:
+        options = Options(max_claims=max_claims, depth=depth, cache_preference=cache)
+        try:
+            key = None if key_file is None else key_file.read_text()
+            work = _audit(_read_article(article), options, key, server, timeout, as_json=as_json)
+            result, output = asyncio.run(work)
+        except TimeoutError:
+            raise CouldNot(f"not done within {timeout:g} s; --timeout allows more") from None
+        except (OpenErrataError, OSError, UnicodeDecodeError) as error:
+            raise CouldNot(str(error).partition("\n")[0]) from None
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            context.exit(INTERRUPTED)
+        click.echo(output, nl=not output.endswith("\n"))
+        context.exit(exit_status(result))
+
+    return audit
+
+
+def _read_article(article: str) -> Mapping[str, str]:
+    """What to send. Raises: OSError, UnicodeDecodeError, OpenErrataError: there is no text."""
+    if article.startswith(("http://", "https://")):
+        return {"url": article}
+    text = sys.stdin.read() if article == "-" else Path(article).read_text(encoding="utf-8")
+    if text.lstrip().lower().startswith(_PAGE):
+        raise OpenErrataError("This is the source of a page: give its address, or its text.")
+    if not text.strip():
+        raise OpenErrataError("There is no text.")
+    return {"text": text}
+
+
+async def _audit(
+    article: Mapping[str, str],
+    options: Options,
+    key: str | None,
+    server: str | None,
+    timeout_s: float,
+    *,
+    as_json: bool,
+) -> tuple[FullResult | CacheOnlyResult, str]:
+    async with AsyncClient(key, server=server) as client:
+        job = await client.analyze(url=article.get("url"), text=article.get("text"), options=options)
+        try:
+            async with asyncio.timeout(timeout_s or None):
+                if sys.stderr.isatty():
+                    async for event in job.events():
+                        click.echo(describe(event), err=True)
+                result = await job.result()
+                return result, json.dumps(result.received, indent=2) if as_json else await job.report()
+        except (asyncio.CancelledError, TimeoutError):
+            await _cancel(job)
+            raise
+
+
+async def _cancel(job: AsyncJob) -> None:
+    try:
+        async with asyncio.timeout(CANCEL_S):
+            await job.cancel()
+    except (OpenErrataError, TimeoutError):
+        click.echo(f"The job {job.id} could not be cancelled, and ends by itself.", err=True)
+    else:
+        click.echo(f"The job {job.id} was cancelled.", err=True)
+
+
+def describe(event: Event) -> str:
+    """One line of progress."""
+    data = event.data
+    match event.name:
+        case "queued":
+            return f"queued: job {data.get('job_id')}"
+        case "fetched":
+            return f"read: {data.get('characters')} characters ({data.get('language')})"
+        case "extracted":
+            return f"claims: {data.get('claims_total')}"
+        case "planned":
+            claims = data.get("claims")
+            listed = claims if isinstance(claims, list) else []
+            outcomes = [f"{each.get('claim_id')} {each.get('outcome')}" for each in listed if isinstance(each, dict)]
+            return f"looked up: {', '.join(outcomes)}"
+        case "claim":
+            return f"{data.get('claim_id')}: {data.get('rollup_verdict') or data.get('state')}"
+        case "assessing":
+            return "assessing the article"
+        case "ended":
+            return f"ended: {data.get('status')}, ${data.get('charged')}"
+        case name:
+            return name
+
+
+def main() -> None:
+    """`openerrata-audit`."""
+    make_command("openerrata-audit").main(prog_name="openerrata-audit")

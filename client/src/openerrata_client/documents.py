@@ -1,0 +1,47 @@
+"""The bases of what is asked and answered: strict one way, lenient the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, JsonValue, PrivateAttr
+
+
+class OpenErrataError(Exception):
+    """Base of everything that this package raises."""
+
+
+class UnreadableAnswerError(OpenErrataError, ValueError):
+    """The server's answer is not what this version of the package understands. Is the address that of an instance?"""
+
+
+class Question(BaseModel):
+    """Base of what a client sends: an option that does not exist is an error before anything is sent."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Answer(BaseModel):
+    """Base of what a server says: fields that this version does not know are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    _received: Mapping[str, JsonValue] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def read(cls, body: bytes | str) -> Self:
+        """Read JSON, and keep it as `received`. Raises: UnreadableAnswerError."""
+        try:
+            received = json.loads(body)
+            answer = cls.model_validate(received)
+        except ValueError as error:
+            raise UnreadableAnswerError(f"The server's answer is no {cls.__name__}: {error}") from None
+        answer._received = received
+        return answer
+
+    @property
+    def received(self) -> Mapping[str, JsonValue]:
+        """The document exactly as it was received; empty for a part of one."""
+        return self._received

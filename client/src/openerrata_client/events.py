@@ -1,0 +1,72 @@
+"""The events of a job, and going on after a connection that was cut."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from httpx_sse import ServerSentEvent
+from pydantic import JsonValue
+
+from openerrata_client.errors import ApiConnectionError, ApiError
+from openerrata_client.exchanges import Call, RetryPolicy, job_path
+
+LAST: Final = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step of a job: `queued`, `fetched`, `extracted`, `planned`, `claim`, `assessing`, `ended`.
+
+    `id`: what a later stream goes on behind. `data`: as docs/audits.md lists it.
+    """
+
+    id: str
+    name: str
+    data: Mapping[str, JsonValue]
+
+
+class EventCursor:
+    """How far the events of a job were read. Connections that brought something do not count as failures."""
+
+    def __init__(self, job_id: str, last_event_id: str, policy: RetryPolicy) -> None:
+        self._path = f"{job_path(job_id)}/events"
+        self._last_id = last_event_id
+        self._policy = policy
+        self._failures = 0
+        self._retry_s: float | None = None
+        self.has_ended = False
+
+    def call(self) -> Call:
+        """What opens the stream, behind the last event that was read."""
+        resume = {"Last-Event-ID": self._last_id} if self._last_id else {}
+        return Call("GET", self._path, headers={"Accept": "text/event-stream", **resume})
+
+    def take(self, sent: ServerSentEvent) -> Event | None:
+        """One event; None if it was read before. Raises: ApiConnectionError: it cannot be read."""
+        if sent.retry is not None:
+            self._retry_s = sent.retry / 1000
+        if not sent.data or (sent.id and sent.id == self._last_id):
+            return None
+        try:
+            data = json.loads(sent.data)
+        except ValueError:
+            raise ApiConnectionError(f"The event {sent.id} cannot be read.") from None
+        self._failures = 0
+        self._last_id = sent.id or self._last_id
+        self.has_ended = sent.event == LAST
+        return Event(sent.id, sent.event, data)
+
+    def pause_after(self, error: ApiConnectionError | ApiError) -> float:
+        """How long to wait before the stream is opened again. Raises: the error, when it failed too often."""
+        self._failures += 1
+        seconds = self._policy.pause_before(self._failures, error)
+        if seconds is None:
+            raise error
+        stated = isinstance(error, ApiError) and error.retry_after_s is not None
+        return seconds if stated or self._retry_s is None else self._retry_s
+
+
+CUT: Final = "The stream of events ended before the job did."

@@ -1,0 +1,104 @@
+"""A server of the Model Context Protocol, over standard input and output: audits as tools for models.
+
+Only `audit_article` spends credit, and says so. Source: modelcontextprotocol.io; the official SDK, extra `mcp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final, Literal
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+from openerrata_client.async_client import AsyncClient
+from openerrata_client.corrections import investigation_call, post_call, read_data
+from openerrata_client.documents import OpenErrataError
+from openerrata_client.types import Options
+
+AUDIT_S: Final = 600.0
+MOST_INVESTIGATIONS: Final = 5
+Json = Any
+"""JSON as an instance answers it; models read it as it is."""
+
+
+@asynccontextmanager
+async def _connect() -> AsyncIterator[AsyncClient]:
+    try:
+        async with AsyncClient() as client:
+            yield client
+    except OpenErrataError as error:
+        raise ToolError(str(error)) from None
+    except ValueError as error:  # an option that the interface does not have
+        raise ToolError(f"The request is not valid: {error}") from None
+
+
+def make_server() -> MCPServer:
+    """The server with its tools; the key and the address are those of the environment."""
+    server = MCPServer(
+        "openerrata",
+        instructions="Audits articles: claims, evidence for and against each, a verdict. Verdicts are estimates by "
+        "models; quote the evidence with its address, not the verdict alone.",
+    )
+    server.tool()(estimate_audit)
+    server.tool()(audit_article)
+    server.tool()(look_up_claim)
+    server.tool()(corrections_of_post)
+    return server
+
+
+async def estimate_audit(url: str | None = None, text: str | None = None, max_claims: int = 5) -> Mapping[str, Json]:
+    """Say what an audit would cost, in US dollars. Costs nothing. Give exactly one of url and text."""
+    _require_one(url, text)
+    async with _connect() as client:
+        estimate = await client.estimate(url=url, text=text, options=Options(max_claims=max_claims))
+    return estimate.received
+
+
+async def audit_article(
+    url: str | None = None,
+    text: str | None = None,
+    max_claims: int = 5,
+    depth: Literal["standard", "deep"] = "standard",
+) -> str:
+    """Audit an article and return a report in Markdown: verdict, claims, quotes with their addresses. Spends the credit
+    of the account and takes up to some minutes. Give exactly one of url (a public page) and text (at most 10,000
+    words).
+    """
+    _require_one(url, text)
+    async with _connect() as client:
+        job = await client.analyze(url=url, text=text, options=Options(max_claims=max_claims, depth=depth))
+        return await job.report(AUDIT_S)
+
+
+async def look_up_claim(claim: str) -> Mapping[str, Json]:
+    """Look a claim up among those that were analysed before, and return the analyses that are there. Spends no credit;
+    at most 50 a day. A claim that is not there has the status cache_miss.
+    """
+    async with _connect() as client:
+        job = await client.analyze(text=claim, options=Options(cache_preference="cache_only"))
+        result = await job.result(AUDIT_S)
+    return {"claims": result.received["claims"]}
+
+
+async def corrections_of_post(platform: str, external_id: str) -> Mapping[str, Json]:
+    """Return the published corrections of a post: sentences found wrong, with their sources. Needs no key.
+
+    platform: LESSWRONG, WIKIPEDIA, SUBSTACK or X; external_id: the platform's own id of the post.
+    """
+    async with _connect() as client:
+        record = read_data(await client.fetch(post_call(platform, external_id)))
+        found = record["investigations"][:MOST_INVESTIGATIONS]
+        details = [read_data(await client.fetch(investigation_call(each["id"]))) for each in found]
+    return {"post": record["post"], "investigations": details}
+
+
+def _require_one(url: str | None, text: str | None) -> None:
+    if (url is None) == (text is None):
+        raise ToolError("Give exactly one of url and text.")
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    make_server().run("stdio")
