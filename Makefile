@@ -9,10 +9,12 @@ INSTALL := $(UV_PIP) install --quiet --python $(BIN)/python
 LOCK    := $(UV_PIP) compile --quiet --generate-hashes --no-header --python $(BIN)/python
 # Node comes with the development tools, so that the system's, often older one is not asked.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# What a run has printed is read when it is stopped, too.
+export PYTHONUNBUFFERED := 1
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint bench mutants vectors requirements contracts up clean lock programs helm extension cluster fuzz
+.PHONY: help demo test quick coverage lint bench mutants vectors requirements contracts up clean lock programs helm extension cluster fuzz
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -23,11 +25,15 @@ demo: $(VENV)/run.stamp ## See a wrong sentence found, validated and published (
 up: $(VENV)/run.stamp ## Run all services here (ARGS="--port N" …)
 	@$(BIN)/openerrata up $(ARGS)
 
-test: $(VENV)/dev.stamp lint programs helm extension ## Run everything but benchmarks (ARGS="-k word" …)
+test: $(VENV)/dev.stamp ## Run everything but benchmarks (ARGS="-k word" …)
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint programs helm extension
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 quick: $(VENV)/dev.stamp ## Run the tests that need no server, in seconds
-	$(BIN)/python -m pytest -n $(WORKERS) -q tests/unit tests/contract tests/architecture $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -q tests/unit tests/client tests/contract tests/architecture $(ARGS)
+
+coverage: $(VENV)/dev.stamp ## Say which lines those tests leave out, with a floor (ARGS="--cov-report=html")
+	$(BIN)/python -m pytest -n $(WORKERS) -q --cov --cov-report=term tests/unit tests/client tests/contract tests/architecture $(ARGS)
 
 lint: $(VENV)/dev.stamp ## Check style, types and import rules
 	$(BIN)/ruff check .
@@ -58,9 +64,9 @@ contracts: $(VENV)/dev.stamp ## Write the event schemas and docs/events.md anew
 
 lock: | $(BIN)/uv ## Pin every dependency with its hashes
 	$(LOCK) --output-file requirements/install.txt requirements/install.in
-	$(LOCK) --extra install --output-file requirements/run.txt pyproject.toml
-	$(LOCK) --extra install --extra export --extra tracing --extra dev --constraint requirements/run.txt \
-	    --output-file requirements/dev.txt pyproject.toml
+	$(LOCK) --extra install --output-file requirements/run.txt pyproject.toml client/pyproject.toml
+	$(LOCK) --extra install --extra export --extra tracing --extra dev --extra mcp --constraint requirements/run.txt \
+	    --output-file requirements/dev.txt pyproject.toml client/pyproject.toml
 
 # What the tests start besides our own code. Debian has them; elsewhere CHROMIUM, FIREFOX, PROMTOOL and NGINX name them. The
 # last three make hosts, disks and clocks for three brokers, which needs root; without it those tests are skipped. No
@@ -68,7 +74,7 @@ lock: | $(BIN)/uv ## Pin every dependency with its hashes
 programs:
 	@missing=""; root=""; PATH="$$PATH:/usr/sbin"; policy=/usr/sbin/policy-rc.d; \
 	if [ "$$(id -u)" = 0 ]; then root="iproute2:ip e2fsprogs:mkfs.ext4 build-essential:gcc"; fi; \
-	for pair in "chromium:$${CHROMIUM:-chromium}" "firefox-esr:$${FIREFOX:-firefox-esr}" "prometheus:$${PROMTOOL:-promtool}" "nginx-light:$${NGINX:-nginx}" $$root; do \
+	for pair in "curl:curl" "chromium:$${CHROMIUM:-chromium}" "firefox-esr:$${FIREFOX:-firefox-esr}" "prometheus:$${PROMTOOL:-promtool}" "nginx-light:$${NGINX:-nginx}" $$root; do \
 	    command -v "$${pair#*:}" >/dev/null || missing="$$missing $${pair%%:*}"; \
 	done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
@@ -101,7 +107,7 @@ extension/node_modules/.package-lock.json: extension/package-lock.json | $(VENV)
 	@cd extension && npm ci --silent && npm run --silent prepare:types && touch node_modules/.package-lock.json
 
 clean: ## Remove what the commands above created, the demo's data included
-	rm -rf .openerrata $(VENV) extension/node_modules extension/.output extension/.wxt *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .openerrata $(VENV) extension/node_modules extension/.output extension/.wxt *.egg-info client/src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -113,10 +119,10 @@ $(BIN)/uv: requirements/install.txt | $(VENV)/bin/python
 	@$(PIP) install --quiet --no-deps --require-hashes -r requirements/install.txt
 	@touch $@
 
-$(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(BIN)/uv
+$(VENV)/run.stamp: requirements/run.txt pyproject.toml client/pyproject.toml | $(BIN)/uv
 	@echo "installing pinned dependencies into $(VENV) (once)"
 	@$(INSTALL) --no-deps --require-hashes -r requirements/run.txt
-	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@$(INSTALL) --no-deps --no-build-isolation --editable . --editable ./client
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp

@@ -1,5 +1,6 @@
 -- The logins of services. Run once as administrator in the database of the application, and again to change a password:
---   psql -v login=openerrata -v reader=… -v projector=… -v operator=… -f deploy/roles.sql openerrata
+--   psql -v login=openerrata -v reader=… -v projector=… -v operator=… -v curator=… \
+--     -f deploy/roles.sql openerrata
 -- `login` is the owner: it migrates and runs the operator's commands. The others are passwords; in a container of
 -- PostgreSQL they come from its environment. A role without one can log in only where the server asks for none.
 \if :{?login}
@@ -8,13 +9,15 @@
     \getenv reader ERRATA_READER_PASSWORD
     \getenv projector ERRATA_PROJECTOR_PASSWORD
     \getenv operator ERRATA_OPERATOR_PASSWORD
+    \getenv curator ERRATA_CURATOR_PASSWORD
 \endif
 SELECT format('CREATE ROLE %I LOGIN', name)
-FROM unnest(ARRAY['errata_reader', 'errata_projector', 'errata_operator']) name
+FROM unnest(ARRAY['errata_reader', 'errata_projector', 'errata_operator', 'errata_curator']) name
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 ALTER ROLE errata_reader LOGIN;
 ALTER ROLE errata_projector LOGIN;
 ALTER ROLE errata_operator LOGIN;
+ALTER ROLE errata_curator LOGIN;
 \if :{?reader}
     ALTER ROLE errata_reader PASSWORD :'reader';
 \endif
@@ -24,7 +27,10 @@ ALTER ROLE errata_operator LOGIN;
 \if :{?operator}
     ALTER ROLE errata_operator PASSWORD :'operator';
 \endif
-GRANT errata_reader, errata_projector, errata_operator TO :"login";
+\if :{?curator}
+    ALTER ROLE errata_curator PASSWORD :'curator';
+\endif
+GRANT errata_reader, errata_projector, errata_operator, errata_curator TO :"login";
 GRANT CREATE, TEMPORARY ON DATABASE :"DBNAME" TO :"login";
 -- Nothing beyond the grants of the migrations: no temporary tables, no tables in `public`, no large objects.
 REVOKE TEMPORARY ON DATABASE :"DBNAME" FROM PUBLIC;

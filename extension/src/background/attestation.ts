@@ -1,7 +1,7 @@
 /**
  * A weak sign that a request comes from the extension: an HMAC over the exact body. Nothing rests on it.
  *
- * Source: CONTRACT 1.5.
+ * Source: docs/protocol.md 1.5.
  */
 const BUILT_IN_SECRET = 'openerrata-attestation-v1';
 

@@ -1,5 +1,5 @@
 /**
- * What the toolbar button shows. Pure. Source: CONTRACT 7.7.
+ * What the toolbar button shows. Pure. Source: docs/protocol.md 5.6.
  */
 import type { PostState } from '../protocol/status';
 

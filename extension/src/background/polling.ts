@@ -3,7 +3,7 @@
  * not.
  *
  * One round asks for everything that runs, and no two rounds overlap, however often one is requested. Trouble makes
- * the rounds rarer, up to 30 s; nothing running means no timer and no alarm at all. Source: CONTRACT 7.6.
+ * the rounds rarer, up to 30 s; nothing running means no timer and no alarm at all. Source: docs/protocol.md 5.5.
  */
 import type { Alarm } from './ports';
 

@@ -2,7 +2,7 @@
  * The life of a post in a tab: registered, viewed, perhaps investigated, polled until it is done.
  *
  * Every answer is applied only to the session that asked for it, looked up again after each wait: in between a reader
- * may have gone elsewhere, or another tab may have learned more. Source: CONTRACT 7.6.
+ * may have gone elsewhere, or another tab may have learned more. Source: docs/protocol.md 5.5.
  */
 import { type ObservedContent, toObservation } from '../protocol/observation';
 import type { AnchorOutcome as Standing, PostState, Problem, SkipReason, TabStatus } from '../protocol/status';

@@ -1,5 +1,5 @@
 /**
- * Whether and when a content script should say again what its page shows. Pure. Source: CONTRACT 7.3.
+ * Whether and when a content script should say again what its page shows. Pure. Source: docs/protocol.md 5.2.
  *
  * Only what may pass by itself is repeated; a server that refuses a page today is not asked again every half minute.
  */

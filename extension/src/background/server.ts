@@ -2,7 +2,7 @@
  * One request to the server; its result is a value or a problem.
  *
  * This is the only file that sends what a page showed, or a key. Outcomes are read from codes only, never from a server's
- * messages. Redirects are not followed, because they would carry the keys along. Source: CONTRACT 1.2 to 1.8.
+ * messages. Redirects are not followed, because they would carry the keys along. Source: docs/protocol.md 1.2 to 1.8.
  */
 import {
   type ProcedureOutput,

@@ -3,7 +3,7 @@
  * this version outdated is stored.
  *
  * "Too old" belongs to one version of the extension and one server; any answer from that server ends it. Source:
- * CONTRACT 1.6, 7.7.
+ * docs/protocol.md 1.6, 5.6.
  */
 import type { ProcedureOutput, ProcedureName } from '../protocol/rpc';
 import type { Problem } from '../protocol/status';

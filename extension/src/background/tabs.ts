@@ -3,7 +3,7 @@
  * it.
  *
  * Changes are made in memory at once and written behind, so that there is one state between two awaits. The keys are
- * those of CONTRACT 7.7.
+ * those of docs/protocol.md 5.6.
  */
 import type { TabStatus } from '../protocol/status';
 import type { Area } from './ports';

@@ -2,7 +2,7 @@
  * What to do about the page as it is right now. Pure; the order of the checks keeps the privacy promise.
  *
  * Whether a page is private is asked before anything else about it, and a page that is not sure what it shows is never
- * sent. Source: CONTRACT 7.3.
+ * sent. Source: docs/protocol.md 5.2.
  */
 import type { Extraction, IdentityGuess, ImageOccurrence, PageContent } from '../platforms/base';
 import type { SkipReason } from '../protocol/status';

@@ -3,7 +3,7 @@
  *
  * The session reports to the worker what is here; it never asks a server. It keeps no text of the page longer than until the
  * next session has begun. Everything that waits (a retry) belongs to one session and dies with it, so no answer can reach
- * the wrong post. Source: CONTRACT 7.3.
+ * the wrong post. Source: docs/protocol.md 5.2.
  *
  * What has not changed since it was read is not read again. A page that keeps making versions of one address, as a
  * clock does, is looked at ever more rarely; its underlines stay with its words all the same.

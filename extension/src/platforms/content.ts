@@ -2,7 +2,7 @@
  * What a piece of a page says and shows: its text, and its pictures with the places they stand at in that text.
  *
  * Both come from one pass. A picture's place that was counted in another text than the one that is sent would point the
- * investigation at the wrong sentence. Source: CONTRACT 4.2, 4.8.
+ * investigation at the wrong sentence. Source: docs/protocol.md 3.2, 3.4.
  */
 
 import type { Exclusion, ImageOccurrence, MediaState } from './base';

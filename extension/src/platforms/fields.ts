@@ -1,4 +1,4 @@
-/** Metadata as the wire wants it: what is not known is absent, not null. Source: CONTRACT 2.1. */
+/** Metadata as the wire wants it: what is not known is absent, not null. Source: docs/protocol.md 2.1. */
 
 import type { Metadata } from './base';
 

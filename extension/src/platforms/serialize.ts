@@ -10,7 +10,7 @@ import { type Steps } from './steps';
 import { utf8Length } from './text';
 import { firstChildOf, markupOf, nextSiblingOf, nodeTypeOf, parentOf } from './tree';
 
-/** The most that fits into a registration beside the text. Source: CONTRACT 7.4. */
+/** The most that fits into a registration beside the text. Source: docs/protocol.md 5.3. */
 const MOST_BYTES = 262_144;
 
 /** The HTML below `root`; null where it would be longer than `most` UTF-16 units. */

@@ -14,7 +14,7 @@ function replaceCharacter(character: string): string {
   return character >= '\u2010' && character <= '\u2015' ? '-' : '';
 }
 
-/** Compose, plain quotes and dashes, no zero-width marks, single spaces. Source: CONTRACT 4.1. */
+/** Compose, plain quotes and dashes, no zero-width marks, single spaces. Source: docs/protocol.md 3.1. */
 export function normalize(raw: string): string {
   return collapse(raw).trim();
 }

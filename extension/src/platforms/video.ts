@@ -1,6 +1,6 @@
 /**
  * What counts as a video, by the same rule as on the server (`platforms/video.py`). Posts that show one are skipped: what
- * it says cannot be checked. Source: CONTRACT 7.4, decision 0042.
+ * it says cannot be checked. Source: docs/protocol.md 5.3, decision 0042.
  */
 
 const PLAYERS = [

@@ -22,10 +22,10 @@ export interface Visitor {
   leave?(name: string): void;
 }
 
-/** Scripts and styles are on no site what a reader reads. Source: specification 3.8. */
+/** Scripts and styles are on no site what a reader reads. Source: requirements 3.8. */
 export const isNeverText: Exclusion = (element) => NEVER_TEXT.has(nameOf(element));
 
-/** Elements whose edges separate words, as a space would. Source: CONTRACT 4.2. */
+/** Elements whose edges separate words, as a space would. Source: docs/protocol.md 3.2. */
 export function isBlock(name: string): boolean {
   return BLOCKS.has(name);
 }

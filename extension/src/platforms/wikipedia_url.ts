@@ -2,7 +2,7 @@
  * Which article an address of Wikipedia names.
  *
  * The server refuses what does not agree with the address, so both sides read it by the same rule.
- * Source: CONTRACT 4.5.
+ * Source: docs/protocol.md 3.5.
  */
 
 export interface ArticleUrl {

@@ -4,7 +4,7 @@
  * `content` is the script in a page, `background` the worker, `page` one of the extension's own pages (popup, options,
  * first run). Messages to the background are read strictly, because a page that takes over its own process can send
  * whatever it likes; those to the content script can only come from the extension. A change that an older part could
- * misread raises the version. Source: CONTRACT 7.5.
+ * misread raises the version. Source: docs/protocol.md 5.4.
  */
 import type { Anchoring, Quote } from '../anchoring/text';
 import { readContent, readPlatform } from './observation';

@@ -2,7 +2,7 @@
  * What a page's content script sends, read field by field, and the request that is made of it.
  *
  * A page's process may be taken over by the page, so nothing of it is trusted: what does not fit the server's own rules
- * never leaves the browser. Source: CONTRACT 2.1, 7.5.
+ * never leaves the browser. Source: docs/protocol.md 2.1, 5.4.
  */
 import { SITES } from '../platforms';
 import {

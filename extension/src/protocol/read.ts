@@ -4,7 +4,7 @@
  * Nothing that was not read is passed on, so an unexpected key cannot travel from a server or a page's process
  * into storage or onto the screen.
  *
- * Units: string lengths count UTF-16 units. Source: CONTRACT 2.0.
+ * Units: string lengths count UTF-16 units. Source: docs/protocol.md 2.0.
  */
 
 /** A value is not what it should be; `at` names the place, never the value. */

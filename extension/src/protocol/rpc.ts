@@ -3,7 +3,7 @@
  *
  * Values are read strictly and keys that this protocol does not know are left behind, so that a server may learn to say
  * more without losing its readers. What only some servers say (`viewCount`, `investigationId`, `corroborationCount`) is
- * optional. Source: CONTRACT 1.3, 1.4, 2.
+ * optional. Source: docs/protocol.md 1.3, 1.4, 2.
  */
 import { SITES } from '../platforms';
 import {

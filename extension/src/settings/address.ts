@@ -2,7 +2,7 @@
  * Which server addresses may be used: https anywhere, plain http only where the traffic stays in a private network.
  *
  * Page texts and keys travel to this address; a rule that is too loose here sends them unencrypted across the internet.
- * Source: CONTRACT 7.2.
+ * Source: docs/protocol.md 5.1.
  */
 export const DEFAULT_SERVER = 'https://api.openerrata.com';
 

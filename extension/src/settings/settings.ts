@@ -3,7 +3,7 @@
  *
  * Keys never leave this browser except in the headers that src/background/server.ts sends. Reading is forgiving: a
  * value of a wrong kind counts as not set, because settings that cannot be read must not lock a reader out of
- * changing them. Source: CONTRACT 7.2.
+ * changing them. Source: docs/protocol.md 5.1.
  */
 export interface Settings {
   /** As entered; empty means the default server. */

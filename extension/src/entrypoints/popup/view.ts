@@ -1,5 +1,5 @@
 /**
- * What the popup shows, as one sum type. Pure. Source: specification 2.5, CONTRACT 7.7.
+ * What the popup shows, as one sum type. Pure. Source: requirements 2.5, docs/protocol.md 5.6.
  *
  * A candidate that waits for its verdict is a number here; there is no place in a view that could hold its words.
  */
