@@ -2,7 +2,7 @@
 
 Rows are in docs/requirements. A test proves a row if it is marked with it and its docstring carries the row's title, so
 that whoever reads the test sees what it must not lose; `--write` puts missing titles there.
-Exits with 1 if a test names a row that does not exist, or lacks a title.
+Exits with 1 if a test names a row that does not exist, or lacks a title, or proves a row that is still `planned`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HERE: Final = Path(__file__).parent
 LISTS: Final = HERE.parent / "docs" / "requirements"
 ID: Final = r"(?:\d+(?:\.\d+)+|[A-Z]{2,3})-\d+"
 ROW: Final = re.compile(rf"^\| ({ID}) \| (.+?) \| (.+?) \|$", re.MULTILINE)
-STATUS: Final = re.compile(r"shown|partly: .+|otherwise: \[\d{4}\]\((\S+\.md)\)")
+STATUS: Final = re.compile(r"shown|partly: .+|planned: .+|otherwise: \[\d{4}\]\((\S+\.md)\)")
 WIDTH: Final = 120
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -32,6 +32,11 @@ class Row:
 
     title: str
     status: str
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether nothing of it is there yet, so that no test can prove it."""
+        return self.status.startswith("planned: ")
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,16 @@ def proofs(files: Iterable[Path], known: Mapping[str, Row]) -> tuple[dict[str, l
     return found, wrong
 
 
+def unproved(known: Mapping[str, Row], tests: Mapping[str, list[str]]) -> list[str]:
+    """Rows whose status says more than the tests do."""
+    return sorted(row for row, found in known.items() if not found.is_planned and row not in tests)
+
+
+def outdated(known: Mapping[str, Row], tests: Mapping[str, list[str]]) -> list[str]:
+    """Rows that are said to be planned although a test proves them."""
+    return [f"{row} is proved by {tests[row][0]} and no longer planned" for row in tests if known[row].is_planned]
+
+
 def with_titles(text: str, known: Mapping[str, Row]) -> str:
     """A test file whose docstrings carry the titles of the rows that it is marked with."""
     lines = text.splitlines()
@@ -147,8 +162,10 @@ def report(known: Mapping[str, Row], tests: Mapping[str, list[str]], *, everythi
             yield f"{row:<9} {found.title}{'' if found.status == 'shown' else f' ({found.status})'}"
         if everything:
             yield from (f"          {test}" for test in tests.get(row, ["no test"]))
-    otherwise = sum(found.status != "shown" for found in known.values())
-    yield f"{len(known.keys() & tests.keys())} of {len(known)} rows are proved by tests, {otherwise} not as they stand"
+    planned = sum(found.is_planned for found in known.values())
+    otherwise = sum(found.status != "shown" for found in known.values()) - planned
+    proved = len(known.keys() & tests.keys())
+    yield f"{proved} of {len(known)} rows are proved by tests, {otherwise} not as they stand, {planned} are planned"
 
 
 def main(arguments: list[str]) -> int:
@@ -161,6 +178,7 @@ def main(arguments: list[str]) -> int:
                 path.write_text(new)
     tests, wrong = proofs(files, known)
     print("\n".join(report(known, tests, everything="--all" in arguments)))
+    wrong += outdated(known, tests)
     print("\n".join(wrong), file=sys.stderr)
     return 1 if wrong else 0
 

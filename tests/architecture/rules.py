@@ -186,12 +186,12 @@ def vague_names(files: Iterable[Source]) -> Rule:
 
 
 def sql_elsewhere(files: Iterable[Source]) -> Rule:
-    """In services, SQL stands in adapters, reads and store, in the projector, and in commands."""
+    """In services, SQL stands in adapters, reads, store and record, in the projector, and in commands."""
     for file in files:
         parts = file.module.split(".")
         if parts[0] != "services" or parts[1:2] in (["projector"], ["commands"]):
             continue
-        if parts[-1] in ("adapters", "reads", "store"):
+        if parts[-1] in ("adapters", "reads", "store") or parts[2:3] == ["record"]:
             continue
         for name in file.imports():
             if name.split(".")[0] in ("psycopg", "sqlalchemy") or name.startswith("contracts.readmodel"):

@@ -11,6 +11,8 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("analyses", "contracts", "kit", "lifecycle", "platforms", "services")
+CLIENT: Final = ("client/src", "client/action")
+"""The folders of the client, which is a package of its own."""
 NOT_OURS: Final = frozenset({"node_modules", "dist", "build", "__pycache__"})
 
 

@@ -16,8 +16,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.architecture.sources import CLIENT as CLIENT_FOLDERS
 from tests.architecture.sources import PACKAGES, ROOT, Source, sources
 
+CLIENT: Final = tomllib.loads((ROOT / "client" / "pyproject.toml").read_text())["project"]
+"""The package of the client, which is installed alone and beside ours."""
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: Final = PROJECT["optional-dependencies"]
 OPTIONAL: Final = {"opentelemetry-exporter-otlp-proto-http", "opentelemetry-sdk", "pyarrow"}
@@ -34,6 +37,7 @@ OTHER_NAMES: Final = {
     "markdown_it": {"markdown-it-py"},
     "nats": {"nats-py"},
     "opentelemetry": {"opentelemetry-api", "opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"},
+    "jwt": {"pyjwt"},
     "yaml": {"pyyaml"},
 }
 """Distributions by module, where they are not called like it."""
@@ -46,7 +50,7 @@ def declared(*lists: list[str]) -> dict[str, Requirement]:
 
 def imported(files: tuple[Source, ...]) -> dict[str, set[str]]:
     """Distributions that bring each top-level module that is imported and is neither ours nor Python's."""
-    ours = {*PACKAGES, "tests", *sys.stdlib_module_names}
+    ours = {*PACKAGES, "openerrata_client", "tests", *sys.stdlib_module_names}
     modules = {name.partition(".")[0] for file in files for name in file.imports()} - ours
     return {module: OTHER_NAMES.get(module, {canonicalize_name(module)}) for module in modules}
 
@@ -61,7 +65,19 @@ def test_what_the_product_imports_is_declared() -> None:
 
 
 def test_what_tests_import_is_declared() -> None:
-    assert undeclared(sources("tests"), set(declared(PROJECT["dependencies"], *EXTRAS.values()))) == []
+    known = declared(PROJECT["dependencies"], *EXTRAS.values(), *CLIENT["optional-dependencies"].values())
+    assert undeclared(sources("tests"), set(known)) == []
+
+
+def test_the_client_imports_what_it_declares_and_nothing_of_the_server() -> None:
+    declares = set(declared(CLIENT["dependencies"], *CLIENT["optional-dependencies"].values()))
+    files = sources(*CLIENT_FOLDERS)
+    assert undeclared(files, declares) == []
+    assert declares - set().union(*imported(files).values()) == set()
+    ours = {
+        f"{path.path} imports {name}" for path in files for name in path.imports() if name.split(".")[0] in PACKAGES
+    }
+    assert ours == set()
 
 
 def test_an_undeclared_import_is_noticed() -> None:
@@ -74,10 +90,16 @@ def test_what_is_declared_is_imported_or_has_a_reason() -> None:
     assert set(declared(PROJECT["dependencies"])) - used == set(NOT_IMPORTED)
 
 
-@pytest.mark.parametrize("name", ["dependencies", *EXTRAS])
+@pytest.mark.parametrize("name", ["dependencies", *EXTRAS, "client", "client mcp"])
 def test_every_declared_dependency_has_a_lower_bound_that_the_locked_version_meets(name: str) -> None:
     locked = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", (ROOT / "requirements" / "dev.txt").read_text(), re.MULTILINE))
-    for project, requirement in declared(PROJECT["dependencies"] if name == "dependencies" else EXTRAS[name]).items():
+    lists = {
+        **EXTRAS,
+        "dependencies": PROJECT["dependencies"],
+        "client": CLIENT["dependencies"],
+        "client mcp": CLIENT["optional-dependencies"]["mcp"],
+    }
+    for project, requirement in declared(lists[name]).items():
         assert any(each.operator in (">=", "~=") for each in requirement.specifier), requirement
         assert Version(locked[project]) in requirement.specifier, requirement
 

@@ -18,6 +18,8 @@ WRONG: Final = {
     "services": ("services/gateway/domain.py", "import services.ingest.domain"),
     "commands": ("services/ingest/app.py", "import services.commands.up"),
     "inside": ("services/ingest/ports.py", "import services.ingest.handlers"),
+    "gateway": ("services/gateway/record/rows.py", "import services.gateway.public.names"),
+    "gateway_core": ("services/gateway/rpc.py", "import services.gateway.extension.procedures"),
     "handlers": ("services/validator/handlers.py", "import kit.bus"),
     "pure": ("services/verifier/domain.py", "import asyncio"),
     "tables": ("contracts/readmodel/posts.py", "import psycopg"),

@@ -11,7 +11,7 @@ from tests.architecture.sources import ROOT
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 PINNED = re.compile(r"[A-Za-z0-9._-]+==\S+( ;.*?)?( --hash=sha256:[0-9a-f]{64})+")
-OURSELVES = "--no-deps --no-build-isolation --editable ."
+OURSELVES = "--no-deps --no-build-isolation --editable . --editable ./client"
 
 
 def joined(text: str) -> list[str]:

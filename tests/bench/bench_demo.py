@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from time import perf_counter, sleep
 
-from kit.embedded.privileges import child_hook
+from kit.embedded.privileges import make_child_hook
 from tests.bench.cost import tree_cpu_s, tree_memory
 from tests.bench.report import Report, at_most
 
@@ -26,7 +26,7 @@ def bench(folder: Path, report: Report) -> None:
         stdout=subprocess.PIPE,
         stderr=(folder / "errors").open("w"),
         text=True,
-        preexec_fn=child_hook(signal.SIGTERM, None),
+        preexec_fn=make_child_hook(signal.SIGTERM, None),
     )
     try:
         assert demo.stdout is not None

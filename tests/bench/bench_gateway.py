@@ -20,7 +20,7 @@ import httpx
 from kit import topology
 from kit.bus import connect
 from kit.database import migrate
-from kit.surroundings import Surroundings
+from kit.servers_in_use import Servers
 from services.commands.process import SERVICES
 from services.gateway.settings import GatewaySettings
 from tests.bench import load, raw
@@ -139,7 +139,7 @@ def _idle(field: Field, report: Report) -> None:
     report.line("  p99", alone.percentile_ms(99), "ms", target=at_most(40), speed=speed)
 
 
-async def _prepare(found: Surroundings) -> None:
+async def _prepare(found: Servers) -> None:
     await migrate(found.database_url)
     async with connect(found.nats_url, name="bench") as bus:
         await topology.apply(bus)

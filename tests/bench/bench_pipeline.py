@@ -13,9 +13,9 @@ from nats.aio.msg import Msg
 from contracts.v1 import InvestigationCompleted, InvestigationRequested, VersionRegistered
 from contracts.v1.ids import investigation_id, post_id, version_id
 from contracts.v1.parts import PostRef, Sighting
-from kit.history import history
+from kit.history import read_history
 from kit.host import Host
-from kit.surroundings import Surroundings
+from kit.servers_in_use import Servers
 from platforms.identity import content_hash, occurrences_hash, version_hash
 from services.commands.shared import run
 from tests.bench.cost import Cost, measured
@@ -87,6 +87,7 @@ class Driver:
                 version_id=version,
                 post_id=post,
                 analysis=ANALYSIS,
+                origin="ORIGINAL",
                 requested_by="READER",
             ),
             correlation=uuid4(),
@@ -108,13 +109,13 @@ async def _many(driver: Driver, versions: list[tuple[UUID, UUID]], at_once: int)
 
 async def _raw(host: Host, version: UUID) -> RawPipeline:
     """The raw limit for the facts of one investigation."""
-    raw = RawPipeline(host.bus, await history(host.bus, str(investigation_id(version, ANALYSIS))))
+    raw = RawPipeline(host.bus, await read_history(host.bus, str(investigation_id(version, ANALYSIS))))
     await raw.open()
     return raw
 
 
 async def _round(
-    found: Surroundings, driver: Driver, raw: RawPipeline, report: Report, at_once: int, count: int
+    found: Servers, driver: Driver, raw: RawPipeline, report: Report, at_once: int, count: int
 ) -> tuple[Speed, tuple[Cost, Cost]]:
     """What `count` investigations cost, and then the raw limit."""
     versions = await driver.register(count)
@@ -126,7 +127,7 @@ async def _round(
     return speed, (cost, least)
 
 
-async def _measure(found: Surroundings, report: Report) -> None:
+async def _measure(found: Servers, report: Report) -> None:
     async with system(found) as host:
         driver = Driver(host)
         await driver.open()

@@ -14,15 +14,16 @@ from time import perf_counter, process_time
 from prometheus_client import CollectorRegistry, Gauge
 
 from contracts.topology import STREAMS
-from kit.bus import Bus, Outgoing, connect
+from kit.bus import Bus, connect
 from kit.database import migrate
 from kit.embedded import EmbeddedStack
-from kit.ordered import Recorded
+from kit.ordered import StoredMessage
+from kit.publisher import Outgoing
 from kit.telemetry import configure_logging
 from services.commands.shared import run
 from services.projector.adapters import BusLog
 from services.projector.follow import Follower, Metrics
-from services.projector.rebuild import rebuild
+from services.projector.rebuild.rebuild import rebuild
 from tests.bench.pace import Speed, quietest
 from tests.bench.report import Report, at_least
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, owner, store_at
@@ -44,7 +45,7 @@ class Pass:
     cpu_s: float
 
 
-async def raw_limit(url: str, records: Sequence[Recorded]) -> float:
+async def raw_limit(url: str, records: Sequence[StoredMessage]) -> float:
     """Facts per second of COPY in batches of 500, each its own transaction."""
     async with await owner(url) as db:
         await db.execute("CREATE UNLOGGED TABLE IF NOT EXISTS staging (sequence bigint, subject text, envelope bytea)")
@@ -57,14 +58,14 @@ async def raw_limit(url: str, records: Sequence[Recorded]) -> float:
         return len(records) / (perf_counter() - began)
 
 
-async def publish(bus: Bus, records: Sequence[Recorded]) -> None:
+async def publish(bus: Bus, records: Sequence[StoredMessage]) -> None:
     """Store the records on their streams as they are, many under way at once."""
     for start in range(0, len(records), IN_FLIGHT):
         futures = [
             await bus.send(Outgoing(record.subject, record.data, {})) for record in records[start : start + IN_FLIGHT]
         ]
         for future in futures:
-            await bus.receipt(future)
+            await bus.wait_for_receipt(future)
 
 
 async def follow(bus: Bus, url: str, ends: dict[str, int]) -> tuple[float, float]:

@@ -14,9 +14,11 @@ from typing import Final
 from kit.database import Database, migrate
 from kit.embedded import EmbeddedStack
 from services.commands.shared import run
-from services.gateway.graphql.archive import Archive
-from services.gateway.search.question import Place
-from services.gateway.search.reads import Search, reading
+from services.gateway.public.graphql.graph import RecordGraph
+from services.gateway.record.connection import open_transaction
+from services.gateway.record.question import Place
+from services.gateway.record.repository import PublicRecord
+from services.gateway.record.search import Search
 from tests.bench.report import Report, at_most
 from tests.integration.readmodel_tables import owner
 from tests.support.explained import plans, statements
@@ -31,7 +33,7 @@ async def measure(url: str, report: Report) -> None:
     count = int(os.environ.get("BENCH_SEARCH_DOCUMENTS", "200000"))
     await migrate(url)
     database = Database(url, role="reader")
-    archive = Archive(database)
+    graph = RecordGraph(PublicRecord(database))
     async with await owner(url) as db, await database.session() as explaining:
         began = perf_counter()
         await fill_documents(db, count, sentences=24)
@@ -49,12 +51,12 @@ async def measure(url: str, report: Report) -> None:
             best, buffers = float("inf"), 0
             for _ in range(3):
                 async with statements() as taken:
-                    page = await archive.listed(question.words, question.filters, PAGE, 0)
+                    page = await graph.list_page(question.words, question.filters, PAGE, 0)
                 found = await plans(explaining, taken)
                 best = min(best, sum(plan.ms for plan in found))
                 buffers = sum(plan.buffers for plan in found)
-            assert [row["id"] for row in page["investigations"]] == expected[:PAGE], question.name
-            assert page["has_more"] is (len(expected) > PAGE), question.name
+            assert [row.id for row in page.investigations] == expected[:PAGE], question.name
+            assert page.has_more is (len(expected) > PAGE), question.name
             target = FILLED_MS if len(expected) > PAGE and question in MIX else SCARCE_MS
             report.line(f"{question.name} ({len(expected)} hits)", buffers, "buffers", target=at_most(BUFFERS))
             report.line("", best, "ms", target=at_most(target))
@@ -62,14 +64,14 @@ async def measure(url: str, report: Report) -> None:
         for question in MIX:
             if question.words is not None:
                 async with statements() as taken:
-                    await archive.searched(question.words, question.filters, ranked=True, first=PAGE, after=None)
+                    await graph.search(question.words, question.filters, ranked=True, first=PAGE, after=None)
                 found = await plans(explaining, taken)
                 report.line(f"best first: {question.name}", sum(plan.buffers for plan in found), "buffers")
                 report.line("", sum(plan.ms for plan in found), "ms")
         async with statements() as taken:
             place: Place | None = None
             for _ in range(500):
-                async with reading(database) as connection:
+                async with open_transaction(database) as connection:
                     hits = await Search(connection).newest(None, ANY, place, PAGE)
                 place = hits[-1].place
         taken.transactions = taken.transactions[-1:]

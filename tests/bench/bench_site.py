@@ -42,10 +42,10 @@ _REST: Final = """
     INSERT INTO prompt VALUES ('none', 'none', 'none', now()) ON CONFLICT DO NOTHING;
     INSERT INTO content_blob SELECT investigation_id::text, body, 100, checked_at FROM search_document
         ON CONFLICT DO NOTHING;
-    INSERT INTO investigation (id, post_version_id, analysis, input_id, status, prompt_hash, provider, model,
+    INSERT INTO investigation (id, post_version_id, analysis, origin, input_id, status, prompt_hash, provider, model,
         checked_at, queued_at, round, attempt_count, created_at, updated_at)
-    SELECT investigation_id, investigation_id, 'FACT_CHECK', investigation_id, 'COMPLETE', 'none', 'OPENAI', 'gpt',
-        checked_at, checked_at - interval '40 seconds', 1, 1, checked_at, checked_at FROM search_document
+    SELECT investigation_id, investigation_id, 'FACT_CHECK', 'ORIGINAL', investigation_id, 'COMPLETE', 'none', 'OPENAI',
+        'gpt', checked_at, checked_at - interval '40 seconds', 1, 1, checked_at, checked_at FROM search_document
         ON CONFLICT DO NOTHING;
     SET session_replication_role = origin;
     ANALYZE;

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
+from functools import partial
 from uuid import UUID
 
 from prometheus_client import CollectorRegistry
@@ -25,18 +26,18 @@ from kit.clock import SystemClock
 from kit.errors import Retry
 from kit.models.base import Limits, Model
 from kit.models.websearch.tool import WEB_SEARCH, Hit, WebSearch
-from kit.web import CONTACT_URL, Door, Policy
+from kit.sources import Page, Pages
+from kit.web import CONTACT_URL, GuardedHttpClient, Policy
 from kit.web.reading import Reader
-from lifecycle.conclusion import conclusion
+from lifecycle.conclusion import conclude
 from lifecycle.investigation import Investigation
 from services.investigator.domain import AuthorPost
 from services.investigator.handlers import Investigator
 from services.investigator.ports import Research
 from services.investigator.research import Lookups
 from services.validator.handlers import Validator
-from services.validator.pages import Page, Pages
 from services.validator.ports import Sources
-from services.validator.sources import PageSources, UnaskedSources, held_against
+from services.validator.sources import PageSources, UncheckedSources, compare_with_page, read_words
 from tests.bench.casebook import Post
 from tests.support.factories import VERSION_ID, requested
 from tests.support.fakes import FixedPriors, MemoryKeys, MemoryLog, MemoryTexts, NoResearch, StillClock, handled
@@ -70,7 +71,7 @@ class World:
     """What lies beyond the post: how pages are read for the model, and how sources are looked up."""
 
     research: Research = field(default_factory=NoResearch)
-    sources: Sources = field(default_factory=UnaskedSources)
+    sources: Sources = field(default_factory=UncheckedSources)
 
 
 class _NoPosts:
@@ -80,16 +81,16 @@ class _NoPosts:
 
 @asynccontextmanager
 async def the_web() -> AsyncIterator[World]:
-    """The real one, through the one door."""
-    door = Door(Policy(contact_url=CONTACT_URL))
-    pages = Pages(door, MemoryTexts(), Reader(), SystemClock())
+    """The real one, through the one guarded client."""
+    http = GuardedHttpClient(Policy(contact_url=CONTACT_URL))
+    pages = Pages(http, partial(read_words, Reader()), SystemClock(), archive=MemoryTexts())
     try:
         yield World(
-            Lookups(door, Reader(), _NoPosts(), SystemClock()), PageSources(pages, registry=CollectorRegistry())
+            Lookups(http, Reader(), _NoPosts(), SystemClock()), PageSources(pages, registry=CollectorRegistry())
         )
     finally:
         await pages.close()
-        await door.close()
+        await http.close()
 
 
 class _Found:
@@ -135,7 +136,7 @@ class _WithPages:
             (evidence,) = await self._beyond.sources.check((source,))
             return evidence
         blob = await MemoryTexts().put(text.encode(), "text/plain")
-        return held_against(source, Page(source.url, blob, datetime.now(UTC), page_text(text)))
+        return compare_with_page(source, Page(source.url, blob, datetime.now(UTC), page_text(text)))
 
 
 async def run(post: Post, model: Model, beyond: World) -> Result:
@@ -170,14 +171,14 @@ async def _delivered(log: MemoryLog, handle: Callable[[int], AsyncIterator[Event
 
 
 def _result(post: Post, log: MemoryLog) -> Result:
-    found = Investigation.of(log.entries)
+    found = Investigation.fold(log.entries)
     spent = 0
     for entry in log.entries:
         usage = getattr(entry.event, "usage", None)
         spent += (usage and usage.cost_micro_usd) or 0
     failures = [event.reason for event in log.events if isinstance(event, InvestigationFailed)]
     refused = tuple(event for event in log.events if isinstance(event, ClaimRejected))
-    match conclusion(found) if found is not None else None:
+    match conclude(found) if found is not None else None:
         case InvestigationCompleted() as end:
             claims = tuple(claim.payload for claim in end.claims)
             return Result(post, claims, refused, cost_micro_usd=spent)

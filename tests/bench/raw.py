@@ -11,8 +11,9 @@ from uuid import UUID, uuid4
 import orjson
 from pydantic import BaseModel
 
-from kit.bus import Bus, Outgoing, connect
+from kit.bus import Bus, connect
 from kit.http import HttpServer, bind
+from kit.publisher import Outgoing
 from services.commands.shared import run
 from services.gateway.http import Receive, Scope, Send
 from tests.bench.child import obey
@@ -55,7 +56,7 @@ class Raw:
                 break
         seen = Seen.model_validate_json(body)
         identity = uuid4()
-        receipt = await self._bus.receipt(await self._bus.send(self._outgoing(body, identity)))
+        receipt = await self._bus.wait_for_receipt(await self._bus.send(self._outgoing(body, identity)))
         answer = orjson.dumps({"platform": seen.platform, "id": str(identity), "sequence": receipt.sequence})
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(answer)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})

@@ -15,9 +15,10 @@ from nats.js.api import ConsumerConfig
 
 from contracts.topology import CONSUMERS
 from contracts.v1 import encode
-from kit.bus import Bus, Outgoing
-from kit.history import Past
+from kit.bus import Bus
+from kit.history import StoredFact
 from kit.ordered import OrderedLog
+from kit.publisher import Outgoing
 
 STREAM = "SCRATCH"
 WORKERS = 8
@@ -27,7 +28,7 @@ _DELIVERED = tuple(consumer.event for consumer in CONSUMERS)
 class RawPipeline:
     """Investigations' worth of messages. `facts`: those of one investigation, as the log has them."""
 
-    def __init__(self, bus: Bus, facts: Sequence[Past]) -> None:
+    def __init__(self, bus: Bus, facts: Sequence[StoredFact]) -> None:
         self._bus = bus
         self._messages = [
             (f"scratch.{'work' if isinstance(each.envelope.event, _DELIVERED) else 'told'}", encode(each.envelope))
@@ -62,7 +63,7 @@ class RawPipeline:
             for subject, body in self._messages:
                 name = str(uuid4())
                 headers = {"Nats-Msg-Id": name, "Nats-Expected-Stream": STREAM}
-                await self._bus.receipt(await self._bus.send(Outgoing(f"{subject}.{name}", body, headers)))
+                await self._bus.wait_for_receipt(await self._bus.send(Outgoing(f"{subject}.{name}", body, headers)))
 
     async def _work(self) -> None:
         subscription = await self._bus.jetstream.pull_subscribe("scratch.work.*", durable="work", stream=STREAM)

@@ -19,10 +19,10 @@ from analyses.flagging import Review
 from contracts.v1.parts import ClaimPayload, ModelName, Source, Usage
 from kit.host import Host
 from kit.models.base import Brief, ClaimInDoubt, Decision, Finished, KeyAccepted, KeyStatus
+from kit.servers_in_use import Servers, find_servers
 from kit.settings import Infrastructure
-from kit.surroundings import Surroundings, surroundings
 from kit.telemetry import configure_logging
-from services.commands.process import SERVICES, Plan, assembled
+from services.commands.process import SERVICES, Plan, assemble
 from services.commands.shared import run
 from tests.bench.child import Child, obey
 
@@ -60,22 +60,22 @@ class InstantModel:
 
 
 @contextmanager
-def servers(folder: Path) -> Iterator[Surroundings]:
+def servers(folder: Path) -> Iterator[Servers]:
     """Embedded servers as in production: nothing is acknowledged before it is written."""
     os.environ["OPENERRATA_MODEL"] = "demo"
     os.environ["OPENERRATA_GATEWAY_PORT"] = "0"
     os.environ["OPENERRATA_SELECTOR_RUNS_PER_DAY"] = "0"
     configure_logging((folder / "services.log").open("a"))
     own = Infrastructure(nats_url=None, database_url=None, s3_endpoint=None)  # never what the environment names
-    with surroundings(own, folder / "data") as found:
+    with find_servers(own, folder / "data") as found:
         yield found
 
 
 @asynccontextmanager
-async def system(found: Surroundings, services: Sequence[str] = SERVICES) -> AsyncIterator[Host]:
+async def system(found: Servers, services: Sequence[str] = SERVICES) -> AsyncIterator[Host]:
     """Services of ours, all of them unless some are named, running."""
     stop = asyncio.Event()
-    async with assembled(Plan(tuple(services)), found, model=InstantModel()) as host:
+    async with assemble(Plan(tuple(services)), found, model=InstantModel()) as host:
         running = asyncio.create_task(host.run(stop))
         try:
             yield host
@@ -84,7 +84,7 @@ async def system(found: Surroundings, services: Sequence[str] = SERVICES) -> Asy
             await running
 
 
-def start(found: Surroundings, log: Path, *services: str) -> Child:
+def start(found: Servers, log: Path, *services: str) -> Child:
     """Services in a process of their own, over servers whose streams and tables are there already.
 
     It says the gateway's address when it is ready, and how many SQL statements it has sent whenever it is asked.
@@ -92,12 +92,12 @@ def start(found: Surroundings, log: Path, *services: str) -> Child:
     return Child(_serve, replace(found, stack=None), log, services)
 
 
-def _serve(pipe: Connection, found: Surroundings, log: Path, services: Sequence[str]) -> None:
+def _serve(pipe: Connection, found: Servers, log: Path, services: Sequence[str]) -> None:
     configure_logging(log.open("a"))
     run(_serve_until_told(pipe, found, services))
 
 
-async def _serve_until_told(pipe: Connection, found: Surroundings, services: Sequence[str]) -> None:
+async def _serve_until_told(pipe: Connection, found: Servers, services: Sequence[str]) -> None:
     statements = 0
 
     def count(*_: object) -> None:

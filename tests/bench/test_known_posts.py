@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from contracts.v1.parts import ClaimPayload, Source
 from kit.models.base import Decision
 from kit.models.demo import DemoModel
-from services.validator.sources import UnaskedSources
+from services.validator.sources import UncheckedSources
 from tests.bench import bench_cases, casebook
 from tests.bench.casebook import Kind, Post
 from tests.bench.caserun import Result, World, run
@@ -230,7 +230,7 @@ def _post(post_id: str) -> Post:
 
 async def _allowing(post: Post, model: ScriptedModel) -> Result:
     """A run in which every source counts."""
-    return await run(post, _Believing(model), World(sources=UnaskedSources()))
+    return await run(post, _Believing(model), World(sources=UncheckedSources()))
 
 
 class _Believing:

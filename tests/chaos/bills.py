@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, InvestigationAdvanced, InvestigationDrafted
-from kit.history import Past
+from kit.history import StoredFact
 from tests.e2e.posts import BRAIN, GOLDFISH, WALL
 from tests.support.openai_server import Answer, Broken, HttpError, OpenAIServer, Request, Turn, call, message
 from tests.support.providers import RETAIN
@@ -97,7 +97,7 @@ class Till(OpenAIServer):
         count = Counter((bill.payer, bill.step) for bill in self.bills)
         return [bill for bill in self.bills if count[bill.payer, bill.step] > 1]
 
-    def paid_though_stored(self, facts: Iterable[Past]) -> list[Bill]:
+    def paid_though_stored(self, facts: Iterable[StoredFact]) -> list[Bill]:
         """What was paid for after its result was published and stored."""
         stored = _results(facts)
         return [bill for bill in self.bills if bill.step in stored and bill.at > stored[bill.step]]
@@ -132,7 +132,7 @@ def step_of(kept: bytes) -> str | None:
     return SECOND if record.get("step") else FIRST
 
 
-def _results(facts: Iterable[Past]) -> dict[str, datetime]:
+def _results(facts: Iterable[StoredFact]) -> dict[str, datetime]:
     """When the result of each paid step was published, of those in the log."""
     quotes: dict[object, str] = {}
     found: dict[str, datetime] = {}

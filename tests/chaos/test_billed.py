@@ -39,7 +39,7 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from kit.blobs import Blobs, BlobSettings
-from kit.history import history
+from kit.history import read_history
 from tests.chaos.bills import APPROVED, FIRST, OF_AN_UPDATE, SECOND, STEPS, Till, step_of
 from tests.chaos.conftest import KEY, disturbed
 from tests.e2e.posts import BRAIN, GOLDFISH, WALL, on_wikipedia, on_x
@@ -272,7 +272,7 @@ async def nothing_stored_was_paid_for_again(world: World, run: UUID) -> None:
     """Assert it, and that nothing was given up."""
     assert await world.oracle.dead() == []
     assert world.till.paid_twice() == []
-    assert world.till.paid_though_stored(await history(world.oracle.bus, str(run))) == []
+    assert world.till.paid_though_stored(await read_history(world.oracle.bus, str(run))) == []
 
 
 async def test_on_a_quiet_day_each_step_is_paid_for_once(world: World) -> None:

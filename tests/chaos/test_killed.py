@@ -18,7 +18,7 @@ import pytest
 import pytest_asyncio
 from nats.aio.msg import Msg
 
-from contracts.topology import ERRATA, INGEST_OBSERVATION_RECEIVED, VALIDATOR_CLAIM_PROPOSED
+from contracts.topology import ERRATA, INGEST_OBSERVATION_UNVERIFIABLE, VALIDATOR_CLAIM_PROPOSED
 from services.commands.process import SERVICES
 from tests.chaos.conftest import KEY, disturbed
 from tests.e2e.posts import FIVE, on_wikipedia, on_x
@@ -176,7 +176,7 @@ async def test_an_observation_survives_the_death_of_whom_it_was_handed_to(world:
         handed.set()
 
     client = world.oracle.bus.client
-    listening = await client.subscribe(f"{INGEST_OBSERVATION_RECEIVED.direct}.*", cb=note)
+    listening = await client.subscribe(f"{INGEST_OBSERVATION_UNVERIFIABLE.direct_subject}.*", cb=note)
     await client.flush()
     ingest = world.system.processes["ingest"]
     async with world.member() as reader:
@@ -209,7 +209,7 @@ async def registered_once(world: World, version: Json) -> None:
 async def stored_observations(world: World, observation: Json) -> int:
     """How many facts of the log tell that a post was observed."""
     count: int = await world.oracle.value(
-        "SELECT count(*) FROM ledger.fact WHERE subject LIKE 'errata.v1.observation.received.%%'"
+        "SELECT count(*) FROM ledger.fact WHERE subject LIKE 'errata.v1.observation.%%'"
         " AND convert_from(envelope, 'UTF8') LIKE %s",
         f"%{observation['externalId']}%",
     )

@@ -19,7 +19,7 @@ from contracts.v1.parts import Usage
 from kit import link, topology
 from kit.bus import Bus, connect
 from kit.delivery import Delivery
-from kit.history import history
+from kit.history import read_history
 from kit.models.base import Brief, Decision, Finished
 from kit.telemetry import Telemetry
 from tests.chaos.test_heartbeats import holds, settled
@@ -91,7 +91,7 @@ class Place:
 
         async def waiting() -> bool:
             info = await self.bus.jetstream.consumer_info(ERRATA.name, CONSUMER.name)
-            return info.num_waiting == number
+            return bool(info.num_waiting == number)
 
         await until(waiting, f"{number} workers wait for work", within_s=WITHIN_S)
 
@@ -101,7 +101,7 @@ class Place:
         async def made() -> bool:
             info = await self.bus.jetstream.consumer_info(ERRATA.name, CONSUMER.name)
             assert info.delivered is not None
-            return info.delivered.consumer_seq >= number
+            return bool(info.delivered.consumer_seq >= number)
 
         await until(made, f"{number} deliveries", within_s=WITHIN_S)
 
@@ -116,7 +116,7 @@ class Place:
 
     async def facts(self, kind: type[E]) -> list[E]:
         """What the log holds of a kind."""
-        facts = [past.envelope.event for past in await history(self.bus, str(INVESTIGATION_ID))]
+        facts = [past.envelope.event for past in await read_history(self.bus, str(INVESTIGATION_ID))]
         return [fact for fact in facts if isinstance(fact, kind)]
 
     async def has(self, kind: type[Event]) -> bool:
@@ -148,7 +148,7 @@ async def test_an_overtaken_delivery_begins_no_attempt(tmp_path: Path, seen: str
         if seen == "second":
             await place.bus.publish(requested(), correlation=uuid4())
             (first,) = await (await place.pull()).fetch(1)
-            await place.bus.publish(started(delivery=1), correlation=uuid4())
+            await place.bus.publish(started(delivery_count=1), correlation=uuid4())
         await place.joined(place.line.url, "late")
         await place.waits(1)
         place.line.fail("silent")
@@ -182,7 +182,7 @@ async def test_a_start_that_nobody_holds_any_more_is_followed_by_the_next_delive
     async with AsyncExitStack() as stack:
         place, url = await opened(stack, tmp_path)
         await place.bus.publish(requested(), correlation=uuid4())
-        await place.bus.publish(started(delivery=1), correlation=uuid4())
+        await place.bus.publish(started(delivery_count=1), correlation=uuid4())
         place.till.finish.set()
         await place.joined(url, "only")
         await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)

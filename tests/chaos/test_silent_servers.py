@@ -91,7 +91,7 @@ class World:
         return 503 if "errors" in answer.json() else answer.status_code  # GraphQL says it in the body
 
     async def new(self, sentence: str) -> int:
-        return await told(self.reader.register(on_x(sentence)))
+        return await exporter(self.reader.register(on_x(sentence)))
 
     async def follow(self) -> int:
         async with self.reader.http.stream("GET", "/events") as answer:
@@ -112,10 +112,10 @@ NEW_POST: Final = Request("a new post", BROKER | DATABASE, lambda world: world.n
 REQUESTS: Final = (
     NEW_POST,
     Request("a new long post", BROKER | DATABASE | BLOBS, lambda world: world.new(LONG)),
-    Request("a post seen before", NOTHING, lambda world: told(world.reader.register(world.known))),
-    Request("a view of a finished result", BROKER, lambda world: told(world.reader.view(world.version))),
-    Request("an investigation's status", DATABASE, lambda world: told(world.reader.look(world.run))),
-    Request("a request that is paid for", DATABASE, lambda world: told(world.member.investigate(world.version))),
+    Request("a post seen before", NOTHING, lambda world: exporter(world.reader.register(world.known))),
+    Request("a view of a finished result", BROKER, lambda world: exporter(world.reader.view(world.version))),
+    Request("an investigation's status", DATABASE, lambda world: exporter(world.reader.look(world.run))),
+    Request("a request that is paid for", DATABASE, lambda world: exporter(world.member.investigate(world.version))),
     Request("a page", DATABASE, lambda world: world.get(f"/investigations/{world.run}")),
     Request("a page without data", NOTHING, lambda world: world.get("/how-it-works")),
     Request("GraphQL", DATABASE, lambda world: world.graphql()),
@@ -127,7 +127,7 @@ REQUESTS: Final = (
 )
 
 
-async def told(asking: Awaitable[Any]) -> int:
+async def exporter(asking: Awaitable[Any]) -> int:
     """The status of an answer."""
     try:
         await asking

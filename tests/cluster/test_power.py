@@ -16,7 +16,8 @@ import pytest
 
 from contracts.topology import ERRATA
 from kit import topology
-from kit.bus import Bus, BusError, connect
+from kit.bus import Bus, connect
+from kit.publisher import BusError
 from tests.support.cluster import Cluster, Disk, Network, require_root
 from tests.support.delivering import observed
 from tests.support.system import until

@@ -11,7 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from contracts.cloudevents import HEADERS
 from contracts.topology import ANALYST_SUBJECTS, CONSUMERS, stream_of
-from contracts.v1 import EVENTS, Event, message
+from contracts.v1 import EVENTS, Event, envelope_type
 from tests.contract.reference import PUBLISHERS
 from tests.contract.schemas import ROOT, examples, name_of
 
@@ -39,7 +39,7 @@ def for_analysts(event: type[Event]) -> bool:
 
 def document() -> dict[str, Any]:
     """The whole document. Source: AsyncAPI 3.0.0."""
-    envelopes = [(message(event), "validation") for event in EVENTS]
+    envelopes = [(envelope_type(event), "validation") for event in EVENTS]
     _, found = models_json_schema(envelopes, ref_template=_REF)  # type: ignore[arg-type]  # the mode is inferred as any text
     return {
         "asyncapi": "3.0.0",
@@ -98,7 +98,7 @@ def _message(event: type[Event]) -> dict[str, Any]:
         "title": event.__name__,
         "summary": " ".join((event.__doc__ or "").split("\n\n")[0].split()),
         "contentType": "application/json",
-        "payload": {"$ref": _REF.format(model=message(event).__name__)},
+        "payload": {"$ref": _REF.format(model=envelope_type(event).__name__)},
         "traits": [{"$ref": "#/components/messageTraits/cloudEvent"}],
         "examples": [{"name": name, "payload": payload} for name, payload in shown.items()],
     }

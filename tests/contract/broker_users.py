@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from contracts.access import ACCESS
-from kit.embedded.nats_accounts import permissions
+from kit.embedded.nats_accounts import build_permissions
 from tests.architecture.sources import ROOT
 
 FILE: Final = ROOT / "deploy" / "nats-users.conf"
@@ -26,7 +26,7 @@ def broker_users() -> dict[Path, str]:
 
 def _user(service: str) -> str:
     lines = [f"  {{ user: {service}, password: $NATS_{service.upper()}_PASSWORD, permissions {{\n"]
-    for what, rule in permissions(service).items():
+    for what, rule in build_permissions(service).items():
         lines.append(f"    {what} {{ allow: [\n")
         lines += [f"      {json.dumps(subject)}\n" for subject in rule["allow"]]
         lines.append("    ] }\n")

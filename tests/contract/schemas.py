@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from contracts.v1 import EVENTS, PREFIX, Event, message
+from contracts.v1 import EVENTS, PREFIX, Event, envelope_type
 
 ROOT: Final = Path(__file__).parents[2]
 SCHEMAS: Final = ROOT / "contracts" / "schemas" / "v1"
@@ -22,7 +22,7 @@ def name_of(event: type[Event]) -> str:
 
 def schema_of(event: type[Event]) -> str:
     """The schema of the stored message, as it stands in its file."""
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | message(event).model_json_schema()
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | envelope_type(event).model_json_schema()
     return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 

@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.v1 import EVENTS, Envelope, Undecodable, decode, message
+from contracts.v1 import EVENTS, Envelope, Undecodable, decode, envelope_type
 from tests.contract.schemas import examples
 
 EXAMPLES = [example for event in EVENTS for example in examples(event).values()]
 BODY = json.dumps(EXAMPLES[0]).encode()
-SUBJECT = message(EVENTS[0]).model_validate(EXAMPLES[0]).event.subject()
+SUBJECT = envelope_type(EVENTS[0]).model_validate(EXAMPLES[0]).event.subject()
 SUBJECTS = [
-    message(event).model_validate(example).event.subject() for event in EVENTS for example in examples(event).values()
+    envelope_type(event).model_validate(example).event.subject()
+    for event in EVENTS
+    for example in examples(event).values()
 ]
 
 json_values = st.recursive(

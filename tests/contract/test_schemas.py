@@ -15,6 +15,7 @@ import pytest
 import contracts.v1
 from contracts.topology import CONSUMERS, stream_of
 from contracts.v1 import EVENTS, PREFIX, Event
+from tests.contract.client_types import client_types
 from tests.contract.reference import PUBLISHERS, reference
 from tests.contract.schemas import EXAMPLES, ROOT, SCHEMAS, name_of, schemas
 
@@ -30,8 +31,8 @@ def classes() -> set[type[Event]]:
     return {each for each in found if "SUBJECT" in vars(each)}
 
 
-def test_committed_schemas_and_reference_are_current() -> None:
-    for path, text in (schemas() | reference()).items():
+def test_what_is_written_from_the_contracts_is_current() -> None:
+    for path, text in (schemas() | reference() | client_types()).items():
         assert path.exists(), f"{path.name} is missing: {STALE}"
         assert path.read_text() == text, f"{path.name} is stale: {STALE}"
 
@@ -51,7 +52,7 @@ def test_the_list_of_events_is_complete() -> None:
 @pytest.mark.parametrize("event", EVENTS, ids=name_of)
 def test_a_subject_spells_module_and_class(event: type[Event]) -> None:
     aggregate, name = event.SUBJECT.removeprefix(PREFIX).split(".")
-    spelled = "".join(word.capitalize() for word in (aggregate, *name.split("_")))
+    spelled = "".join(word.capitalize() for word in f"{aggregate}_{name}".split("_"))
     assert event.__name__ == spelled
     assert event.__module__ == f"contracts.v1.{aggregate}"
 
@@ -85,15 +86,19 @@ def made_in(path: Path) -> Iterator[str]:
 
 def test_publishers_are_the_services_that_make_the_fact() -> None:
     made: defaultdict[str, set[str]] = defaultdict(set)
-    decided = {f"lifecycle.{path.stem}": set(made_in(path)) for path in (ROOT / "lifecycle").glob("*.py")}
-    for path in sorted((ROOT / "services").glob("*/*.py")):
+    decided = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): set(made_in(path))
+        for path in (ROOT / "lifecycle").rglob("*.py")
+    }
+    for path in sorted((ROOT / "services").glob("*/**/*.py")):
+        service = path.relative_to(ROOT / "services").parts[0]
         for name in made_in(path):
-            made[name].add(path.parent.name)
+            made[name].add(service)
         for node in ast.walk(ast.parse(path.read_text())):
             # What is decided there is published by the service; commands only decide it again, to compare.
-            if isinstance(node, ast.ImportFrom) and path.parent.name != "commands":
+            if isinstance(node, ast.ImportFrom) and service != "commands":
                 for name in decided.get(node.module or "", ()):
-                    made[name].add(path.parent.name)
+                    made[name].add(service)
     assert {event: PUBLISHERS[event] for event in EVENTS} == {
         event: tuple(sorted(made[event.__name__])) for event in EVENTS
     }

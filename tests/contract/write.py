@@ -1,4 +1,4 @@
-"""`python -m tests.contract.write`: write schemas and docs/events.md from the contracts.
+"""`python -m tests.contract.write`: write schemas, docs/events.md and the client's types from the contracts.
 
 Refuses to write a schema that breaks readers of the one that is there, unless `--break` says that nobody relies on it.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.contract.asyncapi import asyncapi
 from tests.contract.broker_users import broker_users
+from tests.contract.client_types import client_types
 from tests.contract.exported import exported
 from tests.contract.growth import grown
 from tests.contract.reference import reference
@@ -40,7 +41,7 @@ def main(arguments: list[str]) -> int:
     for path in SCHEMAS.glob("*.json"):
         if path not in wanted:
             path.unlink()
-    for path, text in (wanted | reference() | exported() | asyncapi() | broker_users()).items():
+    for path, text in (wanted | reference() | exported() | asyncapi() | broker_users() | client_types()).items():
         if not path.exists() or path.read_text() != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)

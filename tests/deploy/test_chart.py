@@ -17,7 +17,8 @@ import yaml
 from contracts.access import ACCESS
 from contracts.topology import CONSUMERS
 from services.commands.process import SERVICES
-from tests.deploy.test_files import CHART, ROOT, variables
+from tests.architecture.sources import ROOT
+from tests.deploy.test_files import CHART, variables
 from tests.support.helm import BadTemplate, render
 
 GIVEN: dict[str, Any] = {
@@ -188,6 +189,7 @@ def test_a_pod_is_given_the_secrets_of_its_service_alone(documents: list[dict[st
         wanted = {"OPENERRATA_NATS_PASSWORD", *s3, *(provider if access.provider_keys else ())}
         wanted |= {f"OPENERRATA_DATABASE_{access.database.upper()}_URL"} if access.database else set()
         wanted |= {"OPENERRATA_ENCRYPTION_KEYS"} if access.reader_keys else set()
+        wanted |= {"OPENERRATA_AUDITOR_RECEIPT_KEY"} if service == "auditor" else set()
         assert found[service] == wanted, service
     assert found["migrate"] == {"OPENERRATA_DATABASE_URL"}
     assert found["topology"] == {"OPENERRATA_NATS_PASSWORD"}
@@ -245,8 +247,8 @@ def test_settings_that_exist_and_none_that_is_empty(documents: list[dict[str, An
 def test_the_cluster_sets_no_setting_by_itself(documents: list[dict[str, Any]]) -> None:
     """A pod is told of every service by variables that begin with its name; one may be called as a setting is."""
     (service,) = named("Service", documents)
-    told = f"{service.replace('test', 'openerrata')}_port".upper().replace("-", "_")
-    assert told in variables(), "what a release called openerrata would be told is a setting"
+    exporter = f"{service.replace('test', 'openerrata')}_port".upper().replace("-", "_")
+    assert exporter in variables(), "what a release called openerrata would be told is a setting"
     assert {name for name, pod in pods(documents).items() if pod.get("enableServiceLinks", True)} == set()
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ def metrics() -> set[str]:
     return declared | {f"{name}_total" for name in declared}  # a counter's name gains this where it lacks it
 
 
+@cache
 def variables() -> set[str]:
     files = list(sources("kit", "services"))
     return {*rules.variables(files), *rules.options(files)}
@@ -132,6 +134,7 @@ def test_compose_gives_each_service_its_own_secrets_alone() -> None:
         wanted |= {"OPENERRATA_ENCRYPTION_KEYS"} if access.reader_keys else set()
         wanted |= {"OPENAI_API_KEY"} if access.provider_keys else set()
         wanted |= {"OPENERRATA_GATEWAY_PUBLIC_URL"} if name == "gateway" else set()
+        wanted |= {"OPENERRATA_AUDITOR_RECEIPT_KEY"} if name == "auditor" else set()
         assert passwords[name] == wanted, name
         assert services[name]["environment"]["OPENERRATA_NATS_USER"] == name
         assert services[name]["networks"] == (["servers", "internet"] if access.internet else ["servers"]), name
@@ -213,9 +216,10 @@ main(["up", "{service}", "--help"])
     assert "Usage" in ended.stdout
 
 
-def test_roles_are_those_of_the_first_migration() -> None:
+def test_roles_are_those_of_the_migrations() -> None:
     pattern = r"'(errata_[a-z]+)'"
-    migration = (ROOT / "kit" / "migrations" / "durable" / "r0001_first.sql").read_text()
+    scripts = (ROOT / "kit" / "migrations" / "durable").glob("*.sql")
+    migration = "\n".join(script.read_text() for script in scripts)
     assert set(re.findall(pattern, (DEPLOY / "roles.sql").read_text())) == set(re.findall(pattern, migration))
 
 

@@ -67,6 +67,7 @@ def test_a_workflow_is_well_formed_and_has_no_right_it_does_not_need(file: Path)
 def test_changes_are_tested_and_audited_and_versions_say_what_is_in_them() -> None:
     runs = " ".join(step.get("run", "") for file in FILES for step in steps(loaded(file)))
     assert "make test" in runs
+    assert "make coverage" in runs
     assert "npm audit" in runs
     assert {"pypa/gh-action-pip-audit", "docker/build-push-action", "actions/attest-build-provenance"} <= uses()
     (build,) = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from platforms import platform
+from platforms import get_platform
 from tests.support.sites import BLOCKED, Sites, WikiPage
 
 BRAIN = "Humans use only 10 percent of their brains."
@@ -49,7 +49,7 @@ def on_wikipedia(
         {
             "platform": "WIKIPEDIA",
             "url": f"https://en.wikipedia.org/wiki/{title.replace(' ', '_')}",
-            "observedContentText": platform("WIKIPEDIA").extract_text(html),
+            "observedContentText": get_platform("WIKIPEDIA").extract_text(html),
             "metadata": {
                 "language": "en",
                 "title": title.replace(" ", "_"),

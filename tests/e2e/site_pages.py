@@ -9,7 +9,7 @@ from time import monotonic
 
 import httpx
 
-from platforms import platform
+from platforms import get_platform
 from platforms.text import html_to_text
 from tests.support.extension_client import Extension, Json
 from tests.support.oracle import Oracle
@@ -46,7 +46,7 @@ def wikipedia(sites: Sites, html: str = "", language: str = "en", host: str = "w
     )
     sites.wikipedia[str(70_000 + number)] = WikiPage(2 * number, html, "A walk")
     metadata = {"language": language, "title": "A_walk", "pageId": str(2 * number), "revisionId": str(70_000 + number)}
-    text = platform("WIKIPEDIA").extract_text(html)
+    text = get_platform("WIKIPEDIA").extract_text(html)
     observation = {
         "platform": "WIKIPEDIA",
         "url": f"https://{language}.{host}/wiki/A_walk",

@@ -47,7 +47,7 @@ async def test_the_demo_shows_the_whole_way_and_remembers_it(tmp_path: Path) -> 
         await alone.up("selector")
         refused = await alone.run("demo", "--once", within_s=90)
         assert (refused.code, len(refused.err.splitlines())) == (1, 1), refused.err
-        assert "already runs" in refused.err
+        assert "another process uses" in refused.err
 
 
 async def test_the_demo_serves_until_ctrl_c_and_leaves_no_process_behind(tmp_path: Path) -> None:

@@ -99,10 +99,12 @@ async def observes_nothing(running: System, looking: Oracle, post: dict[str, Any
     assert (await looking.heads(), await looking.rows(), await looking.dump()) == (heads, rows, dumped)
 
 
-@pytest.mark.requirement("2.12-01", "3.13-06")
+@pytest.mark.requirement("2.12-01", "3.13-06", "TR-1", "TR-2")
 async def test_the_only_post_leaves_nothing_behind_on_two_gateways(tmp_path: Path) -> None:
     """2.12-01: Input text and contentHash persisted.
     3.13-06: A public site.
+    TR-1: Every fact has a salt of its own, erased with its body.
+    TR-2: The decision log names nothing that could be guessed: no id, address, word or unsalted hash.
     """
     async with system(tmp_path, OPENERRATA_SELECTOR_RUNS_PER_DAY="0") as running:
         settings = {"OPENERRATA_GATEWAY_EVENTS_HEARTBEAT_S": "1"}
@@ -141,13 +143,13 @@ async def test_the_only_post_leaves_nothing_behind_on_two_gateways(tmp_path: Pat
             assert not any(salt in "".join(pages.values()) for salt in salts)
             assert not any(salt in event.data for event in sent for salt in salts)
 
-            said = await done(running, "post", "forget", post["url"], "--reason", "asked for")
+            said = await done(running, "post", "erase", post["url"], "--reason", "asked for")
             assert said.startswith("erased "), said
             await looking.settled()
             for each, reader in zip(readers, old, strict=True):
 
                 async def forgotten(reader: Extension = reader) -> bool:
-                    return (await reader.view(id_))["investigationState"] == "NOT_INVESTIGATED"
+                    return str((await reader.view(id_))["investigationState"]) == "NOT_INVESTIGATED"
 
                 await until(forgotten, "the gateway has forgotten")
                 answer = await each.http.post(
@@ -168,12 +170,12 @@ async def test_the_only_post_leaves_nothing_behind_on_two_gateways(tmp_path: Pat
                 await observes_nothing(running, looking, post, reader.url)
             kept = await looking.dump() + await looking.stream_text("ERRATA") + running.log_text()
             assert not any(words in kept for words in (*TELLING, *salts))
-            assert "are what the log means" in await done(running, "replay", "--shadow")
+            assert "agree with the log" in await done(running, "replay", "--shadow")
             assert "erased" in await done(running, "ledger", "verify")
             await done(running, "export", str(tmp_path / "export"))
             exported = b"".join(file.read_bytes() for file in (tmp_path / "export").rglob("*") if file.is_file())
             assert not any(words.encode() in exported for words in (*TELLING, *salts))
             id_of_post = str(post_id(PostRef(platform=post["platform"], external_id=post["externalId"])))
-            assert "erased 0 facts" in await done(running, "post", "forget", id_of_post, "--reason", "again")
+            assert "erased 0 facts" in await done(running, "post", "erase", id_of_post, "--reason", "again")
             for each in (*readers, *old):
                 await each.http.aclose()

@@ -185,7 +185,7 @@ async def test_what_failed_is_taken_up_again_at_once(world: World) -> None:
         assert asked.code == 0, asked.err
 
         async def over() -> bool:
-            return (await reader.look(run))["investigationState"] == "INVESTIGATED"
+            return str((await reader.look(run))["investigationState"]) == "INVESTIGATED"
 
         await until(over, "the second round finds something", within_s=60)
     story = json.loads((await world.command("show", run, "--json")).out)
@@ -223,7 +223,7 @@ async def test_with_a_model_nobody_is_told_of_a_demo(world: World) -> None:
 async def test_what_nobody_knows(world: World) -> None:
     for command in ("show", "replay", "retry", "cancel"):
         ended = await world.command(command, NOBODY)
-        assert (ended.code, f"knows no investigation {NOBODY}" in ended.err) == (1, True)
+        assert (ended.code, f"has no investigation {NOBODY}" in ended.err) == (1, True)
     strange = await world.command("show", "everything")
     assert strange.code == 2
     taught = " ".join((await world.command("replay", "--help")).out.split())

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
 import pytest_asyncio
-from minio import Minio
-from psycopg import sql
 
-from kit.database import open_session
 from tests.e2e.posts import BRAIN, GOLDFISH, on_x
 from tests.e2e.test_model_provider import USAGE, Provider
+from tests.support.everywhere import read_everything
 from tests.support.extension_client import Extension, RpcFailed
 from tests.support.openai_server import Answer, HttpError, Request, Turn, message, openai_server
 from tests.support.oracle import Oracle, oracle
@@ -79,55 +76,6 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
                 yield World(running, provider, looking)
 
 
-async def streams(world: World) -> AsyncIterator[tuple[str, str]]:
-    """Every stream there is, the buckets' too."""
-    for info in await world.oracle.bus.jetstream.streams_info():
-        name = info.config.name or ""
-        yield f"stream {name}", await world.oracle.stream_text(name)
-
-
-async def tables(world: World) -> AsyncIterator[tuple[str, str]]:
-    """Every table of every schema of ours, as a dump would copy it."""
-    async with await open_session(world.system.database_url) as db:
-        found = await db.execute(
-            "SELECT schemaname, tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
-            " AND schemaname NOT LIKE 'pg\\_temp%'"
-        )
-        for schema, table in await found.fetchall():
-            async with db.cursor().copy(sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(schema, table))) as copy:
-                yield f"table {schema}.{table}", b"".join([bytes(row) async for row in copy]).decode()
-
-
-def objects(world: World) -> Iterator[tuple[str, str]]:
-    """Every object in the blob store."""
-    given = world.system.blob_settings
-    client = Minio(
-        given["OPENERRATA_S3_ENDPOINT"].removeprefix("http://"),
-        given["OPENERRATA_S3_ACCESS_KEY"],
-        given["OPENERRATA_S3_SECRET_KEY"],
-        secure=False,
-    )
-    bucket = given["OPENERRATA_S3_BUCKET"]
-    for each in client.list_objects(bucket, recursive=True):
-        answer = client.get_object(bucket, each.object_name)
-        yield f"object {each.object_name}", answer.data.decode(errors="replace")
-        answer.close()
-
-
-async def everything(world: World) -> dict[str, str]:
-    """All that the system keeps or says, by where it is."""
-    found = {"logs": world.system.log_text()}
-    found |= {where: text async for where, text in streams(world)}
-    found |= {where: text async for where, text in tables(world)}
-    found |= await asyncio.to_thread(lambda: dict(objects(world)))
-    process = next(iter(world.system.processes.values()))
-    for url in (process.url, process.operations_url):
-        async with Extension(url) as reader:
-            for path in ("/metrics", "/health", "/openapi.json"):
-                found[f"{url}{path}"] = (await reader.http.get(path)).text
-    return found
-
-
 async def why(world: World, run: str) -> object:
     """What a run failed of."""
     return await world.oracle.value("SELECT failure_reason FROM readmodel.investigation WHERE id = %s", run)
@@ -183,7 +131,7 @@ async def test_no_key_is_found_anywhere(world: World) -> None:
         return await world.oracle.readers_keys() == []
 
     await until(forgotten, "the keys are forgotten")
-    found = await everything(world)
+    found = await read_everything(world.system, world.oracle)
     assert any(where.startswith("object ") and "Step 899" in text for where, text in found.items())
     assert "investigation.started" in found["stream ERRATA"]
     assert "openerrata_gateway_request_seconds" in "".join(found.values())

@@ -40,9 +40,9 @@ async def test_one_id_leads_through_all_logs(world: World) -> None:
 
     assert [name.split("-")[0] for name in consumers(observed)] == ["verifier", "ingest", "investigator", "validator"]
     facts = [fact for fact in await world.oracle.facts() if fact.envelope["correlation"] == observed]
-    told = [fact.subject.removeprefix("errata.v1.").rpartition(".")[0] for fact in facts]
-    assert told.count("claim.validation_started") == 1, "a review begins while the draft is on its way"
-    assert [each for each in told if each != "claim.validation_started"] == [
+    exporter = [fact.subject.removeprefix("errata.v1.").rpartition(".")[0] for fact in facts]
+    assert exporter.count("claim.validation_started") == 1, "a review begins while the draft is on its way"
+    assert [each for each in exporter if each != "claim.validation_started"] == [
         "observation.received", "canonical.fetched", "version.registered", "investigation.requested",
         "investigation.started", "claim.proposed", "investigation.drafted", "claim.approved", "investigation.completed",
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from time import time
 import pytest
 
 from kit.bus import connect
-from kit.tasks import last_success
+from kit.tasks import read_last_success
 from tests.e2e.posts import BATS, BRAIN, WALL, on_wikipedia, on_x
 from tests.support.extension_client import Extension
 from tests.support.oracle import differences, oracle
@@ -58,7 +58,7 @@ async def test_what_an_operator_saves_comes_back_and_what_was_forgotten_does_not
                 assert flow["positions"] == await looking.heads()
                 table = await done(running, "streams", "--every", "0.1")
                 assert "up to date" in table
-                assert "have ended; nothing is open" in table
+                assert "have ended; none is open" in table
                 assert flow["conclude"]["oldest_s"] is None
                 assert await done(running, "dead", "list") == ""
 
@@ -75,23 +75,23 @@ async def test_what_an_operator_saves_comes_back_and_what_was_forgotten_does_not
                 assert await looking.heads() == heads, "a replay adds nothing to the log"
                 assert "the read model holds every fact" in await done(running, "doctor")
                 assert differences(before, await looking.rows()) == []
-                assert "are what the log means" in await done(running, "replay", "--shadow")
+                assert "agree with the log" in await done(running, "replay", "--shadow")
 
                 assert "harbour master" in await looking.dump()
-                said = await done(running, "post", "forget", secret["url"], "--reason", "asked for")
+                said = await done(running, "post", "erase", secret["url"], "--reason", "asked for")
                 assert said.startswith("erased ")
                 await looking.settled()
                 assert "harbour master" not in await looking.dump()
                 assert "harbour master" not in await looking.stream_text("ERRATA")
                 assert "erased" in await done(running, "ledger", "verify")
-                assert "are what the log means" in await done(running, "replay", "--shadow")
+                assert "agree with the log" in await done(running, "replay", "--shadow")
 
                 await done(running, "backup", str(backup))
                 again = await done(running, "backup", str(backup))
                 assert again.startswith("saved ")
                 rows, facts = await looking.rows(), await looking.facts()
                 async with connect(running.nats_url, name="test") as bus:
-                    since = await last_success(bus)
+                    since = await read_last_success(bus)
                 assert all(time() - at < WITHIN_S for at in since.values()), since
         everything = b"".join(file.read_bytes() for file in backup.rglob("*") if file.is_file())
         assert b"harbour master" not in everything
@@ -126,7 +126,7 @@ async def test_a_damaged_backup_is_refused_before_anything_is_written(tmp_path: 
     snapshot.write_bytes(snapshot.read_bytes() + b"x")
     async with system(tmp_path / "second") as second:
         ended = await second.run("restore", str(tmp_path / "backup"), within_s=WITHIN_S)
-        assert (ended.code, "ERRATA.snapshot is not what was saved" in ended.err) == (1, True), ended.err
+        assert (ended.code, "ERRATA.snapshot does not have its recorded hash" in ended.err) == (1, True), ended.err
         assert not (second.data_dir / "postgres").exists()
         missing = await second.run("restore", str(tmp_path), within_s=WITHIN_S)
-        assert (missing.code, "holds no finished backup" in missing.err) == (1, True)
+        assert (missing.code, "holds no complete backup" in missing.err) == (1, True)

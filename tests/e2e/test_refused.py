@@ -17,10 +17,10 @@ async def test_a_refused_fact_fails_the_test(tmp_path: Path, event: str) -> None
     with pytest.raises(AssertionError, match=event):
         async with system(tmp_path) as running:
             running.logs.append(log)
-    async with system(tmp_path, refuses=True) as running:
+    async with system(tmp_path, True) as running:
         running.logs.append(log)
 
 
 def test_these_are_the_words_of_the_projector() -> None:
-    code = (Path(__file__).parents[2] / "services/projector/store.py").read_text()
+    code = (Path(__file__).parents[2] / "services/projector/store/one_by_one.py").read_text()
     assert all(f'"{event}"' in code for event in REFUSALS)

@@ -37,7 +37,7 @@ async def test_a_refused_result_is_stored_by_a_retry_without_asking_the_model_ag
         provider.page = f"{sites.url}/a"
         async with system(
             tmp_path,
-            refuses=True,
+            True,
             OPENAI_API_KEY="sk-test-of-the-instance-0123456789",
             OPENAI_BASE_URL=provider.url,
             OPENAI_MODEL_ID="gpt-test",

@@ -43,7 +43,7 @@ class World:
 
     async def select(self, *arguments: str, **settings: str) -> Json:
         """What the command says."""
-        ended = await self.system.run("select", "--json", *arguments, **settings)
+        ended = await self.system.run("select", "--json", *arguments, within_s=60.0, **settings)
         assert ended.code == 0, ended.err
         said: Json = json.loads(ended.out)
         return said

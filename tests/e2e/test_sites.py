@@ -163,10 +163,11 @@ async def test_a_page_that_its_site_denies_is_refused_until_the_site_shows_it(
 ) -> None:
     """2.9-14: Fetch failure reason kept for audit."""
     page = make(sites)
-    shown = [dict(pages) for pages in (sites.wikipedia, sites.lesswrong, sites.substack)]
+    served: tuple[dict[str, Any], ...] = sites.wikipedia, sites.lesswrong, sites.substack
+    shown = [dict(pages) for pages in served]
     if fault is None:
-        for pages in (sites.wikipedia, sites.lesswrong, sites.substack):
-            pages.clear()  # type: ignore[attr-defined]  # three types at once
+        for pages in served:
+            pages.clear()
     else:
         sites.fail(fault)
     for _ in range(2):
@@ -176,8 +177,8 @@ async def test_a_page_that_its_site_denies_is_refused_until_the_site_shows_it(
         assert "does not show this page" in str(refused.value)
     assert await world.versions(page.external_id) == 0
     sites.heal()
-    for pages, given in zip((sites.wikipedia, sites.lesswrong, sites.substack), shown, strict=True):
-        pages.update(given)  # type: ignore[attr-defined]  # three types at once
+    for pages, given in zip(served, shown, strict=True):
+        pages.update(given)
     assert (await world.answered(page.seen_anew()))["provenance"] == "SERVER_VERIFIED"
     assert await world.versions(page.external_id) == 1
 
@@ -365,7 +366,7 @@ async def test_what_only_a_reader_vouches_for_is_a_version_of_its_own(world: Wor
     number = str(1_700_000_000_000_000_000 + next(numbers))
     versions = []
     for text in ("What was posted.", "What was not posted."):
-        seen = {
+        seen: dict[str, Any] = {
             "platform": "X",
             "externalId": number,
             "url": f"https://x.com/walker/status/{number}",

@@ -14,7 +14,7 @@ from typing import cast
 import httpcore
 import pytest
 
-from kit.web import Door, Policy, Request, WebError
+from kit.web import GuardedHttpClient, Policy, Request, WebError
 from tests.support.sites import Answer, Sites
 
 PUBLIC = "8.8.8.8"
@@ -106,10 +106,10 @@ class Trap:
         """The private listener's port under the attacker's name."""
         return f"http://{NAME}:{self.private.port}/secret"
 
-    def door(self) -> Door:
+    def http(self) -> GuardedHttpClient:
         """A way out that believes the attacker's name server."""
         policy = Policy(timeout_s=5, ports=frozenset({self.private.port}))
-        return Door(policy, resolve=self.resolve, network=Internet(self.public))
+        return GuardedHttpClient(policy, resolve=self.resolve, network=Internet(self.public))
 
 
 @asynccontextmanager
@@ -126,10 +126,10 @@ async def trap(answers: Iterable[Sequence[str]]) -> AsyncIterator[Trap]:
             transport.close()
 
 
-async def brought(door: Door, url: str) -> bytes | str:
+async def brought(http: GuardedHttpClient, url: str) -> bytes | str:
     """A body, or why there is none."""
     try:
-        return (await door.fetch(Request(url))).body
+        return (await http.fetch(Request(url))).body
     except WebError as error:
         return error.kind
 
@@ -148,19 +148,19 @@ async def test_a_client_that_asks_twice_would_be_caught() -> None:
 @pytest.mark.requirement("2.13-05")
 async def test_the_door_connects_to_what_it_checked_and_to_nothing_private() -> None:
     """2.13-05: SSRF-safe image fetch."""
-    async with trap(chain([[PUBLIC]], repeat([PRIVATE]))) as set_up, set_up.door() as door:
-        assert await brought(door, set_up.url) == b"public"
+    async with trap(chain([[PUBLIC]], repeat([PRIVATE]))) as set_up, set_up.http() as http:
+        assert await brought(http, set_up.url) == b"public"
         assert set_up.names.asked == 1
-        assert await brought(door, set_up.url) == "blocked_address"
+        assert await brought(http, set_up.url) == "blocked_address"
         assert set_up.private.connections == 0
 
 
 @pytest.mark.requirement("2.13-05")
 async def test_a_redirect_is_resolved_and_checked_anew() -> None:
     """2.13-05: SSRF-safe image fetch."""
-    async with trap([[PUBLIC], [PRIVATE]]) as set_up, set_up.door() as door:
+    async with trap([[PUBLIC], [PRIVATE]]) as set_up, set_up.http() as http:
         set_up.public.pages["/away"] = Answer(302, {"location": "/secret"})
-        assert await brought(door, set_up.url.replace("/secret", "/away")) == "blocked_address"
+        assert await brought(http, set_up.url.replace("/secret", "/away")) == "blocked_address"
         assert (set_up.names.asked, set_up.private.connections) == (2, 0)
 
 
@@ -168,8 +168,8 @@ async def test_a_redirect_is_resolved_and_checked_anew() -> None:
 @pytest.mark.parametrize("both", [[PUBLIC, PRIVATE], [PRIVATE, PUBLIC], [PUBLIC, "169.254.169.254"]])
 async def test_one_private_address_among_many_is_enough(both: list[str]) -> None:
     """2.13-05: SSRF-safe image fetch."""
-    async with trap(repeat(both)) as set_up, set_up.door() as door:
-        assert await brought(door, set_up.url) == "blocked_address"
+    async with trap(repeat(both)) as set_up, set_up.http() as http:
+        assert await brought(http, set_up.url) == "blocked_address"
         assert (set_up.public.connections, set_up.private.connections) == (0, 0)
 
 
@@ -177,7 +177,7 @@ async def test_one_private_address_among_many_is_enough(both: list[str]) -> None
 async def test_many_tries_at_the_turn_of_the_answer() -> None:
     """2.13-05: SSRF-safe image fetch."""
     turns = chain.from_iterable(repeat(([PUBLIC], [PRIVATE])))
-    async with trap(turns) as set_up, set_up.door() as door:
-        results = [await brought(door, set_up.url) for _ in range(50)]
+    async with trap(turns) as set_up, set_up.http() as http:
+        results = [await brought(http, set_up.url) for _ in range(50)]
         assert set(results) == {b"public", "blocked_address"}
         assert set_up.private.connections == 0

@@ -38,7 +38,7 @@ async def test_spans_of_all_services_arrive_at_the_collector(
                 if span.trace_id == correlation.bytes
             ]
             return {
-                "ingest-observation-received",
+                "ingest-observation-unverifiable",
                 "investigator-investigation-requested",
                 "validator-claim-proposed",
             } <= set(spans)

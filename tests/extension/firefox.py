@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from kit.embedded.privileges import child_hook
+from kit.embedded.privileges import make_child_hook
 from tests.support.system import until
 
 NAMES: Final = ("firefox-esr", "firefox")
@@ -150,7 +150,7 @@ async def firefox(package: Path, folder: Path, pages: dict[str, str]) -> AsyncIt
             stdout=sink,
             stderr=sink,
             env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "MOZ_HEADLESS": "1", "LANG": "C.UTF-8"},
-            preexec_fn=child_hook(signal.SIGKILL, None),
+            preexec_fn=make_child_hook(signal.SIGKILL, None),
         )
     try:
 

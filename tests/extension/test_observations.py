@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -97,7 +98,7 @@ async def test_nothing_is_said_of_a_page_before_it_is_ready(why: str, chromium: 
     await chromium.own(page, LOOKS)
     for look in (1, 2):
         await page.evaluate("document.querySelector('#postBody').append(document.createElement('hr'))")
-        await chromium.until(lambda at=look: chromium.own(page, f"looks >= {at}"), "another look")
+        await chromium.until(partial(chromium.own, page, f"looks >= {look}"), "another look")
     await chromium.says(page, CHECKING)
     assert [one.path for one in chromium.sent[before:] if one.path.startswith("/trpc/")] == []
     await page.evaluate("(html) => { document.body.innerHTML = html }", main)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from platforms import platform
+from platforms import get_platform
 from tests.extension import posts
 from tests.extension.chromium import OBSERVE, Reader, words
 from tests.extension.conftest import World
@@ -82,7 +82,7 @@ async def investigated(world: World, *sentences: str, body: str = "", page_id: i
             {
                 "platform": "WIKIPEDIA",
                 "url": post.url,
-                "observedContentText": platform("WIKIPEDIA").extract_text(page.html),
+                "observedContentText": get_platform("WIKIPEDIA").extract_text(page.html),
                 "metadata": {
                     "language": "en",
                     "title": page.title.replace(" ", "_"),

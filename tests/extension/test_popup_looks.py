@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 import pytest
@@ -31,7 +32,7 @@ RUNNING: Final = {
 }
 DONE: Final = {"investigationState": "INVESTIGATED", "provenance": "CLIENT_FALLBACK", "investigationId": ID}
 LONG: Final = claim(GOLDFISH, id="three") | {"summary": "Unbrokenwordsareaslongastheylike" * 4}
-STATES: Final[dict[str, tuple[dict[str, object] | str, str]]] = {
+STATES: Final[dict[str, tuple[Mapping[str, object] | str, str]]] = {
     "waiting": ({**FRESH, "priorInvestigationResult": None}, words("popupNotInvestigated")),
     "interim": ({**FRESH, "priorInvestigationResult": PRIOR}, words("popupInterim")),
     "running": (RUNNING, words("popupProgress", 2, 1)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from random import SystemRandom
 
@@ -20,8 +21,11 @@ def main(requests: int, seed: int | None) -> None:
     """Send generated requests to a system of its own and judge every answer."""
     seed = SystemRandom().randrange(1 << 31) if seed is None else seed
     click.echo(f"seed {seed}, {requests} requests …")
-    with tempfile.TemporaryDirectory(prefix="openerrata-fuzz-") as folder:
-        found = asyncio.run(run(Path(folder), seed=seed, requests=requests))
+    with (
+        tempfile.TemporaryDirectory(prefix="openerrata-fuzz-") as folder,
+        click.progressbar(length=requests, update_min_steps=max(1, requests // 1_000), show_pos=True) as bar,
+    ):
+        found = asyncio.run(run(Path(folder), seed=seed, requests=requests, each=partial(bar.update, 1)))
     counts = ", ".join(f"{status}: {count}" for status, count in sorted(found.judged.statuses.items()))
     click.echo(f"{requests / found.seconds:.0f} requests/s; {counts}")
     click.echo(f"{found.versions} versions accepted, {found.projected} projected, {found.refused} facts refused")

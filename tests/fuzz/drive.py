@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from tests.fuzz.generate import Sent
 
-CONNECTIONS = 8
+CONNECTIONS = 24
+"""Some of them wait for an answer to a broken frame."""
 ANSWER_WITHIN_S = 20.0
 SILENCE_S = 0.3
 """So long a broken frame is given for an answer before its connection is left."""

@@ -261,8 +261,8 @@ class Strangers:
         return self._http("POST", target, bytes(body), what=f"broken body to {target}", more=more)
 
     def _headers(self) -> Sent:
-        names = ("accept", "accept-encoding", "if-none-match", "if-modified-since", "range", "cookie", "origin")
-        names += ("x-openerrata-extension-version", "x-api-key", "x-openai-api-key", "user-agent", "content-type")
+        names = ["accept", "accept-encoding", "if-none-match", "if-modified-since", "range", "cookie", "origin"]
+        names += ["x-openerrata-extension-version", "x-api-key", "x-openai-api-key", "user-agent", "content-type"]
         more = tuple((self._draw.choice(names), self._text()[:2_000]) for _ in range(self._draw.randrange(1, 4)))
         target = self._draw.choice(("/", "/corrections", "/trpc/post.validateSettings", "/feed.xml", "/health"))
         return self._http("GET", target, what=f"headers of {target}", more=more)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -44,8 +44,8 @@ class Run:
         return found
 
 
-async def run(folder: Path, *, seed: int, requests: int) -> Run:
-    """Start everything, send the requests, and look at what they left."""
+async def run(folder: Path, *, seed: int, requests: int, each: Callable[[], object] = lambda: None) -> Run:
+    """Start everything, send the requests, and look at what they left; `each` is called for each request."""
     async with (
         Sites() as sites,
         system(
@@ -68,7 +68,12 @@ async def run(folder: Path, *, seed: int, requests: int) -> Run:
             if len(strangers.versions) < 500:
                 strangers.versions.append(version)
 
-        stream: Iterator[Sent] = strangers.requests(requests)
+        def counted() -> Iterator[Sent]:
+            for sent in strangers.requests(requests):
+                each()
+                yield sent
+
+        stream = counted()
         began = monotonic()
         first = await drive(running.url, islice(stream, requests // 5), seen=seen)
         before = psutil.Process(process.pid).memory_info().rss

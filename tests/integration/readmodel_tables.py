@@ -15,13 +15,18 @@ from sqlalchemy import Table
 from contracts.readmodel import READMODEL
 from contracts.v1.parts import TextRef
 from kit.database import Database, migrate, open_session
-from kit.ordered import Recorded
-from services.projector.reading import read
-from services.projector.store import BY_KEY, Applied, Outcome, Store
-from services.projector.views import ViewRules
+from kit.ordered import StoredMessage
+from services.projector.facts.reading import read
+from services.projector.projections import jobs
+from services.projector.projections.views import ViewRules
+from services.projector.rows.log import Outcome
+from services.projector.store.projection import projections
+from services.projector.store.store import KEY_LOOKUP_OPTIONS, Applied, Store
 
 Session = psycopg.AsyncConnection[tuple[Any, ...]]
 ANALYSES = ("FACT_CHECK",)
+AUDITS = frozenset({*(table.name for table in jobs.TABLES), "erased_entity"})
+"""The tables that facts about posts leave alone."""
 
 
 def prepare(url: str) -> None:
@@ -41,11 +46,11 @@ class NoTexts:
 
 def store_at(url: str, *, cap: int = 10, texts: NoTexts | None = None) -> Store:
     """A store in the projector's role."""
-    session = partial(Database(url, role="projector").session, options=BY_KEY)
-    return Store(session, texts or NoTexts(), analyses=ANALYSES, view_rules=ViewRules(cap))
+    session = partial(Database(url, role="projector").session, options=KEY_LOOKUP_OPTIONS)
+    return Store(session, texts or NoTexts(), projections(ANALYSES, ViewRules(cap)))
 
 
-async def fill(store: Store, records: Sequence[Recorded], sizes: Iterable[int] | None = None) -> list[Applied]:
+async def fill(store: Store, records: Sequence[StoredMessage], sizes: Iterable[int] | None = None) -> list[Applied]:
     """Apply a log in batches of the given sizes, or all at once."""
     rest = iter(records)
     results = []

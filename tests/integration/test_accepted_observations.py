@@ -14,17 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from contracts.rpc.observation import ObservedVersion
 from contracts.rpc.values import read as parsed
-from contracts.v1 import CanonicalUnavailable, Event, ObservationReceived, VersionRegistered
+from contracts.v1 import CanonicalUnavailable, Event, ObservationUnverifiable, VersionRegistered
 from contracts.v1.parts import Observation
 from kit.errors import Reject
-from platforms import has_public_source
+from platforms import ObservedVersion, has_public_source
 from services.ingest.handlers import Ingest
-from services.projector.project import plan
-from services.projector.reading import read
-from services.projector.rows import as_json
-from services.projector.shadow import shadow
+from services.projector.facts.reading import read
+from services.projector.projections.errata import fold
+from services.projector.projections.material import Material
+from services.projector.rebuild.shadow import shadow
+from services.projector.rows.table import Tables
+from services.projector.rows.versions import VERSION_TABLES
+from services.projector.store.documents import as_json
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, prepare, store_at, total
 from tests.support.fakes import MemoryLog, MemoryTexts
 from tests.support.servers import Prepare
@@ -110,7 +112,9 @@ async def registered(observation: Observation) -> list[Event]:
     if has_public_source(observation.post.platform):
         away = CanonicalUnavailable(observation=observation, reason="TIMEOUT", detail="")
         return [fact async for fact in ingest.on_canonical_unavailable(away, 1)]
-    return [fact async for fact in ingest.on_observation_received(ObservationReceived(observation=observation), 1)]
+    return [
+        fact async for fact in ingest.on_observation_unverifiable(ObservationUnverifiable(observation=observation), 1)
+    ]
 
 
 class Named(Page):
@@ -140,7 +144,8 @@ def prepare_database() -> Prepare:
 
 @pytest.mark.parametrize("platform", ["X", "LESSWRONG", "SUBSTACK", "WIKIPEDIA"])
 async def test_what_is_accepted_is_projected_shown_found_and_rebuilt(database_url: str, platform: str) -> None:
-    tape, pages = Tape(), []
+    tape = Tape()
+    pages: list[Named] = []
     observations = await accepted(list(varied(platform)))
     assert len(observations) >= 30
     for observation in observations:
@@ -228,7 +233,7 @@ async def test_any_accepted_text_can_be_planned_and_written_as_rows(
         return
     batch = read(tape.records)
     assert not batch.refusals
-    changed = plan(batch.facts, {})
-    as_json([*changed.posts, *changed.headings, *changed.authors, *changed.versions])
-    for rows in changed.metas.values():
-        as_json(rows)
+    tables = Tables()
+    fold(tables, batch.facts, Material())
+    for table in VERSION_TABLES:
+        as_json(tables[table].written)

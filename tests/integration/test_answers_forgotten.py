@@ -11,7 +11,7 @@ import pytest
 from kit.blobs import Blobs, BlobSettings
 from kit.bus import Bus
 from lifecycle.planning import step_name
-from services.commands.post import _Eraser
+from services.commands.erase import StoreEraser
 from services.validator.handlers import Validator
 from tests.support.factories import VERSION_ID, proposed, requested, snapshot, started
 from tests.support.fakes import ListedSources, MemoryKeys, MemoryLog, StillClock, handled, investigator_over
@@ -39,7 +39,7 @@ def blobs(s3: S3) -> Iterator[Blobs]:
 async def test_what_a_worker_stored_is_found_by_its_investigation_and_goes(blobs: Blobs, who: str) -> None:
     investigation, other = requested().investigation_id, uuid4()
     elsewhere = await blobs.put_text(LONG, step_name(other, 1, None))
-    eraser = _Eraser(cast(Bus, None), blobs)
+    eraser = StoreEraser(cast(Bus, None), blobs)
     if who == "investigator":
         log = MemoryLog(requested(), versions={VERSION_ID: snapshot()})
         async with provider(OPENAI, RUN) as (model, _):
@@ -53,7 +53,7 @@ async def test_what_a_worker_stored_is_found_by_its_investigation_and_goes(blobs
         step = f"{investigation}/1/{proposed().claim_id}"
     kept = await blobs.answers(str(investigation))
     assert kept == await blobs.answers(step) != []
-    await eraser.erase_answers(investigation)
+    await eraser.erase_folder(f"answers/{investigation}")
     assert await blobs.answers(str(investigation)) == []
     assert kept[0].sha256 not in await blobs.names()
     assert await blobs.answers(str(other)) == [elsewhere]

@@ -72,7 +72,7 @@ async def test_a_short_answer_travels_in_its_fact(stores: tuple[Blobs, Blobs, Bl
     ref = await writer.put_text("No.", "run/3/first")
     assert ref.inline == "No."
     assert await reader.answers("run/3/first") == []
-    await writer.keep(ref)  # its event could not be stored
+    await writer.store_answer(ref)  # its event could not be stored
     (found,) = await reader.answers("run/3/first")
     assert (found.sha256, await reader.get_text(found)) == (ref.sha256, "No.")
 

@@ -10,10 +10,11 @@ from uuid import uuid4
 import pytest
 
 from contracts.topology import ERRATA, MARKS
-from kit.bus import Bus, BusError, connect
+from kit.bus import Bus, connect
 from kit.embedded import EmbeddedStack
 from kit.kv import Bucket
 from kit.ordered import OrderedLog
+from kit.publisher import BusError
 from tests.support.delivering import Calls, observed, until, worker
 from tests.support.line import Line
 from tests.support.suspended import suspended

@@ -7,19 +7,21 @@ import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 
 import pytest
 from prometheus_client import CollectorRegistry
 
-from analyses.evidence import Evidence, listed
+from analyses.evidence import Evidence, list_sources
+from analyses.snippets import PageText, page_text
 from contracts.v1.parts import Source
 from kit.blobs import BlobsUnavailable
-from kit.web import Door, Policy
+from kit.sources import FetchTimings, Page, Pages, PageUnavailable
+from kit.web import GuardedHttpClient, Policy
 from kit.web.reading import Reader
 from services.validator.domain import MAX_PAGES
-from services.validator.pages import Page, Pages, Patience
-from services.validator.sources import PageSources
+from services.validator.sources import PageSources, read_words
 from tests.support.factories import NOW
 from tests.support.fakes import MemoryTexts, StillClock
 from tests.support.sites import Answer, Fault, Seen, Sites
@@ -55,7 +57,7 @@ class World:
 
     sites: Sites
     store: MemoryTexts
-    pages: Pages
+    pages: Pages[PageText]
     sources: PageSources
     registry: CollectorRegistry
 
@@ -77,13 +79,13 @@ class World:
 
 
 @asynccontextmanager
-async def world(*, timeout_s: float = 10.0, patience: Patience | None = None) -> AsyncIterator[World]:
+async def world(*, timeout_s: float = 10.0, patience: FetchTimings | None = None) -> AsyncIterator[World]:
     async with Sites() as sites:
         policy = Policy(timeout_s=timeout_s, max_bytes=200_000, exempt_origins=frozenset({sites.url}))
-        async with Door(policy) as door:
+        async with GuardedHttpClient(policy) as http:
             store, registry = MemoryTexts(), CollectorRegistry()
-            quick = patience or Patience(retry_after_s=0.01, failure_ttl_s=0.0)
-            pages = Pages(door, store, Reader(within_s=60), StillClock(), quick)
+            quick = patience or FetchTimings(retry_after_s=0.01, failure_ttl_s=0.0)
+            pages = Pages(http, partial(read_words, Reader(within_s=60)), StillClock(), quick, archive=store)
             try:
                 yield World(sites, store, pages, PageSources(pages, registry), registry)
             finally:
@@ -239,7 +241,7 @@ async def test_a_redirect_is_followed_and_told() -> None:
         (evidence,) = await at.check(f"{at.sites.url}/old")
         assert (evidence.source.status, evidence.source.final_url) == ("found", end)
         assert (evidence.source.url, evidence.source.cited_url) == (end, f"{at.sites.url}/old")
-        assert f'"answeredFrom": "{end}"' in listed([evidence])
+        assert f'"answeredFrom": "{end}"' in list_sources([evidence])
         assert evidence.source.page is not None
         assert at.store.objects[evidence.source.page.sha256] == HTML.encode()
 
@@ -303,7 +305,7 @@ async def test_one_source_too_many_is_not_looked_up() -> None:
 
 
 async def test_a_page_with_two_faces_is_judged_by_what_it_showed_us() -> None:
-    async with world(patience=Patience(page_ttl_s=0.0)) as at:
+    async with world(patience=FetchTimings(page_ttl_s=0.0)) as at:
         faces = iter([HTML, HTML.replace("1953", "1954")])
 
         def answer(_: Seen) -> Answer:
@@ -316,3 +318,26 @@ async def test_a_page_with_two_faces_is_judged_by_what_it_showed_us() -> None:
         assert second.page is not None
         assert first.page.sha256 != second.page.sha256
         assert {first.page.sha256, second.page.sha256} == set(at.store.objects)
+
+
+@pytest.mark.parametrize("archived", [True, False])
+async def test_pages_are_read_with_and_without_keeping_their_bytes(archived: bool) -> None:
+    async with Sites() as sites:
+        sites.pages["/everest"] = Answer(200, {"content-type": "text/html; charset=utf-8"}, HTML.encode())
+        store = MemoryTexts()
+        async with GuardedHttpClient(Policy(exempt_origins=frozenset({sites.url}))) as http:
+            read = partial(read_words, Reader(within_s=60))
+            pages = Pages(http, read, StillClock(), archive=store if archived else None)
+            found = await asyncio.gather(
+                *(pages.get(f"{sites.url}/{path}") for path in ("everest", "everest#top", "gone"))
+            )
+            await pages.close()
+        page, same, missing = found
+        assert isinstance(page, Page)
+        assert page.text == page_text("Everest", "Some history.\n" + SAID + "[1] So.")
+        assert same is page
+        assert missing == PageUnavailable("http_404")
+        assert sorted(seen.path for seen in sites.requests) == ["/everest", "/gone"]
+        digest = sha256(HTML.encode()).hexdigest()
+        assert store.objects == ({digest: HTML.encode()} if archived else {})
+        assert (page.blob.sha256 if page.blob else None) == (digest if archived else None)

@@ -12,11 +12,11 @@ from contracts.topology import CONCLUDE_MARK, CONCLUDED, ERRATA
 from kit import topology
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
-from kit.concluding import LOOK_AFTER_S, Concluder
+from kit.concluding import CHECK_AFTER_S, Concluder
 from kit.vault import MasterKey, UserKeys
 from lifecycle.investigation import Investigation
 from services.investigator.concluding import InvestigationRules
-from services.investigator.waiting import Waiting
+from services.investigator.waiting import OpenInvestigations
 from tests.support.factories import INVESTIGATION_ID, failed, requested
 from tests.support.system import until
 
@@ -26,7 +26,7 @@ BATCH = 500
 """What the fold reads at once, at most."""
 
 
-def fold(bus: Bus, keys: UserKeys, waiting: Waiting) -> Concluder[Investigation]:
+def fold(bus: Bus, keys: UserKeys, waiting: OpenInvestigations) -> Concluder[Investigation]:
     """The fold as the investigator runs it."""
     return Concluder(bus, ERRATA, CONCLUDED, CONCLUDE_MARK, InvestigationRules(bus, keys), waiting)
 
@@ -44,9 +44,9 @@ async def test_a_bug_while_the_mark_is_kept_ends_the_fold_so_that_it_is_seen(nat
         # A request that the log holds after its end: the fold opens it, and whoever keeps the mark closes it.
         await bus.publish(failed(), correlation=uuid4())
         await bus.publish(requested(key_source="USER"), correlation=uuid4())
-        waiting = Waiting(CollectorRegistry(), SystemClock().now)
+        waiting = OpenInvestigations(CollectorRegistry(), SystemClock().now)
         with pytest.raises(ZeroDivisionError):
-            await asyncio.wait_for(fold(bus, Broken(bus, ()), waiting).run(), LOOK_AFTER_S * 4)
+            await asyncio.wait_for(fold(bus, Broken(bus, ()), waiting).run(), CHECK_AFTER_S * 4)
 
 
 @pytest.mark.requirement("2.12-04")
@@ -75,7 +75,7 @@ async def test_folding_an_old_end_again_leaves_the_key_of_a_later_round(
             await bus.publish(again, correlation=uuid4())
         await keys.attach(INVESTIGATION_ID, ATTACHMENT, KEY)
         registry = CollectorRegistry()
-        folding = asyncio.create_task(fold(bus, keys, Waiting(registry, SystemClock().now)).run())
+        folding = asyncio.create_task(fold(bus, keys, OpenInvestigations(registry, SystemClock().now)).run())
 
         async def folded() -> bool:
             return registry.get_sample_value("openerrata_conclude_position") == BATCH + 2 + (later is not None)

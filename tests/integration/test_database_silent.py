@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from kit.database import Database, migrate
 from kit.embedded import EmbeddedStack
-from kit.sessions import Successive
+from kit.sessions import SuccessiveSessions
 from tests.support.line import Line
 from tests.support.suspended import suspended
 from tests.support.system import until
@@ -81,7 +81,7 @@ async def test_what_a_lost_session_had_locked_is_free_for_the_next(server: Embed
     locks = "SELECT pg_try_advisory_lock(11)"
     async with Line(server.endpoints.database_url) as line:
         database = Database(line.url, role="projector")
-        connect = Successive(database.session)
+        connect = SuccessiveSessions(database.session)
         other = await Database(server.endpoints.database_url, role="projector").session()
         try:
             before = await connect()

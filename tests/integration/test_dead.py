@@ -11,21 +11,22 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from contracts.topology import AGAIN, DEAD, ERRATA, INGEST_OBSERVATION_RECEIVED, VERIFIER_OBSERVATION_RECEIVED
+from contracts.topology import DEAD, ERRATA, REDELIVERY, VERIFIER_OBSERVATION_RECEIVED
 from contracts.v1 import CanonicalUnavailable, Event, ObservationReceived
 from contracts.v1.parts import Observation, PostRef
-from kit import circuit, dead, topology
+from kit import circuit, dead_letters, topology
 from kit.bus import Bus, connect
 from kit.circuit import StopLimit
 from kit.delivery import Delivery
 from kit.errors import Reject
-from kit.flow import look, rates
+from kit.flow import compute_rates, measure_flow
 from kit.telemetry import Telemetry
 from tests.support.servers import nats_server
 from tests.support.system import until
 
 WORK = replace(VERIFIER_OBSERVATION_RECEIVED, slots=1, attempts=1)
-OTHER = replace(INGEST_OBSERVATION_RECEIVED, slots=1)
+OTHER = replace(WORK, service="ingest")
+"""Another consumer of the same fact."""
 
 
 class Moody:
@@ -35,7 +36,7 @@ class Moody:
         self.error = error
         self.made: list[UUID] = []
 
-    async def handle(self, event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+    async def handle(self, event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
         self.made.append(event.observation.observation_id)
         if self.error is not None:
             raise self.error
@@ -47,12 +48,15 @@ async def bus(tmp_path: Path) -> AsyncIterator[Bus]:
     with nats_server(tmp_path) as server:
         async with connect(server.endpoints.nats_url, name="test") as connected:
             await topology.apply(connected)
+            for stream, twin in ((ERRATA, False), (REDELIVERY, True)):
+                await connected.jetstream.add_consumer(stream.name, topology.consumer_config(OTHER, is_redelivery=twin))
             yield connected
 
 
 @asynccontextmanager
 async def working(bus: Bus, handler: Moody, other: Moody, limit: StopLimit | None = None) -> AsyncIterator[None]:
-    url = str(bus.client.connected_url.geturl())
+    assert bus.client.connected_url is not None
+    url = bus.client.connected_url.geturl()
     async with connect(url, name="worker") as own:
         delivery = Delivery(own, Telemetry(), limit=limit)
         delivery.subscribe(WORK, handler.handle)
@@ -70,8 +74,8 @@ async def publish(bus: Bus, number: int = 1) -> list[UUID]:
     return ids
 
 
-async def lying(bus: Bus) -> list[dead.Kept]:
-    return [kept async for kept in dead.letters(bus)]
+async def lying(bus: Bus) -> list[dead_letters.StoredDeadLetter]:
+    return [kept async for kept in dead_letters.read_all(bus)]
 
 
 async def test_a_letter_goes_back_to_its_consumer_and_to_nobody_else(bus: Bus) -> None:
@@ -79,19 +83,19 @@ async def test_a_letter_goes_back_to_its_consumer_and_to_nobody_else(bus: Bus) -
     async with working(bus, moody, other):
         (seen,) = await publish(bus)
         (kept,) = await until(lambda: lying(bus), "a letter lies")
-        assert (kept.letter.consumer, kept.letter.reason) == (WORK.name, "not today")
-        assert (kept.letter.stream, kept.letter.sequence) == (ERRATA.name, 1)
-        assert (await dead.letter(bus, kept.number)) == kept
-        assert (await dead.count(bus))[WORK.name] == 1
+        assert (kept.dead_letter.consumer, kept.dead_letter.reason) == (WORK.name, "not today")
+        assert (kept.dead_letter.stream, kept.dead_letter.sequence) == (ERRATA.name, 1)
+        assert (await dead_letters.read(bus, kept.number)) == kept
+        assert (await dead_letters.count_by_consumer(bus))[WORK.name] == 1
 
-        await dead.requeue(bus, kept)  # still in a bad mood: it dies again, though only moments later
+        await dead_letters.requeue(bus, kept)  # still in a bad mood: it dies again, though only moments later
         (second,) = await until(lambda: newer(bus, kept), "it lies again")
-        assert second.letter == kept.letter
+        assert second.dead_letter == kept.dead_letter
         moody.error = None
-        await dead.requeue(bus, second)
+        await dead_letters.requeue(bus, second)
 
         async def done() -> bool:
-            state = (await bus.jetstream.stream_info(AGAIN.name)).state
+            state = (await bus.jetstream.stream_info(REDELIVERY.name)).state
             return state.messages == 0 and state.last_seq == 2 and len(moody.made) == 3
 
         await until(done, "it was handled")
@@ -101,7 +105,7 @@ async def test_a_letter_goes_back_to_its_consumer_and_to_nobody_else(bus: Bus) -
     assert (await bus.jetstream.stream_info(ERRATA.name)).state.messages == 2, "both told the same fact"
 
 
-async def newer(bus: Bus, than: dead.Kept) -> list[dead.Kept]:
+async def newer(bus: Bus, than: dead_letters.StoredDeadLetter) -> list[dead_letters.StoredDeadLetter]:
     return [kept for kept in await lying(bus) if kept.number > than.number]
 
 
@@ -109,36 +113,36 @@ async def test_a_dropped_letter_is_gone_and_the_fact_stays(bus: Bus) -> None:
     async with working(bus, Moody(Reject("no")), Moody(None)):
         await publish(bus, 3)
 
-        async def three() -> list[dead.Kept] | None:
+        async def three() -> list[dead_letters.StoredDeadLetter] | None:
             found = await lying(bus)
             return found if len(found) == 3 else None
 
         first, second, third = await until(three, "three letters lie")
-    await dead.drop(bus, second)
+    await dead_letters.delete(bus, second)
     assert await lying(bus) == [first, third]
-    assert [kept async for kept in dead.letters(bus, OTHER.name)] == []
-    with pytest.raises(dead.NoSuchLetter):
-        await dead.letter(bus, second.number)
-    stranger = replace(first, letter=replace(first.letter, consumer="nobody-knows-it"))
-    with pytest.raises(dead.NoSuchLetter):
-        await dead.requeue(bus, stranger)
+    assert [kept async for kept in dead_letters.read_all(bus, OTHER.name)] == []
+    with pytest.raises(dead_letters.DeadLetterNotFound):
+        await dead_letters.read(bus, second.number)
+    stranger = replace(first, dead_letter=replace(first.dead_letter, consumer="nobody-knows-it"))
+    with pytest.raises(dead_letters.DeadLetterNotFound):
+        await dead_letters.requeue(bus, stranger)
     assert (await bus.jetstream.stream_info(DEAD.name)).state.messages == 2
 
 
 async def test_a_bad_deploy_pauses_its_consumer_for_everybody_until_it_is_resumed(bus: Bus) -> None:
-    limit = StopLimit(letters=3, within_s=60, pause_s=600)
+    limit = StopLimit(dead_letters=3, within_s=60, pause_s=600)
     moody, other = Moody(ZeroDivisionError("a bug")), Moody(None)
     async with working(bus, moody, other, limit):
         await publish(bus, 10)
 
         async def paused() -> bool:
-            return any(each.paused for each in (await look(bus)).consumers if each.name == WORK.name)
+            return any(each.paused for each in (await measure_flow(bus)).consumers if each.name == WORK.name)
 
         await until(paused, "the consumer pauses")
-        letters = len(await lying(bus))
-        assert 3 <= letters <= 5, "at most what was under way comes on top"
-        waiting = {each.name: each.waiting for each in (await look(bus)).consumers}
-        assert waiting[WORK.name] >= 10 - letters - 1
+        died = len(await lying(bus))
+        assert 3 <= died <= 5, "at most what was under way comes on top"
+        waiting = {each.name: each.waiting for each in (await measure_flow(bus)).consumers}
+        assert waiting[WORK.name] >= 10 - died - 1
 
         async def others_done() -> bool:
             return len(other.made) == 10
@@ -147,10 +151,10 @@ async def test_a_bad_deploy_pauses_its_consumer_for_everybody_until_it_is_resume
         moody.error = None
         await circuit.resume(bus, WORK)
         for kept in await lying(bus):
-            await dead.requeue(bus, kept)
+            await dead_letters.requeue(bus, kept)
 
         async def all_done() -> bool:
-            flow = {each.name: each for each in (await look(bus)).consumers}[WORK.name]
+            flow = {each.name: each for each in (await measure_flow(bus)).consumers}[WORK.name]
             return (flow.waiting, flow.in_hand, flow.again, flow.dead) == (0, 0, 0, 0)
 
         await until(all_done, "everything is handled")
@@ -158,27 +162,27 @@ async def test_a_bad_deploy_pauses_its_consumer_for_everybody_until_it_is_resume
 
 
 async def test_what_a_handler_refuses_on_purpose_stops_nobody(bus: Bus) -> None:
-    async with working(bus, Moody(Reject("nonsense")), Moody(None), StopLimit(letters=2)):
+    async with working(bus, Moody(Reject("nonsense")), Moody(None), StopLimit(dead_letters=2)):
         await publish(bus, 8)
 
         async def all_buried() -> bool:
             return len(await lying(bus)) == 8
 
         await until(all_buried, "all are buried")
-        assert not any(each.paused for each in (await look(bus)).consumers)
+        assert not any(each.paused for each in (await measure_flow(bus)).consumers)
 
 
 async def test_the_flow_tells_what_waits_how_long_and_how_fast(bus: Bus) -> None:
-    before = await look(bus)
+    before = await measure_flow(bus)
     assert all((each.waiting, each.oldest_s) == (0, None) for each in before.consumers)
     await publish(bus, 4)
     await asyncio.sleep(0)
-    after = await look(bus)
+    after = await measure_flow(bus)
     by_name = {each.name: each for each in after.consumers}
     assert by_name[WORK.name].waiting == 4
     assert by_name[WORK.name].oldest_s is not None
     assert by_name["validator-claim-proposed"].oldest_s is None
     assert {each.name: each.last for each in after.streams}[ERRATA.name] == 4
-    per_s = rates(before, after)
+    per_s = compute_rates(before, after)
     assert per_s[ERRATA.name] == pytest.approx(4 / (after.at - before.at).total_seconds())
-    assert rates(after, after)[ERRATA.name] == 0.0
+    assert compute_rates(after, after)[ERRATA.name] == 0.0

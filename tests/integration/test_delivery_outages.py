@@ -15,12 +15,13 @@ from nats.aio.msg import Msg
 from contracts.topology import ERRATA, FAILURES
 from contracts.v1 import CanonicalUnavailable, Event, InvestigationAdvanced, ObservationReceived
 from contracts.v1.parts import TextRef
-from kit import delivery, topology
+from kit import failure_policy, topology
 from kit.blobs import BlobsUnavailable
-from kit.bus import Bus, BusError, Outgoing, Refused
+from kit.bus import Bus
 from kit.embedded import EmbeddedStack
 from kit.errors import Outage
 from kit.kv import Bucket
+from kit.publisher import BusError, Outgoing, PublishRefused
 from tests.support.delivering import (
     WITHIN_S,
     WORK,
@@ -38,17 +39,17 @@ from tests.support.delivering import (
 
 pytest_plugins = ["tests.support.delivering"]
 
-PUBLISH_WITHIN_S = 1.5
+PUBLISH_TIMEOUT_S = 1.5
 TOO_OFTEN = WORK.attempts + 2
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait less between tries."""
-    monkeypatch.setattr(delivery, "OUTAGE_RETRY_BASE_S", 0.02)
-    monkeypatch.setattr(delivery, "OUTAGE_RETRY_MAX_S", 0.1)
-    monkeypatch.setattr("kit.bus.PUBLISH_WITHIN_S", PUBLISH_WITHIN_S)
-    monkeypatch.setattr(delivery, "BUG_RETRY_BASE_S", 0.02)
+    monkeypatch.setattr(failure_policy, "OUTAGE_RETRY_BASE_S", 0.02)
+    monkeypatch.setattr(failure_policy, "OUTAGE_RETRY_MAX_S", 0.1)
+    monkeypatch.setattr("kit.publisher.PUBLISH_TIMEOUT_S", PUBLISH_TIMEOUT_S)
+    monkeypatch.setattr(failure_policy, "BUG_RETRY_BASE_S", 0.02)
 
 
 async def undelivered(bus: Bus, times: int = TOO_OFTEN) -> None:
@@ -76,8 +77,8 @@ async def test_a_stream_without_space_for_long_costs_no_message(bus: Bus, server
 
 @pytest.mark.parametrize("outage", [Outage(0.02, "a replica lags"), BlobsUnavailable("gone")], ids=["log", "blobs"])
 async def test_an_outage_that_a_handler_meets_is_no_attempt(bus: Bus, server: EmbeddedStack, outage: Exception) -> None:
-    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
-        if attempt <= TOO_OFTEN:
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
+        if delivery_count <= TOO_OFTEN:
             raise outage
         return [seen(event)]
 
@@ -102,8 +103,8 @@ async def test_deliveries_that_reached_nobody_are_no_attempts(bus: Bus, server: 
 async def test_failures_are_counted_beside_outages_and_across_workers(bus: Bus, server: EmbeddedStack) -> None:
     """Two bugs, outages, and the last bug in another process make three attempts."""
 
-    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
-        if attempt in (2, 4):
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
+        if delivery_count in (2, 4):
             raise Outage(0.02, "a replica lags")
         raise ZeroDivisionError("oops")
 
@@ -137,7 +138,7 @@ async def test_who_begins_on_a_suspect_notes_it_before_the_work(bus: Bus, server
     await undelivered(bus)
     noted: list[bytes | None] = []
 
-    async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+    async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
         bucket = await Bucket.open(bus, FAILURES)
         noted.append(await bucket.get(f"{WORK.name}.{ERRATA.name}.{receipt.sequence}"))
         if len(noted) < TOO_OFTEN:
@@ -157,14 +158,14 @@ async def test_a_fact_that_no_stream_can_ever_take_is_the_handlers_fault(bus: Bu
     async with worker(server.endpoints.nats_url, calls.handle):
         buried = await until(lambda: letter(bus))
     assert len(calls.made) == WORK.attempts
-    assert (buried.headers or {})["Errata-Reason"].startswith(Refused.__name__)
+    assert (buried.headers or {})["Errata-Reason"].startswith(PublishRefused.__name__)
 
 
 async def test_a_handler_is_not_asked_again_for_what_is_stored_a_moment_later(
     bus: Bus, server: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a handler yields may have cost money."""
-    monkeypatch.setattr("kit.bus.PUBLISH_WITHIN_S", 10.0)
+    monkeypatch.setattr("kit.publisher.PUBLISH_TIMEOUT_S", 10.0)
     await bus.publish(observed(), correlation=uuid4())
     full = topology.stream_config(ERRATA, 1)
     await bus.jetstream.update_stream(replace(full, max_msgs=await last_sequence(bus)))
@@ -197,12 +198,12 @@ async def test_an_answer_that_no_stream_takes_is_kept_and_no_other_is_bought(bus
         kept.append(ref)
         await bus.jetstream.update_stream(replace(full, max_msgs=-1))
 
-    async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+    async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
         if not kept:
-            bought.append(attempt)
+            bought.append(delivery_count)
             yield seen(event)
             yield advanced(ANSWER)
-            bought.append(attempt)
+            bought.append(delivery_count)
 
     async with worker(server.endpoints.nats_url, handle, keep=keep):
         await until(lambda: settled(bus))
@@ -218,8 +219,8 @@ async def test_an_answer_is_kept_by_a_worker_that_the_broker_has_given_up(bus: B
         kept.append(ref)
         os.kill(server.pids["nats"], signal.SIGCONT)
 
-    async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
-        if attempt == 1:
+    async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
+        if delivery_count == 1:
             os.kill(server.pids["nats"], signal.SIGSTOP)
             asyncio.get_running_loop().call_later(20, os.kill, server.pids["nats"], signal.SIGCONT)
             yield advanced(ANSWER)
@@ -245,7 +246,7 @@ async def test_a_handler_comes_to_its_answer_though_the_broker_does_not_hear_it(
     async def keep(ref: TextRef) -> None:
         kept.append(ref)
 
-    async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+    async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
         yield seen(event)
         if not kept:
             yield advanced(ANSWER)

@@ -20,10 +20,11 @@ from sqlalchemy.exc import OperationalError
 from contracts.topology import ERRATA
 from kit import topology
 from kit.blobs import Blobs, BlobSettings, BlobsUnavailable
-from kit.bus import Bus, BusError, connect
+from kit.bus import Bus, connect
 from kit.database import Database, migrate, open_session
 from kit.embedded import EmbeddedStack, ServiceName
-from services.commands.process import reopen
+from kit.publisher import BusError
+from services.commands.process import restart_when_stuck
 from tests.support.delivering import observed, until
 from tests.support.system import GivenServers, system
 
@@ -75,7 +76,7 @@ async def test_health_says_that_nothing_is_stored_and_the_broker_is_restarted(sm
             assert "restarted" in await until(refused)
             acknowledged += await publishes(bus)
             (small_disk / "ballast").unlink()
-            reopening = asyncio.create_task(reopen(server, "nats", bus.writes.refusal))
+            reopening = asyncio.create_task(restart_when_stuck(server, "nats", bus.writes.refusal))
 
             async def well() -> bool:
                 return await bus.writes.problem() is None
@@ -114,7 +115,7 @@ async def test_a_blob_store_refuses_says_so_and_takes_everything_again(small_dis
             assert "its disk" in str(await other.problem()), "whoever has just come"
             assert await other.get_text(stored[0]) == long_text(0), "what is there can be read"
             (small_disk / "ballast").unlink()
-            reopening = asyncio.create_task(reopen(server, "s3", blobs.problem))
+            reopening = asyncio.create_task(restart_when_stuck(server, "s3", blobs.problem))
 
             async def accepted() -> bool:
                 try:
@@ -228,10 +229,10 @@ async def test_readiness_and_the_doctor_say_whose_disk_is_full(tmp_path: Path, s
             await until(full, 60.0)
             assert "No space left" in (await problems())["database"]
             await until(partial(alarming, projector.operations_url), 30.0)
-            told = await running.run("doctor")
-            assert told.code == 1
+            exporter = await running.run("doctor")
+            assert exporter.code == 1
             for name in ("broker", "database", "blobs"):
-                assert re.search(rf"BAD +{name} +it stores nothing", told.out), told.out
+                assert re.search(rf"BAD +{name} +it stores nothing", exporter.out), exporter.out
             (small_disk / "ballast").unlink()
             restarted: tuple[ServiceName, ...] = ("nats", "s3")
             for each in restarted:  # they refuse until somebody does this

@@ -57,7 +57,7 @@ async def read_everywhere(at: Endpoints) -> tuple[bytes | None, str, bytes]:
 
 
 def s3(at: Endpoints) -> Minio:
-    """A client for the S3 door."""
+    """A client for the S3 http."""
     return Minio(at.s3_endpoint.removeprefix("http://"), at.s3_access_key, at.s3_secret_key, secure=False)
 
 

@@ -11,9 +11,9 @@ import pytest
 from kit.embedded import EmbeddedError
 from kit.embedded.child import Child, Program
 from kit.embedded.nats import Nats
-from kit.embedded.ports import LOOPBACK, listening, listens, usable
+from kit.embedded.ports import LOOPBACK, are_free, listening, listens
 from kit.embedded.seaweedfs import SeaweedFs
-from kit.embedded.server import Home, Server, wait_until_ready
+from kit.embedded.server import Endpoints, Server, ServerHome, wait_until_ready
 
 
 class Scripted:
@@ -34,10 +34,10 @@ class Scripted:
     def ports_taken(self) -> bool:
         return self._taken
 
-    def endpoints(self) -> dict[str, str]:
-        return {}
+    def add_endpoints(self, endpoints: Endpoints) -> Endpoints:
+        return endpoints
 
-    def tidy(self) -> None:
+    def clean_up(self) -> None:
         """Nothing is left."""
 
     def stop(self) -> None:
@@ -78,17 +78,19 @@ def test_a_socket_belongs_to_the_process_that_holds_it() -> None:
         assert (LOOPBACK, port) in listening(os.getpid())
         assert listens(os.getpid(), (port,))
         assert not listens(os.getppid(), (port,))
-        assert not usable((port,))
+        assert not are_free((port,))
     assert not listens(os.getpid(), (port,))
 
 
 def test_a_stranger_on_our_port_is_not_our_server(tmp_path: Path) -> None:
     # Bound but not listening: the port still looks free, as in the moment between looking and starting.
     with socket.socket() as stranger, (tmp_path / "lock").open("w") as lock:
-        server = Nats(Home(tmp_path / "nats", tmp_path / "log", tmp_path, lock.fileno(), durable=False, plain_uid=None))
+        server = Nats(
+            ServerHome(tmp_path / "nats", tmp_path / "log", tmp_path, lock.fileno(), durable=False, plain_uid=None)
+        )
         running: dict[Child, Server] = {server.start(): server}
         wait_until_ready(running, 10)
-        port = int(server.endpoints()["nats_url"].rpartition(":")[2])
+        port = int(server.add_endpoints(Endpoints()).nats_url.rpartition(":")[2])
         for child in running:
             child.ask_to_stop()
             child.wait_stopped(5)
@@ -96,11 +98,11 @@ def test_a_stranger_on_our_port_is_not_our_server(tmp_path: Path) -> None:
         stranger.bind((LOOPBACK, port))
         lost = server.start()
         stranger.listen()
-        assert server.endpoints()["nats_url"].endswith(f":{port}")
+        assert server.add_endpoints(Endpoints()).nats_url.endswith(f":{port}")
         running = {lost: server}
         wait_until_ready(running, 10)
         assert lost not in running
-        assert not server.endpoints()["nats_url"].endswith(f":{port}")
+        assert not server.add_endpoints(Endpoints()).nats_url.endswith(f":{port}")
         for child in running:
             child.ask_to_stop()
             child.wait_stopped(5)
@@ -109,11 +111,13 @@ def test_a_stranger_on_our_port_is_not_our_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [Nats, SeaweedFs])
 def test_a_port_that_was_held_for_a_moment_only_is_no_failure(tmp_path: Path, kind: type[Nats | SeaweedFs]) -> None:
     with socket.socket() as stranger, (tmp_path / "lock").open("w") as lock:
-        server = kind(Home(tmp_path / "s", tmp_path / "log", tmp_path, lock.fileno(), durable=False, plain_uid=None))
+        server = kind(
+            ServerHome(tmp_path / "s", tmp_path / "log", tmp_path, lock.fileno(), durable=False, plain_uid=None)
+        )
         running: dict[Child, Server] = {server.start(): server}
         wait_until_ready(running, 20)
-        addresses = server.endpoints()
-        port = int(str(addresses.get("nats_url", addresses.get("s3_endpoint"))).rpartition(":")[2])
+        addresses = server.add_endpoints(Endpoints())
+        port = int((addresses.nats_url or addresses.s3_endpoint).rpartition(":")[2])
         for child in running:
             child.ask_to_stop()
             child.wait_stopped(5)
@@ -126,7 +130,7 @@ def test_a_port_that_was_held_for_a_moment_only_is_no_failure(tmp_path: Path, ki
         running = {lost: server}
         wait_until_ready(running, 20)
         assert lost not in running
-        assert server.endpoints() == addresses, "the port is free again"
+        assert server.add_endpoints(Endpoints()) == addresses, "the port is free again"
         for child in running:
             child.ask_to_stop()
             child.wait_stopped(5)

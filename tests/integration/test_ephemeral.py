@@ -98,3 +98,19 @@ def test_words_are_kept_no_shorter_than_was_said_and_less_than_an_hour_longer(mo
 def test_only_whole_hours_of_a_known_zone_are_taken(until: str) -> None:
     with pytest.raises(ValidationError):
         EphemeralRef.model_validate({"sha256": "0" * 64, "size_bytes": 1, "until": until})
+
+
+async def test_what_is_removed_early_leaves_the_same_words_in_another_folder(stores: tuple[Blobs, Blobs]) -> None:
+    writer, reader = (EphemeralTexts(store, StillClock(NOW)) for store in stores)
+    until = NOW + timedelta(hours=4)
+    refs = [await writer.put(LONG, until, folder) for folder in ("job-1/text", "job-1/article", "job-2/text", None)]
+    await writer.remove_answers("job-1/text", until)
+    await writer.remove(refs[3])
+    await writer.remove(refs[3])
+    for ref in (refs[0], refs[3]):
+        with pytest.raises(BlobMissing):
+            await EphemeralTexts(stores[1], StillClock(NOW)).get(ref)
+    assert await reader.get(refs[2]) == LONG
+    await writer.remove_answers("job-1", until)
+    assert list(await reader.answers("job-1", until)) == []
+    assert list(await reader.answers("job-2", until)) == [refs[2]]

@@ -11,7 +11,7 @@ from contracts.v1 import VersionSeen, VersionVerified
 from contracts.v1.parts import ImageOccurrence
 from kit import topology
 from kit.bus import connect
-from kit.web import Door, Policy
+from kit.web import GuardedHttpClient, Policy
 from services.investigator.adapters import EventLog
 from services.investigator.pictures import Pictures
 from tests.support.factories import TEXT, VERSION_ID, text_ref
@@ -35,9 +35,9 @@ async def test_a_snapshot_holds_the_site_s_page_as_markdown(nats_url: str) -> No
         later(VersionSeen, sighting(4, reader=f"<h2>{TEXT}</h2>"), "SERVER_VERIFIED"),
         later(VersionSeen, sighting(5, site=f"<h3>{TEXT}<img src=/a.png></h3>"), "SERVER_VERIFIED"),
     )
-    async with connect(nats_url, name="test") as bus, Door(Policy("https://contact.example/")) as door:
+    async with connect(nats_url, name="test") as bus, GuardedHttpClient(Policy("https://contact.example/")) as http:
         await topology.apply(bus)
-        log = EventLog(bus, MemoryTexts(), Pictures(door, MemoryTexts(), CollectorRegistry(), wanted=False))
+        log = EventLog(bus, MemoryTexts(), Pictures(http, MemoryTexts(), CollectorRegistry(), wanted=False))
         assert await log.snapshot(VERSION_ID) is None
         for fact in facts:
             await bus.publish(fact, correlation=uuid4())

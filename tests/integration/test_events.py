@@ -17,13 +17,13 @@ from kit import topology
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.http import HttpServer, bind
-from kit.pages import first_since, last_sequence, read_page
+from kit.pages import find_first_since, read_last_sequence, read_page
 from services.gateway.adapters import BusEvents
 from services.gateway.http import Receive, Scope, Send
-from services.gateway.memory import Allowance
-from services.gateway.stream.admission import Admission
-from services.gateway.stream.endpoint import EventsEndpoint
-from services.gateway.stream.feed import Feed
+from services.gateway.public.stream.admission import Admission
+from services.gateway.public.stream.endpoint import EventsEndpoint
+from services.gateway.public.stream.feed import Feed
+from services.gateway.rate_limit import TokenBuckets
 from tests.support.event_stream import Sent, events
 from tests.support.findings import REFUSED, SHOWN, facts
 
@@ -40,7 +40,7 @@ async def tell(bus: Bus, number: int, *, long: int = 0) -> list[str]:
 async def serving(bus: Bus, *, window: int = 4_096, page: int = 256) -> AsyncIterator[str]:
     """The endpoint alone, on a port of its own."""
     feed = Feed(BusEvents(bus), heartbeat_s=0.2, window=window, page=page)
-    admission = Admission(Allowance(SystemClock(), burst=1_000, every_s=1), clients=10, per_network=10)
+    admission = Admission(TokenBuckets(SystemClock(), burst=1_000, every_s=1), clients=10, per_network=10)
     endpoint = EventsEndpoint(feed, admission, lambda _: "192.0.2.1", CollectorRegistry(), stall_s=20)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,9 +125,9 @@ async def test_pages_of_several_patterns_come_in_the_order_of_the_log_whatever_t
                 got += [message.sequence for message in page.messages]
                 more = page.more
             assert got == told
-        assert await last_sequence(bus, ERRATA.name) == told[-1]
+        assert await read_last_sequence(bus, ERRATA.name) == told[-1]
         found = (await read_page(bus, ERRATA.name, ANALYST_SUBJECTS, after=told[3] - 1, limit=1)).messages[0]
-        assert await first_since(bus, ERRATA.name, found.time) == found.sequence
+        assert await find_first_since(bus, ERRATA.name, found.time) == found.sequence
 
 
 async def test_a_stop_does_not_wait_for_clients(nats_url: str) -> None:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from statistics import median, quantiles
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
@@ -68,7 +68,7 @@ class Waits:
         return f"median {1e3 * self.median_s:.0f} ms, p99 {1e3 * self.p99_s:.0f} ms of {len(self.all_s)}"
 
 
-async def beside_a_crowd(nats_url: str, database_url: str, **settings: int) -> tuple[Waits, Waits]:
+async def beside_a_crowd(nats_url: str, database_url: str, **settings: Any) -> tuple[Waits, Waits]:
     """What readers wait without a crowd, and with one."""
     async with connect(nats_url, name="past") as bus:
         await topology.apply(bus)
@@ -82,7 +82,7 @@ async def beside_a_crowd(nats_url: str, database_url: str, **settings: int) -> t
 
             async def came() -> bool:
                 """Each of them, once."""
-                told = running.host.telemetry.exposition().decode()
+                told = running.host.telemetry.render().decode()
                 found = re.findall(r"^openerrata_gateway_event_(?:clients|streams_total\S*) (\S+)$", told, re.M)
                 return sum(map(float, found)) >= CLIENTS
 

@@ -18,15 +18,16 @@ import pytest
 
 from kit.database import Database
 from kit.settings import SettingsError
-from services.commands.export.folder import opened
+from services.commands.export.folder import Manifest, open_folder
 from services.commands.export.formats import Format
 from services.commands.export.run import export
 from services.commands.export.tables import TABLES
-from services.projector.store import Store
+from services.projector.store.store import Store
 from tests.contract.exported import exported
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
 from tests.support.graphql_client import graphql_client
 from tests.support.servers import Prepare
+from tests.unit.projector.audit_histories import one_job
 from tests.unit.projector.histories import Page, Tape, mixed
 
 pytest_plugins = ["tests.support.servers"]
@@ -34,7 +35,7 @@ pytest_plugins = ["tests.support.servers"]
 ROOT = Path(__file__).parents[2]
 METRICS = """query ($platform: Platform) { publicMetrics(platform: $platform) {
     totalInvestigatedPosts investigatedPostsWithFlags factCheckIncidence } }"""
-Export = Callable[..., Awaitable[dict[str, Any]]]
+Export = Callable[..., Awaitable[Manifest]]
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +51,7 @@ async def tell(database_url: str, *tapes: Tape) -> None:
 
 
 def exporter(database_url: str) -> Export:
-    async def run(folder: Path, chosen: Format = "jsonl", *, full: bool = False) -> dict[str, Any]:
+    async def run(folder: Path, chosen: Format = "jsonl", *, full: bool = False) -> Manifest:
         database = Database(database_url, role="reader")
         try:
             return await export(database, folder, chosen, full=full)
@@ -82,7 +83,7 @@ def contents(folder: Path) -> dict[str, list[Any]]:
     return {table.name: sorted(map(json.dumps, names["rows"](table.name))) for table in TABLES}
 
 
-def counted(manifest: dict[str, Any]) -> dict[str, int]:
+def counted(manifest: Manifest) -> dict[str, int]:
     return {file["table"]: file["rows"] for file in manifest["parts"][-1]["files"]}
 
 
@@ -173,6 +174,7 @@ async def test_a_second_run_adds_only_what_is_new_changed_or_gone(database_url: 
     store: Store = store_at(database_url)
     await fill(store, more.records)
     await fill(store, views.records)
+    await fill(store, one_job().tape.records)
     await store.close()
     manifest = await run(tmp_path / "export")
     assert counted(manifest) == {
@@ -184,7 +186,7 @@ async def test_a_second_run_adds_only_what_is_new_changed_or_gone(database_url: 
         "sources": counted(manifest)["sources"],
         "versions": 1,
     }
-    assert manifest["positions"] == {"ERRATA": more.records[-1].sequence, "VIEWS": 1}
+    assert manifest["positions"] == {"ERRATA": more.records[-1].sequence, "VIEWS": 1}, "and not that of audits"
     await run(tmp_path / "whole" / "export")
     assert contents(tmp_path / "export") == contents(tmp_path / "whole" / "export")
 
@@ -211,7 +213,7 @@ async def test_what_an_interrupted_run_left_is_cleared_away(database_url: str, t
     run, folder = exporter(database_url), tmp_path / "export"
     await run(folder)
     before = contents(folder)
-    with opened(folder, "jsonl") as interrupted:
+    with open_folder(folder, "jsonl") as interrupted:
         draft = interrupted.draft(full=False)
         (draft.folder / "posts.jsonl").write_text("half a li")
     os.rename(draft.folder, folder / "part-0002")  # as if it had ended just before the manifest was replaced
@@ -223,7 +225,7 @@ async def test_what_an_interrupted_run_left_is_cleared_away(database_url: str, t
 
 async def test_two_runs_other_formats_and_strange_folders_are_refused(database_url: str, tmp_path: Path) -> None:
     run = exporter(database_url)
-    with opened(tmp_path / "export", "jsonl"), pytest.raises(SettingsError, match="under way"):
+    with open_folder(tmp_path / "export", "jsonl"), pytest.raises(SettingsError, match="is running"):
         await run(tmp_path / "export")
     await run(tmp_path / "export")
     with pytest.raises(SettingsError, match="another format"):

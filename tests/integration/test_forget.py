@@ -11,15 +11,16 @@ import psycopg
 import pytest
 
 from contracts.readmodel import READMODEL
-from contracts.v1 import CanonicalFetched, ErasureOrdered, ObservationReceived
+from contracts.v1 import CanonicalFetched, ObservationReceived
 from contracts.v1.parts import CanonicalPage, Picture
-from kit.ordered import Recorded
-from services.projector import erase
-from services.projector.forget import NotFollowing, UnderWay, forget
-from services.projector.rebuild import rebuild
-from services.projector.shadow import PIECES, shadow
-from services.projector.store import Store
-from services.projector.verify import verify
+from kit.ordered import StoredMessage
+from services.projector.erasure.erase import ProjectorNotRunning, StoredBlob, WorkOpen, erase
+from services.projector.erasure.root import POST, ROOTS, ErasureOrder, Root
+from services.projector.erasure.tables import NOT_OWNED, loose_tables, owned_tables
+from services.projector.ledger.verify import verify
+from services.projector.rebuild.rebuild import rebuild
+from services.projector.rebuild.shadow import PIECES, shadow
+from services.projector.store.store import Store
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at
 from tests.integration.test_projector_rebuild import Streams
 from tests.support.servers import Prepare
@@ -41,27 +42,27 @@ class Broker:
     def __init__(self, store: Store, tape: Tape) -> None:
         self.store, self.tape = store, tape
         self.removed: list[str] = []
-        self.events: list[ErasureOrdered] = []
+        self.events: list[ErasureOrder] = []
         self.erased: set[int] = set()
-        self.answers: set[UUID] = set()
+        self.answers: set[str] = set()
 
-    async def order(self, event: ErasureOrdered) -> tuple[UUID, int]:
+    async def order(self, event: ErasureOrder) -> tuple[UUID, int]:
         self.events.append(event)
         self.tape.add(event)
         await fill(self.store, self.tape.records[-1:])
         return event.event_id(), len(self.tape.records)
 
-    async def erase_messages(self, sequences: Sequence[int]) -> None:
+    async def erase_messages(self, root: Root, sequences: Sequence[int]) -> None:
         self.erased |= set(sequences)
 
-    async def erase_blob(self, sha256: str) -> None:
-        self.removed.append(sha256)
+    async def erase_blob(self, blob: StoredBlob) -> None:
+        self.removed.append(blob.sha256)
 
-    async def erase_answers(self, investigation: UUID) -> None:
-        self.answers.add(investigation)
+    async def erase_folder(self, place: str) -> None:
+        self.answers.add(place)
 
     @property
-    def left(self) -> list[Recorded]:
+    def left(self) -> list[StoredMessage]:
         return [record for record in self.tape.records if record.sequence not in self.erased]
 
 
@@ -81,7 +82,7 @@ def _compared(tables: dict[str, Any]) -> dict[str, Any]:
 async def forgotten(url: str, broker: Broker, post: UUID, **given: Any) -> int:
     async with await owner(url) as db:
         head = len(broker.tape.records)
-        return (await forget(db, broker, post, reason="asked for", erasure_id=uuid4(), head=head, **given)).facts
+        return (await erase(db, broker, POST, post, reason="asked for", erasure_id=uuid4(), head=head, **given)).facts
 
 
 async def dump(url: str) -> str:
@@ -106,7 +107,7 @@ async def test_nothing_of_it_is_left_and_the_rest_is_as_if_it_had_never_been(dat
     broker = Broker(store, errata)
 
     assert await forgotten(database_url, broker, page.post_id) >= 8
-    assert broker.answers == {page.investigation_id}, "also those that nobody was told of"
+    assert broker.answers == {f"answers/{page.investigation_id}"}, "also what no fact names"
     assert SECRET not in await dump(database_url)
     assert not any(SECRET.encode() in record.data for record in broker.left)
     assert not any(str(page.investigation_id).encode() in record.data for record in broker.left), "its reviews too"
@@ -183,8 +184,9 @@ async def test_a_shared_picture_is_not_known_by_the_address_it_had_in_the_post(d
 
 
 def test_every_table_is_said_to_go_or_to_stay() -> None:
-    going = {each.table for each in (*erase._owned(), *erase._loose())} | {*erase.SHARED}
-    staying = {*erase.KEPT, "parked", "refused_fact", "position", PIECES}
+    going = {each.table for root in ROOTS for each in (*owned_tables(root), *loose_tables(root))}
+    going |= {table for root in ROOTS for table in root.shared}
+    staying = {*NOT_OWNED, "parked", "refused_fact", "position", PIECES}
     with_its_set = {"image_occurrence"}
     assert going | staying | with_its_set == {table.name for table in READMODEL.sorted_tables}
 
@@ -223,8 +225,8 @@ async def test_nobody_waits_for_a_projector_that_does_not_follow(database_url: s
     store = store_at(database_url)
     await fill(store, tape.records[:1])
     broker = Broker(store, tape)
-    with pytest.raises(NotFollowing, match="stands at 1 of 2: start `openerrata up projector`"):
-        await forgotten(database_url, broker, page.post_id, patience_s=0.1)
+    with pytest.raises(ProjectorNotRunning, match="stands at 1 of 2: start `openerrata up projector`"):
+        await forgotten(database_url, broker, page.post_id, timeout_s=0.1)
     assert broker.events == []
     await fill(store, tape.records[1:])
     assert await forgotten(database_url, broker, page.post_id) == 2
@@ -237,7 +239,7 @@ async def test_it_waits_for_what_is_under_way(database_url: str) -> None:
     store = store_at(database_url)
     await fill(store, tape.records)
     broker = Broker(store, tape)
-    with pytest.raises(UnderWay):
+    with pytest.raises(WorkOpen):
         await forgotten(database_url, broker, page.post_id)
     assert broker.events == []
     await store.close()
@@ -281,7 +283,7 @@ async def test_a_body_goes_only_with_an_erasure_of_the_ledger_that_names_it(data
                 await db.execute(f"UPDATE ledger.fact SET {change} WHERE sequence = {len(errata.records) - 1}".encode())
         assert (await verify(db, Streams(ERRATA=broker.left))).ok
         lingering = await verify(db, Streams(ERRATA=errata.records))
-        assert lingering.streams[0].lingering == sorted(broker.erased)
+        assert lingering.streams[0].not_removed == sorted(broker.erased)
         await db.execute(take, (erasure, 2))  # the database cannot know, but the ledger does
         assert (await verify(db, Streams())).streams[0].altered == [2]
     await store.close()

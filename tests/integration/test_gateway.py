@@ -18,7 +18,7 @@ from contracts.v1 import (
 from contracts.v1.ids import investigation_id, post_id
 from contracts.v1.parts import PostRef
 from kit.bus import connect
-from kit.history import history
+from kit.history import read_history
 from tests.support.fakes import StillClock
 from tests.support.gateway import (
     BATCH,
@@ -140,6 +140,7 @@ async def test_a_result_is_served_however_old_it_and_its_prompt_are(running: Run
         version_id=version,
         post_id=post_id(PostRef(platform="X", external_id="1234567890")),
         analysis="FACT_CHECK",
+        origin="ORIGINAL",
         requested_by="READER",
     )
     ten_years_ago = StillClock(datetime(2016, 1, 2, 3, 4, 5, tzinfo=UTC))
@@ -157,7 +158,7 @@ async def test_a_result_is_served_however_old_it_and_its_prompt_are(running: Run
     question = {"postVersionId": str(version)}
     asked = data(INVESTIGATE, await running.mutate(INVESTIGATE, question, x_openai_api_key=USER_KEY))
     assert (asked["status"], asked["investigationId"]) == ("COMPLETE", str(run))
-    requests = [past for past in await history(running.host.bus, str(run)) if past.envelope.event == request]
+    requests = [past for past in await read_history(running.host.bus, str(run)) if past.envelope.event == request]
     assert len(requests) == 1, "nothing is looked at again because it is old"
 
 
@@ -177,7 +178,7 @@ async def test_many_readers_ask_for_one_run(running: Running) -> None:
     answers = [data(INVESTIGATE, response) for response in await asyncio.gather(*requests)]
     run = investigation_id(version, "FACT_CHECK")
     assert {(answer["investigationId"], answer["status"]) for answer in answers} == {(str(run), "PENDING")}
-    past = await history(running.host.bus, str(run))
+    past = await read_history(running.host.bus, str(run))
     assert [type(each.envelope.event) for each in past] == [InvestigationRequested]
     request = past[0].envelope.event
     assert isinstance(request, InvestigationRequested)
@@ -205,4 +206,4 @@ async def test_a_run_that_just_failed_stays_failed(running: Running) -> None:
     await until(failed, "the run failed")
     answer = data(INVESTIGATE, await running.mutate(INVESTIGATE, question, x_openai_api_key=USER_KEY))
     assert answer["status"] == "FAILED"
-    assert len(await history(running.host.bus, str(run))) == 2
+    assert len(await read_history(running.host.bus, str(run))) == 2

@@ -9,17 +9,17 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.topology import ERRATA, INGEST_OBSERVATION_RECEIVED
-from contracts.v1 import PREFIX, ErasureOrdered, decode
+from contracts.topology import ERRATA, INGEST_OBSERVATION_UNVERIFIABLE
+from contracts.v1 import PREFIX, ErasureOrdered, ObservationUnverifiable, decode
 from contracts.v1.ids import post_id
 from contracts.v1.parts import PostRef
-from kit.bus import Rejected
-from kit.direct import hand
+from kit.bus import RequestRejected
+from kit.direct import request_directly
 from kit.host import Host
-from kit.ordered import Recorded
-from kit.pages import last_sequence, read_page
+from kit.ordered import StoredMessage
+from kit.pages import read_last_sequence, read_page
 from services.ingest import app as ingest
-from tests.support.factories import observation, received, text_ref
+from tests.support.factories import observation, text_ref
 from tests.support.gateway import REGISTER, VIEW, Running, migrated, serving
 from tests.support.servers import Prepare, nats_server
 from tests.support.system import until
@@ -51,12 +51,12 @@ async def whole(broker_url: str, database_url: str) -> AsyncIterator[Running]:
         yield running
 
 
-async def told(running: Running) -> Sequence[Recorded]:
+async def told(running: Running) -> Sequence[StoredMessage]:
     """Everything in the log."""
     return (await read_page(running.host.bus, ERRATA.name, [">"], after=0, limit=100)).messages
 
 
-def kinds(records: Sequence[Recorded]) -> list[str]:
+def kinds(records: Sequence[StoredMessage]) -> list[str]:
     """What the facts are, without their keys."""
     return [record.subject.rpartition(".")[0].removeprefix(PREFIX) for record in records]
 
@@ -110,21 +110,22 @@ async def test_an_observation_waits_in_the_log_while_ingest_is_away(broker_url: 
         answer = asyncio.create_task(alone.version(post_on_x()))
 
         async def stored() -> bool:
-            return await last_sequence(alone.host.bus, ERRATA.name) == 1
+            return await read_last_sequence(alone.host.bus, ERRATA.name) == 1
 
         await until(stored, "the observation is in the log")
         async with serving(broker_url, database_url, ingest.build) as whole:
             assert await answer
-            assert kinds(await told(whole)) == ["observation.received", "version.registered"]
+            assert kinds(await told(whole)) == ["observation.unverifiable", "version.registered"]
 
 
 async def test_ingest_has_the_last_word_on_an_erased_post(whole: Running) -> None:
     """A gateway that has not heard of the erasure hands the post on."""
-    event = received(observation(post=PostRef(platform="X", external_id="1"), text=text_ref("Alpha"), html=None))
+    seen = observation(post=PostRef(platform="X", external_id="1"), text=text_ref("Alpha"), html=None)
+    event = ObservationUnverifiable(observation=seen)
     order = ErasureOrdered(erasure_id=uuid4(), post_id=post_id(event.observation.post), reason="asked for")
     await whole.tell(order)
     bus, correlation = whole.host.bus, uuid4()
-    assert await hand(bus, INGEST_OBSERVATION_RECEIVED, event, correlation=correlation) is None
-    with pytest.raises(Rejected, match="erased"):
+    assert await request_directly(bus, INGEST_OBSERVATION_UNVERIFIABLE, event, correlation=correlation) is None
+    with pytest.raises(RequestRejected, match="erased"):
         await bus.request(event, correlation=correlation, timeout_s=20)
     assert "version.registered" not in kinds(await told(whole))

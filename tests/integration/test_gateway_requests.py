@@ -12,7 +12,7 @@ from contracts.topology import USER_KEYS
 from contracts.v1 import InvestigationFailed, InvestigationRequested
 from contracts.v1.ids import investigation_id
 from contracts.v1.investigation import Fault
-from kit.history import history
+from kit.history import read_history
 from kit.kv import Bucket
 from services.gateway.adapters import BusFacts
 from tests.integration.readmodel_tables import owner
@@ -49,14 +49,14 @@ async def ask(running: Running, version: UUID, **headers: str) -> str:
 
 async def requests(running: Running, version: UUID) -> list[InvestigationRequested]:
     """Every request for the version that the log holds."""
-    facts = await history(running.host.bus, str(investigation_id(version, "FACT_CHECK")))
+    facts = await read_history(running.host.bus, str(investigation_id(version, "FACT_CHECK")))
     return [past.envelope.event for past in facts if isinstance(past.envelope.event, InvestigationRequested)]
 
 
 async def fail(running: Running, version: UUID, fault: Fault = "RUN") -> None:
     """Let the newest round fail, and wait until the gateway knows."""
     run = investigation_id(version, "FACT_CHECK")
-    facts = await history(running.host.bus, str(run))
+    facts = await read_history(running.host.bus, str(run))
     ends = [past.sequence for past in facts if isinstance(past.envelope.event, InvestigationFailed)]
     round_ = (await requests(running, version))[-1].round
     failed = InvestigationFailed(
@@ -235,7 +235,7 @@ async def test_a_run_of_the_instance_takes_no_key_while_it_waits(
     async def requested(*_: object) -> InvestigationRequested:
         pytest.fail("who keeps asking with a key would have the log read each time")
 
-    monkeypatch.setattr(BusFacts, "requested", requested)
+    monkeypatch.setattr(BusFacts, "latest_request", requested)
     assert await ask(eager, version, x_openai_api_key=USER_KEY) == "PENDING"
     assert await kept(eager, version) is None
 

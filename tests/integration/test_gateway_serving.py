@@ -85,7 +85,7 @@ async def test_a_real_socket_takes_long_urls_and_refuses_floods(running: Running
 async def test_health_over_a_real_socket(running: Running) -> None:
     assert (await running.http.get("/health")).json()["status"] == "ok"
     assert (await running.http.get("/ready")).json() == {"ready": False, "broken": ["blobs"]}, "none is here"
-    assert b"openerrata_gateway_request_seconds" in running.host.telemetry.exposition()
+    assert b"openerrata_gateway_request_seconds" in running.host.telemetry.render()
     assert (await running.http.get("/metrics")).status_code == 404
     head = await running.http.head(f"/trpc/{LOOK}")
     assert (head.status_code, head.content) == (204, b"")

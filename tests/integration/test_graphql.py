@@ -14,7 +14,8 @@ import pytest
 
 from kit.database import Database
 from kit.http import HttpServer, bind
-from services.gateway.graphql.archive import Archive
+from services.gateway.public.graphql.graph import RecordGraph
+from services.gateway.record.repository import PublicRecord
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
 from tests.support.graphql_client import Client, endpoint, graphql_client
 from tests.support.servers import Prepare
@@ -124,7 +125,7 @@ async def test_the_investigations_of_a_post(client: Client) -> None:
     answer = (await client.ask(POST, platform="WIKIPEDIA", externalId="en:1"))["postInvestigations"]
     assert answer["post"]["author"] == {"displayName": "Author of en:1"}
     assert [row["claimCount"] for row in answer["investigations"]] == [2]
-    nothing = {"post": None, "investigations": []}
+    nothing: dict[str, object] = {"post": None, "investigations": []}
     for external_id in ("en:404", ""):
         assert (await client.ask(POST, platform="WIKIPEDIA", externalId=external_id))["postInvestigations"] == nothing
     waiting = (await client.ask(POST, platform="WIKIPEDIA", externalId="en:3"))["postInvestigations"]
@@ -187,7 +188,7 @@ async def test_metrics(client: Client) -> None:
 
     async def counts(**question: Any) -> tuple[int, int, float]:
         metrics = (await client.ask(METRICS, **question))["publicMetrics"]
-        return tuple(metrics.values())  # type: ignore[return-value]  # they are three
+        return tuple(metrics.values())
 
     assert await counts() == (3, 1, 1 / 3)
     assert await counts(platform="WIKIPEDIA") == (2, 1, 0.5)
@@ -334,7 +335,7 @@ async def test_every_kind_of_body_and_what_is_none(client: Client) -> None:
         {"content": query, "headers": {"content-type": "application/graphql"}},
         {"data": {"query": query, "variables": "{}"}},
     ):
-        response = await http.post("/graphql", **sent)  # type: ignore[arg-type]  # arguments of three kinds
+        response = await http.post("/graphql", **sent)
         assert (response.status_code, response.json()) == (200, answer)
         assert response.headers["content-type"] == "application/json; charset=utf-8"
     newer = {"accept": "application/graphql-response+json"}
@@ -399,7 +400,7 @@ async def test_the_public_audit_suite_finds_no_error(client: Client, database_ur
     shutil.copytree(AUDIT, folder)
     await npm(folder, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
     database = Database(database_url, role="reader")
-    server = HttpServer(endpoint(Archive(database)), bind("127.0.0.1", 0))
+    server = HttpServer(endpoint(RecordGraph(PublicRecord(database))), bind("127.0.0.1", 0))
     await server.start()
     try:
         host, port = server.address

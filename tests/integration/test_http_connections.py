@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kit.http import SPARE_FILES, HttpServer, bind, files_for, room_for
+from kit.http import SPARE_FILES, HttpServer, bind, ensure_files_for, files_for
 from services.gateway.http import Receive, Reply, Scope, Send, respond
 
 WITHIN_S = 2.0
@@ -39,7 +39,7 @@ async def serving(**limits: Any) -> AsyncIterator[Callable[[], Any]]:
 
 
 async def test_many_idle_connections_silence_nobody() -> None:
-    room_for(8_192)  # both ends are here
+    ensure_files_for(8_192)  # both ends are here
     async with serving(connections=8_192, header_timeout_s=60) as connect:
         for _ in range(1_100):
             await connect()

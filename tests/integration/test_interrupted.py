@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,10 +17,10 @@ import pytest
 from kit import topology
 from kit.bus import connect
 from kit.database import migrate, open_session
-from kit.embedded.privileges import child_hook
 from kit.vault import MasterKey
 from tests.support.command_line import leaves
-from tests.support.system import ROOT, GivenServers, until
+from tests.support.forked import Forked
+from tests.support.system import GivenServers, Process, until
 
 WITHIN_S = 15.0
 ARGUMENTS = {
@@ -29,15 +28,27 @@ ARGUMENTS = {
     "ID": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
     "NAME": "somebody",
     "NAME_OR_KEY": "somebody",
+    "ROLE": "reader",
+    "TIER": "free",
+    "USD": "2.50",
     "NUMBER": "1",
     "SEQUENCE": "1",
+    "ACCOUNT": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
+    "ASSERTION": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
+    "JOB": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
+    "STAGE": "stage1",
+    "PROVIDER": "openai",
+    "MODEL": "gpt-5.4",
+    "ARTICLE": "https://news.example/article",
     "CONSUMER": "validator-claim-proposed",
     "URL_OR_ID": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
 }
 """What every argument may be that a command cannot do without."""
 MORE = {("up",): ("--port", "0"), ("dead", "requeue"): ("1",), ("dead", "drop"): ("1",), ("replay",): ("--shadow",)}
-EMPTY_BACKUP = '{"data": "data", "files": {}, "tables": {}, "streams": {}, "blobs": 0, "taken_at": "now"}'
-ALONE = {("topology", "show"), ("keys", "master")}
+EMPTY_BACKUP = (
+    '{"version": "0", "data": "data", "files": {}, "tables": {}, "streams": {}, "blobs": 0, "taken_at": "now"}'
+)
+ALONE = {("topology", "show"), ("keys", "master"), ("mcp",)}
 """They ask no server and end by themselves."""
 MEANT_TO_BE_STOPPED = {("up",), ("demo",), ("tail",), ("streams",)}
 """Ctrl-C is how these end, so it is no failure."""
@@ -50,7 +61,8 @@ def words(path: tuple[str, ...], command: click.Command) -> list[str]:
         if parameter.required and isinstance(parameter, click.Argument):
             found.append(ARGUMENTS[parameter.make_metavar(click.Context(command))])
         elif parameter.required:
-            found += [parameter.opts[0], "word"]
+            choices = parameter.type.choices if isinstance(parameter.type, click.Choice) else ["word"]
+            found += [parameter.opts[0], str(choices[0])]
     return found
 
 
@@ -73,6 +85,7 @@ class Silence:
             "OPENERRATA_NATS_MONITOR_URL": f"http://{at}",
             "OPENERRATA_DATABASE_URL": f"postgresql://u:p@{at}/n",
             "OPENERRATA_S3_ENDPOINT": f"http://{at}",
+            "OPENERRATA_SERVER": f"http://{at}",
             "OPENERRATA_S3_ACCESS_KEY": "a",
             "OPENERRATA_S3_SECRET_KEY": "a",
             "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
@@ -106,17 +119,19 @@ async def silence() -> AsyncIterator[Silence]:
 class Command:
     """A command as it runs, and what it says."""
 
-    process: asyncio.subprocess.Process
-    log: Path
+    process: Process
 
     async def interrupted(self) -> tuple[int, str]:
         """Ctrl-C, once; its exit status and all its words. Nothing that it started outlives it."""
         family = psutil.Process(self.process.pid).children(recursive=True)
-        self.process.send_signal(signal.SIGINT)
-        async with asyncio.timeout(WITHIN_S):
-            code = await self.process.wait()
+        self.process.send(signal.SIGINT)
+        code = await self.process.ended(within_s=WITHIN_S)
         assert psutil.wait_procs(family, timeout=5)[1] == []
-        return code, self.log.read_text()
+        return code, self.said()
+
+    def said(self) -> str:
+        """All its words so far."""
+        return self.process.log.read_text()
 
 
 @asynccontextmanager
@@ -126,22 +141,13 @@ async def running(folder: Path, line: list[str], **settings: str) -> AsyncIterat
         (folder / "folder" / "manifest.json").write_text(EMPTY_BACKUP)
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("OPENERRATA_", "OPENAI_"))}
     log = folder / "log"
-    with log.open("wb") as sink:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "services", *line),
-            cwd=folder,
-            env={**ours, "PYTHONPATH": str(ROOT), "OPENERRATA_DATA_DIR": str(folder / "data"), **settings},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=sink,
-            stderr=sink,
-            preexec_fn=child_hook(signal.SIGKILL, None),
-        )
+    environment = {**ours, "OPENERRATA_DATA_DIR": str(folder / "data"), **settings}
+    process = Process(line[0], Forked(line, folder, environment, log, log), log)
     try:
-        yield Command(process, log)
+        yield Command(process)
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        if process.alive:
+            await process.kill()
 
 
 def expected(path: tuple[str, ...]) -> set[int]:
@@ -152,13 +158,13 @@ def expected(path: tuple[str, ...]) -> set[int]:
 async def test_while_a_server_is_silent(name: str, tmp_path: Path) -> None:
     path, line = LINES[name]
     async with silence() as server, running(tmp_path, line, **server.settings) as command:
-        ending = asyncio.ensure_future(command.process.wait())
+        ending = asyncio.ensure_future(command.process.ended(within_s=60))
         async with asyncio.timeout(60):
             await asyncio.wait(
                 {ending, hearing := asyncio.ensure_future(server.heard.wait())}, return_when=asyncio.FIRST_COMPLETED
             )
         hearing.cancel()
-        assert not ending.done(), command.log.read_text()
+        assert not ending.done(), command.said()
         code, said = await command.interrupted()
         await ending
     assert "Traceback" not in said, said
@@ -196,7 +202,7 @@ async def test_in_the_middle_of_a_question_to_the_database(name: str, given: dic
         async with running(tmp_path, line, **given) as command:
 
             async def waits() -> bool:
-                assert command.process.returncode is None, command.log.read_text()
+                assert command.process.alive, command.said()
                 row = await (await looking.execute(WAITING)).fetchone()
                 return row is not None and row[0] > 0
 
@@ -211,8 +217,8 @@ async def test_with_servers_of_its_own(name: str, sign: str, codes: set[int], tm
     async with running(tmp_path, [name, "--port", "0"], OPENERRATA_DEMO_PACE_S="1") as command:
 
         async def begun() -> bool:
-            assert command.process.returncode is None, command.log.read_text()
-            return sign in command.log.read_text()
+            assert command.process.alive, command.said()
+            return sign in command.said()
 
         await until(begun, "it works", within_s=120)
         code, said = await command.interrupted()

@@ -28,7 +28,7 @@ from kit.blobs import Blobs, BlobSettings
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.delivery import Delivery
-from kit.history import history
+from kit.history import read_history
 from kit.host import Host
 from kit.models.openai_responses import OpenAIResponses
 from kit.telemetry import Telemetry
@@ -113,7 +113,7 @@ async def investigated(bus: Bus, version: VersionRegistered, until: type[Event])
     await bus.publish(request, correlation=uuid4())
     async with asyncio.timeout(60):
         while True:
-            facts = [past.envelope.event for past in await history(bus, str(wanted))]
+            facts = [past.envelope.event for past in await read_history(bus, str(wanted))]
             if any(isinstance(fact, until) for fact in facts):
                 return facts
             await asyncio.sleep(0.02)

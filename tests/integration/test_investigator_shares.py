@@ -13,7 +13,7 @@ from contracts.v1.ids import investigation_id, post_id, version_id
 from contracts.v1.investigation import KeySource
 from contracts.v1.parts import PostRef
 from kit.bus import Bus
-from kit.history import history
+from kit.history import read_history
 from kit.host import Host
 from tests.integration.readmodel_tables import prepare
 from tests.integration.test_investigator_service import registered, service
@@ -82,7 +82,7 @@ async def drafted(bus: Bus, version: VersionRegistered) -> None:
     run = str(investigation_id(version.version_id, "FACT_CHECK"))
 
     async def is_there() -> bool:
-        return any(isinstance(past.envelope.event, InvestigationDrafted) for past in await history(bus, run))
+        return any(isinstance(past.envelope.event, InvestigationDrafted) for past in await read_history(bus, run))
 
     await until(is_there, "the run has its draft", within_s=PATIENCE_S)
 

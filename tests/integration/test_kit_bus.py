@@ -15,9 +15,10 @@ from contracts.v1 import (
     InvestigationFailed,
     ObservationReceived,
 )
-from kit.bus import AlreadyThere, Bus, BusError, NoAnswer, Rejected
+from kit.bus import Bus, RequestRejected, RequestTimeout
 from kit.embedded import EmbeddedStack
 from kit.errors import Reject
+from kit.publisher import BusError, PublishConflict
 from tests.support.delivering import (
     WITHIN_S,
     Calls,
@@ -50,12 +51,12 @@ async def test_only_one_of_many_writers_of_a_once_fact_wins(bus: Bus) -> None:
     outcomes = await asyncio.gather(
         *(bus.publish(rival, correlation=uuid4()) for rival in rivals), return_exceptions=True
     )
-    assert sum(isinstance(outcome, AlreadyThere) for outcome in outcomes) == 9
+    assert sum(isinstance(outcome, PublishConflict) for outcome in outcomes) == 9
     assert await stored(bus, InvestigationFailed) == 2
 
 
 async def test_a_fact_without_a_stream_is_an_error(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kit.bus.PUBLISH_WITHIN_S", 0.3)
+    monkeypatch.setattr("kit.publisher.PUBLISH_TIMEOUT_S", 0.3)
     await bus.jetstream.delete_stream(ERRATA.name)
     with pytest.raises(BusError, match="topology apply"):
         await bus.publish(observed(), correlation=uuid4())
@@ -66,7 +67,7 @@ async def test_a_request_is_answered_by_the_last_fact_of_its_chain(bus: Bus, ser
     first = Calls()
     second = Consumer("ingest", CanonicalUnavailable, slots=1, ack_wait_s=2.0, answers=True)
 
-    async def answer(event: CanonicalUnavailable, attempt: int) -> AsyncIterator[Event]:
+    async def answer(event: CanonicalUnavailable, delivery_count: int) -> AsyncIterator[Event]:
         yield rejected(event.observation.observation_id)
 
     event, correlation = observed(), uuid4()
@@ -80,15 +81,15 @@ async def test_a_request_is_answered_by_the_last_fact_of_its_chain(bus: Bus, ser
 
 
 async def test_a_request_refused_for_good_is_told_why(bus: Bus, server: EmbeddedStack) -> None:
-    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
         raise Reject("not a post")
 
     calls = Calls(behave)
     async with worker(server.endpoints.nats_url, calls.handle):
-        with pytest.raises(Rejected, match="not a post"):
+        with pytest.raises(RequestRejected, match="not a post"):
             await bus.request(observed(), correlation=uuid4(), timeout_s=WITHIN_S)
 
 
 async def test_a_request_nobody_answers_ends(bus: Bus) -> None:
-    with pytest.raises(NoAnswer):
+    with pytest.raises(RequestTimeout):
         await bus.request(observed(), correlation=uuid4(), timeout_s=0.2)

@@ -21,11 +21,11 @@ from contracts.v1 import (
     decode,
 )
 from kit import topology
-from kit.bus import Bus, Rejected, connect
+from kit.bus import Bus, RequestRejected, connect
 from kit.delivery import Delivery
 from kit.embedded import EmbeddedStack
 from kit.errors import Reject, Retry
-from kit.history import history, latest
+from kit.history import read_history, read_latest
 from kit.slots import FETCH_TIMEOUT_S
 from kit.telemetry import Telemetry
 from tests.support.delivering import (
@@ -56,7 +56,7 @@ async def test_what_a_handler_yields_is_stored_and_its_message_acknowledged(bus:
     async with worker(server.endpoints.nats_url, calls.handle):
         await bus.publish(event, correlation=correlation)
         await until(lambda: settled(bus))
-    cause, effect = (past.envelope for past in await history(bus, event.key()))
+    cause, effect = (past.envelope for past in await read_history(bus, event.key()))
     assert effect.event == seen(event)
     assert (effect.correlation, effect.cause) == (correlation, cause.id)
     assert calls.attempts == [1]
@@ -83,8 +83,8 @@ async def test_a_message_is_acknowledged_only_after_its_facts_are_stored(bus: Bu
 
 
 async def test_retry_comes_back_after_the_asked_time(bus: Bus, server: EmbeddedStack) -> None:
-    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
-        if attempt == 1:
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
+        if delivery_count == 1:
             raise Retry(0.4, "the site is slow")
         return [seen(event)]
 
@@ -98,7 +98,7 @@ async def test_retry_comes_back_after_the_asked_time(bus: Bus, server: EmbeddedS
 
 
 async def test_retry_for_ever_ends_as_a_dead_letter(bus: Bus, server: EmbeddedStack) -> None:
-    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
         raise Retry(0.0, "never ready")
 
     calls = Calls(behave)
@@ -112,7 +112,7 @@ async def test_retry_for_ever_ends_as_a_dead_letter(bus: Bus, server: EmbeddedSt
 async def test_what_was_yielded_before_giving_up_is_stored(bus: Bus, server: EmbeddedStack) -> None:
     event = observed()
 
-    async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+    async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
         yield seen(event)
         raise Reject("enough")
 
@@ -123,7 +123,7 @@ async def test_what_was_yielded_before_giving_up_is_stored(bus: Bus, server: Emb
 
 
 async def test_reject_is_buried_at_once_with_its_origin(bus: Bus, server: EmbeddedStack) -> None:
-    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
         raise Reject("no such\nplace")
 
     event, calls = observed(), Calls(behave)
@@ -139,18 +139,18 @@ async def test_reject_is_buried_at_once_with_its_origin(bus: Bus, server: Embedd
         "Errata-Stream": ERRATA.name,
         "Errata-Sequence": str(receipt.sequence),
         "Errata-Subject": event.subject(),
-        "Errata-Attempt": "1",
+        "Errata-Delivery-Count": "1",
     }
     assert decode(event.subject(), buried.data or b"").event == event
 
 
 async def test_a_refusal_that_nobody_has_to_look_at_leaves_no_copy(bus: Bus, server: EmbeddedStack) -> None:
-    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
-        raise Reject("erased on request", letter=False)
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
+        raise Reject("erased on request", dead_letter=False)
 
     calls = Calls(behave)
     async with worker(server.endpoints.nats_url, calls.handle):
-        with pytest.raises(Rejected, match="erased on request"):
+        with pytest.raises(RequestRejected, match="erased on request"):
             await bus.request(observed(), correlation=uuid4(), timeout_s=WITHIN_S)
         await until(lambda: settled(bus))
         await bus.publish(observed(), correlation=uuid4())
@@ -160,17 +160,17 @@ async def test_a_refusal_that_nobody_has_to_look_at_leaves_no_copy(bus: Bus, ser
 
 
 async def test_what_is_given_up_is_told_to_whoever_waits_for_it(bus: Bus, server: EmbeddedStack) -> None:
-    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
         raise Reject("no such place")
 
     async def given_up(event: ObservationReceived, reason: str) -> AsyncIterator[Event]:
         yield CanonicalUnavailable(observation=event.observation, reason="given_up", detail=reason)
 
     event = observed()
-    async with worker(server.endpoints.nats_url, Calls(behave).handle, given_up=given_up):
+    async with worker(server.endpoints.nats_url, Calls(behave).handle, on_exhausted=given_up):
         await bus.publish(event, correlation=uuid4())
         await until(lambda: letter(bus))
-    (told,) = await latest(bus, f"{CanonicalUnavailable.SUBJECT}.{event.key()}")
+    (told,) = await read_latest(bus, f"{CanonicalUnavailable.SUBJECT}.{event.key()}")
     assert isinstance(told.envelope.event, CanonicalUnavailable)
     assert told.envelope.event.detail == "no such place"
 
@@ -190,7 +190,7 @@ async def test_the_undecodable_is_buried_and_the_next_one_handled(bus: Bus, serv
 
 
 async def test_a_bug_is_tried_again_ever_later_and_then_buried(bus: Bus, server: EmbeddedStack) -> None:
-    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
         raise ZeroDivisionError("oops")
 
     calls = Calls(behave)
@@ -203,13 +203,13 @@ async def test_a_bug_is_tried_again_ever_later_and_then_buried(bus: Bus, server:
     assert calls.gap_s(1, 2) >= 2.0
     assert buried.headers is not None
     assert buried.headers["Errata-Reason"] == "ZeroDivisionError: oops"
-    assert buried.headers["Errata-Attempt"] == "3"
+    assert buried.headers["Errata-Delivery-Count"] == "3"
 
 
 async def test_one_bad_message_does_not_hold_up_the_others(bus: Bus, server: EmbeddedStack) -> None:
     bad = observed()
 
-    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
         if event == bad:
             raise ZeroDivisionError
         return [seen(event)]
@@ -234,8 +234,8 @@ async def test_a_long_handler_keeps_its_message(bus: Bus, server: EmbeddedStack)
     await bus.client.subscribe(f"$JS.ACK.{ERRATA.name}.{consumer.name}.>", cb=beat)
     calls: list[int] = []
 
-    async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
-        calls.append(attempt)
+    async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
+        calls.append(delivery_count)
         await until(lambda: beats.count(b"+WPI") >= 6)
         yield seen(event)
 
@@ -250,7 +250,7 @@ async def test_a_worker_that_dies_loses_nothing(bus: Bus, server: EmbeddedStack)
     consumer = replace(WORK, ack_wait_s=0.6)
     started = asyncio.Event()
 
-    async def hang(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+    async def hang(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
         started.set()
         await asyncio.Event().wait()
         yield seen(event)
@@ -272,7 +272,7 @@ async def test_a_worker_that_dies_loses_nothing(bus: Bus, server: EmbeddedStack)
 async def test_stopping_waits_for_what_is_being_handled(bus: Bus, server: EmbeddedStack) -> None:
     started, go = asyncio.Event(), asyncio.Event()
 
-    async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+    async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
         started.set()
         await go.wait()
         yield seen(event)
@@ -294,15 +294,15 @@ async def test_a_once_fact_that_came_too_late_is_looked_at_again(bus: Bus, serve
     investigation = uuid4()
     other = await bus.publish(failed(investigation), correlation=uuid4())
 
-    def behave(event: ObservationReceived, attempt: int) -> list[Event]:
-        return [failed(investigation, round_=2, follows=0 if attempt == 1 else other.sequence)]
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
+        return [failed(investigation, round_=2, follows=0 if delivery_count == 1 else other.sequence)]
 
     calls = Calls(behave)
     async with worker(server.endpoints.nats_url, calls.handle):
         await bus.publish(observed(), correlation=uuid4())
         await until(lambda: settled(bus))
     assert calls.attempts == [1, 0]
-    rounds = [past.envelope.event for past in await history(bus, str(investigation))]
+    rounds = [past.envelope.event for past in await read_history(bus, str(investigation))]
     assert [event.identity() for event in rounds] == ["1", "2"]
     assert await letter(bus) is None
 
@@ -312,7 +312,7 @@ async def test_slots_of_all_processes_share_the_work(bus: Bus, server: EmbeddedS
     together = asyncio.Barrier(6)
     handled: list[UUID] = []
 
-    async def handle(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+    async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
         await asyncio.wait_for(together.wait(), WITHIN_S)
         handled.append(event.observation.observation_id)
         yield seen(event)
@@ -344,7 +344,8 @@ async def test_slots_wait_out_a_long_outage_and_go_on(tmp_path: Path) -> None:
                 own.start()
 
                 async def asking() -> int | None:
-                    return (await bus.jetstream.consumer_info(ERRATA.name, WORK.name)).num_waiting
+                    waiting: int | None = (await bus.jetstream.consumer_info(ERRATA.name, WORK.name)).num_waiting
+                    return waiting
 
                 async def all_ask() -> bool:
                     try:

@@ -17,8 +17,8 @@ from contracts.v1 import (
 from kit import topology
 from kit.bus import Bus, connect
 from kit.errors import Retry
-from kit.history import history, latest
-from kit.ordered import OrderedLog, Recorded
+from kit.history import read_history, read_latest
+from kit.ordered import OrderedLog, StoredMessage
 from tests.support.delivering import (
     failed,
     kill,
@@ -41,10 +41,10 @@ async def test_history_is_complete_and_in_order(bus: Bus) -> None:
         receipts += await asyncio.gather(*(bus.publish(fact, correlation=uuid4()) for fact in facts))
         await bus.publish(rejected(uuid4()), correlation=uuid4())
     await bus.publish(failed(key), correlation=uuid4())
-    found = await history(bus, str(key))
+    found = await read_history(bus, str(key))
     assert [past.sequence for past in found] == [*sorted(receipt.sequence for receipt in receipts), found[-1].sequence]
     assert isinstance(found[-1].envelope.event, InvestigationFailed)
-    assert await history(bus, str(uuid4())) == []
+    assert await read_history(bus, str(uuid4())) == []
 
 
 async def test_latest_is_the_last_of_each_subject(bus: Bus) -> None:
@@ -52,26 +52,26 @@ async def test_latest_is_the_last_of_each_subject(bus: Bus) -> None:
     await bus.publish(rejected(one, uuid4()), correlation=uuid4())
     await bus.publish(rejected(two), correlation=uuid4())
     await bus.publish(last := rejected(one, uuid4()), correlation=uuid4())
-    found = await latest(bus, rejected(one).subject(), rejected(two).subject())
+    found = await read_latest(bus, rejected(one).subject(), rejected(two).subject())
     assert [past.envelope.event for past in found] == [rejected(two), last]
-    assert await latest(bus, rejected(uuid4()).subject()) == []
+    assert await read_latest(bus, rejected(uuid4()).subject()) == []
 
 
 async def test_history_without_a_broker_is_a_retry(tmp_path: Path) -> None:
     with nats_server(tmp_path) as own:
         async with connect(own.endpoints.nats_url, name="test") as bus:
             with pytest.raises(Retry):
-                await history(bus, "no stream at all")
+                await read_history(bus, "no stream at all")
 
 
-async def read(log: OrderedLog, into: list[Recorded]) -> None:
+async def read(log: OrderedLog, into: list[StoredMessage]) -> None:
     async for batch in log.batches(limit=7):
         into.extend(batch)
 
 
 @asynccontextmanager
-async def reading(bus: Bus, start: int = 1) -> AsyncIterator[list[Recorded]]:
-    found: list[Recorded] = []
+async def reading(bus: Bus, start: int = 1) -> AsyncIterator[list[StoredMessage]]:
+    found: list[StoredMessage] = []
     task = asyncio.create_task(read(OrderedLog(bus, ERRATA.name, start), found))
     try:
         yield found

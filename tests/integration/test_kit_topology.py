@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nats.js.api import PersistMode, StoreCompression
 
-from contracts.topology import DEAD, ERRATA, VIEWS, Consumer
+from contracts.topology import DEAD, ERRATA, JOBS, VIEWS, Consumer
 from contracts.v1 import (
     CanonicalFetched,
 )
@@ -25,7 +25,7 @@ pytest_plugins = ["tests.support.delivering"]
 
 async def test_topology_is_applied_once_and_found_as_declared(bus: Bus) -> None:
     assert await topology.apply(bus) == []
-    assert [item async for item in topology.differences(bus)] == []
+    assert [item async for item in topology.find_differences(bus)] == []
     await topology.require(bus)
 
 
@@ -35,6 +35,7 @@ async def test_what_differs_is_named_and_mended(bus: Bus) -> None:
     await js.add_consumer("ERRATA", topology.consumer_config(Consumer("ingest", CanonicalFetched, ack_wait_s=7.0)))
     await js.update_stream(replace(topology.stream_config(DEAD, 1), max_age=600))
     await js.update_stream(replace(topology.stream_config(VIEWS, 1), compression=StoreCompression.S2))
+    await js.update_stream(replace(topology.stream_config(JOBS, 1), allow_atomic=False))
     await js.delete_stream("KV_marks")
     with pytest.raises(topology.TopologyMissing, match="topology apply"):
         await topology.require(bus)
@@ -44,6 +45,7 @@ async def test_what_differs_is_named_and_mended(bus: Bus) -> None:
         "consumer ingest-canonical-fetched",
         f"stream {DEAD.name}",
         f"stream {VIEWS.name}",
+        f"stream {JOBS.name}",
         "bucket marks",
     }
     assert await topology.apply(bus) == []

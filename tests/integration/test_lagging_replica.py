@@ -13,8 +13,8 @@ from contracts.topology import ERRATA
 from contracts.v1 import ErasureOrdered
 from kit import topology
 from kit.bus import Bus
-from kit.history import latest
-from kit.web import Door, Policy
+from kit.history import read_latest
+from kit.web import GuardedHttpClient, Policy
 from services.ingest.adapters import LogVersions
 from services.investigator.adapters import EventLog
 from services.investigator.pictures import Pictures
@@ -40,16 +40,16 @@ async def lagging(bus: Bus) -> Bus:
 async def test_a_version_that_a_replica_does_not_know_yet_is_investigated(lagging: Bus) -> None:
     fact = registered(sighting(1))
     await lagging.publish(fact, correlation=uuid4())
-    assert await latest(lagging, fact.subject()) == []
-    async with Door(Policy("https://contact.example/")) as door:
-        pictures = Pictures(door, MemoryTexts(), CollectorRegistry(), wanted=False)
+    assert await read_latest(lagging, fact.subject()) == []
+    async with GuardedHttpClient(Policy("https://contact.example/")) as http:
+        pictures = Pictures(http, MemoryTexts(), CollectorRegistry(), wanted=False)
         assert await EventLog(lagging, MemoryTexts(), pictures).snapshot(VERSION_ID) is not None
 
 
 async def test_an_erasure_counts_at_once_whatever_a_replica_says(lagging: Bus) -> None:
     post = uuid4()
     versions = LogVersions(lagging)
-    assert not await versions.erased(post)
+    assert not await versions.is_erased(post)
     order = ErasureOrdered(erasure_id=uuid4(), post_id=post, reason="asked for")
     await lagging.publish(order, correlation=uuid4())
-    assert await versions.erased(post)
+    assert await versions.is_erased(post)

@@ -32,11 +32,11 @@ async def two(nats_url: str) -> AsyncIterator[tuple[Leadership, Leadership]]:
 async def test_of_many_who_ask_at_once_one_leads(two: tuple[Leadership, Leadership], nats_url: str) -> None:
     async with connect(nats_url, name="many") as bus:
         many = [Leadership(bus, "job", f"worker-{number}") for number in range(20)]
-        held = await asyncio.gather(*(each.hold() for each in many))
+        held = await asyncio.gather(*(each.renew() for each in many))
         assert held.count(True) == 1
-        assert [each.leading for each in many] == held
-        assert await asyncio.gather(*(each.hold() for each in many)) == held, "it stays the leader"
-    assert not await two[0].hold()
+        assert [each.is_leader for each in many] == held
+        assert await asyncio.gather(*(each.renew() for each in many)) == held, "it stays the leader"
+    assert not await two[0].renew()
 
 
 async def test_after_a_death_the_other_leads(two: tuple[Leadership, Leadership]) -> None:
@@ -46,29 +46,29 @@ async def test_after_a_death_the_other_leads(two: tuple[Leadership, Leadership])
     waiting = asyncio.create_task(second.run())
     alive.cancel()  # it says no farewell
     await until(lambda: _is(second), "the second leads", within_s=TAKEN_OVER_WITHIN_S)
-    assert not first.leading, "it stopped believing in itself before the other began"
+    assert not first.is_leader, "it stopped believing in itself before the other began"
     waiting.cancel()
 
 
 async def test_after_a_farewell_the_other_leads_at_once(two: tuple[Leadership, Leadership]) -> None:
     first, second = two
-    assert await first.hold()
-    assert not await second.hold()
+    assert await first.renew()
+    assert not await second.renew()
     await first.release()
-    assert await second.hold()
-    assert not await first.hold()
+    assert await second.renew()
+    assert not await first.renew()
     await first.release()
-    assert await second.hold(), "a farewell takes nothing from anybody else"
+    assert await second.renew(), "a farewell takes nothing from anybody else"
 
 
 async def test_whoever_was_overtaken_cannot_renew(two: tuple[Leadership, Leadership]) -> None:
     first, second = two
-    assert await first.hold()
+    assert await first.renew()
     bucket = await Bucket.open(first._bus, LEADERS)
     await bucket.purge("job")
-    assert await second.hold()
-    assert not await first.hold()
-    assert not first.leading
+    assert await second.renew()
+    assert not await first.renew()
+    assert not first.is_leader
 
 
 async def test_a_value_is_replaced_only_by_who_knows_it(nats_url: str) -> None:
@@ -90,4 +90,4 @@ async def test_a_value_is_replaced_only_by_who_knows_it(nats_url: str) -> None:
 
 
 async def _is(leadership: Leadership) -> bool:
-    return leadership.leading
+    return leadership.is_leader

@@ -18,11 +18,11 @@ from kit import topology
 from kit.bus import connect
 from kit.database import ROLES, Database, Role, migrate, open_session, require_least_privilege, role_url
 from kit.embedded import EmbeddedStack
-from kit.embedded.programs import postgres_bin
+from kit.embedded.programs import find_postgres_bin
 from kit.host import Host
+from kit.servers_in_use import find_servers
 from kit.settings import Infrastructure, SettingsError, load
-from kit.surroundings import surroundings
-from services.commands.process import SERVICES, Plan, assembled
+from services.commands.process import SERVICES, Plan, assemble
 from tests.support.servers import Servers
 from tests.support.system import ROOT, GivenServers
 
@@ -42,6 +42,7 @@ ESCAPES = (
     "SET ROLE errata_reader",
     "SET ROLE errata_projector",
     "SET ROLE errata_operator",
+    "SET ROLE errata_curator",
     "DISCARD ALL",
 )
 BEYOND: dict[str, str] = {
@@ -67,7 +68,10 @@ BEYOND: dict[str, str] = {
 }
 """What no service may do at all."""
 OWN: dict[Role, dict[str, str]] = {
-    "reader": {"reading keys' hashes": "SELECT key_hash FROM operator.instance_api_key"},
+    "reader": {
+        "reading keys' hashes": "SELECT key_hash FROM operator.instance_api_key",
+        "reading tiers": "SELECT id, role, tier, credit_limit_micro_usd FROM operator.account",
+    },
     "projector": {
         "a temporary table": "CREATE TEMPORARY TABLE mine (id int)",
         "the read model": "UPDATE readmodel.position SET sequence = sequence",
@@ -75,8 +79,14 @@ OWN: dict[Role, dict[str, str]] = {
     },
     "operator": {
         "reading keys' hashes": "SELECT key_hash FROM operator.instance_api_key",
+        "reading tiers": "SELECT id, role, tier, credit_limit_micro_usd FROM operator.account",
+        "who has an account": "SELECT username, email FROM operator.account",
+        "webhook secrets": "SELECT webhook_secrets FROM operator.account",
         "a key": "UPDATE operator.instance_api_key SET name = name",
+        "an account": "UPDATE operator.account SET role = role",
+        "an account's end": "DELETE FROM operator.account",
     },
+    "curator": {"webhook secrets": "SELECT webhook_secrets FROM operator.account"},
 }
 """What some may and the others may not."""
 
@@ -123,14 +133,15 @@ async def test_a_login_that_could_become_more_is_refused(owner_url: str, role: R
 
 async def test_the_administrators_script_gives_the_logins_their_passwords(owner_url: str) -> None:
     admin = make_url(owner_url).set(drivername="postgresql").render_as_string(hide_password=False)
-    words = {"login": "postgres", "reader": "o'ne", "projector": "two", "operator": "three"}
+    words = {"login": "postgres", "reader": "o'ne", "projector": "two", "operator": "three", "curator": "four"}
     given = [word for name, value in words.items() for word in ("-v", f"{name}={value}")]
-    psql = [postgres_bin() / "psql", "-v", "ON_ERROR_STOP=1", *given, "-f", ROOT / "deploy" / "roles.sql", admin]
+    script = str(ROOT / "deploy" / "roles.sql")
+    psql = [str(find_postgres_bin() / "psql"), "-v", "ON_ERROR_STOP=1", *given, "-f", script, admin]
     done = await asyncio.to_thread(subprocess.run, psql, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     async with await open_session(owner_url) as session:
         found = await session.execute("SELECT count(rolpassword) FROM pg_authid WHERE rolname LIKE 'errata_%'")
-        assert await found.fetchone() == (3,)
+        assert await found.fetchone() == (4,)
         for role in ROLES:
             await session.execute(f"ALTER ROLE errata_{role} PASSWORD NULL".encode())
 
@@ -165,8 +176,8 @@ async def only(given: dict[str, str], tmp_path: Path, monkeypatch: pytest.Monkey
             if name != without:
                 monkeypatch.setenv(name, value)
         plan = Plan((service,))
-        with surroundings(load(Infrastructure), tmp_path, start=False, needs=plan.servers) as found:
-            return assembled(plan, found)
+        with find_servers(load(Infrastructure), tmp_path, start=False, needs=plan.servers) as found:
+            return assemble(plan, found)
 
     return start
 

@@ -13,11 +13,12 @@ import pytest
 
 from kit.database import Database
 from kit.errors import Retry
-from kit.web import Door, Policy, Request, WebError
+from kit.research import PAGE_BYTES, PAGE_TIMEOUT_S, TEXT_BYTES, truncate
+from kit.web import GuardedHttpClient, Policy, Request, WebError
 from kit.web.reading import Reader
 from services.investigator.domain import AuthorPost, Prior
 from services.investigator.reads import BEGINNING_CHARACTERS, SqlReads
-from services.investigator.research import PAGE_BYTES, PAGE_TIMEOUT_S, TEXT_BYTES, Lookups, cut
+from services.investigator.research import Lookups
 from tests.integration.readmodel_tables import fill, prepare, store_at
 from tests.support.factories import NOW
 from tests.support.fakes import StillClock
@@ -32,14 +33,14 @@ pytest_plugins = ["tests.support.servers"]
 class NoPosts:
     """An author nobody has heard of."""
 
-    async def by_same_author(self, post_id: UUID, analysis: str, most: int) -> Sequence[AuthorPost]:
+    async def by_same_author(self, post_id: UUID, analysis: str, limit: int) -> Sequence[AuthorPost]:
         return ()
 
 
 class BrokenPosts:
     """A read model that is away."""
 
-    async def by_same_author(self, post_id: UUID, analysis: str, most: int) -> Sequence[AuthorPost]:
+    async def by_same_author(self, post_id: UUID, analysis: str, limit: int) -> Sequence[AuthorPost]:
         raise OSError("10.0.0.7 refused")
 
 
@@ -57,8 +58,8 @@ async def sites() -> AsyncIterator[Sites]:
 @asynccontextmanager
 async def lookups(*sites: Sites, posts: Any = None, timeout_s: float = 10.0) -> AsyncIterator[Lookups]:
     policy = Policy("https://contact.example/", timeout_s, exempt_origins=frozenset(site.url for site in sites))
-    async with Door(policy) as door:
-        yield Lookups(door, Reader(within_s=60), posts or NoPosts(), StillClock())
+    async with GuardedHttpClient(policy) as http:
+        yield Lookups(http, Reader(within_s=60), posts or NoPosts(), StillClock())
 
 
 async def fetched(url: str, *sites: Sites) -> dict[str, Any]:
@@ -104,7 +105,7 @@ async def test_other_documents_are_words_too(
 
 
 class Noting:
-    """A door that lets nobody through and remembers who asked."""
+    """A http that lets nobody through and remembers who asked."""
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
@@ -115,10 +116,10 @@ class Noting:
 
 
 async def test_a_page_is_waited_for_and_read_only_so_long() -> None:
-    door: Any = Noting()
-    answer = json.loads(await Lookups(door, Reader(), NoPosts(), StillClock()).fetch_url('{"url": "https://e.org"}'))
+    http: Any = Noting()
+    answer = json.loads(await Lookups(http, Reader(), NoPosts(), StillClock()).fetch_url('{"url": "https://e.org"}'))
     assert answer["errorKind"] == "FETCH_FAILED"
-    (asked,) = door.asked
+    (asked,) = http.asked
     assert (asked.timeout_s, asked.max_bytes) == (PAGE_TIMEOUT_S, PAGE_BYTES)
 
 
@@ -136,9 +137,9 @@ async def test_a_long_page_is_cut_at_a_whole_character(sites: Sites) -> None:
 
 
 def test_cutting() -> None:
-    assert cut("abc", 3) == "abc"
-    assert cut("abc\u20ac", 5) == "abc"
-    assert cut("\u20ac\u20ac", 3) == "\u20ac"
+    assert truncate("abc", 3) == "abc"
+    assert truncate("abc\u20ac", 5) == "abc"
+    assert truncate("\u20ac\u20ac", 3) == "\u20ac"
 
 
 @pytest.mark.parametrize("fault", ["huge", "gzip_bomb", "redirect_loop", "truncated", "reset", "redirect_private"])
@@ -176,9 +177,9 @@ async def test_arguments_that_cannot_be_read_are_an_answer() -> None:
 
 async def test_an_author_who_cannot_be_looked_up_is_an_answer_that_tells_nothing_of_us() -> None:
     async with lookups(posts=BrokenPosts()) as each:
-        said = await each.author_history(UUID(int=1), FACT_CHECK, '{"posts": 3}')
-    assert json.loads(said)["errorKind"] == "UNAVAILABLE"
-    assert "10.0.0.7" not in said
+        fields = await each.author_history(UUID(int=1), FACT_CHECK, '{"posts": 3}')
+    assert json.loads(fields)["errorKind"] == "UNAVAILABLE"
+    assert "10.0.0.7" not in fields
 
 
 def by(author: Page, *pages: Page) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from contracts.transcript import Transcript
 from kit.models.base import Model, ModelError, ask
-from kit.models.patience import Patience
 from kit.models.provider import LIVE, Provider
 from kit.models.replay import ReplayModel
+from kit.models.timeouts import Timeouts
 from tests.support.openai_server import Answer, Broken, OpenAIServer, message, openai_server
 from tests.support.providers import APIS, KEY, REVIEW, Api, brief, run, submit
 
@@ -23,12 +23,12 @@ EVERY_S = 0.05
 
 
 @asynccontextmanager
-async def dripping(api: Api, drop: bytes, patience: Patience) -> AsyncIterator[Provider]:
+async def dripping(api: Api, drop: bytes, timeouts: Timeouts) -> AsyncIterator[Provider]:
     """A model whose provider begins an answer and then sends the same for ever."""
     server = OpenAIServer(api.speech(), drip=drop, every_s=EVERY_S)
     async with openai_server(server):
         server.script(*[Broken("drips")] * 3)
-        model = api.make(server.url, key=KEY, deps=replace(LIVE, patience=patience))
+        model = api.make(server.url, key=KEY, deps=replace(LIVE, timeouts=timeouts))
         try:
             yield model
         finally:
@@ -46,7 +46,7 @@ async def failure(model: Model) -> ModelError:
 @pytest.mark.parametrize("api", APIS, ids=repr)
 async def test_pings_are_silence(api: Api) -> None:
     """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
-    async with dripping(api, PINGS[api.name], Patience(silence_s=0.4)) as model:
+    async with dripping(api, PINGS[api.name], Timeouts(silence_s=0.4)) as model:
         failed = await failure(model)
         with pytest.raises(ModelError) as reviewed:
             await ask(model, REVIEW)
@@ -60,11 +60,11 @@ async def test_pings_are_silence(api: Api) -> None:
 
 @pytest.mark.requirement("3.7-02")
 @pytest.mark.parametrize("api", APIS, ids=repr)
-@pytest.mark.parametrize("patience", [Patience(call_s=0.4), Patience(run_s=0.4)], ids=["call", "run"])
-async def test_an_answer_without_end_ends(api: Api, patience: Patience) -> None:
+@pytest.mark.parametrize("timeouts", [Timeouts(call_s=0.4), Timeouts(run_s=0.4)], ids=["call", "run"])
+async def test_an_answer_without_end_ends(api: Api, timeouts: Timeouts) -> None:
     """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
     words = b"".join(api.speech().item(0, message("and so on"), "r")) if api.name == "openai" else b"data: {}\n\n"
-    async with dripping(api, words, patience) as model:
+    async with dripping(api, words, timeouts) as model:
         failed = await failure(model)
     assert (failed.failure, failed.name) == ("TRANSIENT", "Timeout")
 
@@ -76,7 +76,7 @@ async def test_a_run_has_no_more_time_than_is_left(api: Api) -> None:
     server = OpenAIServer(api.speech())
     async with openai_server(server):
         server.script(Answer((submit("a"),)), Answer((submit("b"),), gate=gate))
-        model = api.make(server.url, key=KEY, deps=replace(LIVE, patience=Patience(run_s=0.6)))
+        model = api.make(server.url, key=KEY, deps=replace(LIVE, timeouts=Timeouts(run_s=0.6)))
         failed = await failure(model)
         gate.set()
         await model.aclose()

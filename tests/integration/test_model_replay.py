@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
+from typing import Never
 
 import pytest
 
@@ -22,7 +23,7 @@ from kit.models.base import (
     ask,
 )
 from kit.models.failover import Failover
-from kit.models.replay import ReplayModel, shown
+from kit.models.replay import ReplayModel, restore_parts
 from tests.support.openai_server import Answer, Broken, HttpError, Turn, call, message
 from tests.support.providers import (
     ANTHROPIC,
@@ -145,13 +146,13 @@ async def test_pictures_are_not_needed_again(api: Api) -> None:
     assert "cG5n" in json.dumps(server.requests[0].body)
     assert "cG5n" not in json.dumps(server.requests[1].body)
     transcript = Transcript.model_validate_json(record)
-    assert [type(part).__name__ for part in transcript.input] == ["Words", "PictureShown", "Words"]
-    assert await again(record, brief(parts=shown(transcript))) == (story, record)
+    assert [type(part).__name__ for part in transcript.input] == ["MessageText", "MessagePicture", "MessageText"]
+    assert await again(record, brief(parts=restore_parts(transcript))) == (story, record)
 
 
 @pytest.mark.parametrize("api", APIS, ids=repr)
 async def test_what_decides_differently_today_shows(api: Api) -> None:
-    def nothing(name: str, arguments: str) -> object:
+    def nothing(name: str, arguments: str) -> Never:
         raise ValueError("no longer")
 
     asked = brief()
@@ -203,6 +204,7 @@ async def test_a_spare_that_is_set_up_wrongly_does_not_make_an_outage_the_end(
         verdict = await failed_review(Failover(first, second))
     failure, name, reason, status, wait_s, _ = story[0]  # type: ignore[misc]  # a failure has six parts
     assert (failure, name, status, wait_s) == ("TRANSIENT", "Http503", 503, 7.0)
+    assert isinstance(reason, str)
     assert "answered 503" in reason
     assert why in reason
     transcript = Transcript.model_validate_json(record)

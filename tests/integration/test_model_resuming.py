@@ -98,6 +98,7 @@ async def test_what_was_answered_is_not_asked_again(api: Api) -> None:
     assert web.asked == 3, "of the lookups only the one after the last answer is made anew"
     assert answers(api, whole[0].body)["c"] == "page 3"
     assert answers(api, cut[1].body)["a"] == "page 1"
+    assert story[-1].usage is not None
     assert (story[-1].usage.total_tokens, end.usage.total_tokens) == (3000, 3000), "each attempt counts its own"
     transcript = Transcript.model_validate_json(end.transcript)
     assert (len(transcript.calls), len(transcript.research), transcript.taken_over) == (4, 2, 2)
@@ -140,8 +141,10 @@ async def test_a_record_of_another_conversation_is_not_gone_on_from(change: str)
         if change == "model":
             done = done.model_copy(update={"model": "another"})
             of = replace(of, done=done)
+        elif change == "parts":
+            of = replace(of, parts=("other",))
         else:
-            of = replace(of, **{change: ("other",) if change == "parts" else "other"})
+            of = replace(of, instructions="other")
         story = await told(model, of)
     assert len(server.requests) == 4
     assert isinstance(story[-1], Finished)

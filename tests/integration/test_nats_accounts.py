@@ -22,11 +22,12 @@ from contracts.access import ACCESS
 from contracts.topology import ANALYST_SUBJECTS, ERRATA, STORED
 from contracts.v1 import decode
 from kit import topology
-from kit.bus import AlreadyThere, Bus, connect
+from kit.bus import Bus, connect
 from kit.embedded import EmbeddedStack
 from kit.embedded.nats import MAX_PAYLOAD_BYTES
 from kit.embedded.nats_accounts import ANALYST_CONNECTIONS, ANALYST_SUBSCRIPTIONS
-from kit.embedded.programs import script
+from kit.embedded.programs import find_script
+from kit.publisher import PublishConflict
 from tests.support.findings import REFUSED, SHOWN, facts
 from tests.support.servers import nats_server
 from tests.support.system import ROOT, until
@@ -87,7 +88,7 @@ async def test_an_analyst_hears_what_was_stored_once_and_where_it_stands(tmp_pat
         receipts = [await bus.publish(fact, correlation=uuid4()) for fact in (*others, approved)]
         assert (await bus.publish(approved, correlation=uuid4())).duplicate
         late = completed.model_copy(update={"follows": 77})
-        with pytest.raises(AlreadyThere):
+        with pytest.raises(PublishConflict):
             await bus.publish(late, correlation=uuid4())
         receipts.append(await bus.publish(completed, correlation=uuid4()))
 
@@ -219,7 +220,10 @@ def test_the_file_for_servers_of_one_s_own_is_accepted_and_says_the_same() -> No
     users = ("services", "analyst", *ACCESS)
     passwords = {f"NATS_{user.upper()}_PASSWORD": f"of-{user}" for user in users}
     done = subprocess.run(
-        [script("nats-server"), "-t", "-c", str(file)], env=os.environ | passwords, capture_output=True, check=False
+        [find_script("nats-server"), "-t", "-c", str(file)],
+        env=os.environ | passwords,
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
     words = "".join(file.read_text().split())

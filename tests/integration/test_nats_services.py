@@ -12,17 +12,18 @@ import nats
 import pytest
 from nats.aio.client import Client
 
-from contracts.access import ACCESS, POSITION, WAITS, inbox, keeps, may_publish
+from contracts.access import ACCESS, POSITION, REQUESTER, inbox, may_publish, writable_buckets
 from contracts.topology import BUCKETS, CONSUMERS, DEAD, ERRATA, FAILURES, HEALTH, STREAMS, Consumer, stream_of
 from contracts.v1 import EVENTS, ErasureOrdered
 from kit import circuit, topology
-from kit.bus import Outgoing, connect
+from kit.bus import connect
 from kit.database import Database, migrate
 from kit.embedded import EmbeddedStack
+from kit.publisher import Outgoing
+from kit.servers_in_use import find_servers
 from kit.settings import Infrastructure
-from kit.surroundings import surroundings
 from services.commands.keys import activate
-from services.commands.process import SERVICES, Plan, assembled
+from services.commands.process import SERVICES, Plan, assemble
 from tests.contract.broker_users import broker_users
 from tests.contract.reference import PUBLISHERS
 from tests.e2e.posts import BATS, on_wikipedia
@@ -61,7 +62,7 @@ def test_the_users_of_a_broker_of_one_s_own_are_the_same() -> None:
 @asynccontextmanager
 async def all_services(folder: Path) -> AsyncIterator[tuple[EmbeddedStack, str]]:
     """Every service over a connection of its own, as its own user; the gateway's address."""
-    with surroundings(Infrastructure(model="demo"), folder / "data", durable=False) as found:
+    with find_servers(Infrastructure(model="demo"), folder / "data", durable=False) as found:
         assert found.stack is not None
         await migrate(found.database_url)
         async with connect(found.nats_url, name="test") as bus:
@@ -74,7 +75,7 @@ async def all_services(folder: Path) -> AsyncIterator[tuple[EmbeddedStack, str]]
             for service in SERVICES:
                 plan = Plan((service,), unsafe_broker=True)
                 assert found.broker(plan.services) != found.nats_url
-                hosts[service] = await stack.enter_async_context(assembled(plan, found))
+                hosts[service] = await stack.enter_async_context(assemble(plan, found))
                 running.append(asyncio.create_task(hosts[service].run(stop)))
             try:
                 yield found.stack, hosts["gateway"].public_url
@@ -138,31 +139,31 @@ def forbidden(service: str) -> list[str]:
                 f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer.name}",
                 f"$JS.ACK.{stream}.{consumer.name}.1.1.1.1.0",
                 f"$JS.API.CONSUMER.PAUSE.{stream}.{consumer.name}",
-                consumer.dead,
+                consumer.dead_letter_subject,
             ]
-            if consumer not in access.asks:
-                subjects.append(f"{consumer.direct}.{key}")
+            if consumer not in access.sends_directly:
+                subjects.append(f"{consumer.direct_subject}.{key}")
         subjects += [
-            consumer.again,
+            consumer.redelivery_subject,
             f"$JS.API.CONSUMER.DELETE.{stream_of(consumer.event).name}.{consumer.name}",
             f"$JS.API.CONSUMER.DURABLE.CREATE.{stream_of(consumer.event).name}.{consumer.name}",
             f"$JS.API.CONSUMER.CREATE.{stream_of(consumer.event).name}.{consumer.name}.{consumer.filter}",
         ]
-    for stream in STREAMS:
-        subjects += [f"$JS.API.STREAM.{act}.{stream.name}" for act in ("DELETE", "PURGE", "UPDATE", "MSG.DELETE")]
-        subjects += [f"$JS.API.STREAM.{act}.{stream.name}" for act in ("SNAPSHOT", "RESTORE", "CREATE")]
-        if stream is not ERRATA:
-            subjects.append(f"$JS.API.STREAM.MSG.GET.{stream.name}")
+    for kept in STREAMS:
+        subjects += [f"$JS.API.STREAM.{act}.{kept.name}" for act in ("DELETE", "PURGE", "UPDATE", "MSG.DELETE")]
+        subjects += [f"$JS.API.STREAM.{act}.{kept.name}" for act in ("SNAPSHOT", "RESTORE", "CREATE")]
+        if kept not in access.log:
+            subjects.append(f"$JS.API.STREAM.MSG.GET.{kept.name}")
     for bucket in BUCKETS:
-        if bucket not in keeps(service):
+        if bucket not in writable_buckets(service):
             if bucket is not HEALTH:  # everybody writes there, and nobody reads
                 subjects.append(f"$KV.{bucket.name}.mine")
             if bucket not in access.reads:
                 subjects.append(f"$JS.API.DIRECT.GET.KV_{bucket.name}.$KV.{bucket.name}.mine")
                 subjects.append(f"$JS.API.STREAM.MSG.GET.KV_{bucket.name}")
-    if not access.announces:
+    if not access.announces_position:
         subjects.append(f"{POSITION}.{ERRATA.name}")
-    others = [f"{inbox(name)}.x" for name in ACCESS if name != service and not (access.answers and name == WAITS)]
+    others = [f"{inbox(name)}.x" for name in ACCESS if name != service and not (access.answers and name == REQUESTER)]
     return [*subjects, *others, "stored.errata.v1.claim.approved.x", "anything"]
 
 
@@ -187,7 +188,7 @@ async def test_a_user_can_pause_its_own_consumer_and_write_its_dead_letters(
     async with connect(url, name="test", inbox=prefix) as bus:
         await circuit.pause(bus, consumer, 60)
         await circuit.resume(bus, consumer)
-        letter = await bus.receipt(await bus.send(Outgoing(consumer.dead, b"{}", {})))
+        letter = await bus.wait_for_receipt(await bus.send(Outgoing(consumer.dead_letter_subject, b"{}", {})))
     async with connect(broker.endpoints.nats_url, name="test") as bus:
         await bus.jetstream.delete_msg(DEAD.name, letter.sequence)
     assert len(violations(broker)) == before

@@ -18,7 +18,7 @@ from contracts.v1 import InvestigationDrafted, InvestigationStarted
 from contracts.v1.parts import ImageOccurrence, Picture
 from kit.blobs import Blobs, BlobSettings
 from kit.models.openai_responses import OpenAIResponses
-from kit.web import Door, Policy
+from kit.web import GuardedHttpClient, Policy
 from services.investigator.fates import MAX_BYTES
 from services.investigator.pictures import Pictures
 from tests.support.factories import TEXT, VERSION_ID, requested, snapshot
@@ -55,8 +55,8 @@ async def pictures(
     *servers: Sites, blobs: Any = None, registry: CollectorRegistry | None = None, **options: Any
 ) -> AsyncIterator[Pictures]:
     policy = Policy("https://contact.example/", exempt_origins=frozenset(server.url for server in servers))
-    async with Door(policy) as door:
-        yield Pictures(door, blobs or MemoryTexts(), registry or CollectorRegistry(), **options)
+    async with GuardedHttpClient(policy) as http:
+        yield Pictures(http, blobs or MemoryTexts(), registry or CollectorRegistry(), **options)
 
 
 async def gathered(occurrences: Sequence[ImageOccurrence], *servers: Sites, **options: Any) -> tuple[Picture, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contracts.v1.parts import TextRef
-from services.projector.rebuild import rebuild
+from services.projector.rebuild.rebuild import rebuild
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, prepare, store_at
 from tests.support import transcripts
 from tests.support.servers import Prepare

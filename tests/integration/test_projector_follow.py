@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from contracts.topology import HEALTH, STREAMS
 from contracts.v1 import Envelope, Event
+from contracts.v1 import decode as decode_event
 from kit import standstill
 from kit.blobs import Blobs, BlobSettings
 from kit.bus import Bus, connect
@@ -23,23 +24,23 @@ from kit.clock import SystemClock
 from kit.database import Database
 from kit.delivery import Delivery
 from kit.host import Host
-from kit.surroundings import Surroundings
+from kit.servers_in_use import Servers
 from kit.telemetry import Telemetry
 from services.commands import doctor as doctor_command
 from services.commands import projector as projector_command
-from services.gateway.reads import SqlReads
-from services.gateway.vitals import ServerVitals
+from services.gateway.health import ServerHealth
+from services.gateway.record.status import SqlReads
 from services.projector import app as projector_app
-from services.projector import reading
 from services.projector.adapters import BusLog
-from services.projector.chain import LedgerBroken
+from services.projector.facts import reading
 from services.projector.follow import Follower, Metrics
+from services.projector.ledger.chain import LedgerBroken
+from services.projector.ledger.skipping import Skip
+from services.projector.ledger.verify import verify
 from services.projector.ports import Extent
-from services.projector.rebuild import rebuild
+from services.projector.rebuild.rebuild import rebuild
 from services.projector.settings import ProjectorSettings
-from services.projector.skipping import Skip
-from services.projector.store import Store
-from services.projector.verify import verify
+from services.projector.store.store import Store
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, rows, store_at
 from tests.support.servers import Prepare, nats_server
 from tests.unit.projector.histories import Page, Tape, uid
@@ -232,7 +233,7 @@ async def test_a_message_that_ends_the_projector_each_time_is_left_out_for_good(
     """No error that can be refused, but the end of the process itself: what a last resort is for."""
     good, bad, later = Page("a"), Page("b"), Page("c")
     await publish(bus, good.registered(), bad.registered(), later.registered())
-    decoded = reading.decode
+    decoded = decode_event
 
     def decode(subject: str, data: bytes) -> Envelope:
         if str(bad.version_id) in subject:
@@ -245,12 +246,10 @@ async def test_a_message_that_ends_the_projector_each_time_is_left_out_for_good(
         await Follower("ERRATA", store_at(database_url), BusLog(bus), counted()).run()
     assert await look.position("ERRATA") == 0
 
-    found = Surroundings(
-        broker, {}, None, database_url, {}, BlobSettings("s3:1", "k", "k", "b"), None, None, embedded=False
-    )
-    doctor = await doctor_command._projector(bus, found)
+    found = Servers(broker, {}, None, database_url, {}, BlobSettings("s3:1", "k", "k", "b"), None, None, embedded=False)
+    doctor = await doctor_command._check_projector(bus, found)
     assert not doctor.good
-    assert "stands still before ERRATA 1 " in doctor.text
+    assert "is stuck before ERRATA 1 " in doctor.text
     skip = Skip("ERRATA", 2, "ends the process")
     with pytest.raises(click.ClickException, match="ends at 3"):
         await projector_command._skip(found, Skip("ERRATA", 4, "no such message"))
@@ -270,7 +269,7 @@ async def test_a_message_that_ends_the_projector_each_time_is_left_out_for_good(
         (2, "skipped", "ends the process")
     ]
     assert {row["external_id"] for row in before["post"]} == {"a", "c"}
-    shown = await doctor_command._refused(found)
+    shown = await doctor_command._check_refused_facts(found)
     assert shown.good
     assert "ERRATA 2 (errata.v1.version.registered." in shown.text
     await rebuild(database_url, NoTexts(), analyses=ANALYSES)
@@ -307,7 +306,7 @@ async def test_readiness_says_when_the_projector_stands_still(
     )
     await projector_app.build(host, ProjectorSettings())
     reads = SqlReads(Database(database_url, role="reader"), analysis="FACT_CHECK")
-    vitals = ServerVitals(bus, reads, host.blobs)
+    vitals = ServerHealth(bus, reads, host.blobs)
     await publish(bus, Page("a").registered())
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
@@ -316,18 +315,18 @@ async def test_readiness_says_when_the_projector_stands_still(
 
         async def seen() -> bool:
             gauge = 'openerrata_projector_standing_still{stream="ERRATA"} 1.0'
-            return gauge in telemetry.exposition().decode() and vitals.standstill.stands
+            return gauge in telemetry.render().decode() and vitals.standstill.stands
 
         await until(seen)
         assert "projector-standstill ERRATA" in await host.problems()
-        assert "projector" in await vitals.broken()
+        assert "projector" in await vitals.find_failing()
         broken = False
 
         async def over() -> bool:
             return not await host.problems() and not vitals.standstill.stands
 
         await until(over)
-        assert "projector" not in await vitals.broken()
+        assert "projector" not in await vitals.find_failing()
         watching.cancel()
         stop.set()
     await host.close()

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from services.projector.reading import read
+from services.projector.facts.reading import read
 from tests.integration.readmodel_tables import Session, owner, prepare, store_at
 from tests.support.servers import Prepare
 from tests.unit.projector.histories import Page, Tape

@@ -10,9 +10,9 @@ import pytest
 from psycopg.pq import TransactionStatus
 
 from contracts.readmodel import position
-from services.projector.chain import GENESIS, Altered, Hole, LedgerBroken, link
-from services.projector.reading import read
-from services.projector.store import LOCK
+from services.projector.facts.reading import read
+from services.projector.ledger.chain import GENESIS, Altered, Hole, LedgerBroken, hash_fact
+from services.projector.store.projection import LOCK
 from tests.integration.readmodel_tables import Session, everything, fill, owner, prepare, rows, store_at
 from tests.support.servers import Prepare, Servers
 from tests.unit.projector.histories import Page, Tape, mixed
@@ -36,7 +36,7 @@ async def test_the_ledger_is_a_chain(database_url: str) -> None:
     previous = GENESIS
     for record, (sequence, subject, envelope, before, after) in zip(tape.records, facts, strict=True):
         assert (sequence, subject, envelope, before) == (record.sequence, record.subject, record.data, previous)
-        previous = link(previous, "ERRATA", sequence, subject, envelope)
+        previous = hash_fact(previous, "ERRATA", sequence, subject, envelope)
         assert after == previous
 
 
@@ -61,7 +61,7 @@ async def test_facts_that_come_again_must_be_those_of_the_ledger(database_url: s
     store = store_at(database_url)
     await fill(store, tape.records[:2])
     async with await owner(database_url) as db:
-        tables = "position, post, author, post_version, wikipedia_version_meta, content_blob, html_blob, candidate"
+        tables = "position, post, author, post_version, version_metadata, content_blob, html_blob, candidate"
         await db.execute(f"TRUNCATE {tables}, image_occurrence_set CASCADE")
     with pytest.raises(Altered, match="ERRATA: the fact 2"):
         await fill(store, forged.records)

@@ -8,14 +8,16 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from contracts.v1 import ErasureOrdered
-from kit.ordered import Recorded
-from services.projector.chain import Altered, Hole
+from kit.ordered import StoredMessage
+from services.projector.ledger.chain import Altered, Hole
+from services.projector.ledger.links import BATCH
+from services.projector.ledger.verify import verify
 from services.projector.ports import Extent
-from services.projector.rebuild import BATCH, rebuild
-from services.projector.verify import verify
-from services.projector.views import ViewRules
+from services.projector.projections.views import ViewRules
+from services.projector.rebuild.rebuild import rebuild
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at
 from tests.support.servers import Prepare
+from tests.unit.projector.audit_histories import one_job
 from tests.unit.projector.histories import Page, Tape, inline, mixed, uid
 
 pytest_plugins = ["tests.support.servers"]
@@ -84,12 +86,12 @@ async def test_the_projector_may_run_meanwhile(database_url: str) -> None:
     half = len(errata.records) // 2
     await fill(store, errata.records[:half])
     await fill(other, views.records[:5])
-    building = asyncio.create_task(anew(database_url))
+    build_beside = asyncio.create_task(anew(database_url))
     applied = half
-    while not building.done() and applied < len(errata.records):
+    while not build_beside.done() and applied < len(errata.records):
         await fill(store, errata.records[applied : applied + 2])
         applied += 2
-    await building
+    await build_beside
     await fill(store, errata.records[applied:])
     await fill(other, views.records[5:])
     await store.close()
@@ -161,14 +163,14 @@ async def test_a_text_that_an_erasure_takes_is_fetched_again_for_what_follows(da
 class Streams:
     """Streams as a test says they are."""
 
-    def __init__(self, **streams: Sequence[Recorded]) -> None:
+    def __init__(self, **streams: Sequence[StoredMessage]) -> None:
         self.streams = streams
 
     async def extent(self, stream: str) -> Extent:
         held = self.streams.get(stream, ())
         return Extent(held[0].sequence, held[-1].sequence) if held else Extent(1, 0)
 
-    async def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[Recorded]]:
+    async def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[StoredMessage]]:
         held = [record for record in self.streams[stream] if record.sequence >= start]
         for record in held:
             yield [record]
@@ -182,19 +184,22 @@ async def test_verification(database_url: str) -> None:
     errata, views = mixed(10, 14)
     store = store_at(database_url)
     applied = errata.records[:-2]
+    audits = one_job().tape
     await fill(store, applied)
     await fill(store, views.records)
+    await fill(store, audits.records)
     await store.close()
     async with await owner(database_url) as db:
-        whole = await verify(db, Streams(ERRATA=errata.records, VIEWS=views.records[3:]))
+        whole = await verify(db, Streams(ERRATA=errata.records, VIEWS=views.records[3:], JOBS=audits.records))
         assert whole.ok
         assert [(report.facts, report.last, report.waiting) for report in whole.streams] == [
             (len(applied), len(applied), 2),
             (len(views.records), len(views.records), 0),
+            (len(audits.records), len(audits.records), 0),
         ]
         assert (await verify(db, Streams())).ok
         forged = list(errata.records)
-        forged[4] = Recorded("ERRATA", 5, forged[4].subject, forged[4].data + b" ", forged[4].time)
+        forged[4] = StoredMessage("ERRATA", 5, forged[4].subject, forged[4].data + b" ", forged[4].time)
         del forged[8]
         against = await verify(db, Streams(ERRATA=forged))
         assert (against.ok, against.streams[0].differing, against.streams[0].lost) == (False, [5], [9])

@@ -8,7 +8,7 @@ import pytest
 
 from contracts.readmodel import integrity_anomaly, investigation, post_version, prompt
 from contracts.v1.parts import Author, Prompt
-from tests.integration.readmodel_tables import everything, fill, owner, prepare, store_at, total
+from tests.integration.readmodel_tables import AUDITS, everything, fill, owner, prepare, store_at, total
 from tests.support.servers import Prepare, Servers
 from tests.unit.projector.histories import Page, Tape, digest, mixed
 
@@ -35,7 +35,7 @@ async def test_batches_do_not_matter(database_url: str, stack: Servers, seed: in
     assert set(outcomes) <= {"applied", "duplicate", "parked", "released", "unknown"}
     expected = await everything(database_url)
     empty = {name for name, found in expected.items() if not found}
-    assert empty <= {"parked", "investigation_lease", "forgotten", "refused_fact"}
+    assert empty <= {"parked", "investigation_lease", "forgotten", "refused_fact", *AUDITS}
     draw = random.Random(seed)
     with stack.database(prepare) as other:
         cut = store_at(other, cap=2)
@@ -60,10 +60,10 @@ async def test_no_reader_changes_what_a_site_has_said(database_url: str, platfor
     await store.close()
     tables = await everything(database_url)
     ((post,), (author,)) = tables["post"], tables["author"]
-    (meta,) = tables[f"{platform.lower()}_version_meta"]
+    (meta,) = tables["version_metadata"]
     assert (post["url"], post["confirmed"]) == (f"{page.url}?1", True)
     assert (author["display_name"], author["confirmed"], post["author_id"]) == ("Ada", True, author["id"])
-    assert meta["title"] == "T"
+    assert meta["document"]["title"] == "T"
     assert None not in (meta["server_html_hash"], meta["client_html_hash"])
 
 
@@ -77,8 +77,8 @@ async def test_no_reader_changes_what_another_has_said(database_url: str, platfo
     await fill(store, errata.records, None if together else [1] * len(errata.records))
     await store.close()
     tables = await everything(database_url)
-    (meta,), (heading,) = tables[f"{platform.lower()}_version_meta"], tables["version_heading"]
-    assert (meta["title"], heading["title"]) == ("T", "T")
+    (meta,), (heading,) = tables["version_metadata"], tables["version_heading"]
+    assert (meta["document"]["title"], heading["title"]) == ("T", "T")
 
 
 @pytest.mark.requirement("3.2-06")
@@ -229,7 +229,9 @@ async def test_the_readers_first_page_stays_and_the_sites_last_one_counts(databa
     await fill(store, tape.records, [1] * 9)
     await store.close()
     found = await everything(database_url)
-    (substack,), (lesswrong,) = found["substack_version_meta"], found["lesswrong_version_meta"]
+    substack, lesswrong = (
+        next(row for row in found["version_metadata"] if row["platform"] == site) for site in ("SUBSTACK", "LESSWRONG")
+    )
     assert (substack["client_html_hash"], substack["server_html_hash"]) == (digest("<p>1</p>"), digest("<p>1</p>"))
     assert lesswrong["server_html_hash"] == digest("<p>2</p>")
     counts = {row["id"]: (row["seen_count"], row["server_verified_at"]) for row in found["post_version"]}

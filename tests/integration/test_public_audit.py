@@ -21,10 +21,11 @@ from kit import topology
 from kit.bus import connect
 from kit.database import Database
 from services.commands.export.run import export
-from services.gateway.graphql.archive import Archive
-from services.gateway.graphql.reads import Record, Row
-from services.gateway.graphql.schema import make_schema
-from services.gateway.reads import SqlReads
+from services.gateway.public.documents import RecordDocuments
+from services.gateway.public.graphql.schema import make_schema
+from services.gateway.record.audit import Audits
+from services.gateway.record.repository import PublicRecord
+from services.gateway.record.runs import Exchange
 from tests.integration.readmodel_tables import owner, prepare
 from tests.integration.test_events import serving, some
 from tests.support import transcripts
@@ -35,7 +36,7 @@ from tests.support.servers import Prepare
 from tests.support.site_client import TAG, client_of, page_of
 from tests.support.site_server import pages_of, tell
 from tests.unit.gateway.fakes import Bench
-from tests.unit.projector.histories import FACT_CHECK, Tape
+from tests.unit.projector.histories import Tape
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -64,7 +65,7 @@ async def document_of(url: str, post: Article) -> Any:
     """The JSON document."""
     database = Database(url, role="reader")
     try:
-        result = await SqlReads(database, analysis=FACT_CHECK).public(post.investigation_id)
+        result = await RecordDocuments(PublicRecord(database)).document(post.investigation_id)
     finally:
         await database.close()
     assert result is not None
@@ -163,7 +164,7 @@ async def answers(url: str, folder: Path) -> dict[str, str]:
     database = Database(url, role="reader")
     try:
         await export(database, folder, "jsonl", full=True)
-        async with Bench(archive=Archive(database)).http as client:
+        async with Bench(record=PublicRecord(database)).http as client:
             for name, given in (
                 ("getInvestigation", {"investigationId": str(POST.investigation_id)}),
                 ("getPostInvestigations", {"platform": "WIKIPEDIA", "externalId": POST.post.external_id}),
@@ -248,13 +249,13 @@ async def test_what_was_exchanged_is_read_once_and_only_if_it_is_asked_for(
     tape.add(*run_of(POST, QUOTE))
     await tell(database_url, tape)
     asked: list[UUID] = []
-    read = Record.exchanges
+    read = Audits.exchanges
 
-    async def counted(record: Record, investigation_id: UUID) -> list[Row]:
+    async def counted(audits: Audits, investigation_id: UUID) -> list[Exchange]:
         asked.append(investigation_id)
-        return await read(record, investigation_id)
+        return await read(audits, investigation_id)
 
-    monkeypatch.setattr(Record, "exchanges", counted)
+    monkeypatch.setattr(Audits, "exchanges", counted)
     query = """query ($id: ID!) { publicInvestigation(investigationId: $id) { investigation { audit {
         rejectedCount attempts { number toolCalls { payload } %s } } } } }"""
     async with graphql_client(database_url) as client:

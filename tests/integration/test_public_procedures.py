@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from kit.database import Database
-from services.gateway.graphql.archive import Archive
+from services.gateway.record.repository import PublicRecord
 from tests.integration.readmodel_tables import fill, prepare, store_at
 from tests.support.servers import Prepare
 from tests.unit.gateway.fakes import Bench
@@ -39,7 +39,7 @@ async def http(database_url: str) -> AsyncIterator[httpx.AsyncClient]:
     await fill(store, views.records)
     await store.close()
     database = Database(database_url, role="reader")
-    bench = Bench(archive=Archive(database))
+    bench = Bench(record=PublicRecord(database))
     del bench.http.headers["x-openerrata-extension-version"]
     async with bench.http as client:
         yield client
@@ -83,7 +83,7 @@ async def test_a_post_and_a_list(http: httpx.AsyncClient) -> None:
         "claimCount",
         "claimSummaries",
     }
-    nothing = {"post": None, "investigations": []}
+    nothing: dict[str, object] = {"post": None, "investigations": []}
     assert (await ask(http, "getPostInvestigations", {"platform": "X", "externalId": "0"}))[1] == nothing
     _, listed = await ask(http, "searchInvestigations", {"limit": 1})
     assert [row["externalId"] for row in listed["investigations"]] == ["77"]

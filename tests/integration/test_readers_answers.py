@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 import pytest
 from pydantic import JsonValue
 
+from contracts.rpc.status import VersionKey
 from contracts.v1 import Event
 from contracts.v1.parts import Author, Provenance
 from kit.database import Database
-from services.gateway.graphql.reads import Record
 from services.gateway.ports import Complete, Running
-from services.gateway.reads import SqlReads
-from tests.integration.readmodel_tables import everything, fill, prepare, store_at
+from services.gateway.record.investigations import Investigations
+from services.gateway.record.posts import Posts
+from services.gateway.record.status import SqlReads
+from tests.integration.readmodel_tables import everything, fill, owner, prepare, store_at
 from tests.support.servers import Prepare
-from tests.unit.projector.histories import FACT_CHECK, Page, Tape
+from tests.unit.projector.histories import FACT_CHECK, Page, Tape, uid
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -124,15 +127,14 @@ async def test_a_result_names_the_provenance_of_the_words_it_is_about(
     assert view.corroborations == corroborations
     database = Database(database_url, role="reader")
     async with database.connect() as connection:
-        record = Record(connection)
+        record = Investigations(connection)
         (summary,) = await record.summaries([page.investigation_id])
-        whole = await record.public(page.investigation_id)
-        found = await record.post("X", "t1")
+        whole = await record.one(page.investigation_id)
+        found = await record.of_post("X", "t1")
     await database.close()
     assert whole is not None
-    assert found is not None
-    for row in (summary, whole, found[1][0]):
-        assert (row["provenance"], row["corroboration_count"]) == (provenance, corroborations)
+    for row in (summary, whole, found[0]):
+        assert (row.provenance, row.corroboration_count) == (provenance, corroborations)
 
 
 @pytest.mark.requirement("2.5-04")
@@ -183,7 +185,7 @@ FIELDS: dict[str, tuple[dict[str, JsonValue], dict[str, JsonValue]]] = {
             "author_name": "Ada",
             "author_slug": "ada-l",
             "tags": ["one", "two"],
-            "published_at": "2026-01-02T03:04:05+00:00",
+            "published_at": "2026-01-02T03:04:05.000Z",
         },
         {},
     ),
@@ -195,7 +197,7 @@ FIELDS: dict[str, tuple[dict[str, JsonValue], dict[str, JsonValue]]] = {
             "media_urls": ["https://m.example/1"],
             "like_count": 5,
             "retweet_count": 6,
-            "posted_at": "2026-01-02T03:04:05+00:00",
+            "posted_at": "2026-01-02T03:04:05.000Z",
         },
         {"tweet_id": "7"},
     ),
@@ -207,7 +209,7 @@ FIELDS: dict[str, tuple[dict[str, JsonValue], dict[str, JsonValue]]] = {
             "subtitle": "A crust",
             "author_name": "Ada",
             "author_substack_handle": "adal",
-            "published_at": "2026-01-02T03:04:05+00:00",
+            "published_at": "2026-01-02T03:04:05.000Z",
             "like_count": 5,
             "comment_count": 6,
         },
@@ -218,17 +220,17 @@ FIELDS: dict[str, tuple[dict[str, JsonValue], dict[str, JsonValue]]] = {
             "title": "Brot",
             "display_title": "Brot (Lebensmittel)",
             "revision_id": "70",
-            "last_modified_at": "2026-01-02T03:04:05+00:00",
+            "last_modified_at": "2026-01-02T03:04:05.000Z",
         },
         {"page_id": "7", "language": "de"},
     ),
 }
-"""By platform: metadata under the names of its columns, and the columns that derive from the post's own id."""
+"""By platform: metadata under its names, and what derives from the post's own id."""
 
 
 @pytest.mark.requirement("3.2-12", "3.2-13")
 @pytest.mark.parametrize("platform", FIELDS)
-async def test_each_site_s_fields_stand_in_the_columns_of_their_names(database_url: str, platform: str) -> None:
+async def test_each_site_s_fields_stand_under_their_names_in_its_own_table(database_url: str, platform: str) -> None:
     """3.2-12, 3.2-13: metadata tables per platform, karma among them; no value stands in another's column.
 
     3.2-12: Metadata tables per platform.
@@ -241,7 +243,96 @@ async def test_each_site_s_fields_stand_in_the_columns_of_their_names(database_u
         database_url,
         fact.model_copy(update={"sighting": fact.sighting.model_copy(update={"metadata": given})}),
     )
-    (row,) = (await everything(database_url))[f"{platform.lower()}_version_meta"]
-    html = {"server_html_hash", "client_html_hash", "image_urls"} if platform != "X" else set()
-    assert row.keys() - html - {"post_version_id", "created_at"} == (given | derived).keys()
-    assert {name: row[name] for name in given | derived} == given | derived
+    async with await owner(database_url) as db:
+        found = await db.execute(f"SELECT document FROM version_metadata_{platform.lower()}")
+        assert await found.fetchall() == [(given | derived,)]
+
+
+UPDATED = {"post_prior", "tally_moment"}  # of the post: its newest result, and when each was followed by another
+ORIGINAL = Page("en:1")
+APPEALED = ORIGINAL.checked_again("APPEAL", uid("appeal"))
+VERSION_KEY = VersionKey.model_validate(
+    {"platform": "WIKIPEDIA", "externalId": "en:1", "versionHash": ORIGINAL.version_hash}
+)
+
+
+async def of_the_original(url: str) -> dict[str, list[dict[str, object]]]:
+    """Every row that belongs to the original run."""
+    mine = str(ORIGINAL.investigation_id)
+    claims = {str(ORIGINAL.claim(number)[0]) for number in range(3)}
+    return {
+        table: found
+        for table, rows in (await everything(url)).items()
+        if (found := [row for row in rows if mine in row.values() or row.get("claim_id") in claims])
+    }
+
+
+@pytest.mark.parametrize("one_by_one", [False, True])
+async def test_an_appeals_run_stands_beside_the_original_and_changes_nothing_of_it(
+    database_url: str, one_by_one: bool
+) -> None:
+    """The newest concluded run of a version is the one displayed; until there is one, the original is what is known."""
+    await project(database_url, ORIGINAL.registered(), *ORIGINAL.investigated(), one_by_one=one_by_one)
+    before = await of_the_original(database_url)
+    assert len(before["claim_candidate"]) == 3
+    again = APPEALED.requested(), APPEALED.requested(), APPEALED.started()
+    tape = Tape()
+    tape.add(ORIGINAL.registered(), *ORIGINAL.investigated(), *again, APPEALED.drafted())
+    store = store_at(database_url)
+    await fill(store, tape.records, [1] * len(tape.records) if one_by_one else None)
+    async with reading(database_url) as reads:
+        shown = await displayed(reads)
+        assert shown == (ORIGINAL.investigation_id, ORIGINAL.investigation_id, [2])
+        running = await reads.investigation(APPEALED.investigation_id)
+        assert isinstance(running, Running)
+        tape.add(APPEALED.completed())
+        await fill(store, tape.records)
+        assert await displayed(reads) == (APPEALED.investigation_id, APPEALED.investigation_id, [0])
+        unchanged = await reads.investigation(ORIGINAL.investigation_id)
+        assert isinstance(unchanged, Complete)
+        assert len(unchanged.claims) == 2
+    await store.close()
+    after = await of_the_original(database_url)
+    assert {name: after[name] for name in before.keys() - UPDATED} == {
+        name: before[name] for name in before.keys() - UPDATED
+    }
+    found = (await everything(database_url))["investigation"]
+    assert sorted((row["origin"], row["origin_id"]) for row in found) == [
+        ("APPEAL", str(uid("appeal"))),
+        ("ORIGINAL", None),
+    ]
+
+
+async def displayed(reads: SqlReads) -> tuple[UUID | None, UUID | None, list[int | None]]:
+    """What a view, a request and a list of versions answer with."""
+    view, known = await reads.view(ORIGINAL.version_id), await reads.eligibility(ORIGINAL.version_id)
+    assert view is not None
+    assert known is not None
+    assert isinstance(known.investigation, Complete)
+    of_view = view.complete.investigation_id if view.complete else None
+    return of_view, known.investigation.investigation_id, list(await reads.claim_counts([VERSION_KEY]))
+
+
+async def test_a_version_with_an_appeal_is_one_version_and_no_candidate(database_url: str) -> None:
+    """One row for its post among what the selector may take and among the post's versions, whatever became of it."""
+    failed = ORIGINAL.checked_again("RETRACTION", uid("order"))
+    await project(
+        database_url,
+        ORIGINAL.registered(),
+        *ORIGINAL.investigated(),
+        *(APPEALED.requested(), APPEALED.started(), APPEALED.drafted(), APPEALED.completed()),
+        *(failed.requested(), failed.started(), failed.failed()),
+    )
+    (candidate,) = (await everything(database_url))["candidate"]
+    assert (candidate["status"], candidate["eligible_at"]) == ("COMPLETE", None)
+    database = Database(database_url, role="reader")
+    async with database.connect() as connection:
+        (version,) = await Posts(connection).versions(ORIGINAL.post_id)
+    await database.close()
+    assert (version.investigation_id, version.claim_count) == (APPEALED.investigation_id, 0)
+
+
+async def test_a_start_without_its_request_tells_an_original_alone(database_url: str) -> None:
+    """A request may have been refused; nothing else says what an investigation that is no original was made for."""
+    await project(database_url, ORIGINAL.registered(), APPEALED.started(), APPEALED.drafted(), ORIGINAL.started())
+    assert [row["id"] for row in (await everything(database_url))["investigation"]] == [str(ORIGINAL.investigation_id)]

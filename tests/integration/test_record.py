@@ -17,8 +17,8 @@ import pytest
 
 from kit.database import Database
 from services.commands.export.run import export
-from services.gateway.graphql.archive import Archive
-from services.gateway.graphql.schema import make_schema
+from services.gateway.public.graphql.schema import make_schema
+from services.gateway.record.repository import PublicRecord
 from tests.integration.readmodel_tables import everything, fill, prepare, store_at
 from tests.support.graphql_client import Client, graphql_client
 from tests.support.public_record import MOON, TWEET, Article, Finding
@@ -63,6 +63,7 @@ WITHOUT_FINDINGS = {
     "/investigations/{id}/card.png",
     "/sources/{sha256}",
     "/how-it-works",
+    "/problems/{slug}",
     "/api",
     "/docs",
     "/robots.txt",
@@ -130,7 +131,7 @@ async def listed(url: str) -> dict[str, str]:
             found[name] = json.dumps(await client_.ask(query))
     database = Database(url, role="reader")
     try:
-        async with Bench(archive=Archive(database)).http as client:
+        async with Bench(record=PublicRecord(database)).http as client:
             for question in ({"limit": 5, "offset": 0}, {"query": "beetles", "limit": 5, "offset": 0}):
                 asked = {"input": json.dumps(question)}
                 found[f"trpc {question}"] = (await client.get("/trpc/public.searchInvestigations", params=asked)).text

@@ -27,17 +27,17 @@ from contracts.v1 import (
 from contracts.v1.ids import claim_id
 from contracts.v1.parts import PublishedClaim, Source, TextRef, Usage
 from kit.blobs import BlobMissing
-from kit.history import Past
+from kit.history import StoredFact
 from kit.models.base import Limits, Model
 from kit.models.provider import ProviderDeps
+from kit.sources import Page, PageUnavailable
 from kit.web.reading import Reader
-from lifecycle.conclusion import conclusion
-from services.commands.comparing import Compared, Difference
-from services.commands.replaying import replay
+from lifecycle.conclusion import conclude
+from services.commands.investigation.comparison import Comparison, Difference
+from services.commands.investigation.replay import replay
 from services.investigator.domain import Prior
 from services.validator.handlers import Validator
-from services.validator.pages import NoPage, Page, words
-from services.validator.sources import held_against
+from services.validator.sources import compare_with_page, read_words
 from tests.support.factories import (
     INVESTIGATION_ID,
     NOW,
@@ -88,11 +88,11 @@ class Shelf:
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
         if self.gone:
-            return tuple(held_against(source, NoPage("http_404")) for source in sources)
+            return tuple(compare_with_page(source, PageUnavailable("http_404")) for source in sources)
         blob = await self._texts.put(self.html.encode("latin-1"), "text/html")
         kind = "text/html; charset=latin-1"
-        text = await words(Reader(), self.html.encode("latin-1"), kind)
-        return tuple(held_against(source, Page(source.url, blob, NOW, text, kind)) for source in sources)
+        text = await read_words(Reader(), self.html.encode("latin-1"), kind)
+        return tuple(compare_with_page(source, Page(source.url, blob, NOW, text, kind)) for source in sources)
 
 
 class World:
@@ -132,17 +132,18 @@ class World:
             unchecked_allowed=self.unchecked_allowed,
         )
         for event in self.log.events:
-            for delivery in range(1, 1 + (reviews if isinstance(event, ClaimProposed) else 0)):
-                await handled(validator.on_claim_proposed(event, delivery), self.log, clock)
+            for delivery in range(1, 1 + reviews):
+                if isinstance(event, ClaimProposed):
+                    await handled(validator.on_claim_proposed(event, delivery), self.log, clock)
         found = await self.log.investigation(self.request.investigation_id)
-        if found is not None and (end := conclusion(found)) is not None:
+        if found is not None and (end := conclude(found)) is not None:
             self.log.publish(end)
 
-    def past(self, *changed: Event) -> Sequence[Past]:
+    def past(self, *changed: Event) -> Sequence[StoredFact]:
         """The log, with these facts in the place of those of their class."""
         kinds = {type(event): event for event in changed}
         return [
-            Past(
+            StoredFact(
                 entry.sequence,
                 Envelope(
                     id=uuid4(), occurred_at=NOW, correlation=uuid4(), event=kinds.get(type(entry.event), entry.event)
@@ -157,14 +158,14 @@ class World:
         (event,) = (each for each in self.log.events if isinstance(each, kind))
         return event
 
-    async def again(self, *changed: Event) -> list[Compared]:
+    async def again(self, *changed: Event) -> list[Comparison]:
         """Every step run again."""
         stored = dict(self.texts.stored)
         compared = [each async for each in replay(self.past(*changed), self.texts)]
         assert self.texts.stored == stored, "a replay stores nothing"
         return compared
 
-    async def tampered(self, old: str, new: str) -> list[Compared]:
+    async def tampered(self, old: str, new: str) -> list[Comparison]:
         """The same, with other words in the transcript of the draft."""
         draft = self.the(InvestigationDrafted)
         assert isinstance(draft, InvestigationDrafted)
@@ -174,7 +175,7 @@ class World:
         return await self.again(draft.model_copy(update={"transcript": other}))
 
 
-def all_same(compared: Sequence[Compared]) -> bool:
+def all_same(compared: Sequence[Comparison]) -> bool:
     return all(each.same for each in compared)
 
 
@@ -290,7 +291,7 @@ async def test_a_run_that_went_on_from_another_attempt_is_the_same(api: Api, los
     first, second = world.told("advanced")
     assert isinstance(first, InvestigationAdvanced)
     assert isinstance(second, InvestigationAdvanced)
-    assert (first.before, second.before) == (None, first.stretch.sha256)
+    assert (first.before, second.before) == (None, first.segment.sha256)
     draft = world.the(InvestigationDrafted)
     assert isinstance(draft, InvestigationDrafted)
     assert (draft.attempt, draft.usage.total_tokens, len(draft.claim_ids)) == (2, 1500, 3)
@@ -399,8 +400,8 @@ async def test_a_claim_that_today_s_rules_let_through_shows() -> None:
     verdict = world.the(ClaimRejected)
     by_rule = verdict.model_copy(update={"gate": "rule", "transcript": None, "prompt": None})
     assert [(each.same, each.explained) for each in await world.again(by_rule)][1] == (False, False)
-    earlier = by_rule.model_copy(update={"rules": None})
-    assert [(each.same, each.explained) for each in await world.again(earlier)][1] == (False, True)
+    describe_rules = by_rule.model_copy(update={"rules": None})
+    assert [(each.same, each.explained) for each in await world.again(describe_rules)][1] == (False, True)
 
 
 async def test_an_end_that_does_not_follow_shows() -> None:
@@ -508,7 +509,7 @@ async def test_reviews_that_failed_for_now_fail_again() -> None:
     async with provider(OPENAI, ONE, DONE, HttpError(503), HttpError(429), SAYS_YES) as (model, _):
         await world.lives(model, reviews=3)
     compared = await world.again()
-    assert [each.step.rpartition(", ")[2] for each in compared[1:3]] == ["try 1", "try 2"]
+    assert [each.step.rpartition(", ")[2] for each in compared[1:3]] == ["review attempt 1", "review attempt 2"]
     assert (len(compared), all_same(compared)) == (5, True), compared
 
 
@@ -529,7 +530,7 @@ async def test_a_forged_verdict_shows() -> None:
         compared = await world.again(verdict.model_copy(update=changed), end.model_copy(update={"claims": claims}))
         assert not compared[1].same, changed
     without = await world.again(verdict.model_copy(update={"transcript": None}))
-    assert [each.replayed for each in without[1].differences] == ["a model is asked today; none was then"]
+    assert [each.replayed for each in without[1].differences] == ["a model is called now; no call was recorded"]
 
 
 @pytest.mark.requirement("2.12-04")

@@ -12,9 +12,11 @@ from uuid import UUID
 import pytest
 
 from kit.database import Database
-from services.gateway.graphql.archive import Archive
-from services.gateway.search.question import BadQuestion, Filters, sought
-from services.gateway.search.reads import RANKED, Search, reading
+from services.gateway.public.graphql.graph import RecordGraph
+from services.gateway.record.connection import open_transaction
+from services.gateway.record.question import BadQuestion, Filters, normalise_words
+from services.gateway.record.repository import PublicRecord
+from services.gateway.record.search import MAX_RANKED, Search
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
 from tests.support.explained import plans, statements
 from tests.support.search_documents import exhaustive, fill_documents
@@ -22,6 +24,7 @@ from tests.support.servers import Prepare, Servers
 from tests.unit.projector.histories import Page, Tape
 
 pytest_plugins = ["tests.support.servers"]
+pytestmark = pytest.mark.xdist_group("search")  # their documents take a while to make
 
 DOCUMENTS = 5_000
 WORDS = (
@@ -104,10 +107,10 @@ async def test_the_answer_of_reading_everything(database: tuple[str, Database], 
     async with await owner(url) as db:
         for words in WORDS:
             expected = await exhaustive(db, words, filters, 61)
-            found = []
+            found: list[UUID] = []
             place = None
             while len(found) < 61:
-                async with reading(reader) as connection:
+                async with open_transaction(reader) as connection:
                     hits = await Search(connection).newest(words, filters, place, 20)
                 found += [hit.investigation_id for hit in hits]
                 if len(hits) < 20:
@@ -118,20 +121,20 @@ async def test_the_answer_of_reading_everything(database: tuple[str, Database], 
 
 async def test_pages_counted_off_are_the_same(database: tuple[str, Database]) -> None:
     url, reader = database
-    async with await owner(url) as db, reading(reader) as connection:
+    async with await owner(url) as db, open_transaction(reader) as connection:
         for words, filters in ((None, FILTERS[0]), (None, FILTERS[2]), ("hundredth", FILTERS[0]), ("th", FILTERS[1])):
             every = await exhaustive(db, words, filters, 120)
-            hits = await Search(connection).skipping(words, filters, 7, 11)
+            hits = await Search(connection).with_offset(words, filters, 7, 11)
             assert [hit.investigation_id for hit in hits] == every[7:18]
 
 
 async def test_pages_far_behind_are_the_same(database: tuple[str, Database]) -> None:
     url, reader = database
-    async with await owner(url) as db, reading(reader) as connection:
+    async with await owner(url) as db, open_transaction(reader) as connection:
         for words, filters in ((None, FILTERS[0]), (None, FILTERS[3]), ("everyword", FILTERS[0]), ("th", FILTERS[2])):
             every = await exhaustive(db, words, filters, DOCUMENTS)
             for offset in (1_001, 2_345, len(every) - 3, len(every), 2**31 - 1):
-                hits = await Search(connection).skipping(words, filters, offset, 5)
+                hits = await Search(connection).with_offset(words, filters, offset, 5)
                 assert [hit.investigation_id for hit in hits] == every[offset : offset + 5], (words, filters, offset)
 
 
@@ -144,30 +147,30 @@ async def test_a_text_of_any_length_can_be_looked_for(database: tuple[str, Datab
         ((body,),) = await found.fetchall()
         said = body.splitlines()[-1].split("  ")[0]
         assert len(said) > 300
-        async with reading(reader) as connection:
+        async with open_transaction(reader) as connection:
             for words, expected in ((said, 1), (said + "x", 0), ("x" * 400_000, 0), ("§ " * 9_000, 0)):
-                hits = await Search(connection).skipping(sought(words, None), FILTERS[0], 0, 20)
+                hits = await Search(connection).with_offset(normalise_words(words, None), FILTERS[0], 0, 20)
                 assert len(hits) == expected, words[:80]
 
 
 async def test_nothing_is_ever_scanned(database: tuple[str, Database]) -> None:
     _, reader = database
-    archive = Archive(reader)
+    graph = RecordGraph(PublicRecord(reader))
     async with await reader.session() as db:
         for words in WORDS:
             for filters in FILTERS:
                 async with statements() as taken:
-                    await archive.listed(words, filters, 20, 0)
-                    await archive.listed(words, filters, 20, 4_000)
+                    await graph.list_page(words, filters, 20, 0)
+                    await graph.list_page(words, filters, 20, 4_000)
                 for plan in await plans(db, taken):
                     assert not plan.scanned, (words, filters, plan.statement)
         async with statements() as taken:
-            await archive.searched("it is not so", FILTERS[0], ranked=True, first=20, after=None)
-            await archive.authors("ada", None, 20, None)
-            await archive.authors("x", None, 20, None)
-            await archive.anomalies("X", "1", 20, None)
-            await archive.anomalies(None, None, 20, None)
-            await archive.of_post("X", "1")
+            await graph.search("it is not so", FILTERS[0], ranked=True, first=20, after=None)
+            await graph.authors("ada", None, 20, None)
+            await graph.authors("x", None, 20, None)
+            await graph.anomalies("X", "1", 20, None)
+            await graph.anomalies(None, None, 20, None)
+            await graph.of_post("X", "1")
         found = await plans(db, taken)
         assert [plan.scanned for plan in found if plan.scanned] == []
         assert len(found) > 10
@@ -178,7 +181,7 @@ async def test_pieces_of_time_are_the_indexes_business(database: tuple[str, Data
     _, reader = database
     async with await reader.session() as db:
         async with statements() as taken:
-            await Archive(reader).listed("thousandth", Filters("X"), 20, 0)
+            await RecordGraph(PublicRecord(reader)).list_page("thousandth", Filters("X"), 20, 0)
         steps = [plan for plan in await plans(db, taken) if "shown" in plan.statement]
     conditions = [" ".join(plan.index_conditions) for plan in steps]
     assert len(conditions) > 2
@@ -199,12 +202,12 @@ async def test_a_scan_would_be_seen(database: tuple[str, Database]) -> None:
 
 async def test_ranked_results_say_it_where_it_counts(database: tuple[str, Database]) -> None:
     url, reader = database
-    async with reading(reader) as connection:
+    async with open_transaction(reader) as connection:
         search = Search(connection)
         hits = await search.ranked("sofia", Filters())
-        assert len(hits) == RANKED
+        assert len(hits) == MAX_RANKED
         everywhere = await search.ranked("everyword", Filters())
-        newest = await search.newest("everyword", Filters(), None, RANKED)
+        newest = await search.newest("everyword", Filters(), None, MAX_RANKED)
         assert everywhere == newest
         assert await search.ranked("nowhere to be seen", Filters()) == []
     async with await owner(url) as db:
@@ -220,7 +223,7 @@ async def test_ranked_results_say_it_where_it_counts(database: tuple[str, Databa
 async def test_what_takes_too_long_is_refused(database: tuple[str, Database]) -> None:
     _, reader = database
     with pytest.raises(BadQuestion, match="too long"):
-        async with reading(reader) as connection:
+        async with open_transaction(reader) as connection:
             await connection.exec_driver_sql("SET LOCAL statement_timeout = 20")
             await connection.exec_driver_sql("SELECT pg_sleep(20)")
 
@@ -297,7 +300,7 @@ async def test_a_window_of_time_counts_as_reading_everything_would(empty_url: st
     begin, reader = datetime(2026, 1, 1, tzinfo=UTC), Database(empty_url, role="reader")
     moments = [begin + timedelta(hours=8 * n) for n in range(19)]
     moments += [begin + timedelta(microseconds=draw.randrange(6 * 86_400_000_000)) for _ in range(20)]
-    archive = Archive(reader)
+    graph = RecordGraph(PublicRecord(reader))
     async with await owner(empty_url) as db:
         await db.execute("ALTER TABLE search_document DROP CONSTRAINT search_document_investigation_id_fkey")
         for n in range(12):
@@ -317,8 +320,9 @@ async def test_a_window_of_time_counts_as_reading_everything_would(empty_url: st
                 (str(n), draw.randrange(4)),
             )
             for _ in range(25):
-                platform, start, end = (draw.choice(of) for of in ((None, "S0", "S2"), *[(None, *moments)] * 2))
-                counted = await archive.metrics(platform, None, start, end)
+                platform = draw.choice((None, "S0", "S2"))
+                start, end = (draw.choice((None, *moments)) for _ in range(2))
+                counted = await graph.metrics(platform, None, start, end)
                 found = await db.execute(
                     """SELECT count(DISTINCT post_id), count(DISTINCT post_id) FILTER (WHERE claim_count > 0)
                     FROM search_document WHERE (%(platform)s::text IS NULL OR platform = %(platform)s)
@@ -326,7 +330,7 @@ async def test_a_window_of_time_counts_as_reading_everything_would(empty_url: st
                         AND checked_at <= coalesce(%(end)s::timestamptz, 'infinity')""",
                     {"platform": platform, "start": start, "end": end},
                 )
-                told = (counted["total_investigated_posts"], counted["investigated_posts_with_flags"])
+                told = (counted.total_investigated_posts, counted.investigated_posts_with_flags)
                 assert told == await found.fetchone(), (n, platform, start, end)
         await db.execute("DELETE FROM search_document")
         for table in ("tally_day", "tally_moment"):
@@ -394,10 +398,12 @@ async def test_a_phrase_is_shown_by_every_pair_of_common_words_in_it(empty_url: 
     phrases = [" ".join(text[draw.randrange(len(text) or 1) :][: draw.randrange(3, 20)].split()) for text in texts]
     async with await owner(empty_url) as db:
         lost = await db.execute(
-            """SELECT body, phrase FROM unnest(%s::text[]) body, unnest(%s::text[]) phrase
-            WHERE position(phrase IN body) > 0 AND EXISTS (SELECT
-                FROM search_pairs_of(string_to_array(phrase, ' ')) forms
-                WHERE NOT search_pairs(string_to_array(body, ' ')) && forms)""",
+            """WITH bodies AS MATERIALIZED (
+                SELECT body, search_pairs(string_to_array(body, ' ')) pairs FROM unnest(%s::text[]) body
+            ), phrases AS MATERIALIZED (
+                SELECT phrase, forms FROM unnest(%s::text[]) phrase, search_pairs_of(string_to_array(phrase, ' ')) forms
+            )
+            SELECT body, phrase FROM bodies, phrases WHERE position(phrase IN body) > 0 AND NOT pairs && forms""",
             (texts, phrases),
         )
         assert await lost.fetchall() == []
@@ -411,19 +417,19 @@ async def test_a_phrase_is_shown_by_every_pair_of_common_words_in_it(empty_url: 
 
 async def test_counting_everything_costs_a_look(database: tuple[str, Database]) -> None:
     _, reader = database
-    archive = Archive(reader)
+    graph = RecordGraph(PublicRecord(reader))
     async with await reader.session() as db:
-        author = (await archive.authors(None, None, 1, None))["edges"]
+        author = (await graph.authors(None, None, 1, None)).edges
         async with statements() as taken:
-            whole = await archive.metrics(None, None, None, None)
-            await archive.metrics("X", None, None, None)
-            await archive.metrics(None, UUID(int=1), None, None)
+            whole = await graph.metrics(None, None, None, None)
+            await graph.metrics("X", None, None, None)
+            await graph.metrics(None, UUID(int=1), None, None)
         found = await plans(db, taken)
-        assert (whole["total_investigated_posts"], author) == (2_501, [])
+        assert (whole.total_investigated_posts, author) == (2_501, [])
         assert [plan.scanned for plan in found if plan.scanned] == []
         assert sum(plan.buffers for plan in found) < 30
         async with statements() as taken:
-            await archive.metrics("X", None, datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 3, tzinfo=UTC))
+            await graph.metrics("X", None, datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 3, tzinfo=UTC))
         assert [plan.scanned for plan in await plans(db, taken) if plan.scanned] == []
 
 

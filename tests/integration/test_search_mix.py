@@ -12,15 +12,18 @@ from datetime import UTC, datetime
 import pytest
 
 from kit.database import Database
-from services.gateway.graphql.archive import Archive
-from services.gateway.search.question import Filters
-from services.gateway.search.reads import Search, reading
+from services.gateway.public.graphql.graph import RecordGraph
+from services.gateway.record.connection import open_transaction
+from services.gateway.record.question import Filters
+from services.gateway.record.repository import PublicRecord
+from services.gateway.record.search import Search
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.explained import plans, statements
 from tests.support.search_documents import ANY, BUFFERS, COMMON, MIX, PAGE, exhaustive, fill_documents
 from tests.support.servers import Prepare
 
 pytest_plugins = ["tests.support.servers"]
+pytestmark = pytest.mark.xdist_group("search-mix")  # their documents take a while to make
 
 DOCUMENTS = 20_000
 
@@ -54,20 +57,20 @@ async def test_every_question_of_the_mix_reads_little(database: tuple[str, Datab
     3.4-07: Search counts claims, says whether there is more, and gives summaries.
     """
     url, reader = database
-    archive, read = Archive(reader), {}
+    graph, read = RecordGraph(PublicRecord(reader)), {}
     async with await owner(url) as db, await reader.session() as explaining:
         for question in MIX:
             expected = await exhaustive(db, question.words, question.filters, PAGE + 1)
             async with statements() as taken:
-                page = await archive.listed(question.words, question.filters, PAGE, 0)
-            assert [row["id"] for row in page["investigations"]] == expected[:PAGE], question.name
-            assert page["has_more"] is (len(expected) > PAGE), question.name
+                page = await graph.list_page(question.words, question.filters, PAGE, 0)
+            assert [row.id for row in page.investigations] == expected[:PAGE], question.name
+            assert page.has_more is (len(expected) > PAGE), question.name
             found = await plans(explaining, taken)
             assert [plan.scanned for plan in found if plan.scanned] == [], question.name
             read[question.name] = sum(plan.buffers for plan in found)
         place = None
         for _ in range(500):
-            async with statements() as taken, reading(reader) as connection:
+            async with statements() as taken, open_transaction(reader) as connection:
                 hits = await Search(connection).newest(None, ANY, place, PAGE)
             place = hits[-1].place
         assert [hit.investigation_id for hit in hits] == (await exhaustive(db, None, ANY, 500 * PAGE))[-PAGE:]
@@ -83,8 +86,8 @@ async def test_phrases_whose_words_are_in_every_text(database: tuple[str, Databa
         for filters in (ANY, Filters("WIKIPEDIA", 3)):
             expected = await exhaustive(db, words, filters, PAGE + 1)
             async with statements() as taken:
-                page = await Archive(reader).listed(words, filters, PAGE, 0)
-            assert [row["id"] for row in page["investigations"]] == expected[:PAGE]
+                page = await RecordGraph(PublicRecord(reader)).list_page(words, filters, PAGE, 0)
+            assert [row.id for row in page.investigations] == expected[:PAGE]
             found = await plans(explaining, taken)
             assert [plan.scanned for plan in found if plan.scanned] == []
             assert sum(plan.buffers for plan in found) <= BUFFERS
@@ -98,7 +101,7 @@ async def test_a_window_of_time_is_counted_by_days(database: tuple[str, Database
     async with await reader.session() as explaining:
         for first, last in ((3, 5), (3, 18)):
             async with statements() as taken:
-                await Archive(reader).metrics(
+                await RecordGraph(PublicRecord(reader)).metrics(
                     "X", None, datetime(2026, 1, first, 7, tzinfo=UTC), datetime(2026, 1, last, 19, tzinfo=UTC)
                 )
             found = await plans(explaining, taken)
@@ -110,13 +113,13 @@ async def test_a_window_of_time_is_counted_by_days(database: tuple[str, Database
 
 async def test_the_best_first_read_little_too(database: tuple[str, Database]) -> None:
     _, reader = database
-    archive, read = Archive(reader), {}
+    graph, read = RecordGraph(PublicRecord(reader)), {}
     async with await reader.session() as explaining:
         for question in MIX:
             if question.words is None:
                 continue
             async with statements() as taken:
-                await archive.searched(question.words, question.filters, ranked=True, first=PAGE, after=None)
+                await graph.search(question.words, question.filters, ranked=True, first=PAGE, after=None)
             found = await plans(explaining, taken)
             assert [plan.scanned for plan in found if plan.scanned] == [], question.name
             read[question.name] = sum(plan.buffers for plan in found)

@@ -7,9 +7,9 @@ import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
+from sqlalchemy import ClauseElement, Executable, RowMapping
 
 from contracts.topology import ERRATA, INVESTIGATOR_INVESTIGATION_REQUESTED
 from contracts.v1 import Event, InvestigationFailed, InvestigationRequested
@@ -17,11 +17,11 @@ from contracts.v1.parts import Usage
 from kit import topology
 from kit.bus import connect
 from kit.database import Database
-from kit.history import history
-from lifecycle.rescue import Settled
+from kit.history import read_history
+from lifecycle.rescue import Watermarks
 from platforms import PLATFORMS
 from services.selector.adapters import BusLog, Spending, SqlReads
-from services.selector.domain import Budget, Candidate, Spent, Suspect, Why
+from services.selector.domain import Budget, Candidate, Overdue, Reason, Spent
 from services.selector.handlers import Selector
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
 from tests.support.fakes import StillClock
@@ -32,7 +32,7 @@ pytest_plugins = ["tests.support.servers"]
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 FAR_ON = datetime(2027, 1, 1, tzinfo=UTC)
-EVERYTHING = Settled(10**9, 10**9, 10**9)
+EVERYTHING = Watermarks(10**9, 10**9, 10**9)
 
 # Requirements 3.6, with the names of our tables; what failed on readers' accounts alone counts as not investigated.
 ORDER = [site.name for site in PLATFORMS]
@@ -108,7 +108,7 @@ async def test_the_list_is_what_the_specifications_query_finds(database_url: str
         open_versions = {version for (version,) in await (await db.execute(OPEN)).fetchall()}
     async with reading(database_url) as reads:
         fresh = await reads.candidates(FACT_CHECK, 1_000)
-        open_ = await reads.suspects(FACT_CHECK, FAR_ON, EVERYTHING, 1_000)
+        open_ = await reads.overdue(FACT_CHECK, FAR_ON, EVERYTHING, 1_000)
     under_way = [(each.candidate.version_id, each.candidate.score) for each in open_]
     listed = [(each.version_id, each.score) for each in fresh]
     assert len(listed) > 5
@@ -185,7 +185,8 @@ async def test_both_lists_are_read_in_the_order_of_their_index(database_url: str
     indexes = {"candidate": "candidate_next_idx", "investigation": "investigation_open_idx"}
 
     class Explained(SqlReads):
-        async def _rows(self, query: Any, **values: Any) -> list[dict[str, Any]]:
+        async def _read_rows(self, query: Executable, **values: object) -> Sequence[RowMapping]:
+            assert isinstance(query, ClauseElement)
             compiled = query.compile(compile_kwargs={"literal_binds": True})
             async with await owner(database_url) as db:
                 await db.execute("ANALYZE")
@@ -196,7 +197,7 @@ async def test_both_lists_are_read_in_the_order_of_their_index(database_url: str
 
     database = Database(database_url, role="reader")
     await Explained(database).candidates(FACT_CHECK, 20)
-    await Explained(database).suspects(FACT_CHECK, FAR_ON, EVERYTHING, 20)
+    await Explained(database).overdue(FACT_CHECK, FAR_ON, EVERYTHING, 20)
     await database.close()
     expected = ["candidate"] * len(ORDER) + ["investigation"]
     for plan, (table, index) in zip(plans, [(table, indexes[table]) for table in expected], strict=True):
@@ -297,9 +298,7 @@ async def test_a_run_may_be_lost_whatever_became_of_its_post(database_url: str) 
     seen = {}
     async with reading(database_url) as reads:
         for minutes in (-60, 3, 15, 61):
-            overdue = await reads.suspects(
-                FACT_CHECK, START.replace(hour=9) + timedelta(minutes=minutes), EVERYTHING, 9
-            )
+            overdue = await reads.overdue(FACT_CHECK, START.replace(hour=9) + timedelta(minutes=minutes), EVERYTHING, 9)
             seen[minutes] = [each.candidate.version_id for each in overdue]
     waiting = [older.version_id, long.version_id]
     assert seen == {
@@ -322,7 +321,7 @@ async def test_what_was_chosen_last_is_known_of_the_selectors_requests_alone(dat
     ours, theirs, keys = Page("ours"), Page("theirs"), Page("keys")
     tape = Tape(start=START)
     lately, store = START - timedelta(days=1), store_at(database_url)
-    told: list[Why | None] = []
+    told: list[Reason | None] = []
     async with reading(database_url) as reads:
         for step in (
             [ours.registered(), theirs.registered(), theirs.requested()],
@@ -334,8 +333,8 @@ async def test_what_was_chosen_last_is_known_of_the_selectors_requests_alone(dat
             applied = len(tape.records)
             tape.add(*step)
             await fill(store, tape.records[applied:])
-            told.append(await reads.last(lately, FACT_CHECK))
-        assert await reads.last(FAR_ON, FACT_CHECK) is None
+            told.append(await reads.last_reason(lately, FACT_CHECK))
+        assert await reads.last_reason(FAR_ON, FACT_CHECK) is None
     await store.close()
     assert told == [None, "most viewed", "most viewed", "lost", "most viewed"]
 
@@ -343,10 +342,10 @@ async def test_what_was_chosen_last_is_known_of_the_selectors_requests_alone(dat
 class Leader:
     """Leads always."""
 
-    leading = True
+    is_leader = True
 
 
-class Overdue:
+class OneOverdue:
     """A read model in which one investigation is overdue and nothing else is to be done."""
 
     def __init__(self, page: Page) -> None:
@@ -355,21 +354,21 @@ class Overdue:
     async def spent(self, since: datetime, analysis: str) -> Spent:
         return Spent()
 
-    async def last(self, since: datetime, analysis: str) -> None:
+    async def last_reason(self, since: datetime, analysis: str) -> None:
         return None
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         return ()
 
-    async def suspects(self, analysis: str, before: datetime, settled: Settled, limit: int) -> Sequence[Suspect]:
+    async def overdue(self, analysis: str, before: datetime, settled: Watermarks, limit: int) -> Sequence[Overdue]:
         candidate = Candidate(self.page.post_id, self.page.version_id, 1, uid("c"))
-        return [Suspect(self.page.investigation_id, candidate)]
+        return [Overdue(self.page.investigation_id, candidate)]
 
 
 def selecting(page: Page, log: BusLog) -> Selector:
     """A selector to which this page's run is overdue, and nothing else there."""
     return Selector(
-        Overdue(page), log, Leader(), StillClock(), analysis=FACT_CHECK, budget=Budget(9), batch=4, patience_s=0
+        OneOverdue(page), log, Leader(), StillClock(), analysis=FACT_CHECK, budget=Budget(9), batch=4, patience_s=0
     )
 
 
@@ -393,9 +392,9 @@ async def test_a_request_whose_message_is_gone_is_made_again_and_one_in_hand_is_
         (message,) = await pull.fetch(1, timeout=5)
         assert await selector.select() == 0, "somebody has it in hand"
         await message.ack_sync()
-        assert await log.settled() == Settled(1, 0, 0)
+        assert await log.settled() == Watermarks(1, 0, 0)
         assert await selector.select() == 1
-        facts = await history(bus, str(page.investigation_id))
+        facts = await read_history(bus, str(page.investigation_id))
         again = facts[-1].event
         assert isinstance(again, InvestigationRequested)
         assert (len(facts), again.round, again.follows, again.requested_by) == (2, 2, 1, "SELECTOR")
@@ -422,7 +421,7 @@ async def test_a_run_that_is_lost_every_time_ends_as_failed(nats_url: str, datab
                 (message,) = await pull.fetch(1, timeout=1)
                 await message.ack_sync()
             assert await selector.select() == requested
-        *requests, end = [entry.event for entry in await history(bus, str(page.investigation_id))]
+        *requests, end = [entry.event for entry in await read_history(bus, str(page.investigation_id))]
     assert [type(event) for event in requests] == [InvestigationRequested] * 4
     assert isinstance(end, InvestigationFailed)
     tape.add(*requests[1:], end)
@@ -445,7 +444,7 @@ async def test_many_who_ask_at_once_are_one(nats_url: str) -> None:
         await topology.apply(bus)
         log = BusLog(bus)
         made = await asyncio.gather(
-            *(log.publish(request, uid("c")) for request in [by_selector, page.requested()] * 20)
+            *(log.publish(make_request, uid("c")) for make_request in [by_selector, page.requested()] * 20)
         )
         assert made.count(True) == 1
-        assert len(await history(bus, str(page.investigation_id))) == 1
+        assert len(await read_history(bus, str(page.investigation_id))) == 1

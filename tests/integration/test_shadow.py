@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.projector.shadow import shadow
+from services.projector.rebuild.shadow import shadow
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at
 from tests.support.servers import Prepare
 from tests.unit.projector.histories import mixed

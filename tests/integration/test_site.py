@@ -11,7 +11,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from services.gateway.site.answers import POLICY
+from services.gateway.public.site.answers import POLICY
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.public_record import (
     EDITED,

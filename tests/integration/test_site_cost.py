@@ -13,11 +13,11 @@ import httpx
 import pytest
 
 from kit.database import Database
-from services.gateway.site.answers import POLICY
-from services.gateway.site.changes import Changes, changes
-from services.gateway.site.pages import Pages
-from services.gateway.site.posts import Posts
-from services.gateway.site.reads import Shelf
+from services.gateway.public.site.answers import POLICY
+from services.gateway.public.site.changes import Changes, compare_texts
+from services.gateway.public.site.pages import Pages
+from services.gateway.public.site.posts import PostPages
+from services.gateway.record.repository import PublicRecord
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.explained import plans, statements
 from tests.support.public_record import (
@@ -131,9 +131,9 @@ async def test_texts_are_compared_beside_the_loop_and_without_a_connection(
         calls.append(old)
         began.set()
         assert go_on.wait(20), "the loop stands still meanwhile"
-        return changes(old, new)
+        return compare_texts(old, new)
 
-    posts = Posts(Shelf(database), ClockAt(datetime(2026, 3, 1, tzinfo=UTC)), held)
+    posts = PostPages(PublicRecord(database), ClockAt(datetime(2026, 3, 1, tzinfo=UTC)), held)
     asked = [asyncio.create_task(posts.post("wikipedia", "en:555")) for _ in range(3)]
     assert await asyncio.to_thread(began.wait, 20)
     async with asyncio.timeout(20):
@@ -142,7 +142,9 @@ async def test_texts_are_compared_beside_the_loop_and_without_a_connection(
     go_on.set()
     for page in await asyncio.gather(*asked):
         assert page is not None
-        assert page["compared"][0]["changes"].removed_words > 0
+        compared = page["compared"]
+        assert isinstance(compared, list)
+        assert compared[0].changes.removed_words > 0
     assert len(calls) == 1, "the same is compared once for all who ask"
     await database.close()
 
@@ -161,7 +163,7 @@ async def _in_transactions(database_url: str) -> int:
 
 async def test_a_picture_is_drawn_once(http: httpx.AsyncClient, database_url: str) -> None:
     database = Database(database_url, role="reader")
-    pages = Pages(Shelf(database), ClockAt(datetime(2026, 3, 1, tzinfo=UTC)), dict)
+    pages = Pages(PublicRecord(database), ClockAt(datetime(2026, 3, 1, tzinfo=UTC)), dict)
     first = await pages.card(str(MOON.investigation_id))
     assert first is not None
     assert await pages.card(str(MOON.investigation_id)) is first

@@ -12,7 +12,8 @@ import pytest
 from markupsafe import escape
 
 from kit.database import Database
-from services.gateway.reads import SqlReads
+from services.gateway.public.documents import RecordDocuments
+from services.gateway.record.repository import PublicRecord
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.graphql_client import graphql_client
 from tests.support.public_record import (
@@ -141,7 +142,7 @@ async def test_the_json_document_holds_the_audit_and_the_checks(
     http: httpx.AsyncClient, looked_up: Sequence[str], database_url: str
 ) -> None:
     database = Database(database_url, role="reader")
-    result = await SqlReads(database, analysis="FACT_CHECK").public(MOON.investigation_id)
+    result = await RecordDocuments(PublicRecord(database)).document(MOON.investigation_id)
     await database.close()
     assert result is not None
     document = json.loads(result.model_dump_json(by_alias=True))

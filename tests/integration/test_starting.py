@@ -16,11 +16,11 @@ import pytest_asyncio
 from sqlalchemy import make_url
 
 from kit.embedded import EmbeddedStack
-from kit.embedded.programs import postgres_bin
+from kit.embedded.programs import find_postgres_bin
+from kit.operator_errors import explain
+from kit.servers_in_use import find_servers
 from kit.settings import Infrastructure, load
-from kit.surroundings import surroundings
-from kit.trouble import explained
-from services.commands.process import Plan, assembled
+from services.commands.process import Plan, assemble
 from tests.e2e.posts import BATS, on_wikipedia
 from tests.support.extension_client import Extension
 from tests.support.servers import Servers, nats_server
@@ -86,16 +86,16 @@ async def test_what_is_wrong_with_the_surroundings_is_said_in_one_line(
     changed = {**ready.settings, variable: change(ready.settings.get(variable, "")), "OPENERRATA_GATEWAY_PORT": "0"}
     for each, value in changed.items():
         monkeypatch.setenv(each, value)
-    told = None
+    exporter = None
     try:
-        with surroundings(load(Infrastructure), ready.data_dir, start=False) as found:
-            async with assembled(Plan(("gateway",)), found):
+        with find_servers(load(Infrastructure), ready.data_dir, start=False) as found:
+            async with assemble(Plan(("gateway",)), found):
                 pass
     except Exception as error:
-        told = explained(error) or f"a bug: {error!r}"
-    assert told is not None, "it started"
-    assert words in told
-    assert "\n" not in told
+        exporter = explain(error) or f"a bug: {error!r}"
+    assert exporter is not None, "it started"
+    assert words in exporter
+    assert "\n" not in exporter
 
 
 async def test_commands_end_with_that_line(ready: System) -> None:
@@ -148,8 +148,8 @@ async def test_a_database_user_without_rights_is_told_who_can_give_them(ready: S
         try:
             plain = at.set(username="plain", password="plain").render_as_string(hide_password=False)
             refused = await ready.run("keys", "list", OPENERRATA_DATABASE_URL=plain)
-            psql = [postgres_bin() / "psql", "-v", "login=plain", "-v", "ON_ERROR_STOP=1"]
-            script = [*psql, "-f", ROOT / "deploy" / "roles.sql", admin]
+            psql = [str(find_postgres_bin() / "psql"), "-v", "login=plain", "-v", "ON_ERROR_STOP=1"]
+            script = [*psql, "-f", str(ROOT / "deploy" / "roles.sql"), admin]
             await asyncio.to_thread(subprocess.run, script, check=True, capture_output=True)
             granted = await ready.run("keys", "list", OPENERRATA_DATABASE_URL=plain)
         finally:
@@ -175,7 +175,7 @@ async def test_a_stop_is_heard_while_a_server_is_waited_for(ready: System) -> No
 async def test_at_a_stop_nobody_new_is_let_in_and_who_is_in_gets_an_answer(ready: System) -> None:
     """The gateway stops first; whoever its readers wait for goes on until they have their answers."""
     async with Sites() as sites:
-        article = on_wikipedia(sites, BATS, title="At the door")
+        article = on_wikipedia(sites, BATS, title="At the guarded client")
         running = await ready.up(
             name="stopping", settings={"OPENERRATA_VERIFIER_WIKIPEDIA_URL": f"{sites.url}/w/api.php"}
         )
@@ -203,8 +203,8 @@ async def test_at_a_stop_nobody_new_is_let_in_and_who_is_in_gets_an_answer(ready
 async def test_no_proxy_sees_the_address_of_the_monitor(ready: System, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {**ready.settings, "HTTP_PROXY": f"http://{CLOSED}", "http_proxy": f"http://{CLOSED}"}.items():
         monkeypatch.setenv(name, value)
-    with surroundings(load(Infrastructure), ready.data_dir, start=False) as found:
-        async with assembled(Plan(("selector",)), found) as host:
+    with find_servers(load(Infrastructure), ready.data_dir, start=False) as found:
+        async with assemble(Plan(("selector",)), found) as host:
             assert host.bus.client.is_connected
 
 

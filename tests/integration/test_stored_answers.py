@@ -23,11 +23,11 @@ from contracts.v1 import (
     InvestigationFailed,
     InvestigationRetryScheduled,
 )
-from kit.history import Past
+from kit.history import StoredFact
 from kit.models.base import Model
 from kit.models.failover import Failover
-from services.commands.comparing import Compared
-from services.commands.replaying import replay
+from services.commands.investigation.comparison import Comparison
+from services.commands.investigation.replay import replay
 from services.validator.handlers import Validator
 from tests.support.factories import NOW, OTHER_QUOTE, QUOTE, VERSION_ID, payload, proposed, requested, snapshot, started
 from tests.support.fakes import (
@@ -98,9 +98,9 @@ class Place:
         worker = Validator(self.log, self.texts, MemoryKeys(), model, ListedSources(), self.clock)
         return await self.told(worker.on_claim_proposed(proposed(), self.deliveries), until)
 
-    async def replayed(self) -> list[Compared]:
+    async def replayed(self) -> list[Comparison]:
         past = [
-            Past(entry.sequence, Envelope(id=uuid4(), occurred_at=NOW, correlation=uuid4(), event=entry.event))
+            StoredFact(entry.sequence, Envelope(id=uuid4(), occurred_at=NOW, correlation=uuid4(), event=entry.event))
             for entry in self.log.entries
         ]
         return [each async for each in replay(past, self.texts)]

@@ -17,9 +17,9 @@ import pytest
 from contracts.v1 import decode
 from kit import topology
 from kit.bus import connect
-from kit.ordered import Recorded
+from kit.ordered import StoredMessage
 from kit.vault import MasterKey
-from services.commands.tail import Moment, filters, json_line, line
+from services.commands.tail import Moment, format_json, format_line, parse_filters
 from tests.support.findings import facts
 from tests.support.servers import nats_server
 from tests.support.system import ROOT, system, until
@@ -27,13 +27,13 @@ from tests.support.system import ROOT, system, until
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 
-def recorded(subject: str, event: object) -> Recorded:
-    return Recorded("ERRATA", 12, subject, json.dumps({"event": event}).encode(), AT)
+def recorded(subject: str, event: object) -> StoredMessage:
+    return StoredMessage("ERRATA", 12, subject, json.dumps({"event": event}).encode(), AT)
 
 
 def test_a_line_tells_what_matters_and_nothing_that_moves_the_cursor() -> None:
     payload = {"text": "Bad\x1b[2J\nsentence", "summary": "It is not so."}
-    shown = line(recorded("errata.v1.claim.approved.12345678-0000", {"payload": payload}))
+    shown = format_line(recorded("errata.v1.claim.approved.12345678-0000", {"payload": payload}))
     plain = click.unstyle(shown)
     assert plain.split() == [
         "12",
@@ -45,27 +45,27 @@ def test_a_line_tells_what_matters_and_nothing_that_moves_the_cursor() -> None:
     ]
     assert "\x1b[32m" in shown
     assert "\n" not in shown
-    assert click.unstyle(line(Recorded("ERRATA", 1, "errata.v1.claim.approved.x", b"{", AT))).endswith(
-        "(cannot be read)"
+    assert click.unstyle(format_line(StoredMessage("ERRATA", 1, "errata.v1.claim.approved.x", b"{", AT))).endswith(
+        "(cannot be decoded)"
     )
-    assert "3 findings" in line(recorded("errata.v1.investigation.completed.x", {"claims": [1, 2, 3]}))
-    assert "WIKIPEDIA  en:1" in line(
+    assert "3 findings" in format_line(recorded("errata.v1.investigation.completed.x", {"claims": [1, 2, 3]}))
+    assert "WIKIPEDIA  en:1" in format_line(
         recorded("errata.v1.version.seen.x", {"post": {"platform": "WIKIPEDIA", "external_id": "en:1"}})
     )
 
 
 def test_a_json_line_holds_the_envelope_as_it_is() -> None:
-    found = json.loads(json_line(recorded("errata.v1.claim.approved.x", {"a": 1})))
+    found = json.loads(format_json(recorded("errata.v1.claim.approved.x", {"a": 1})))
     assert found["sequence"] == 12
     assert found["subject"] == "errata.v1.claim.approved.x"
     assert found["stored_at"] == "2026-03-04T05:06:07+00:00"
     assert found["envelope"] == {"event": {"a": 1}}
-    assert json.loads(json_line(Recorded("ERRATA", 1, "x", b"{", AT)))["envelope"] is None
+    assert json.loads(format_json(StoredMessage("ERRATA", 1, "x", b"{", AT)))["envelope"] is None
 
 
 def test_filters() -> None:
-    assert filters(()) == (">",)
-    assert filters(("claim.>", "errata.v1.version.seen.*")) == ("errata.v1.claim.>", "errata.v1.version.seen.*")
+    assert parse_filters(()) == (">",)
+    assert parse_filters(("claim.>", "errata.v1.version.seen.*")) == ("errata.v1.claim.>", "errata.v1.version.seen.*")
     for bad in (
         ("claim..x",),
         ("claim.>.x",),
@@ -74,7 +74,7 @@ def test_filters() -> None:
         ("claim.*.x", "claim.approved.>"),
     ):
         with pytest.raises(click.BadParameter):
-            filters(bad)
+            parse_filters(bad)
 
 
 def test_moments() -> None:

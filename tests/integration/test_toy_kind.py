@@ -3,84 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
 import pytest
 
 from analyses import FLAGGING
-from contracts.v1.event import Event
-from contracts.v1.parts import BlobRef, TextRef
-from kit.blobs import BlobMissing
+from contracts.v1 import RunFailed, RunRetryScheduled
 from kit.ephemeral import EphemeralTexts
 from kit.errors import Retry
 from kit.models.base import Model
+from lifecycle.audits.runs import Run, fold_run
 from tests.support.factories import NOW
 from tests.support.fakes import MemoryLog, StillClock
+from tests.support.mortal import Killed, Life, Store
 from tests.support.openai_server import Answer, HttpError, OpenAIServer, Request, Turn, call, message, openai_server
-from tests.support.providers import APIS, KEY, OPENAI, Api
+from tests.support.providers import APIS, CHAT, KEY, OPENAI, Api
 from tests.support.toy_kind import CLOSING, TOY
-from tests.support.toy_worker import ToyFailed, ToyRetryScheduled, ToyWeighed, ToyWorker, run_of
+from tests.support.toy_worker import ToyWeighed, ToyWorker, run_of
 
 THING: Final = UUID(int=9)
 WEIGHT: Final = Answer((message('{"grams": 40}'),))
-
-
-class Killed(BaseException):
-    """The process is gone."""
-
-
-class Life:
-    """Ends the process at its nth contact with the world, before it happens or after."""
-
-    def __init__(self, at: int | None = None) -> None:
-        self.contacts = 0
-        self._at = at
-
-    def touch(self) -> None:
-        """One line further."""
-        self.contacts += 1
-        if self.contacts == self._at:
-            raise Killed
-
-
-class Store:
-    """A blob store that outlives processes."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, bytes] = {}
-        self.life = Life()
-
-    async def put(self, data: bytes, media_type: str = "", *, under: str = "") -> BlobRef:
-        self.life.touch()
-        ref = BlobRef(sha256=sha256(data).hexdigest(), size_bytes=len(data))
-        self.objects[f"{under}/{ref.sha256}"] = data
-        self.life.touch()
-        return ref
-
-    async def get(self, digest: str, under: str | None = None) -> bytes:
-        try:
-            return self.objects[f"{under}/{digest}"]
-        except KeyError:
-            raise BlobMissing(digest) from None
-
-    async def texts(self, place: str) -> list[TextRef]:
-        self.life.touch()
-        names = [name.rpartition("/") for name in self.objects if name.startswith(f"{place}/")]
-        return [TextRef(sha256=digest, size_bytes=1, under=under) for under, _, digest in names]
-
-    async def folders(self, place: str) -> list[str]:
-        return sorted({name.split("/")[1] for name in self.objects if name.startswith(f"{place}/")})
-
-    async def remove_folder(self, place: str) -> int:
-        gone = [name for name in self.objects if name.startswith(f"{place}/")]
-        for name in gone:
-            del self.objects[name]
-        return len(gone)
 
 
 class World:
@@ -92,9 +38,14 @@ class World:
         self.clock = StillClock(NOW)
         self.deliveries = 0
 
-    async def of(self, key: str) -> Sequence[tuple[int, Event]]:
+    async def run(self, run_id: UUID) -> Run:
         self.store.life.touch()
-        return [(each.sequence, each.event) for each in self.log.entries if each.event.key() == key]
+        about = [each for each in self.log.entries if each.event.key() == str(run_id)]
+        return fold_run(run_id, [(each.sequence, each.event) for each in about])
+
+    async def is_weighed(self, run_id: UUID) -> bool:
+        self.store.life.touch()
+        return any(isinstance(event, ToyWeighed) and event.end.run_id == run_id for event in self.log.events)
 
     async def deliver(self, model: Model, life: Life | None = None) -> Retry | None:
         """One delivery; whether it was put off, and for how long that lasted."""
@@ -143,7 +94,7 @@ async def asking(
     scripted = Scripted(api.speech())
     scripted.trouble = trouble
     async with openai_server(scripted) as server:
-        model = api.make(server.url, key=KEY, silence_s=5)
+        model = api.make(server.url, key=KEY, silence_s=5, **({"model": "gpt-5.4"} if api is CHAT else {}))
         try:
             yield model, scripted
         finally:
@@ -171,7 +122,7 @@ async def test_what_fails_for_now_is_tried_again_from_where_it_had_come(api: Api
     async with asking(api, lambda n: HttpError(503) if n in (1, 4) else None) as (model, server):
         await world.deliver_until_done(model)
     assert world.weights() == ALL
-    assert sum(isinstance(event, ToyRetryScheduled) for event in world.log.events) == 2
+    assert sum(isinstance(event, RunRetryScheduled) for event in world.log.events) == 2
     assert len(server.requests) == 5 + 2, "only what failed was asked again"
 
 
@@ -179,7 +130,7 @@ async def test_what_fails_every_time_ends() -> None:
     world = World()
     async with asking(OPENAI, lambda _: HttpError(503)) as (model, server):
         await world.deliver_until_done(model)
-    (end,) = (event for event in world.log.events if isinstance(event, ToyFailed))
+    (end,) = (event for event in world.log.events if isinstance(event, RunFailed))
     assert end.run_id == run_of(THING, TOY.guess.name)
     assert len(server.requests) == 4
     assert world.weights() == []

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from kit.tracing import ENDPOINT, spans
+from kit.tracing import ENDPOINT, make_spans
 
 pytest_plugins = ["tests.support.collector"]
 
@@ -24,7 +24,7 @@ async def test_a_story_is_one_trace(
 ) -> None:
     url, got = collector
     monkeypatch.setenv(ENDPOINT, url)
-    told = spans("openerrata ingest")
+    told = make_spans("openerrata ingest")
     assert told is not None
     told.record("ingest-canonical-fetched", CORRELATION, AT, 0.25, "ok", sequence=7)
     told.record("validator-claim-proposed", CORRELATION, AT, 1.0, "dead")
@@ -40,7 +40,7 @@ async def test_a_story_is_one_trace(
 
 
 def test_nothing_is_imported_when_nobody_asks() -> None:
-    code = "import sys, kit.delivery, kit.tracing as t; assert t.spans('x') is None; print(*sys.modules)"
+    code = "import sys, kit.delivery, kit.tracing as t; assert t.make_spans('x') is None; print(*sys.modules)"
     command = [sys.executable, "-c", code]
     ended = subprocess.run(command, capture_output=True, text=True, env={}, check=True, timeout=120)
     assert "kit.tracing" in ended.stdout

@@ -17,11 +17,11 @@ from contracts.v1 import ClaimApproved, ClaimProposed, Event
 from kit import topology
 from kit.bus import Bus, connect
 from kit.delivery import Delivery
-from kit.history import history
+from kit.history import read_history
 from kit.models.base import Brief
 from kit.telemetry import Telemetry
 from services.validator.adapters import LogRuns
-from services.validator.ends import Ends
+from services.validator.ends import EndedRounds
 from tests.support.factories import INVESTIGATION_ID, proposed, requested, started
 from tests.support.fakes import ScriptedModel, Verdict
 from tests.support.journals import Stored, empty_log
@@ -38,7 +38,7 @@ class Logged(Stored):
 
     def __init__(self, bus: Bus) -> None:
         super().__init__(bus)
-        self.runs = LogRuns(bus, Ends(bus))
+        self.runs = LogRuns(bus, EndedRounds(bus))
 
 
 class TestLogged(JudgingSuite):
@@ -54,7 +54,7 @@ async def test_claims_of_a_run_that_come_together_ask_once_for_its_start(
     async with empty_log(nats_url) as bus:
         for fact in (requested(), started()):
             await bus.publish(fact, correlation=uuid4())
-        runs, send = LogRuns(bus, Ends(bus)), bus.client.publish
+        runs, send = LogRuns(bus, EndedRounds(bus)), bus.client.publish
         asked: list[str] = []
 
         async def counted(subject: str, *arguments: Any, **options: Any) -> None:
@@ -62,7 +62,7 @@ async def test_claims_of_a_run_that_come_together_ask_once_for_its_start(
             await send(subject, *arguments, **options)
 
         monkeypatch.setattr(bus.client, "publish", counted)
-        found = await asyncio.gather(*(runs.started(proposed()) for _ in range(3)))
+        found = await asyncio.gather(*(runs.find_start(proposed()) for _ in range(3)))
         assert found == [started()] * 3
         assert len(asked) == 1
 
@@ -98,7 +98,7 @@ async def test_a_worker_that_wakes_up_does_not_buy_what_another_buys(nats_url: s
             return bool((await bus.jetstream.consumer_info(ERRATA.name, consumer.name)).num_waiting)
 
         async def approvals() -> int:
-            past = await history(bus, str(INVESTIGATION_ID))
+            past = await read_history(bus, str(INVESTIGATION_ID))
             return sum(isinstance(each.envelope.event, ClaimApproved) for each in past)
 
         async def judged() -> bool:
@@ -108,9 +108,9 @@ async def test_a_worker_that_wakes_up_does_not_buy_what_another_buys(nats_url: s
             sleeper, other = Judge(Logged(far)), Judge(Logged(near), model=(model := Unhurried()))
             awake = asyncio.Event()
 
-            async def wakes(event: ClaimProposed, attempt: int) -> AsyncIterator[Event]:
+            async def wakes(event: ClaimProposed, delivery_count: int) -> AsyncIterator[Event]:
                 try:
-                    async with aclosing(sleeper.validator.on_claim_proposed(event, attempt)) as facts:  # type: ignore[type-var]  # async generators have aclose
+                    async with aclosing(sleeper.validator.on_claim_proposed(event, delivery_count)) as facts:  # type: ignore[type-var]  # async generators have aclose
                         async for fact in facts:
                             yield fact
                 finally:

@@ -21,14 +21,14 @@ from kit.blobs import Blobs, BlobSettings
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.delivery import Delivery
-from kit.history import history
+from kit.history import read_history
 from kit.host import Host
 from kit.models.base import Brief, Finished
 from kit.telemetry import Telemetry
 from kit.vault import UserKeys
 from services.validator.adapters import LogRuns
 from services.validator.app import build
-from services.validator.ends import Ends
+from services.validator.ends import EndedRounds
 from services.validator.handlers import Validator
 from tests.support.factories import INVESTIGATION_ID, OTHER_QUOTE, QUOTE, payload, proposed, requested, started
 from tests.support.fakes import ListedSources, MemoryKeys, ScriptedModel, handled
@@ -65,7 +65,7 @@ class World:
             await self.bus.publish(claim, correlation=uuid4())
         async with asyncio.timeout(60):
             while True:
-                facts = [past.envelope.event for past in await history(self.bus, str(INVESTIGATION_ID))]
+                facts = [past.envelope.event for past in await read_history(self.bus, str(INVESTIGATION_ID))]
                 found = {fact.claim_id: fact for fact in facts if isinstance(fact, Verdict)}
                 if len(found) == len(claims):
                     return [found[claim.claim_id] for claim in claims]
@@ -223,7 +223,7 @@ async def test_a_review_that_is_in_the_log_is_not_bought_again(
         await at.judged(claim)
         paid = len(at.model.reviews)
         validator = Validator(
-            LogRuns(at.bus, Ends(at.bus)), at.blobs, MemoryKeys(), at.model, ListedSources(), SystemClock()
+            LogRuns(at.bus, EndedRounds(at.bus)), at.blobs, MemoryKeys(), at.model, ListedSources(), SystemClock()
         )
         for repeated, delivery in ((claim, 2), (claim.model_copy(update={"attempt": 2}), 1)):
             assert (await handled(validator.on_claim_proposed(repeated, delivery))).facts == []

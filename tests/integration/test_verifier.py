@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,16 @@ from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, Observat
 from contracts.v1.parts import CanonicalPage, Observation, PostRef, TextRef
 from kit.clock import SystemClock
 from kit.errors import Retry
-from kit.web import Door, Policy
+from kit.web import GuardedHttpClient, Policy
 from services.verifier.adapters import SitePages
-from services.verifier.domain import Lifetimes, Unavailable
-from services.verifier.fetching import Fetcher, Patience
+from services.verifier.domain import Lifetimes
+from services.verifier.fetching import Fetcher, FetchPolicy
 from services.verifier.handlers import Verifier
-from services.verifier.memory import Memory
-from services.verifier.ports import Shared
 from tests.support.recorded import recorded
 from tests.support.sites import Fault, Sites, WikiPage
 
 HTML = "<div class='mw-parser-output'><p>The Earth is round.</p></div>"
-PATIENCE = Patience(
+PATIENCE = FetchPolicy(
     deadline_s=2.0,
     timeout_s=1.0,
     retries=3,
@@ -88,38 +86,23 @@ class Verifying:
         return fact.reason
 
 
-class Alone:
-    """No other process."""
-
-    async def get(
-        self, key: str, look_up: Callable[[], Awaitable[tuple[CanonicalPage | Unavailable, float]]], lease_s: float
-    ) -> CanonicalPage | Unavailable:
-        """What the look-up brings."""
-        return (await look_up())[0]
-
-
 @asynccontextmanager
 async def verifying(
-    patience: Patience = PATIENCE,
+    patience: FetchPolicy = PATIENCE,
     lifetimes: Lifetimes | None = None,
     *,
-    places: int = 1_000,
-    shared: Shared | None = None,
-    given: Sites | None = None,
+    capacity: int = 1_000,
 ) -> AsyncIterator[Verifying]:
-    async with nullcontext(given) if given else Sites() as sites:
+    async with Sites() as sites:
         sites.wikipedia["77"] = WikiPage(12, HTML)
         sites.lesswrong["abc123"] = "<p>Less wrong.</p>"
         sites.substack["a-post"] = 4242, "<p>More wrong.</p>"
         policy = Policy("https://contact.example/", max_bytes=10_000_000, exempt_origins=frozenset({sites.url}))
-        async with Door(policy) as door:
+        async with GuardedHttpClient(policy) as http:
             texts, registry = MemoryTexts(), CollectorRegistry()
-            memory = Memory[CanonicalPage | Unavailable](100)
             pages = SitePages(
-                Fetcher(door, SystemClock(), patience),
-                memory,
+                Fetcher(http, SystemClock(), patience),
                 lifetimes or Lifetimes(page_s=300.0, failure_s=0.0, refusal_s=0.0),
-                shared or Alone(),
                 texts,
                 SystemClock(),
                 {
@@ -128,10 +111,11 @@ async def verifying(
                     "SUBSTACK": sites.url,
                 },
                 registry,
-                places=places,
+                capacity=capacity,
+                cached=100,
             )
             yield Verifying(sites, Verifier(pages), texts, registry)
-            await memory.close()
+            await pages.close()
 
 
 def wikipedia(revision: str = "77", page: str = "12", language: str = "en") -> Observation:
@@ -249,7 +233,9 @@ async def test_every_fault_is_an_answer_and_heals(
     if fault == "wrong_revision" and observe is not wikipedia:
         return
     quick = (
-        Patience(**{**PATIENCE.__dict__, "timeout_s": 0.1, "deadline_s": 0.5}) if reasons == {"timeout"} else PATIENCE
+        FetchPolicy(**{**PATIENCE.__dict__, "timeout_s": 0.1, "deadline_s": 0.5})
+        if reasons == {"timeout"}
+        else PATIENCE
     )
     async with verifying(quick) as running:
         running.sites.fail(fault)
@@ -355,7 +341,7 @@ async def test_the_reason_is_a_code_and_the_detail_a_sentence() -> None:
 
 
 async def test_readers_of_one_slow_site_take_no_place_of_another() -> None:
-    async with verifying(places=2) as running:
+    async with verifying(capacity=2) as running:
         running.sites.fail("slow", times=2)
         waiting = [asyncio.create_task(running.verify(wikipedia(revision))) for revision in ("77", "78")]
         await running.sites.seen(2)

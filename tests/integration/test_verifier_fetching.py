@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 
 from kit.clock import SystemClock
-from kit.web import Door, Fetched, Policy, Request
+from kit.web import Fetched, GuardedHttpClient, Policy, Request
 from services.verifier.domain import Budget, Failure, Unavailable
-from services.verifier.fetching import Fetcher, Patience
+from services.verifier.fetching import Fetcher, FetchPolicy
 from tests.support.sites import Answer, Fault, Sites
 
-PATIENCE = Patience(
+PATIENCE = FetchPolicy(
     deadline_s=5.0,
     timeout_s=2.0,
     retries=3,
@@ -33,22 +33,22 @@ class Bodies:
         self._fetcher = fetcher
 
     async def fetch(self, request: Request, time: Budget | None = None) -> bytes | Unavailable:
-        return await self._fetcher.fetch(request, self._read, time or self._fetcher.budget(1), frozenset({404}))
+        return await self._fetcher.fetch(request, self._read, time or self._fetcher.make_budget(1), frozenset({404}))
 
     @staticmethod
     def _read(fetched: Fetched) -> bytes | Failure:
         if b"maintenance" in fetched.body:
-            return Failure("bad_answer", "the answer is not JSON", passing=False, broken=True)
+            return Failure("bad_answer", "the answer is not JSON", is_transient=False, is_broken=True)
         return fetched.body
 
 
 @asynccontextmanager
-async def fetching(patience: Patience = PATIENCE) -> AsyncIterator[tuple[Sites, Bodies, Request]]:
+async def fetching(patience: FetchPolicy = PATIENCE) -> AsyncIterator[tuple[Sites, Bodies, Request]]:
     async with Sites() as sites:
         sites.pages["/page"] = Answer(200, {}, b"the page")
         policy = Policy("https://contact.example/", max_bytes=100_000, exempt_origins=frozenset({sites.url}))
-        async with Door(policy) as door:
-            yield sites, Bodies(Fetcher(door, SystemClock(), patience)), Request(f"{sites.url}/page")
+        async with GuardedHttpClient(policy) as http:
+            yield sites, Bodies(Fetcher(http, SystemClock(), patience)), Request(f"{sites.url}/page")
 
 
 async def test_a_good_answer() -> None:

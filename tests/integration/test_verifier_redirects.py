@@ -14,15 +14,14 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
-from contracts.v1.parts import CanonicalPage, Observation
+from contracts.v1.parts import Observation
 from kit.clock import SystemClock
-from kit.web import Door, Policy
+from kit.web import GuardedHttpClient, Policy
 from services.verifier.adapters import SitePages
-from services.verifier.domain import Lifetimes, Unavailable
+from services.verifier.domain import Lifetimes
 from services.verifier.fetching import Fetcher
 from services.verifier.handlers import Verifier
-from services.verifier.memory import Memory
-from tests.integration.test_verifier import HTML, PATIENCE, Alone, MemoryTexts, lesswrong, substack, wikipedia
+from tests.integration.test_verifier import HTML, PATIENCE, MemoryTexts, lesswrong, substack, wikipedia
 from tests.support.certificates import certificate_for
 from tests.support.sites import Answer, Seen, Sites
 
@@ -110,24 +109,21 @@ async def web(folder: Path, answers: Mapping[str, Answer]) -> AsyncIterator[Web]
 
     async with Sites(tls=server) as sites:
         sites.pages = _Everything(answer)
-        door = Door(Policy(), resolve=resolve, network=Internet(sites.port), tls=client)
-        async with door:
-            memory = Memory[CanonicalPage | Unavailable](100)
-            found.verifier = Verifier(
-                SitePages(
-                    Fetcher(door, SystemClock(), PATIENCE),
-                    memory,
-                    Lifetimes(page_s=0.0, failure_s=0.0, refusal_s=0.0),
-                    Alone(),
-                    found.texts,
-                    SystemClock(),
-                    {},
-                    CollectorRegistry(),
-                    places=10,
-                )
+        http = GuardedHttpClient(Policy(), resolve=resolve, network=Internet(sites.port), tls=client)
+        async with http:
+            pages = SitePages(
+                Fetcher(http, SystemClock(), PATIENCE),
+                Lifetimes(page_s=0.0, failure_s=0.0, refusal_s=0.0),
+                found.texts,
+                SystemClock(),
+                {},
+                CollectorRegistry(),
+                capacity=10,
+                cached=100,
             )
+            found.verifier = Verifier(pages)
             yield found
-            await memory.close()
+            await pages.close()
 
 
 class _Everything(dict[str, Any]):

@@ -17,14 +17,14 @@ from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.delivery import Delivery
 from kit.embedded import EmbeddedStack
-from kit.history import history
+from kit.history import read_history
 from kit.host import Host
 from kit.models.demo import DemoModel
-from kit.settings import SettingsError, load
+from kit.settings import SettingsError
 from kit.telemetry import Telemetry
 from kit.vault import UserKeys
 from services.verifier.app import build
-from services.verifier.settings import VerifierSettings
+from services.verifier.settings import load_endpoints
 from tests.support.servers import nats_server
 from tests.support.sites import Sites, WikiPage
 
@@ -67,7 +67,7 @@ async def consequence(bus: Bus, event: ObservationReceived) -> Event:
     """The fact that follows from an observation."""
     async with asyncio.timeout(15):
         while True:
-            found = await history(bus, event.key())
+            found = await read_history(bus, event.key())
             if len(found) == 2:
                 return found[1].envelope.event
             await asyncio.sleep(0.01)
@@ -131,4 +131,4 @@ async def test_a_private_address_is_asked_only_if_the_operator_says_so(
 def test_an_unusable_address_is_named(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("OPENERRATA_VERIFIER_SUBSTACK_URL", value)
     with pytest.raises(SettingsError, match="OPENERRATA_VERIFIER_SUBSTACK_URL"):
-        load(VerifierSettings)
+        load_endpoints()

@@ -14,19 +14,18 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from contracts.v1 import CanonicalFetched, Event, ObservationReceived
-from contracts.v1.parts import CanonicalPage, Observation
+from contracts.v1.parts import Observation
 from kit.clock import SystemClock
 from kit.errors import Retry
-from kit.web import Door, Fetched, Request
+from kit.web import Fetched, GuardedHttpClient, Request
 from services.verifier.adapters import SitePages
-from services.verifier.domain import Lifetimes, Unavailable
-from services.verifier.fetching import Fetcher, Patience
+from services.verifier.domain import Lifetimes
+from services.verifier.fetching import Fetcher, FetchPolicy
 from services.verifier.handlers import Verifier
-from services.verifier.memory import Memory
-from tests.integration.test_verifier import HTML, Alone, MemoryTexts, wikipedia
+from tests.integration.test_verifier import HTML, MemoryTexts, wikipedia
 from tests.support.virtual import run_virtually
 
-PATIENCE = Patience(
+PATIENCE = FetchPolicy(
     deadline_s=8.0, timeout_s=5.0, retries=3, retry_base_s=0.2, per_host=4, breaker_failures=5, breaker_pause_s=15.0
 )
 SLOTS, PLACES = 48, 12
@@ -51,23 +50,26 @@ class SlowWiki:
         return Fetched(200, {}, json.dumps(answer).encode(), request.url)
 
 
+class LoopClock(SystemClock):
+    """What is remembered grows old by the loop's time."""
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
 class Crowd:
     """A verifier with its slots, and readers whose observations come one after the other."""
 
     def __init__(self, site: SlowWiki) -> None:
-        now_s = asyncio.get_running_loop().time
         pages = SitePages(
-            Fetcher(cast(Door, site), SystemClock(), PATIENCE),
-            Memory[CanonicalPage | Unavailable](
-                100, failed=lambda outcome: isinstance(outcome, Unavailable), now_s=now_s
-            ),
+            Fetcher(cast(GuardedHttpClient, site), SystemClock(), PATIENCE),
             Lifetimes(page_s=300.0, failure_s=5.0, refusal_s=120.0),
-            Alone(),
             MemoryTexts(),
-            SystemClock(),
+            LoopClock(),
             {},
             CollectorRegistry(),
-            places=PLACES,
+            capacity=PLACES,
+            cached=100,
         )
         self._verifier = Verifier(pages)
         self._slots = asyncio.Semaphore(SLOTS)

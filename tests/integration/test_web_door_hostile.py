@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from kit.web import Door, Policy, Request, WebError
-from tests.integration.test_web_door import CONTACT, PUBLIC, Diverted, resolver
+from kit.web import GuardedHttpClient, Policy, Request, WebError
+from tests.integration.test_web_door import CONTACT, PUBLIC
+from tests.support.diverted import Diverted, resolver
 from tests.support.sites import Answer, Sites
 
 IPV4 = (
@@ -57,9 +58,9 @@ async def test_an_address_inside_is_never_connected_to(host: str) -> None:
         for address in (f"http://{host}/hello", "http://site.example/away"):
             diverted = Diverted(sites.port)
             resolve, _ = resolver([PUBLIC])
-            async with Door(Policy(CONTACT), resolve=resolve, network=diverted) as door:
+            async with GuardedHttpClient(Policy(CONTACT), resolve=resolve, network=diverted) as http:
                 with pytest.raises(WebError):
-                    await door.fetch(Request(address))
+                    await http.fetch(Request(address))
             assert {connected for connected, _ in diverted.connected} <= {PUBLIC}
             assert len(diverted.connected) == (1 if address.endswith("/away") else 0)
         assert [seen.path for seen in sites.requests] == ["/away"]
@@ -72,8 +73,8 @@ async def test_what_a_lying_resolver_says_is_never_connected_to(answer: Sequence
     async with Sites() as sites:
         diverted = Diverted(sites.port)
         resolve, asked = resolver(answer)
-        async with Door(Policy(CONTACT), resolve=resolve, network=diverted) as door:
+        async with GuardedHttpClient(Policy(CONTACT), resolve=resolve, network=diverted) as http:
             with pytest.raises(WebError):
-                await door.fetch(Request("http://site.example/hello"))
+                await http.fetch(Request("http://site.example/hello"))
         assert asked == ["site.example"]
         assert (diverted.connected, sites.connections) == ([], 0)

@@ -1,4 +1,4 @@
-"""Our own web search through the real door, over loopback pages written as the engines write theirs."""
+"""Our own web search through the real http, over loopback pages written as the engines write theirs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from kit.models.websearch.engines import Brave, DuckDuckGo, Tavily
 from kit.models.websearch.tool import MAX_RESULTS, WEB_SEARCH, Engine, WebSearch
-from kit.web import Door, Policy
+from kit.web import GuardedHttpClient, Policy
 
 KEY = SecretStr("search-key-0123456789")
 DUCK = """<html><body><div id="links">
@@ -55,25 +55,25 @@ class Site:
 
 
 @asynccontextmanager
-async def standing(site: Site) -> AsyncIterator[tuple[Door, str]]:
+async def standing(site: Site) -> AsyncIterator[tuple[GuardedHttpClient, str]]:
     server = await asyncio.start_server(site.serve, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
-        async with Door(Policy(exempt_origins=frozenset({url}))) as door:
-            yield door, f"{url}/search"
+        async with GuardedHttpClient(Policy(exempt_origins=frozenset({url}))) as http:
+            yield http, f"{url}/search"
     finally:
         server.close()
         await server.wait_closed()
 
 
-def made(name: str, door: Door, url: str) -> Engine:
+def made(name: str, http: GuardedHttpClient, url: str) -> Engine:
     match name:
         case "duckduckgo":
-            return DuckDuckGo(door, url)
+            return DuckDuckGo(http, url)
         case "brave":
-            return Brave(door, KEY, url)
+            return Brave(http, KEY, url)
         case _:
-            return Tavily(door, KEY, url)
+            return Tavily(http, KEY, url)
 
 
 GOOD = {"duckduckgo": DUCK.encode(), "brave": json.dumps(BRAVE).encode(), "tavily": json.dumps(TAVILY).encode()}
@@ -82,8 +82,8 @@ GOOD = {"duckduckgo": DUCK.encode(), "brave": json.dumps(BRAVE).encode(), "tavil
 @pytest.mark.parametrize("name", GOOD)
 async def test_an_engines_answer_becomes_titles_addresses_and_extracts(name: str) -> None:
     site = Site(GOOD[name])
-    async with standing(site) as (door, url):
-        answer = json.loads(await WebSearch(made(name, door, url))('{"query": " do bats see? "}'))
+    async with standing(site) as (http, url):
+        answer = json.loads(await WebSearch(made(name, http, url))('{"query": " do bats see? "}'))
     assert answer["ok"] is True
     assert answer["query"] == "do bats see?"
     first, *others = answer["results"]
@@ -96,8 +96,8 @@ async def test_an_engines_answer_becomes_titles_addresses_and_extracts(name: str
 async def test_a_key_travels_in_a_header_and_nowhere_else() -> None:
     for name, header in (("brave", "x-subscription-token"), ("tavily", "authorization")):
         site = Site(GOOD[name])
-        async with standing(site) as (door, url):
-            await WebSearch(made(name, door, url))('{"query": "bats"}')
+        async with standing(site) as (http, url):
+            await WebSearch(made(name, http, url))('{"query": "bats"}')
         ((line, headers, body),) = site.asked
         assert KEY.get_secret_value() in headers[header]
         assert KEY.get_secret_value() not in line
@@ -112,23 +112,23 @@ async def test_a_key_travels_in_a_header_and_nowhere_else() -> None:
 async def test_an_answer_that_cannot_be_read_does_not_look_like_no_results(name: str, body: bytes, status: int) -> None:
     if name == "brave" and body == b'{"results": 1}':
         body = b'{"web": {"results": 1}}'
-    async with standing(Site(body, status)) as (door, url):
-        answer = json.loads(await WebSearch(made(name, door, url))('{"query": "bats"}'))
+    async with standing(Site(body, status)) as (http, url):
+        answer = json.loads(await WebSearch(made(name, http, url))('{"query": "bats"}'))
     assert answer["ok"] is False
     assert answer["error"]
 
 
 async def test_no_results_are_an_answer() -> None:
     for name, body in (("duckduckgo", b"<div id=links></div>"), ("brave", b"{}"), ("tavily", b'{"results": []}')):
-        async with standing(Site(body)) as (door, url):
-            answer = json.loads(await WebSearch(made(name, door, url))('{"query": "bats"}'))
+        async with standing(Site(body)) as (http, url):
+            answer = json.loads(await WebSearch(made(name, http, url))('{"query": "bats"}'))
         assert (answer["ok"], answer["results"]) == (True, [])
 
 
 async def test_what_comes_back_is_bounded() -> None:
     many = [{"title": "t" * 999, "url": f"https://e.org/{n}", "content": "c" * 9999} for n in range(50)]
-    async with standing(Site(json.dumps({"results": many}).encode())) as (door, url):
-        answer = await WebSearch(made("tavily", door, url))('{"query": "bats"}')
+    async with standing(Site(json.dumps({"results": many}).encode())) as (http, url):
+        answer = await WebSearch(made("tavily", http, url))('{"query": "bats"}')
     assert len(json.loads(answer)["results"]) == MAX_RESULTS
     assert len(answer) < 10_000
 
@@ -136,8 +136,8 @@ async def test_what_comes_back_is_bounded() -> None:
 @pytest.mark.parametrize("arguments", ["", "{", "[]", "{}", '{"query": ""}', '{"query": 1}', '{"query": "a", "n": 1}'])
 async def test_bad_arguments_are_answered_and_nothing_is_asked(arguments: str) -> None:
     site = Site(DUCK.encode())
-    async with standing(site) as (door, url):
-        answer = json.loads(await WebSearch(made("duckduckgo", door, url))(arguments))
+    async with standing(site) as (http, url):
+        answer = json.loads(await WebSearch(made("duckduckgo", http, url))(arguments))
     assert answer["ok"] is False
     assert site.asked == []
 
@@ -145,8 +145,8 @@ async def test_bad_arguments_are_answered_and_nothing_is_asked(arguments: str) -
 async def test_an_engine_that_is_not_there_is_answered() -> None:
     async with standing(Site(b"")) as (_, url):
         pass
-    async with Door(Policy(exempt_origins=frozenset({url.removesuffix("/search")}))) as door:
-        answer = json.loads(await WebSearch(made("duckduckgo", door, url))('{"query": "bats"}'))
+    async with GuardedHttpClient(Policy(exempt_origins=frozenset({url.removesuffix("/search")}))) as http:
+        answer = json.loads(await WebSearch(made("duckduckgo", http, url))('{"query": "bats"}'))
     assert answer["ok"] is False
 
 

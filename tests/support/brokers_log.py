@@ -8,7 +8,7 @@ from uuid import UUID
 
 from contracts.v1.parts import InvestigationInput
 from kit.bus import Bus
-from kit.history import Past, history
+from kit.history import StoredFact, read_history
 from tests.support.factories import snapshot
 
 
@@ -19,8 +19,8 @@ class BrokersLog:
     bus: Bus
     asked: int = 0
 
-    async def history(self, investigation_id: UUID) -> Sequence[Past]:
-        found = await history(self.bus, str(investigation_id))
+    async def history(self, investigation_id: UUID) -> Sequence[StoredFact]:
+        found = await read_history(self.bus, str(investigation_id))
         self.asked += 1
         return found
 

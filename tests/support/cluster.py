@@ -22,8 +22,8 @@ from typing import Any, Final, Self
 import httpx
 import pytest
 
-from kit.embedded.privileges import child_hook
-from kit.embedded.programs import script
+from kit.embedded.privileges import make_child_hook
+from kit.embedded.programs import find_script
 from tests.support.system import until
 
 NODES: Final = 3
@@ -306,12 +306,12 @@ class Cluster:
         file.write_text(json.dumps(config))
         with (self._folder / f"node{node}.log").open("ab") as log:
             self._processes[node] = subprocess.Popen(
-                [*self.network.inside(node), script("nats-server"), "-c", str(file)],
+                [*self.network.inside(node), find_script("nats-server"), "-c", str(file)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 env={"PATH": os.environ["PATH"], "GOMEMLIMIT": "256MiB"},
-                preexec_fn=child_hook(signal.SIGKILL, None),
+                preexec_fn=make_child_hook(signal.SIGKILL, None),
                 start_new_session=True,
             )
 

@@ -27,9 +27,11 @@ from contracts.v1 import (
 )
 from contracts.v1.parts import Observation, PostRef, TextRef, Usage
 from kit import topology
-from kit.bus import Bus, BusError, connect
-from kit.delivery import Delivery, GivenUp, Handler, Keep
+from kit.bus import Bus, connect
+from kit.delivery import Delivery, Handler, StoreAnswer
 from kit.embedded import EmbeddedStack
+from kit.failure_policy import OnExhausted
+from kit.publisher import BusError
 from kit.telemetry import Telemetry
 from tests.support.servers import nats_server
 
@@ -58,14 +60,14 @@ async def worker(
     url: str,
     handler: Handler,
     consumer: Consumer = WORK,
-    given_up: GivenUp | None = None,
-    keep: Keep | None = None,
+    on_exhausted: OnExhausted | None = None,
+    keep: StoreAnswer | None = None,
 ) -> AsyncIterator[Delivery]:
     """One process' worth of delivery, on a connection of its own."""
     async with connect(url, name="worker") as bus:
         await bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(consumer))
-        delivery = Delivery(bus, Telemetry(), keep=keep)
-        delivery.subscribe(consumer, handler, given_up=given_up)
+        delivery = Delivery(bus, Telemetry(), store_answer=keep)
+        delivery.subscribe(consumer, handler, on_exhausted=on_exhausted)
         await delivery.start()
         yield delivery
 
@@ -77,9 +79,9 @@ class Calls:
         self.made: list[tuple[UUID, int, float]] = []
         self._behave = behave
 
-    async def handle(self, event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
-        self.made.append((event.observation.observation_id, attempt, asyncio.get_running_loop().time()))
-        for fact in self._behave(event, attempt):
+    async def handle(self, event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
+        self.made.append((event.observation.observation_id, delivery_count, asyncio.get_running_loop().time()))
+        for fact in self._behave(event, delivery_count):
             yield fact
 
     @property
@@ -102,7 +104,7 @@ def seen(event: ObservationReceived, reason: str = "test") -> CanonicalUnavailab
 
 
 def advanced(answer: TextRef) -> InvestigationAdvanced:
-    return InvestigationAdvanced(investigation_id=uuid4(), attempt=1, calls=1, stretch=answer, usage=Usage())
+    return InvestigationAdvanced(investigation_id=uuid4(), attempt=1, calls=1, segment=answer, usage=Usage())
 
 
 def failed(investigation: UUID, round_: int = 1, follows: int = 0) -> InvestigationFailed:

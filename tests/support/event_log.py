@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
-from kit.ordered import Recorded
-from kit.pages import Page
+from kit.ordered import StoredMessage
+from kit.pages import LogPage
 from services.gateway.ports import Unavailable
 
 MOMENT = datetime(2026, 3, 4, tzinfo=UTC)
@@ -19,7 +19,7 @@ MOMENT = datetime(2026, 3, 4, tzinfo=UTC)
 class MemoryEvents:
     """Messages in rising sequence."""
 
-    messages: list[Recorded] = field(default_factory=list)
+    messages: list[StoredMessage] = field(default_factory=list)
     broken: bool = False
     pages: int = 0
     most_at_once: int = 0
@@ -31,12 +31,12 @@ class MemoryEvents:
     def tell(self, subject: str, data: bytes = b"{}", *, skip: int = 0) -> int:
         """Append a message, `skip` sequences further on; its sequence."""
         sequence = (self.messages[-1].sequence if self.messages else 0) + 1 + skip
-        self.messages.append(Recorded("ERRATA", sequence, subject, data, MOMENT))
+        self.messages.append(StoredMessage("ERRATA", sequence, subject, data, MOMENT))
         self._told.set()
         self._told = asyncio.Event()
         return sequence
 
-    async def page(self, patterns: Sequence[str], after: int, limit: int, max_bytes: int) -> Page:
+    async def page(self, patterns: Sequence[str], after: int, limit: int, max_bytes: int) -> LogPage:
         """The first messages after a sequence."""
         if self.broken:
             raise Unavailable("broker: down")
@@ -46,7 +46,7 @@ class MemoryEvents:
         await asyncio.sleep(0)
         self._reading -= 1
         found = [each for each in self.messages if each.sequence > after and _matches(each.subject, patterns)]
-        return Page(tuple(found[:limit]), more=len(found) > limit)
+        return LogPage(tuple(found[:limit]), more=len(found) > limit)
 
     async def newest(self) -> int:
         """The last sequence."""
@@ -58,7 +58,7 @@ class MemoryEvents:
         """How many follow this subject now."""
         return sum(_matches(subject, patterns) for patterns in self._readers)
 
-    async def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[Recorded], None]:
+    async def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[StoredMessage], None]:
         """Messages after a sequence as they come."""
         self._readers.append(patterns)
         try:

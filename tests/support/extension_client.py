@@ -23,7 +23,6 @@ VERSION = "0.3.3"
 ATTESTATION_SECRET = b"openerrata-attestation-v1"
 UNESCAPED = "!~*'()"
 PROVENANCES = {"SERVER_VERIFIED", "CLIENT_FALLBACK"}
-PLATFORMS = {"LESSWRONG", "X", "SUBSTACK", "WIKIPEDIA"}
 INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -72,7 +71,7 @@ class Extension:
         """`post.registerObservedVersion`."""
         answer = await self._mutate("post.registerObservedVersion", observation)
         keys(answer, "platform", "externalId", "versionHash", "postVersionId", "provenance")
-        assert answer["platform"] in PLATFORMS
+        assert answer["platform"] == observation["platform"]
         assert HASH.fullmatch(answer["versionHash"])
         _non_empty(answer["externalId"], answer["postVersionId"])
         _provenance(answer)

@@ -128,6 +128,7 @@ def requested(**given: Any) -> InvestigationRequested:
             "version_id": VERSION_ID,
             "post_id": POST_ID,
             "analysis": "FACT_CHECK",
+            "origin": "ORIGINAL",
             "requested_by": "READER",
             **given,
         }
@@ -152,15 +153,15 @@ def started(attempt: int = 1, **given: Any) -> InvestigationStarted:
     )
 
 
-def advanced(stretch: int = 1, before: int | None = None, **given: Any) -> InvestigationAdvanced:
-    """The model has answered and wants to go on; stretches are known by their numbers here."""
+def advanced(segment: int = 1, before: int | None = None, **given: Any) -> InvestigationAdvanced:
+    """The model has answered and wants to go on; segments are known by their numbers here."""
     return InvestigationAdvanced(
         **{
             "investigation_id": INVESTIGATION_ID,
             "attempt": 1,
-            "calls": stretch,
-            "before": None if before is None else text_ref(f"stretch {before}").sha256,
-            "stretch": text_ref(f"stretch {stretch}"),
+            "calls": segment,
+            "before": None if before is None else text_ref(f"segment {before}").sha256,
+            "segment": text_ref(f"segment {segment}"),
             "usage": Usage(input_tokens=10, output_tokens=5, total_tokens=15),
             **given,
         }
@@ -305,7 +306,7 @@ def validation_retry_scheduled(quote: str = QUOTE, attempt: int = 1, **given: An
         **{
             "investigation_id": INVESTIGATION_ID,
             "claim_id": claim_of(quote),
-            "attempt": attempt,
+            "review_attempt": attempt,
             "failure": "TRANSIENT",
             "reason": "the provider is busy",
             "retry_at": NOW,
@@ -317,5 +318,11 @@ def validation_retry_scheduled(quote: str = QUOTE, attempt: int = 1, **given: An
 def validation_started(quote: str = QUOTE, **given: Any) -> ClaimValidationStarted:
     """A model is about to be asked about it."""
     return ClaimValidationStarted(
-        **{"investigation_id": INVESTIGATION_ID, "claim_id": claim_of(quote), "attempt": 1, "delivery": 1, **given}
+        **{
+            "investigation_id": INVESTIGATION_ID,
+            "claim_id": claim_of(quote),
+            "attempt": 1,
+            "delivery_count": 1,
+            **given,
+        }
     )

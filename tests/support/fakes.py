@@ -1,6 +1,6 @@
 """What handlers ask for, in memory: a log that keeps the rules of the real one, texts, keys, a scripted model.
 
-Each fake goes in through the front door, as an argument; nothing is patched.
+Each fake goes in through the front http, as an argument; nothing is patched.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ from contracts.v1.parts import (
 )
 from contracts.v1.version import VersionEvent
 from kit.blobs import BlobMissing
-from kit.bus import AlreadyThere
 from kit.clock import Clock
 from kit.errors import Reject, Retry, Superseded
-from kit.history import Past
+from kit.history import StoredFact
 from kit.models.base import (
     Brief,
     Checkpoint,
@@ -56,10 +55,11 @@ from kit.models.base import (
     Model,
     ModelError,
 )
+from kit.publisher import PublishConflict
 from kit.vault import KeyUnusable
 from lifecycle.investigation import Investigation
-from lifecycle.reviews import Begun, ReviewState, review_state
-from services.ingest.domain import Known, known_from
+from lifecycle.reviews import ReviewState, StartedReview, fold_review_state
+from services.ingest.domain import VersionState, fold_version
 from services.investigator.domain import Prior
 from services.investigator.handlers import RUN_S, Investigator
 from services.investigator.ports import Blobs, Log
@@ -73,7 +73,7 @@ class Handled:
     """What came of one delivery: facts, and whether the handler gave up."""
 
     facts: list[Event] = field(default_factory=list)
-    gave_up: Retry | Reject | Superseded | None = None
+    gave_up: Retry | Reject | Superseded | PublishConflict | None = None
 
 
 async def handled(
@@ -100,7 +100,7 @@ class MemoryLog:
     """The log: a total order, and once-events only where they follow. Knows no duplicates, as after a long time."""
 
     def __init__(self, *events: Event, versions: dict[UUID, InvestigationInput] | None = None) -> None:
-        self.entries: list[Past] = []
+        self.entries: list[StoredFact] = []
         self.versions = versions or {}
         for event in events:
             self.publish(event)
@@ -115,43 +115,43 @@ class MemoryLog:
         return next((entry.sequence for entry in reversed(self.entries) if entry.event.subject() == subject), 0)
 
     def publish(self, event: Event) -> None:
-        """Store a fact. Raises: AlreadyThere: a once-event that does not follow."""
+        """Store a fact. Raises: PublishConflict: a once-event that does not follow."""
         if isinstance(event, OnceEvent) and event.follows != self.last(event.subject()):
-            raise AlreadyThere(event.subject())
+            raise PublishConflict(event.subject())
         self.entries.append(entry(len(self.entries) + 1, event))
 
-    async def history(self, investigation_id: UUID) -> Sequence[Past]:
+    async def history(self, investigation_id: UUID) -> Sequence[StoredFact]:
         return [entry for entry in self.entries if entry.event.key() == str(investigation_id)]
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
         return self.versions.get(version_id)
 
-    async def started(self, proposed: ClaimProposed) -> InvestigationStarted | None:
+    async def find_start(self, proposed: ClaimProposed) -> InvestigationStarted | None:
         mine = [entry.event for entry in await self.history(proposed.investigation_id)]
         starts = [event for event in mine if isinstance(event, InvestigationStarted)]
         return starts[-1] if starts and starts[-1].attempt >= proposed.attempt else None
 
-    async def over(self, proposed: ClaimProposed) -> bool:
+    async def is_over(self, proposed: ClaimProposed) -> bool:
         found = await self.investigation(proposed.investigation_id)
         return found is not None and found.is_over(proposed.round)
 
     async def investigation(self, investigation_id: UUID) -> Investigation | None:
-        return Investigation.of(await self.history(investigation_id))
+        return Investigation.fold(await self.history(investigation_id))
 
     async def review_state(self, proposed: ClaimProposed) -> ReviewState:
         begun = [
-            Begun(past.sequence, past.event)
+            StartedReview(past.sequence, past.event)
             for past in self.entries
             if isinstance(past.event, ClaimValidationStarted) and past.event.claim_id == proposed.claim_id
         ]
         found = await self.investigation(proposed.investigation_id)
-        return review_state(proposed, found, begun[-1] if begun else None)
+        return fold_review_state(proposed, found, begun[-1] if begun else None)
 
-    async def erased(self, post_id: UUID) -> bool:
+    async def is_erased(self, post_id: UUID) -> bool:
         return any(isinstance(event, ErasureOrdered) and event.post_id == post_id for event in self.events)
 
-    async def known(self, version_id: UUID) -> Known:
-        return known_from(
+    async def read_state(self, version_id: UUID) -> VersionState:
+        return fold_version(
             event for event in self.events if isinstance(event, VersionEvent) and event.version_id == version_id
         )
 
@@ -251,7 +251,7 @@ class FixedPages:
 
     outcome: CanonicalPage | Unavailable
 
-    async def page(self, observation: Observation, attempt: int) -> CanonicalPage | Unavailable:
+    async def page(self, observation: Observation, delivery_count: int) -> CanonicalPage | Unavailable:
         return self.outcome
 
 

@@ -35,6 +35,7 @@ def facts(number: int, *, long: int = 0) -> Sequence[Event]:
             version_id=VERSION,
             post_id=POST,
             analysis="FACT_CHECK",
+            origin="ORIGINAL",
             requested_by="SELECTOR",
         ),
         ClaimProposed(

@@ -15,7 +15,7 @@ import httpx
 from sqlalchemy import text
 
 from analyses import flagging_kind
-from contracts.topology import VERIFIER_OBSERVATION_RECEIVED
+from contracts.topology import INGEST_OBSERVATION_UNVERIFIABLE, VERIFIER_OBSERVATION_RECEIVED
 from contracts.v1 import (
     ClaimApproved,
     ClaimProposed,
@@ -23,9 +23,9 @@ from contracts.v1 import (
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationStarted,
-    ObservationReceived,
 )
 from contracts.v1.ids import claim_id, post_id
+from contracts.v1.observation import ObservationEvent
 from contracts.v1.parts import InvestigationInput, ModelName, PostRef, Prompt, PublishedClaim, TextRef, Usage
 from kit import topology
 from kit.blobs import Blobs, BlobSettings
@@ -59,7 +59,7 @@ def migrated(url: str) -> None:
     asyncio.run(migrate(url))
 
 
-async def _believe(event: ObservationReceived, attempt: int) -> AsyncIterator[Event]:
+async def _believe(event: ObservationEvent, delivery_count: int) -> AsyncIterator[Event]:
     if event.observation.url.endswith("/blank"):
         raise Reject("the page has no text")
     yield registered(event.observation)
@@ -67,7 +67,8 @@ async def _believe(event: ObservationReceived, attempt: int) -> AsyncIterator[Ev
 
 async def believing(host: Host) -> None:
     """Stands in for verifier and ingest: believes every reader."""
-    host.delivery.subscribe(replace(VERIFIER_OBSERVATION_RECEIVED, answers=True), _believe, slots=1)
+    for consumer in (replace(VERIFIER_OBSERVATION_RECEIVED, answers=True), INGEST_OBSERVATION_UNVERIFIABLE):
+        host.delivery.subscribe(consumer, _believe, slots=1)
 
 
 @dataclass

@@ -11,16 +11,17 @@ from graphql import GraphQLObjectType, get_named_type
 from prometheus_client import CollectorRegistry
 
 from kit.database import Database
-from services.gateway.graphql.archive import Archive
-from services.gateway.graphql.execute import GraphQL
-from services.gateway.graphql.http import GraphQLEndpoint
 from services.gateway.http import BodyTimeouts
 from services.gateway.metrics import Metrics
+from services.gateway.public.graphql.execute import GraphQL
+from services.gateway.public.graphql.graph import RecordGraph
+from services.gateway.public.graphql.http import GraphQLEndpoint
+from services.gateway.record.repository import PublicRecord
 
 
-def endpoint(archive: Archive) -> GraphQLEndpoint:
-    """The endpoint over an archive."""
-    return GraphQLEndpoint(GraphQL(archive), Metrics(CollectorRegistry()), body_timeouts=BodyTimeouts(20, 20))
+def endpoint(graph: RecordGraph) -> GraphQLEndpoint:
+    """The endpoint over a record."""
+    return GraphQLEndpoint(GraphQL(graph), Metrics(CollectorRegistry()), body_timeouts=BodyTimeouts(20, 20))
 
 
 class Client:
@@ -52,7 +53,7 @@ class Client:
 async def graphql_client(database_url: str) -> AsyncIterator[Client]:
     """A client of the read model in this database."""
     database = Database(database_url, role="reader")
-    transport = httpx.ASGITransport(app=endpoint(Archive(database)))
+    transport = httpx.ASGITransport(app=endpoint(RecordGraph(PublicRecord(database))))
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
             yield Client(http)

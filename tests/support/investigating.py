@@ -25,7 +25,7 @@ class Journal(Protocol):
         ...
 
     async def publish(self, event: Event) -> None:
-        """Store a fact as it is. Raises: AlreadyThere: a once-event that does not follow."""
+        """Store a fact as it is. Raises: PublishConflict: a once-event that does not follow."""
         ...
 
 
@@ -67,4 +67,4 @@ class Looker:
     async def told(self, kind: type[Kind]) -> list[Kind]:
         """Facts of a class, in the order of the log."""
         entries = await self.journal.log.history(requested().investigation_id)
-        return [entry.event for entry in entries if isinstance(entry.event, kind)]
+        return [entry.envelope.event for entry in entries if isinstance(entry.envelope.event, kind)]

@@ -21,9 +21,9 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from contracts.v1.parts import ClaimPayload, Usage
-from kit.bus import AlreadyThere
 from kit.errors import Retry, Superseded
 from kit.models.base import Checkpoint, Decision
+from kit.publisher import PublishConflict
 from tests.support.factories import (
     NOW,
     OTHER_QUOTE,
@@ -64,7 +64,7 @@ class InvestigatingSuite:
         for delivery in (1, 2, 3):
             try:
                 again = await looker.deliver(delivery)
-            except AlreadyThere:  # what had been the first of its subject: delivery asks once more, as the next one
+            except PublishConflict:  # what had been the first of its subject: delivery asks once more, as the next one
                 again = await looker.deliver(delivery + 1)
             assert (again.facts, again.gave_up) == ([], None)
         assert len(looker.model.briefs) == 1
@@ -72,11 +72,11 @@ class InvestigatingSuite:
     @pytest.mark.requirement("2.6-15", "3.6-03")
     @pytest.mark.parametrize("late", [1, 2], ids=["first", "second"])
     async def test_a_delivery_that_another_overtook_begins_nothing(self, journal: Journal, late: int) -> None:
-        await journal.tell(requested(), started(delivery=3))
+        await journal.tell(requested(), started(delivery_count=3))
         looker = Looker(journal, [submit(QUOTE)])
         try:
             outcome = await looker.deliver(late)
-        except AlreadyThere:
+        except PublishConflict:
             outcome = await looker.deliver(late + 1)
         assert isinstance(outcome.gave_up, Superseded)
         assert (outcome.facts, looker.model.briefs) == ([], [])
@@ -123,7 +123,7 @@ class InvestigatingSuite:
     async def test_a_delivery_that_comes_too_early_waits_for_the_rest_of_the_delay(self, journal: Journal) -> None:
         """Its worker died after it had told of the next attempt, and before it had told the broker when that is."""
         later = NOW + timedelta(seconds=60)
-        await journal.tell(requested(), started(delivery=1), retry_scheduled(retry_at=later))
+        await journal.tell(requested(), started(delivery_count=1), retry_scheduled(retry_at=later))
         looker = Looker(journal, [submit(QUOTE)])
         looker.clock.pass_by(45)
         early = await looker.deliver(2)
@@ -146,7 +146,9 @@ class InvestigatingSuite:
 
     async def test_what_a_lost_worker_tells_late_is_not_told_again(self, journal: Journal) -> None:
         """Its claim and its failure come after the next attempt has begun."""
-        await journal.tell(requested(), started(delivery=1), started(2, delivery=2), proposed(), retry_scheduled())
+        await journal.tell(
+            requested(), started(delivery_count=1), started(2, delivery_count=2), proposed(), retry_scheduled()
+        )
         looker = Looker(journal, [submit(QUOTE), submit(OTHER_QUOTE, "call-2")])
         outcome = await looker.deliver(3)
         assert [event.claim_id for event in outcome.facts if isinstance(event, ClaimProposed)] == [
@@ -170,7 +172,7 @@ class InvestigatingSuite:
         await run.aclose()  # type: ignore[attr-defined]  # async generators have aclose
 
     async def test_attempts_that_were_all_cut_off_are_given_up(self, journal: Journal) -> None:
-        await journal.tell(requested(), *(started(number, delivery=number) for number in range(1, 5)))
+        await journal.tell(requested(), *(started(number, delivery_count=number) for number in range(1, 5)))
         looker = Looker(journal)
         (end,) = (await looker.deliver(5)).facts
         assert isinstance(end, InvestigationFailed)
@@ -183,7 +185,7 @@ class InvestigatingSuite:
         slow = looker.investigator.on_investigation_requested(requested(), 1)
         begun_too_late = await anext(slow)
         await looker.deliver(2)
-        with pytest.raises(AlreadyThere):
+        with pytest.raises(PublishConflict):
             await journal.publish(begun_too_late)
         assert len(looker.model.briefs) == 1
 
@@ -202,9 +204,9 @@ class InvestigatingSuite:
     @pytest.mark.requirement("3.6-03", "2.12-04")
     async def test_what_is_on_record_is_gone_on_from(self, journal: Journal) -> None:
         await journal.tell(requested())
-        one, two = (Checkpoint(f"stretch {n}".encode(), n == 1, n, Usage(total_tokens=n)) for n in (1, 2))
-        looker = Looker(journal, [one, two, transient()], [Checkpoint(b"stretch 3", False, 3, Usage(total_tokens=1))])
+        one, two = (Checkpoint(f"segment {n}".encode(), n == 1, n, Usage(total_tokens=n)) for n in (1, 2))
+        looker = Looker(journal, [one, two, transient()], [Checkpoint(b"segment 3", False, 3, Usage(total_tokens=1))])
         await looker.deliver(1)
         await looker.deliver(2)
-        names = [text_ref(f"stretch {number}").sha256 for number in (1, 2)]
+        names = [text_ref(f"segment {number}").sha256 for number in (1, 2)]
         assert [event.before for event in await looker.told(InvestigationAdvanced)] == [None, *names]

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
 from contracts.v1 import ClaimProposed, ClaimValidationStarted, Event, OnceEvent
-from kit.bus import AlreadyThere
 from kit.errors import Reject, Retry, Superseded
 from kit.models.base import ModelError
+from kit.publisher import PublishConflict
 from services.validator.handlers import Validator
 from services.validator.ports import Runs
 from tests.support.factories import proposed
@@ -35,7 +35,7 @@ class Journal(Protocol):
         ...
 
     async def publish(self, event: Event) -> None:
-        """Store a fact as it is. Raises: AlreadyThere: a once-event that does not follow."""
+        """Store a fact as it is. Raises: PublishConflict: a once-event that does not follow."""
         ...
 
 
@@ -94,7 +94,7 @@ class Judge:
 
     async def give_up(self, claim: ClaimProposed, reason: str) -> Handled:
         """One message that became a dead letter."""
-        return await self._told(self.validator.on_given_up(claim, reason))
+        return await self._told(self.validator.on_exhausted(claim, reason))
 
     async def _told(self, events: AsyncIterator[Event]) -> Handled:
         outcome = Handled()
@@ -102,6 +102,6 @@ class Judge:
             async for event in events:
                 await self.journal.publish(event)
                 (self.begun if isinstance(event, ClaimValidationStarted) else outcome.facts).append(event)
-        except (Retry, Reject, Superseded, AlreadyThere) as error:
+        except (Retry, Reject, Superseded, PublishConflict) as error:
             outcome.gave_up = error
         return outcome

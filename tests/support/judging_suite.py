@@ -12,8 +12,8 @@ import pytest
 
 from contracts.v1 import ClaimApproved, ClaimRejected, ClaimValidationFailed, Event
 from contracts.v1.parts import Usage
-from kit.bus import AlreadyThere
 from kit.errors import Retry, Superseded
+from kit.publisher import PublishConflict
 from tests.support.factories import (
     INVESTIGATION_ID,
     NOW,
@@ -46,7 +46,7 @@ def cost(micro_usd: int) -> Usage:
 class JudgingSuite:
     """Subclasses give it a `journal`."""
 
-    @pytest.mark.parametrize(("delivery", "leaves"), [(1, AlreadyThere), (2, NoneType)], ids=["late", "repeated"])
+    @pytest.mark.parametrize(("delivery", "leaves"), [(1, PublishConflict), (2, NoneType)], ids=["late", "repeated"])
     @pytest.mark.parametrize(
         "verdict", [approved(), rejected(), validation_failed()], ids=lambda fact: type(fact).__name__
     )
@@ -78,12 +78,12 @@ class JudgingSuite:
         assert lost.event_id() == stored.event_id()
 
     @pytest.mark.requirement("2.6-15", "3.6-03")
-    @pytest.mark.parametrize(("late", "leaves"), [(1, AlreadyThere), (2, Superseded)], ids=["first", "second"])
+    @pytest.mark.parametrize(("late", "leaves"), [(1, PublishConflict), (2, Superseded)], ids=["first", "second"])
     async def test_a_late_delivery_buys_no_review_beside_another_s(
         self, journal: Journal, late: int, leaves: type
     ) -> None:
         """Another worker got a later delivery of the claim and is at it; only one later still takes over."""
-        await journal.tell(requested(), started(), validation_started(delivery=2))
+        await journal.tell(requested(), started(), validation_started(delivery_count=2))
         judge = Judge(journal)
         outcome = await judge.judge(attempt=late)
         assert type(outcome.gave_up) is leaves
@@ -97,7 +97,7 @@ class JudgingSuite:
         """Its worker died after it had told of the next try, and before it had told the broker when that is."""
         later = NOW + timedelta(seconds=60)
         other = validation_retry_scheduled("Other words.", retry_at=NOW + timedelta(seconds=90))
-        mine = validation_started(delivery=1), validation_retry_scheduled(retry_at=later)
+        mine = validation_started(delivery_count=1), validation_retry_scheduled(retry_at=later)
         await journal.tell(requested(), started(), *mine, other)
         judge = Judge(journal)
         judge.clock.pass_by(45)
@@ -117,20 +117,20 @@ class JudgingSuite:
         begun = await anext(slow)
         (fact,) = (await quick.judge(attempt=2)).facts
         assert isinstance(fact, ClaimApproved)
-        with pytest.raises(AlreadyThere):
+        with pytest.raises(PublishConflict):
             await journal.publish(begun)
         await slow.aclose()  # type: ignore[attr-defined]  # async generators have aclose
         assert (late.model.reviews, len(quick.model.reviews)) == ([], 1)
 
     @pytest.mark.requirement("2.6-15")
     async def test_reviews_of_one_run_do_not_stand_in_one_another_s_way(self, journal: Journal) -> None:
-        await journal.tell(requested(), started(), validation_started("Other words.", delivery=4))
+        await journal.tell(requested(), started(), validation_started("Other words.", delivery_count=4))
         (fact,) = (await Judge(journal).judge()).facts
         assert isinstance(fact, ClaimApproved)
 
     async def test_a_review_of_an_earlier_round_is_none_of_this_one(self, journal: Journal) -> None:
         await journal.tell(
-            requested(), started(), validation_started(delivery=4), failed(), requested(round=2), started(2)
+            requested(), started(), validation_started(delivery_count=4), failed(), requested(round=2), started(2)
         )
         (fact,) = (await Judge(journal).judge(proposed(round=2, attempt=2))).facts
         assert isinstance(fact, ClaimApproved)

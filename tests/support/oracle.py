@@ -17,7 +17,7 @@ import psycopg
 from nats.js.errors import NoKeysError, NotFoundError
 from psycopg import sql
 
-from contracts.topology import CONCLUDE_MARK, CONCLUDED, CONSUMERS, DEAD, ERRATA, MARKS, USER_KEYS, VIEWS, stream_of
+from contracts.topology import CONCLUDE_MARK, CONCLUDED, CONSUMERS, DEAD, ERRATA, JOBS, MARKS, USER_KEYS, VIEWS, stream_of
 from kit.bus import Bus, connect
 from kit.database import open_session
 from kit.kv import Bucket
@@ -154,7 +154,7 @@ class Oracle:
 
     async def heads(self) -> dict[str, int]:
         """The last sequence of each stream."""
-        return {stream.name: await self._head(stream.name) for stream in (ERRATA, VIEWS)}
+        return {stream.name: await self._head(stream.name) for stream in (ERRATA, JOBS, VIEWS)}
 
     async def _head(self, stream: str) -> int:
         head: int = (await self.bus.jetstream.stream_info(stream)).state.last_seq

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborNode
 
 from contracts.v1.parts import ImageOccurrence
-from platforms.markdown_writer import source
+from platforms.markdown_writer import picture_url
 from platforms.markup import Fragment
 from platforms.text import normalize, utf16_length
 
@@ -42,7 +42,7 @@ def images_of(fragment: Fragment, base_url: str) -> PageImages:
         if node.tag == "-text":
             before.append(node.text_content or "")
         elif node.tag == "img":
-            url = source(node, base_url)
+            url = picture_url(node, base_url)
             if url is None:
                 continue
             # What has been counted is normalised each time anew: a later mark can still join the last character.

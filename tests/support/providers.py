@@ -123,7 +123,7 @@ def _anthropic(url: str, **settings: Any) -> Provider:
 
 
 def _chat(url: str, **settings: Any) -> Provider:
-    return ChatCompletions(base_url=url, **{"model": "local-model", "sees_pictures": True} | settings)
+    return ChatCompletions(base_url=url, **dict[str, Any](model="local-model", sees_pictures=True) | settings)
 
 
 OPENAI = Api("openai", Responses, _openai)

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from contracts.v1 import Event, InvestigationCompleted, InvestigationDrafted, InvestigationStarted
 from contracts.v1 import ids as derived
-from contracts.v1.parts import Author, ClaimPayload, ModelName, Prompt, PublishedClaim, Source, Usage
+from contracts.v1.parts import Author, ClaimPayload, ModelName, Prompt, PublishedClaim, Source, TextRef, Usage
 from tests.unit.projector.histories import PROMPT, TRANSCRIPT, Page, Tape, inline
 
 DEMO = ModelName(provider="demo", model="demo-catalogue", version="2026-01")
@@ -86,7 +86,7 @@ class Article(Page):
             given = given.model_copy(update={"markdown": inline(self.markdown)})
         return event.model_copy(update={"model": self.model, "input": given})
 
-    def drafted(self, claims: int = 0, attempt: int = 1) -> InvestigationDrafted:
+    def drafted(self, claims: int = 0, attempt: int = 1, transcript: TextRef = TRANSCRIPT) -> InvestigationDrafted:
         return InvestigationDrafted(
             investigation_id=self.investigation_id,
             attempt=attempt,

@@ -6,7 +6,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from contracts.transcript import Words
+from contracts.transcript import MessageText
 from contracts.v1 import Event
 from contracts.v1.parts import TextRef
 from tests.support import transcripts
@@ -57,7 +57,7 @@ def exchanged(post: Article, *repeated: str) -> TextRef:
             "content": [{"type": "output_text", "text": " ".join(("I am done.", *repeated)), "annotations": cited}],
         },
     ]
-    return inline(transcripts.run(output=output, input=(Words(text=f"Article:\n{post.text}"),)))
+    return inline(transcripts.run(output=output, input=(MessageText(text=f"Article:\n{post.text}"),)))
 
 
 def run_of(post: Article, *repeated: str) -> tuple[Event, ...]:

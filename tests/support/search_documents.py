@@ -12,7 +12,7 @@ from uuid import UUID
 
 import psycopg
 
-from services.gateway.search.question import Filters
+from services.gateway.record.question import Filters
 
 Session = psycopg.AsyncConnection[tuple[Any, ...]]
 
@@ -102,8 +102,9 @@ _AROUND: Final = """
     INSERT INTO investigation_input SELECT investigation_id, 'SERVER_VERIFIED', investigation_id::text, 'NONE', NULL,
         NULL, checked_at FROM search_document;
     INSERT INTO investigation_doc SELECT investigation_id, investigation_id, 'FACT_CHECK', 'SERVER_VERIFIED',
-        checked_at, claim_count, (SELECT coalesce(jsonb_agg(jsonb_build_object('id', n, 'summary', 'It is not so.',
-            'text', repeat('words ', 20), 'reasoning', repeat('words ', 100))), '[]')
+        checked_at, claim_count, (SELECT coalesce(jsonb_agg(jsonb_build_object('id', n::text, 'context', '',
+            'summary', 'It is not so.', 'text', repeat('words ', 20), 'reasoning', repeat('words ', 100),
+            'sources', '[]'::jsonb)), '[]')
             FROM generate_series(1, claim_count) n) FROM search_document;
     SET session_replication_role = origin;
 """

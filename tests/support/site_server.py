@@ -13,10 +13,10 @@ from starlette.routing import Router
 from kit.database import Database
 from kit.http import HttpServer, bind
 from services.gateway.ports import Copies
-from services.gateway.site.copies import Archived
-from services.gateway.site.pages import Pages
-from services.gateway.site.reads import Shelf
-from services.gateway.site.routes import Site
+from services.gateway.public.site.copies import SourceArchive
+from services.gateway.public.site.pages import Pages
+from services.gateway.public.site.routes import Site
+from services.gateway.record.repository import PublicRecord
 from tests.integration.readmodel_tables import fill, store_at
 from tests.unit.gateway.fakes import Bench, KeptCopies
 from tests.unit.projector.histories import Tape
@@ -56,9 +56,11 @@ async def pages_of(
     """The pages as an ASGI application."""
     database = Database(database_url, role="reader")
     try:
-        shelf = Shelf(database)
+        record = PublicRecord(database)
         yield Site(
-            Pages(shelf, ClockAt(now), Bench().app.shell.openapi), Archived(shelf, copies or KeptCopies()), **extra
+            Pages(record, ClockAt(now), Bench().app.shell.openapi),
+            SourceArchive(record, copies or KeptCopies()),
+            **extra,
         ).router()
     finally:
         await database.close()

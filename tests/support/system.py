@@ -12,20 +12,22 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 from weakref import WeakSet
 
 import httpx
 import pytest
 
 from kit.embedded import EmbeddedStack, ServiceName, running_endpoints
-from kit.embedded.privileges import child_hook
+from kit.embedded.privileges import make_child_hook
 from kit.vault import MasterKey
+from tests.support.forked import Forked
 from tests.support.suspended import suspended
 
 ROOT = Path(__file__).parents[2]
@@ -68,23 +70,34 @@ class Ended:
     err: str
 
 
+class Child(Protocol):
+    """A process that was started from here."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def poll(self) -> int | None: ...
+
+    def send_signal(self, sig: signal.Signals, /) -> None: ...
+
+
 class Process:
     """One running `openerrata up …`."""
 
-    def __init__(self, name: str, popen: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(self, name: str, child: Child, log: Path) -> None:
         self.name = name
         self.log = log
         self.url = ""
         self.operations_url = ""
-        self._popen = popen
+        self._child = child
 
     @property
     def pid(self) -> int:
-        return self._popen.pid
+        return self._child.pid
 
     @property
     def alive(self) -> bool:
-        return self._popen.poll() is None
+        return self._child.poll() is None
 
     def lines(self) -> list[dict[str, Any]]:
         """What it logged as JSON lines so far; other lines are left out."""
@@ -98,7 +111,7 @@ class Process:
         """Wait until it is ready; the addresses are known then."""
 
         async def running() -> dict[str, Any] | None:
-            assert self.alive, f"{self.name} ended with code {self._popen.returncode}:\n{self.tail()}"
+            assert self.alive, f"{self.name} ended with code {self._child.poll()}:\n{self.tail()}"
             return self._said("running")
 
         said = await until(running, f"{self.name} runs", within_s=START_WITHIN_S)
@@ -116,7 +129,7 @@ class Process:
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal."""
-        self._popen.send_signal(number)
+        self._child.send_signal(number)
 
     async def ended(self, *, within_s: float = STOP_WITHIN_S) -> int:
         """Wait for its end; the exit code."""
@@ -125,7 +138,9 @@ class Process:
             return not self.alive
 
         await until(over, f"{self.name} ends", within_s=within_s)
-        return self._popen.returncode
+        code = self._child.poll()
+        assert code is not None
+        return code
 
     async def kill(self) -> None:
         """End it without any warning."""
@@ -135,12 +150,13 @@ class Process:
 
 @dataclass
 class System:
-    """Processes over one data folder, or over servers whose addresses are in `settings`."""
+    """Processes over one data folder, or over servers whose addresses are in `settings`; `root` has their sources."""
 
     folder: Path
     settings: dict[str, str] = field(default_factory=dict)
     processes: dict[str, Process] = field(default_factory=dict)
     logs: list[Path] = field(default_factory=list)
+    root: Path = ROOT
     _errors: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -187,18 +203,24 @@ class System:
         name = name or "-".join(services) or "all"
         log = self.folder / f"{name}-{len(self.logs)}.log"
         self.logs.append(log)
-        with log.open("wb") as sink:
-            popen = subprocess.Popen(
-                [*COMMAND, "up", *services, "--port", str(port), "--data-dir", str(self.data_dir)],
-                cwd=ROOT,
-                env=self._environment({"OPENERRATA_OPS_PORT": "0", **(settings or {})}),
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=sink,
-                preexec_fn=child_hook(signal.SIGKILL, None),
-            )
-        process = self.processes[name] = Process(name, popen, log)
+        environment = self._environment({"OPENERRATA_OPS_PORT": "0", **(settings or {})})
+        arguments = ("up", *services, "--port", str(port), "--data-dir", str(self.data_dir))
+        process = self.processes[name] = Process(name, self._start(arguments, environment, log, log), log)
         return process
+
+    def _start(self, arguments: Sequence[str], environment: Mapping[str, str], out: Path, err: Path) -> Child:
+        if self.root == ROOT and "LD_PRELOAD" not in environment:
+            return Forked(arguments, self.root, environment, out, err)
+        with out.open("ab") as to, err.open("ab") as errors:
+            return subprocess.Popen(
+                [*COMMAND, *arguments],
+                cwd=self.root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=to,
+                stderr=errors,
+                preexec_fn=make_child_hook(signal.SIGKILL, None),
+            )
 
     async def up(
         self, *services: str, name: str = "", port: int = 0, settings: Mapping[str, str] | None = None
@@ -210,16 +232,18 @@ class System:
 
     async def run(self, *arguments: str, within_s: float = 60.0, **settings: str) -> Ended:
         """Run another subcommand to its end; `--data-dir` is added."""
-        process = await self.begin(*arguments, **settings)
-        try:
-            async with asyncio.timeout(within_s):
-                out, err = await process.communicate()
-        except TimeoutError:
-            process.kill()
-            raise
-        assert process.returncode is not None
-        self._errors.append(err.decode())
-        return Ended(process.returncode, out.decode(), err.decode())
+        with TemporaryDirectory(dir=self.folder) as folder:
+            out, err = Path(folder) / "out", Path(folder) / "err"
+            line = (*arguments, "--data-dir", str(self.data_dir))
+            process = Process(arguments[0], self._start(line, self._environment(settings), out, err), err)
+            try:
+                code = await process.ended(within_s=within_s)
+            except NotInTime:
+                process.send(signal.SIGKILL)
+                raise
+            said, errors = out.read_text(), err.read_text()
+        self._errors.append(errors)
+        return Ended(code, said, errors)
 
     async def begin(self, *arguments: str, **settings: str) -> asyncio.subprocess.Process:
         """Start another subcommand; whoever starts it ends it."""
@@ -228,12 +252,12 @@ class System:
             *arguments,
             "--data-dir",
             str(self.data_dir),
-            cwd=ROOT,
+            cwd=self.root,
             env=self._environment(settings),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            preexec_fn=child_hook(signal.SIGKILL, None),
+            preexec_fn=make_child_hook(signal.SIGKILL, None),
         )
 
     async def stop(self) -> None:
@@ -277,12 +301,12 @@ def _json_lines(text: str) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def system(folder: Path, *, refuses: bool = False, **settings: str) -> AsyncIterator[System]:
+async def system(folder: Path, refuses: bool = False, root: Path = ROOT, /, **settings: str) -> AsyncIterator[System]:
     """A system without processes yet; whatever runs at the end is stopped.
 
     `refuses`: what is told here is meant to be refused by the projector, which is an error anywhere else.
     """
-    found = System(folder, settings)
+    found = System(folder, settings, root=root)
     try:
         yield found
     finally:

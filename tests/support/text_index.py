@@ -1,6 +1,6 @@
 """Where each unit of the canonical text came from in the raw text, as the extension maps what it marks on a page.
 
-Follows the same steps as `platforms.text.normalize`, one stretch of text at a time. If both ever disagree on the text,
+Follows the same steps as `platforms.text.normalize`, one segment of text at a time. If both ever disagree on the text,
 a position computed here points at the wrong words.
 """
 
@@ -61,39 +61,39 @@ def _append(units: list[_Origin], character: str, raw_index: int) -> None:
 
 
 def _composed(raw: str) -> list[_Origin]:
-    """Compose stretch by stretch, where no stretch interacts with its neighbours."""
+    """Compose segment by segment, where no segment interacts with its neighbours."""
     result: list[_Origin] = []
-    stretch: list[_Origin] = []
+    segment: list[_Origin] = []
     raw_index = 0
     for character in join_surrogates(raw):
-        if stretch and _starts_afresh(stretch, character):
-            result.extend(_compose_stretch(stretch))
-            stretch = []
-        stretch.append(_Origin(character, raw_index))
+        if segment and _starts_afresh(segment, character):
+            result.extend(_compose_stretch(segment))
+            segment = []
+        segment.append(_Origin(character, raw_index))
         raw_index += 2 if character > "\uffff" else 1
-    return result + _compose_stretch(stretch)
+    return result + _compose_stretch(segment)
 
 
-def _starts_afresh(stretch: list[_Origin], character: str) -> bool:
+def _starts_afresh(segment: list[_Origin], character: str) -> bool:
     if character.isascii():
         return True
     if combining_class(nfd(character)[0]):
         return False
     # A mark keeps what follows it apart; else the last few characters alone decide.
-    if combining_class(nfd(stretch[-1].character)[-1]):
+    if combining_class(nfd(segment[-1].character)[-1]):
         return True
-    before = "".join(origin.character for origin in stretch[-_MOST_JOINED:])
+    before = "".join(origin.character for origin in segment[-_MOST_JOINED:])
     return nfc(before + character) == nfc(before) + nfc(character)
 
 
-def _compose_stretch(stretch: list[_Origin]) -> list[_Origin]:
+def _compose_stretch(segment: list[_Origin]) -> list[_Origin]:
     """Map each composed character to the shortest run of raw ones that composes to it, or to the next one."""
-    characters = [origin.character for origin in stretch]
+    characters = [origin.character for origin in segment]
     composed = nfc("".join(characters))
     result: list[_Origin] = []
     cursor = 0
     for character in composed:
-        result.append(_Origin(character, stretch[min(cursor, len(stretch) - 1)].raw_index))
+        result.append(_Origin(character, segment[min(cursor, len(segment) - 1)].raw_index))
         lengths = range(1, min(_MOST_JOINED, len(characters) - cursor) + 1)
         cursor += next((n for n in lengths if nfc("".join(characters[cursor : cursor + n])) == character), 1)
     return result

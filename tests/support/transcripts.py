@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from contracts.transcript import Call, Failed, Research, Transcript, Words
+from contracts.transcript import Call, Failed, MessageText, Research, Transcript
 
 BEGAN = datetime(2026, 1, 5, 8, 59, tzinfo=UTC)
 SSE = {"content-type": "text/event-stream"}
@@ -46,7 +47,7 @@ PAGE = Research(
 )
 
 
-def run(*, output: list[dict[str, Any]] = OUTPUT, **given: Any) -> str:
+def run(*, output: Sequence[object] = OUTPUT, **given: Any) -> str:
     """A run that went well."""
     response = {
         "object": "response",
@@ -91,7 +92,7 @@ def _written(step: str, response: dict[str, Any] | None, **given: Any) -> str:
         "provider": "openai",
         "model": "gpt-test",
         "instructions": f"be strict in the {step}",
-        "input": (Words(text="<<<ARTICLE>>> The moon is made of cheese."),),
+        "input": (MessageText(text="<<<ARTICLE>>> The moon is made of cheese."),),
         "reasoning": {"effort": "low", "summary": "auto"},
         "calls": (call,),
     }

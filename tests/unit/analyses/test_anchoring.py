@@ -146,10 +146,10 @@ def test_what_passes_is_verbatim(text: str, start: int, length: int) -> None:
 )
 def test_the_same_words_at_the_same_place_are_the_same_claim(quote: str, contexts: list[str]) -> None:
     """2.6-15: A request during a run starts no second one."""
-    places = {FACT_CHECK.place(claim(quote, context), TEXT) for context in contexts}
+    places = {FACT_CHECK.locate(claim(quote, context), TEXT) for context in contexts}
     assert len(places) == 1
 
 
 def test_the_same_words_elsewhere_or_nowhere_in_particular_are_another_claim() -> None:
     contexts = ("not. Moths are.", "fly. Moths are.", "Moths are.")
-    assert len({FACT_CHECK.place(claim("Moths are.", context), TEXT) for context in contexts}) == 3
+    assert len({FACT_CHECK.locate(claim("Moths are.", context), TEXT) for context in contexts}) == 3

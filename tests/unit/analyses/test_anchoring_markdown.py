@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from analyses import flagging_kind
 from contracts.v1.parts import ClaimPayload, ImageOccurrence, Source
-from platforms import platform
+from platforms import get_platform
 from platforms.markdown import render
 
 FACT_CHECK = flagging_kind("FACT_CHECK")
-SITE = platform("LESSWRONG")
+SITE = get_platform("LESSWRONG")
 URL = "https://www.lesswrong.com/posts/tea42/on-tea"
 HTML = """
 <h2>Tea, 1. a history</h2>

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from analyses.anchoring import anchor
-from analyses.blocks import raw_marks
-from analyses.snippets import MOST_PARTS, find, page_text
+from analyses.blocks import make_markers
+from analyses.snippets import MAX_PARTS, find, page_text
 from contracts.v1.parts import ClaimPayload, Source
 from tests.support.growth import assert_linear, cpu_s
 
@@ -24,9 +24,9 @@ WORK: dict[str, tuple[Callable[[str], object], Callable[[int], str], int]] = {
     "marks on a page": (page_text, lambda n: "a" + MARKS * n, 5_000),
     "marks in a quotation": (lambda quote: find(quote, page_text("a page")), lambda n: "abcd" + MARKS * n, 5_000),
     "marks in a claim": (lambda text: anchor(claim(text), "a post"), lambda n: "abcd" + MARKS * n, 5_000),
-    "marks in a message": (lambda text: raw_marks("POST", text), lambda n: "a" + MARKS * n, 5_000),
+    "marks in a message": (lambda text: make_markers("POST", text), lambda n: "a" + MARKS * n, 5_000),
     "letters that become marks": (
-        lambda text: raw_marks("POST", text), lambda n: "a" + "\u0301" * n + "\uff9e" * n, 5_000
+        lambda text: make_markers("POST", text), lambda n: "a" + "\u0301" * n + "\uff9e" * n, 5_000
     ),
     "brackets in a claim": (lambda text: anchor(claim(text), "a post"), lambda n: "[" + "[a]" * n, 500),
     "links without end in a claim": (
@@ -45,5 +45,5 @@ def test_a_quotation_in_a_thousand_pieces_is_none() -> None:
     """Each piece may stand at ten thousand places."""
     page = page_text("abcd " * 20_000)
     assert cpu_s(lambda: find(" ... ".join(["abcd"] * 1_000), page)) < 1
-    assert find(" ... ".join(["abcd"] * MOST_PARTS), page) is not None
-    assert find(" ... ".join(["abcd"] * (MOST_PARTS + 1)), page) is None
+    assert find(" ... ".join(["abcd"] * MAX_PARTS), page) is not None
+    assert find(" ... ".join(["abcd"] * (MAX_PARTS + 1)), page) is None

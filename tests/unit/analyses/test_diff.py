@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from time import process_time
 
@@ -17,17 +18,17 @@ from analyses.diff import (
     NO_CHANGES,
     SPACING_ONLY,
     Added,
-    Arrived,
     Changed,
-    Kept,
-    Left,
+    MovedFrom,
+    MovedTo,
     Removed,
+    Unchanged,
     compare,
     diff,
-    marked,
+    mark_changes,
     sentences,
 )
-from analyses.sequences import matching
+from analyses.sequences import match_sequences
 
 OLD = "The tower is 300 metres tall. It was built in 1889. Many visit it every year. It is brown. The end."
 NEW = "The tower is 330 metres tall. Many visit it every year. It was built in 1889. It is brown. A new word."
@@ -85,15 +86,15 @@ def test_both_texts_can_be_read_back(old: str, new: str) -> None:
     after: list[str] = []
     for step in compare(old, new):
         match step:
-            case Kept(same):
+            case Unchanged(same):
                 before.append(same)
                 after.append(same)
             case Changed(was, now):
                 before.append(was)
                 after.append(now)
-            case Removed(gone) | Left(gone):
+            case Removed(gone) | MovedFrom(gone):
                 before.append(gone)
-            case Added(come) | Arrived(come):
+            case Added(come) | MovedTo(come):
                 after.append(come)
     assert before == sentences(old)
     assert after == sentences(new)
@@ -110,13 +111,13 @@ def test_removed_means_in_the_old_text_and_not_in_the_new_one(old: str, new: str
     )
     assert taken == Counter(sentences(old)) - Counter(sentences(new))
     assert put == Counter(sentences(new)) - Counter(sentences(old))
-    left = Counter(s.sentence for s in steps if isinstance(s, Left))
-    assert left == Counter(s.sentence for s in steps if isinstance(s, Arrived))
+    left = Counter(s.sentence for s in steps if isinstance(s, MovedFrom))
+    assert left == Counter(s.sentence for s in steps if isinstance(s, MovedTo))
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), max_size=12), st.lists(st.sampled_from("abcdefgh"), max_size=12))
 def test_marks_in_a_changed_sentence_hold_both_of_its_forms(old: list[str], new: list[str]) -> None:
-    said = marked(" ".join(old), " ".join(new))
+    said = mark_changes(" ".join(old), " ".join(new))
     without_new = " ".join(" ".join(part.split("+}")[-1] for part in said.split("{+")).split())
     without_old = " ".join(" ".join(part.split("-]")[-1] for part in said.split("[-")).split())
     assert without_new.replace("[-", "").replace("-]", "").split() == old
@@ -125,12 +126,12 @@ def test_marks_in_a_changed_sentence_hold_both_of_its_forms(old: list[str], new:
 
 @given(st.lists(st.integers(0, 5), max_size=30), st.lists(st.integers(0, 5), max_size=30))
 def test_matching_is_of_equals_and_in_order(old: list[int], new: list[int]) -> None:
-    pairs = list(matching(old, new))
+    pairs = list(match_sequences(old, new))
     assert all(old[i] == new[j] for i, j in pairs)
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
 
 
-HARD = {
+HARD: dict[str, Callable[[random.Random], str]] = {
     "two letters": lambda draw: " ".join(draw.choice("ab") + "." for _ in range(33_000)),
     "full stops": lambda draw: "." * 99_999 + draw.choice("ab"),
     "quoted stops": lambda draw: '.")' * 33_000 + draw.choice("ab"),

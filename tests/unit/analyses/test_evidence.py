@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.evidence import Evidence, listed
+from analyses.evidence import Evidence, list_sources
 from contracts.v1.parts import CheckedSource, ClaimPayload, Source
 from tests.support.kinds import FACT_CHECK, review_brief
 
@@ -35,7 +35,7 @@ def block(brief: str, tag: str) -> str:
 @pytest.mark.requirement("2.4.3-09")
 def test_each_source_is_one_line_of_data() -> None:
     """2.4.3-09: A review answers approved or not, nothing else."""
-    rows = [json.loads(row) for row in listed([Evidence(FOUND, "So: They\nsee."), Evidence(GONE)]).splitlines()]
+    rows = [json.loads(row) for row in list_sources([Evidence(FOUND, "So: They\nsee."), Evidence(GONE)]).splitlines()]
     assert rows == [
         {
             "source": 1,

@@ -37,7 +37,7 @@ def test_a_prompt_never_changes_under_its_version(version: str, text: str, diges
 
 
 @pytest.mark.requirement("2.12-02")
-@pytest.mark.parametrize("each", FLAGGING, ids=lambda each: each.name)
+@pytest.mark.parametrize("each", KINDS, ids=lambda each: each.name)
 def test_nothing_that_a_model_is_told_changes_under_a_version(each: Kind) -> None:
     """The note about handling, the tools' descriptions and the closing question are as much prompt as the prompt.
 

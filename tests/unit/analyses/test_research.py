@@ -7,7 +7,7 @@ import json
 import pytest
 
 from analyses.kinds import InvalidSubmission
-from analyses.research import MOST_POSTS, parse_author_history, parse_fetch_url
+from analyses.research import MAX_POSTS, parse_author_history, parse_fetch_url
 
 
 def test_an_address_is_read_without_the_spaces_around_it() -> None:
@@ -24,7 +24,7 @@ def test_what_is_no_address_is_refused_without_being_repeated(arguments: str) ->
 
 
 def test_a_number_of_posts_is_read() -> None:
-    assert [parse_author_history(json.dumps({"posts": count})) for count in (1, MOST_POSTS)] == [1, MOST_POSTS]
+    assert [parse_author_history(json.dumps({"posts": count})) for count in (1, MAX_POSTS)] == [1, MAX_POSTS]
 
 
 @pytest.mark.parametrize("arguments", ["{}", '{"posts": 0}', '{"posts": 21}', '{"posts": "5"}', '{"posts": 1.5}', "x"])

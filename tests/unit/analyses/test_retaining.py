@@ -81,12 +81,12 @@ def test_words_that_now_stand_at_two_places_are_not_kept() -> None:
 @pytest.mark.requirement("2.4.4-05")
 def test_a_kept_finding_stands_in_the_words_around_it_now() -> None:
     """2.4.4-05: Markdown signs are taken out of quotes before they are stored."""
-    here = FACT_CHECK.keep(OLD[0].payload, TEXT)
+    here = FACT_CHECK.retain(OLD[0].payload, TEXT)
     assert isinstance(here, ClaimPayload)
     assert here.context in TEXT
     assert here.model_copy(update={"context": OLD[0].payload.context}) == OLD[0].payload
     assert FACT_CHECK.check(here, TEXT) is None
-    assert isinstance(FACT_CHECK.keep(OLD[1].payload, TEXT), Rejection)
+    assert isinstance(FACT_CHECK.retain(OLD[1].payload, TEXT), Rejection)
 
 
 def test_without_old_findings_there_is_no_such_function() -> None:

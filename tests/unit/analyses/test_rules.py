@@ -15,7 +15,7 @@ from analyses import FLAGGING
 from analyses.flagging import Earlier, FlaggingKind, Material, Rejection
 from analyses.kinds import InvalidSubmission
 from analyses.research import parse_author_history, parse_fetch_url
-from analyses.snippets import find, page_text, too_short
+from analyses.snippets import find, is_too_short, page_text
 from contracts.v1.parts import ClaimPayload, PublishedClaim, Source
 
 RELEASED: dict[str, str] = json.loads((Path(__file__).parent / "released_rules.json").read_text("utf-8"))
@@ -75,7 +75,7 @@ def decided(each: FlaggingKind) -> str:
     names = ("submit_correction", "retain_correction", "fetch_url", "no_such")
     said: list[object] = [_decision(each, name, arguments, old) for name, arguments in product(names, calls)]
     said += [_kept(each, text) for text in ("Mount Everest was first climbed in 1963.", "Some say so.", "No.")]
-    said += [(find(snippet, PAGE), too_short(snippet)) for snippet in SNIPPETS]
+    said += [(find(snippet, PAGE), is_too_short(snippet)) for snippet in SNIPPETS]
     for read in (parse_fetch_url, parse_author_history):
         for arguments in LOOKUPS:
             try:
@@ -98,11 +98,11 @@ def _decision(each: FlaggingKind, name: str, arguments: str, old: tuple[Publishe
     if isinstance(taken, UUID):
         return taken
     anchored = each.anchor(taken, TEXT)
-    return anchored, each.place(anchored, TEXT), each.check(anchored, TEXT)
+    return anchored, each.locate(anchored, TEXT), each.check(anchored, TEXT)
 
 
 def _kept(each: FlaggingKind, text: str) -> ClaimPayload | Rejection:
-    return each.keep(_claim(text), TEXT)
+    return each.retain(_claim(text), TEXT)
 
 
 @pytest.mark.requirement("2.12-04", "2.6-01")

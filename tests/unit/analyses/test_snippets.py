@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from analyses.snippets import AROUND, LARGEST_GAP, MOST_WORDS, find, fold, page_text
+from analyses.snippets import AROUND, MAX_CHARACTERS, MAX_GAP, find, fold, page_text
 
 PAGE = (
     "Mount Everest\n\nThe summit was first reached on 29 May 1953, by Edmund Hillary and Tenzing Norgay.[12] "
@@ -111,7 +111,7 @@ def test_what_is_too_short_to_be_a_quotation_is_not_found(snippet: str) -> None:
 
 
 def test_words_far_apart_are_not_one_quotation() -> None:
-    apart = "It is not true " + "x" * (LARGEST_GAP - 20)
+    apart = "It is not true " + "x" * (MAX_GAP - 20)
     assert found("It is not true … that cats bark", f"{apart} that cats bark")
     assert not found("It is not true … that cats bark", f"{apart} {'y' * 40} that cats bark")
     again = f"It is not true {'z' * 2_000} {apart} that cats bark"
@@ -151,7 +151,7 @@ def test_the_words_around_are_shown_and_bounded() -> None:
     long = "word " * 2_000
     held = find(long, page_text(long))
     assert held is not None
-    assert len(held) == MOST_WORDS
+    assert len(held) == MAX_CHARACTERS
 
 
 words = st.text("abcdeß éØ019'-—…”«»[]()., \n\u00ad\u200b\u202f\u2066ﬁ地", max_size=80)
@@ -189,7 +189,7 @@ def test_a_run_with_one_word_changed_is_found_only_if_it_is_there(page: list[str
 @given(words, words)
 def test_nothing_makes_it_fail(snippet: str, page: str) -> None:
     around = find(snippet, page_text("title", page))
-    assert around is None or len(around) <= MOST_WORDS
+    assert around is None or len(around) <= MAX_CHARACTERS
 
 
 @pytest.mark.parametrize(

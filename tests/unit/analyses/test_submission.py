@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.kinds import InvalidSubmission
-from analyses.submission import LONG_CHARACTERS, MOST_SOURCES, QUOTE_CHARACTERS, SHORT_CHARACTERS
+from analyses.submission import LONG_CHARACTERS, MAX_SOURCES, QUOTE_CHARACTERS, SHORT_CHARACTERS
 from analyses.submission import parse_correction as parse
 from contracts.v1.parts import Source
 
@@ -92,9 +92,9 @@ def test_a_model_that_goes_on_and_on_is_told_to_be_brief(field: str, most: int) 
 
 
 def test_sources_are_limited_in_number_and_length() -> None:
-    assert parse(json.dumps(GOOD | {"sources": [SOURCE] * MOST_SOURCES}))
+    assert parse(json.dumps(GOOD | {"sources": [SOURCE] * MAX_SOURCES}))
     long = {"url": f"https://example.org/{'x' * 9_000}"}, {"title": "x" * 2_001}, {"snippet": "x" * 4_001}
-    for sources in ([SOURCE] * (MOST_SOURCES + 1), *([SOURCE | each] for each in long)):
+    for sources in ([SOURCE] * (MAX_SOURCES + 1), *([SOURCE | each] for each in long)):
         with pytest.raises(InvalidSubmission, match="sources"):
             parse(json.dumps(GOOD | {"sources": sources}))
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
-from typing import Any
 
-from services.commands.demo import watched
-from services.commands.demo_journey import Journey, Progress, Result
+from services.commands.demo import watch_journey
+from services.commands.demo_journey import Journey, Progress, Result, Source
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -19,17 +18,17 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class Shown(Journey):
     """A journey on which everything happens that has a colour of its own."""
 
-    async def play(self, observation: dict[str, Any]) -> AsyncIterator[Progress | Result]:
+    async def play(self, observation: Mapping[str, object]) -> AsyncIterator[Progress | Result]:
         yield Progress(("Bats are blind.",), (), ())
         yield Progress((), ("Bats are blind.",), ("It rained.",))
-        source = {"title": "A source", "url": "https://example.org"}
+        source: Source = {"title": "A source", "url": "https://example.org"}
         yield Result(({"text": "Bats are blind.", "summary": "They see.", "sources": [source]},))
 
 
 async def told(ours: int, theirs: int) -> str:
     """What the demo writes to one end, read at the other."""
     with os.fdopen(theirs, "w") as out, redirect_stdout(out):
-        await watched(Shown("http://gateway", "a-key"), "http://gateway", 0.0)
+        await watch_journey(Shown("http://gateway", "a-key"), "http://gateway", 0.0)
     shown = b"".join(pieces(ours)).decode()
     os.close(ours)
     return re.sub(r"\d+\.\d s", "", shown.replace("\r\n", "\n"))

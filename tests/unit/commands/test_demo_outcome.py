@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
-from services.commands.demo import exit_status, watched
-from services.commands.demo_journey import Journey, Refused, Result
+from services.commands.demo import to_exit_status, watch_journey
+from services.commands.demo_journey import Journey, RequestFailed, Result
 from services.commands.demo_site import EXPECTED
 
 ALL = tuple(sorted(EXPECTED))
@@ -21,9 +20,9 @@ class Shown(Journey):
 
     texts: tuple[str, ...] | None = ()
 
-    async def play(self, observation: dict[str, Any]) -> AsyncIterator[Result]:
+    async def play(self, observation: Mapping[str, object]) -> AsyncIterator[Result]:
         if self.texts is None:
-            raise Refused("the investigation failed")
+            raise RequestFailed("the investigation failed")
         yield Result(tuple({"text": text, "summary": "No.", "sources": []} for text in self.texts))
 
 
@@ -42,10 +41,10 @@ class Shown(Journey):
 async def test_only_the_expected_findings_are_a_success(
     shown: tuple[str, ...] | None, status: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    correct = await watched(Shown("http://gateway", "a-key", texts=shown), "http://gateway", 0.0)
-    assert exit_status(correct) == status
+    correct = await watch_journey(Shown("http://gateway", "a-key", texts=shown), "http://gateway", 0.0)
+    assert to_exit_status(correct) == status
     assert said in capsys.readouterr().out
 
 
 def test_a_demo_that_was_stopped_early_says_so() -> None:
-    assert exit_status(None) == 130
+    assert to_exit_status(None) == 130

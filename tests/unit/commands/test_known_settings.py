@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 
@@ -11,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from kit.settings import SettingsError, refuse_unknown
+from platforms import PLATFORMS, has_public_source
 from services.__main__ import COMMANDS, main
-from services.commands import known_settings
-from services.commands.known_settings import check_environment, known
-from services.commands.shared import plain_errors
+from services.commands.known_settings import check_environment, list_known
+from services.commands.shared import handle_errors
 from tests.architecture import rules
 from tests.architecture.sources import sources
 
@@ -22,7 +23,7 @@ from tests.architecture.sources import sources
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the machine's own environment says is not what is tested."""
-    monkeypatch.setattr(known_settings.os, "environ", {})
+    monkeypatch.setattr(os, "environ", {})
 
 
 def leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -35,17 +36,17 @@ def leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Comma
 
 
 def set_only(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
-    monkeypatch.setattr(known_settings.os, "environ", values)
+    monkeypatch.setattr(os, "environ", values)
 
 
 def test_every_setting_that_the_sources_define_is_known() -> None:
     files = list(sources("kit", "services"))
     defined = {name for name in rules.variables(files) if name.startswith("OPENERRATA_")}
+    defined |= {f"OPENERRATA_VERIFIER_{site.name}_URL" for site in PLATFORMS if has_public_source(site.name)}
     assert len(defined) > 100
-    assert defined <= known()
-    assert known() - defined == {"OPENERRATA_DATA_DIR", "OPENERRATA_IMAGE", "OPENERRATA_VECTORS"} | {
-        name for name in known() if not name.startswith("OPENERRATA_")
-    }
+    assert defined <= list_known()
+    elsewhere = {f"OPENERRATA_{name}" for name in ("API_KEY", "DATA_DIR", "IMAGE", "SERVER", "VECTORS")}
+    assert list_known() - defined == elsewhere | {name for name in list_known() if not name.startswith("OPENERRATA_")}
 
 
 @pytest.mark.parametrize(
@@ -83,8 +84,8 @@ def test_settings_of_a_service_that_is_not_installed_are_left_alone(monkeypatch:
     def without_gateway(name: str) -> ModuleSpec | None:
         return None if name.startswith("services.gateway") else find(name)
 
-    monkeypatch.setattr(known_settings.importlib.util, "find_spec", without_gateway)
-    known.cache_clear()
+    monkeypatch.setattr(importlib.util, "find_spec", without_gateway)
+    list_known.cache_clear()
     try:
         set_only(monkeypatch, OPENERRATA_GATEWAY_HOST="0.0.0.0", OPENERRATA_GATEWAY_PROT="1")
         check_environment()
@@ -92,7 +93,7 @@ def test_settings_of_a_service_that_is_not_installed_are_left_alone(monkeypatch:
         with pytest.raises(SettingsError, match="OPENERRATA_NATS_URL"):
             check_environment()
     finally:
-        known.cache_clear()
+        list_known.cache_clear()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -101,7 +102,7 @@ def test_every_command_checks_the_environment(name: str) -> None:
     assert command is not None
     for path, leaf in leaves(command, name):
         callback = leaf.callback
-        while callback is not None and callback.__code__ is not plain_errors(print).__code__:
+        while callback is not None and callback.__code__ is not handle_errors(print).__code__:
             callback = getattr(callback, "__wrapped__", None)
         assert callback is not None, f"{path} is not decorated with plain_errors"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator
 
@@ -11,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from services.__main__ import COMMANDS, main
-from services.commands.shared import plain_errors, run
-from services.commands.timeouts import DEFAULT_S, ENDLESS, UNLIMITED, bounded
+from services.commands.shared import handle_errors, run
+from services.commands.timeouts import DEFAULT_S, ENDLESS, UNLIMITED, add_timeout
 
 
 def leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -41,12 +42,12 @@ def test_every_command_can_be_given_a_time_limit() -> None:
 
 def test_what_takes_too_long_ends_with_one_line() -> None:
     @click.command()
-    @plain_errors
+    @handle_errors
     def waits() -> None:
         run(asyncio.Event().wait())
 
     began = time.monotonic()
-    ended = CliRunner().invoke(bounded(waits, "waits"), ["--timeout", "0.2"])
+    ended = CliRunner().invoke(add_timeout(waits, "waits"), ["--timeout", "0.2"])
     assert ended.exit_code == 1
     assert ended.output.startswith("Error: not done within 0.2 s")
     assert time.monotonic() - began < 10
@@ -60,8 +61,16 @@ def test_a_time_limit_of_the_work_itself_is_not_mistaken_for_it() -> None:
 
         run(work())
 
-    ended = CliRunner().invoke(bounded(fails, "fails"), ["--timeout", "60"])
+    ended = CliRunner().invoke(add_timeout(fails, "fails"), ["--timeout", "60"])
     assert isinstance(ended.exception, TimeoutError)
+
+
+def test_reading_the_words_of_a_command_starts_no_clock() -> None:
+    before = threading.active_count()
+    doctor = main.get_command(click.Context(main), "doctor")
+    assert doctor is not None
+    doctor.make_context("doctor", ["--timeout", "0.2"], **main.context_settings)
+    assert threading.active_count() == before
 
 
 @pytest.mark.parametrize("limit", ["-1", "soon"])
@@ -69,4 +78,4 @@ def test_what_is_no_time_is_refused(limit: str) -> None:
     @click.command()
     def nothing() -> None: ...
 
-    assert CliRunner().invoke(bounded(nothing, "nothing"), ["--timeout", limit]).exit_code == 2
+    assert CliRunner().invoke(add_timeout(nothing, "nothing"), ["--timeout", limit]).exit_code == 2

@@ -1,4 +1,4 @@
-"""What an operator can mend is one line; where it happened is told to whoever asks by the level of the log."""
+"""What an operator can fix is one line; the traceback is in the log at level debug."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from click.testing import CliRunner
 
 from kit.settings import Infrastructure, load
 from kit.telemetry import configure_logging
-from services.commands.shared import log_level, plain_errors
+from services.commands.shared import choose_log_level, handle_errors
 
 
 @pytest.fixture
-def _forgotten() -> Iterator[None]:
+def _erased() -> Iterator[None]:
     yield
     structlog.reset_defaults()
 
 
 @click.command()
-@plain_errors
+@handle_errors
 def broken() -> None:
     """A command whose database goes away in the middle."""
     the_middle()
@@ -33,7 +33,7 @@ def the_middle() -> None:
     raise psycopg.OperationalError("server closed the\n\tconnection unexpectedly")
 
 
-@pytest.mark.usefixtures("_forgotten")
+@pytest.mark.usefixtures("_erased")
 @pytest.mark.parametrize("level", ["debug", "info", "error"])
 def test_the_traceback_is_logged_at_debug_and_only_there(level: str) -> None:
     sink = io.StringIO()
@@ -59,4 +59,4 @@ def test_a_command_is_as_quiet_as_it_likes_unless_the_operator_says_how_loud(
     monkeypatch.delenv("OPENERRATA_LOG_LEVEL", raising=False)
     if said is not None:
         monkeypatch.setenv("OPENERRATA_LOG_LEVEL", said)
-    assert log_level(load(Infrastructure), quieter) == level
+    assert choose_log_level(load(Infrastructure), quieter) == level

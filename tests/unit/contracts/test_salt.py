@@ -20,7 +20,9 @@ def envelope(salt: str | None) -> Envelope:
     return Envelope(id=event.event_id(), occurred_at=NOW, correlation=UUID(int=2), salt=salt, event=event)
 
 
+@pytest.mark.requirement("TR-1")
 def test_it_travels_with_the_fact() -> None:
+    """TR-1: Every fact has a salt of its own, erased with its body."""
     body = encode(envelope(SALT))
     assert f'"salt":"{SALT}"'.encode() in body
     assert decode(requested().subject(), body).salt == SALT
@@ -36,7 +38,9 @@ def test_it_is_no_shorter_than_promised() -> None:
         envelope(SALT[:-1])
 
 
+@pytest.mark.requirement("TR-1")
 def test_no_two_are_the_same() -> None:
+    """TR-1: Every fact has a salt of its own, erased with its body."""
     salts = {SystemClock().new_salt() for _ in range(1_000)}
     assert len(salts) == 1_000
     assert all(re.fullmatch(r"[0-9A-Za-z_-]{43}", salt) for salt in salts)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from hashlib import sha256
 from math import inf
 from typing import Any
@@ -15,26 +16,34 @@ from uuid import UUID
 import httpx
 from prometheus_client import CollectorRegistry, generate_latest
 
+from contracts.accounts import WITHOUT_ACCOUNT, Right
+from contracts.jobs.receipts import PublicKeys
 from contracts.rpc.public import PublicResult
 from contracts.rpc.status import VersionKey
-from contracts.v1 import Event, InvestigationRequested, ObservationReceived, OnceEvent, VersionRegistered
+from contracts.v1 import Event, InvestigationRequested, OnceEvent, VersionRegistered
 from contracts.v1.ids import post_id, version_id
+from contracts.v1.observation import ObservationEvent
 from contracts.v1.parts import ClaimPayload, Observation, PublishedClaim, Sighting, Source, TextRef
 from kit.database import Database
-from services.gateway.app import World, assemble
-from services.gateway.graphql.archive import Archive
+from kit.receipts import ReceiptKey
+from kit.settings import LlmSettings
+from services.gateway.app import Dependencies, assemble
+from services.gateway.domain import Account, InstanceKey
+from services.gateway.jobs.routes import World
+from services.gateway.jobs.stages import StageSettings
 from services.gateway.ports import (
-    Answered,
+    Eligibility,
     InvestigationState,
     KeyVerdict,
-    RefusedForGood,
-    Standing,
+    ObservationRejected,
+    StoredEvent,
     Unavailable,
     VersionView,
 )
+from services.gateway.record.repository import PublicRecord
 from services.gateway.settings import GatewaySettings
-from services.gateway.site.reads import Shelf
 from tests.support.event_log import MemoryEvents
+from tests.support.job_log import MemoryJobLog, MemoryWords
 from tests.unit.gateway import shapes
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89_000, tzinfo=UTC)
@@ -81,7 +90,7 @@ class Tables:
 
     views: dict[UUID, VersionView] = field(default_factory=dict)
     investigations: dict[UUID, InvestigationState] = field(default_factory=dict)
-    standings: dict[UUID, Standing] = field(default_factory=dict)
+    eligibilities: dict[UUID, Eligibility] = field(default_factory=dict)
     counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
     published: dict[UUID, PublicResult] = field(default_factory=dict)
     erased: set[UUID] = field(default_factory=set)
@@ -101,19 +110,19 @@ class Tables:
         self._asked()
         return self.investigations.get(investigation_id)
 
-    async def standing(self, version_id: UUID) -> Standing | None:
+    async def eligibility(self, version_id: UUID) -> Eligibility | None:
         self._asked()
-        return self.standings.get(version_id)
+        return self.eligibilities.get(version_id)
 
     async def claim_counts(self, keys: Sequence[VersionKey]) -> Sequence[int | None]:
         self._asked()
         return [self.counts.get((key.platform, key.external_id, key.version_hash.lower())) for key in keys]
 
-    async def public(self, investigation_id: UUID) -> PublicResult | None:
+    async def document(self, investigation_id: UUID) -> PublicResult | None:
         self._asked()
         return self.published.get(investigation_id)
 
-    async def forgotten(self) -> frozenset[UUID]:
+    async def erased_posts(self) -> frozenset[UUID]:
         if self.error is not None:
             raise self.error
         return frozenset(self.erased)
@@ -144,8 +153,8 @@ class Log:
 
     clock: StillClock
     told: list[Event] = field(default_factory=list)
-    asked: list[ObservationReceived] = field(default_factory=list)
-    directly: list[bool] = field(default_factory=list)
+    asked: list[ObservationEvent] = field(default_factory=list)
+    requests: int = 0
     waited_for: list[int] = field(default_factory=list)
     refusal: str | None = None
     outage: bool = False
@@ -154,34 +163,34 @@ class Log:
     standing: Event | None = None
     answer: Callable[[Observation], Event] = registered
 
-    async def tell(self, event: Event, correlation: UUID) -> int:
+    async def publish(self, event: Event, correlation: UUID) -> int:
         if self.outage:
             raise Unavailable("broker")
         self.told.append(event)
         return len(self.told)
 
-    async def requested(self, investigation_id: UUID) -> InvestigationRequested:
+    async def latest_request(self, investigation_id: UUID) -> InvestigationRequested:
         assert isinstance(self.standing, InvestigationRequested)
         return self.standing
 
-    async def tell_once(self, event: OnceEvent, correlation: UUID) -> Answered:
+    async def publish_once(self, event: OnceEvent, correlation: UUID) -> StoredEvent:
         if self.standing is not None:
-            return Answered(self.standing, 1)
-        return Answered(event, await self.tell(event, correlation))
+            return StoredEvent(self.standing, 1)
+        return StoredEvent(event, await self.publish(event, correlation))
 
-    async def ask(self, event: Event, correlation: UUID, *, directly: bool = False) -> Answered:
-        assert isinstance(event, ObservationReceived)
-        self.directly.append(directly)
+    async def request(self, event: Event, correlation: UUID) -> StoredEvent:
+        assert isinstance(event, ObservationEvent)
+        self.requests += 1
         if self.gate is not None:
             await self.gate.wait()
         if self.outage:
             raise Unavailable("broker")
         if self.refusal is not None:
-            raise RefusedForGood(self.refusal)
+            raise ObservationRejected(self.refusal)
         self.asked.append(event)
-        return Answered(self.answer(event.observation), 100 + len(self.asked))
+        return StoredEvent(self.answer(event.observation), 100 + len(self.asked))
 
-    async def caught_up(self, sequence: int) -> None:
+    async def wait_for_projection(self, sequence: int) -> None:
         if self.behind:
             raise Unavailable("read model")
         self.waited_for.append(sequence)
@@ -231,20 +240,21 @@ class ScriptedProbe:
 
 @dataclass
 class KeyTable:
-    hashes: set[str] = field(default_factory=set)
+    hashes: dict[str, InstanceKey] = field(default_factory=dict)
     reads: int = 0
     look_ups: int = 0
 
-    async def active(self) -> frozenset[str]:
+    async def active(self) -> Mapping[str, InstanceKey]:
         self.reads += 1
-        return frozenset(self.hashes)
+        return self.hashes
 
-    async def is_active(self, key_hash: str) -> bool:
+    async def find(self, key_hash: str) -> InstanceKey | None:
         self.look_ups += 1
-        return key_hash in self.hashes
+        return self.hashes.get(key_hash)
 
-    def add(self, api_key: str) -> None:
-        self.hashes.add(sha256(api_key.encode()).hexdigest())
+    def add(self, api_key: str, *rights: Right, account: Account | None = None) -> None:
+        held = frozenset(rights or WITHOUT_ACCOUNT)
+        self.hashes[sha256(api_key.encode()).hexdigest()] = InstanceKey(held, account)
 
 
 @dataclass
@@ -253,11 +263,11 @@ class Signs:
     helpful: tuple[str, ...] = ()
     asked: int = 0
 
-    async def broken(self) -> tuple[str, ...]:
+    async def find_failing(self) -> tuple[str, ...]:
         self.asked += 1
         return self.names
 
-    async def lacking(self) -> tuple[str, ...]:
+    async def find_degraded(self) -> tuple[str, ...]:
         return self.helpful
 
 
@@ -276,10 +286,25 @@ class Room:
         return self.left
 
 
+class AnnouncedKeys:
+    """The key that receipts of tests are signed with."""
+
+    async def read(self) -> PublicKeys:
+        return PublicKeys(keys=(ReceiptKey(bytes(32)).public,))
+
+
 class Bench:
     """A gateway with everything around it in reach."""
 
-    def __init__(self, *, archive: Archive | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        *,
+        record: PublicRecord | None = None,
+        prices: Mapping[str, Decimal] | None = None,
+        heartbeat_s: float = 15,
+        **settings: Any,
+    ) -> None:
+        self.heartbeat_s = heartbeat_s
         self.clock = StillClock()
         self.reads = Tables()
         self.log = Log(self.clock)
@@ -287,17 +312,19 @@ class Bench:
         self.user_keys = KeptKeys()
         self.probe = ScriptedProbe()
         self.key_table = KeyTable()
-        self.vitals = Signs()
+        self.jobs = MemoryJobLog(self.clock)
+        self.words = MemoryWords(self.clock)
+        self.health = Signs()
         self.room = Room()
         self.registry = CollectorRegistry()
         nowhere = Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")
         self.app = assemble(
             GatewaySettings(**settings),
-            World(
+            Dependencies(
                 reads=self.reads,
-                public_reads=self.reads,
-                archive=archive or Archive(nowhere),
-                shelf=Shelf(nowhere),
+                documents=self.reads,
+                record=PublicRecord(nowhere),
+                graphql_record=record or PublicRecord(nowhere),
                 facts=self.log,
                 events=self.events,
                 texts=InlineTexts(),
@@ -305,7 +332,16 @@ class Bench:
                 user_keys=self.user_keys,
                 key_probe=self.probe,
                 key_register=self.key_table,
-                vitals=self.vitals,
+                jobs=World(
+                    log=self.jobs,
+                    words=self.words,
+                    keys=AnnouncedKeys(),
+                    stages=StageSettings(self.jobs, LlmSettings(), "", prices or {}),
+                    job_s=900,
+                    heartbeat_s=self.heartbeat_s,
+                    stall_s=5,
+                ),
+                health=self.health,
                 space=self.room,
                 clock=self.clock,
                 registry=self.registry,

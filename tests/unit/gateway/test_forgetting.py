@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from types import ModuleType
@@ -16,9 +17,10 @@ from contracts.v1 import Envelope, ErasureOrdered, encode
 from contracts.v1.erasure import ErasedFact
 from contracts.v1.ids import post_id
 from contracts.v1.parts import PostRef
-from services.gateway.memory import Memory
+from kit.cache import Cache
 from services.gateway.ports import Complete, Unavailable, VersionView
-from services.gateway.stream.question import HEARTBEAT, Question
+from services.gateway.public.stream.question import Question
+from services.gateway.streaming import HEARTBEAT
 from tests.support.system import until
 from tests.unit.gateway.fakes import (
     INVESTIGATION,
@@ -38,21 +40,22 @@ VIEW = "post.recordViewAndGetStatus"
 REGISTER = "post.registerObservedVersion"
 SHOWN = VersionView(POST, Complete(INVESTIGATION, "SERVER_VERIFIED", (claim(1),), NOW), None)
 APPROVED = f"errata.v1.claim.approved.{INVESTIGATION}"
-KEPT = {"_denied", "_seen", "_buckets", "_free", "_networks", "_valid"}
+LOCAL = "a local variable"
+KEPT = {"_active", "_denied", LOCAL, "_buckets", "_recent", "_free", "_networks", "_valid"}
 """Memories of keys, of the servers' health and room, and of who asks how often: nothing of them is of a post."""
 
 
 @asynccontextmanager
 async def following(bench: Bench) -> AsyncIterator[None]:
     """The gateway's loops, from the end of the log on, and somebody who looks."""
-    loops = [asyncio.create_task(run()) for run in (bench.app.feed.run, bench.app.forgetting.run)]
+    loops = [asyncio.create_task(run()) for run in (bench.app.feed.run, bench.app.erasures.run)]
 
     async def there() -> bool:
         return bool(bench.events.reading(f"{ErasureOrdered.SUBJECT}.{POST}"))
 
     await until(there, "erasures are heard")
     try:
-        async with bench.app.feed.looked_into():
+        async with bench.app.feed.open_window():
             yield
     finally:
         for loop in loops:
@@ -117,17 +120,6 @@ async def test_what_is_answered_before_the_read_model_has_followed_is_not_kept()
         assert await view(bench, "0.3.3") == "NOT_INVESTIGATED"
 
 
-def test_what_was_looked_up_before_a_clearing_is_not_remembered() -> None:
-    memory: Memory[str, int] = Memory(Bench().clock, capacity=3)
-    before = memory.cleared
-    memory.put("a", 1, cleared=before)
-    memory.clear()
-    memory.put("b", 2, cleared=before)
-    assert (memory.get("a"), memory.get("b"), len(memory)) == (None, None, 0)
-    memory.put("c", 3, cleared=memory.cleared)
-    assert memory.get("c") == 3
-
-
 async def test_findings_leave_the_window() -> None:
     bench = Bench()
     async with following(bench):
@@ -135,7 +127,7 @@ async def test_findings_leave_the_window() -> None:
         kept = bench.events.tell(APPROVED, b'{"kept":1}')
         window = bench.app.feed.window
         assert window is not None
-        await window.beyond(kept - 1)
+        await window.wait_beyond(kept - 1)
         assert len(window.after(0, 9)) == 2
         sequence = erase(bench, erased)
         await later(bench, sequence)
@@ -157,7 +149,7 @@ async def test_a_client_waits_in_peace_where_everything_was_erased() -> None:
         told = [bench.events.tell(APPROVED) for _ in range(3)]
         window = bench.app.feed.window
         assert window is not None
-        await window.beyond(told[-1] - 1)
+        await window.wait_beyond(told[-1] - 1)
         await later(bench, erase(bench, *told))
         async with aclosing(bench.app.feed.chunks(window, Question(after=0))) as chunks:
             async with asyncio.timeout(5):
@@ -211,20 +203,26 @@ def test_no_memory_is_overlooked() -> None:
     bench = Bench()
     memories = dict(_memories(bench.app))
     assert memories.keys() >= KEPT
-    bench.app.forgetting.erased(1)
-    overlooked = {name for name, memory in memories.items() if not memory.cleared} - KEPT
+    bench.app.erasures.erased(1)
+    overlooked = {name for name, memory in memories.items() if not memory.generation} - KEPT
     assert not overlooked, f"erased posts would stay in {overlooked}: add them in services/gateway/app.py"
 
 
-def _memories(root: object) -> Iterator[tuple[str, Memory[Any, Any]]]:
-    """Every memory that is reachable from an object, by the attribute that holds it."""
-    seen, left = {id(root)}, [root]
+def _memories(root: object) -> Iterator[tuple[str, Cache[Any, Any]]]:
+    """Every memory that is reachable from an object, by the attribute that holds it, or as a local variable.
+
+    Not by way of a module, which also leads to what other tests have left.
+    """
+    outside = {id(vars(module)) for module in tuple(sys.modules.values())}
+    seen, left = {id(root): root}, [root]
     while left:
-        found = left.pop()
-        for name, value in getattr(found, "__dict__", {}).items():
-            if isinstance(value, Memory):
-                yield name, value
-        for each in gc.get_referents(found):
-            if id(each) not in seen and not isinstance(each, type | ModuleType):
-                seen.add(id(each))
+        for each in gc.get_referents(left.pop()):
+            if id(each) not in seen and id(each) not in outside and not isinstance(each, type | ModuleType):
+                seen[id(each)] = each
                 left.append(each)
+    named = {
+        id(value): name for found in tuple(seen.values()) for name, value in getattr(found, "__dict__", {}).items()
+    }
+    for found in seen.values():
+        if isinstance(found, Cache):
+            yield named.get(id(found), LOCAL), found

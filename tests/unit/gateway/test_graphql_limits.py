@@ -7,22 +7,30 @@ from typing import Any
 import pytest
 
 from kit.database import Database
-from services.gateway.graphql.archive import Archive
-from services.gateway.graphql.execute import Answer, GraphQL
-from services.gateway.graphql.limits import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
+from services.gateway.public.graphql.execute import Answer, GraphQL
+from services.gateway.public.graphql.graph import RecordGraph
+from services.gateway.public.graphql.limits import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
+from services.gateway.record.repository import PublicRecord
 
 FIELDS = "edges { cursor title authorName node { id url platform externalId claimCount checkedAt contentHash } }"
 
 
 async def answer(query: str, **variables: Any) -> Answer:
     """Nothing of these documents reaches the database, which is not there."""
-    graphql = GraphQL(Archive(Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")))
+    graphql = GraphQL(
+        RecordGraph(PublicRecord(Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")))
+    )
     return await graphql.answer(query, variables, None)
+
+
+async def body(query: str, **variables: Any) -> dict[str, Any]:
+    """What a client reads."""
+    return dict((await answer(query, **variables)).body)
 
 
 async def refusal(query: str, **variables: Any) -> str:
     answered = await answer(query, **variables)
-    (error,) = answered.body["errors"]
+    (error,) = (await body(query, **variables))["errors"]
     assert (answered.outcome, error["extensions"], set(answered.body)) == (
         "refused",
         {"code": "QUERY_TOO_COMPLEX"},
@@ -34,7 +42,7 @@ async def refusal(query: str, **variables: Any) -> str:
 
 async def test_as_many_aliases_as_allowed() -> None:
     names = [f"a{n}: __typename" for n in range(MAX_ALIASES)]
-    assert (await answer("{ " + " ".join(names) + " }")).body["data"]["a0"] == "Query"
+    assert (await body("{ " + " ".join(names) + " }"))["data"]["a0"] == "Query"
     assert "aliases" in await refusal("{ " + " ".join([*names, "b: __typename"]) + " }")
     fragment = "fragment F on Query { " + " ".join(names) + " }"
     assert "aliases" in await refusal("{ ...F b: __typename } " + fragment)
@@ -78,13 +86,13 @@ async def test_fragments_that_grow_without_end() -> None:
 
 
 async def test_too_many_words() -> None:
-    answered = await answer("{ " + "__typename " * (MAX_TOKENS + 1) + "}")
-    assert answered.body["errors"][0]["extensions"] == {"code": "GRAPHQL_PARSE_FAILED"}
+    answered = await body("{ " + "__typename " * (MAX_TOKENS + 1) + "}")
+    assert answered["errors"][0]["extensions"] == {"code": "GRAPHQL_PARSE_FAILED"}
 
 
 @pytest.mark.parametrize("size", [-1, 0, 10**9])
 async def test_a_size_that_cannot_be_is_left_to_the_list(size: int) -> None:
     """Clients that exist expect a masked error from the field, not a refusal of the document."""
     query = "query ($n: Int) { searchInvestigations(limit: $n) { investigations { id url platform } hasMore } }"
-    (error,) = (await answer(query, n=size)).body["errors"]
+    (error,) = (await body(query, n=size))["errors"]
     assert (error["message"], error["path"]) == ("Unexpected error.", ["searchInvestigations"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.graphql.names import model_name, provider_name
+from services.gateway.public.names import model_name, provider_name
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from services.gateway.intake import DAY_S, SPACE_TTL_S
+from services.gateway.extension.intake import DAY_S, SPACE_TTL_S
 from services.gateway.ports import Unavailable
 from tests.unit.gateway.fakes import Bench, error, post_on_lesswrong, post_on_x
 

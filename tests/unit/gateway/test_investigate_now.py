@@ -13,22 +13,22 @@ from contracts.v1 import InvestigationRequested
 from contracts.v1.ids import investigation_id
 from contracts.v1.investigation import KeySource
 from services.gateway.domain import Failure
-from services.gateway.ports import Broken, Complete, InvestigationState, KeyVerdict, Refused, Running, Standing
-from services.gateway.underway import OwnKeyRuns
+from services.gateway.extension.own_key_runs import OwnKeyRuns
+from services.gateway.ports import Complete, Eligibility, FailedRun, InvestigationState, KeyVerdict, Refused, Running
 from tests.support.fakes import StillClock
 from tests.unit.gateway.fakes import NOW, POST, USER_KEY, VERSION, Bench, claim, data, error
 
 INVESTIGATE = "post.investigateNow"
 RUN = investigation_id(VERSION, "FACT_CHECK")
 OTHER_KEY = "sk-zyxwvutsrqponmlkjihgfedcba"
-NEW = Standing(POST, 2, "CLIENT_FALLBACK", None)
+NEW = Eligibility(POST, 2, "CLIENT_FALLBACK", None)
 
 
-def bench_with(standing: Standing | None = NEW, *, known: InvestigationState | None = None, **settings: Any) -> Bench:
+def bench_with(version: Eligibility | None = NEW, *, known: InvestigationState | None = None, **settings: Any) -> Bench:
     bench = Bench(**settings)
     bench.key_table.add("instance-key")
-    if standing is not None:
-        bench.reads.standings[VERSION] = replace(standing, investigation=known)
+    if version is not None:
+        bench.reads.eligibilities[VERSION] = replace(version, investigation=known)
     return bench
 
 
@@ -52,6 +52,7 @@ def asked(paid_by: KeySource, attachment: UUID | None) -> InvestigationRequested
         version_id=VERSION,
         post_id=POST,
         analysis="FACT_CHECK",
+        origin="ORIGINAL",
         requested_by="READER",
         key_source=paid_by,
         attachment=attachment,
@@ -169,7 +170,7 @@ async def test_a_waiting_run_of_a_reader_takes_a_key_only_if_it_has_none(
     first: str | None, attachment: UUID | None
 ) -> None:
     """2.6-16: A pending run takes the first key that comes."""
-    waiting = Running(RUN, "PENDING", "CLIENT_FALLBACK", takes_key=True)
+    waiting = Running(RUN, "PENDING", "CLIENT_FALLBACK", accepts_key=True)
     bench = bench_with(known=waiting)
     bench.reads.investigations[RUN] = waiting
     bench.log.standing = asked("USER", attachment)
@@ -182,7 +183,7 @@ async def test_a_waiting_run_of_a_reader_takes_a_key_only_if_it_has_none(
 
 
 async def test_a_key_does_not_outlive_a_run_that_ended_while_it_was_attached() -> None:
-    bench = bench_with(known=Running(RUN, "PENDING", "CLIENT_FALLBACK", takes_key=True))
+    bench = bench_with(known=Running(RUN, "PENDING", "CLIENT_FALLBACK", accepts_key=True))
     bench.log.standing = asked("USER", UUID(int=99))
     bench.reads.investigations[RUN] = Complete(RUN, "CLIENT_FALLBACK", (), NOW)
     await ask(bench, x_openai_api_key=USER_KEY)
@@ -207,7 +208,7 @@ async def test_of_keys_that_come_at_once_only_that_of_the_request_stays(
 
 async def test_a_run_that_the_instance_took_over_meanwhile_takes_no_key() -> None:
     """The read model is behind: it knows of a run that a reader pays for, the log of one that the instance does."""
-    bench = bench_with(known=Running(RUN, "PENDING", "CLIENT_FALLBACK", takes_key=True))
+    bench = bench_with(known=Running(RUN, "PENDING", "CLIENT_FALLBACK", accepts_key=True))
     bench.log.standing = asked("INSTANCE", None)
     await ask(bench, x_openai_api_key=USER_KEY)
     assert bench.user_keys.kept == {}
@@ -235,7 +236,7 @@ async def test_a_failed_run_may_be_asked_for_again_but_not_endlessly(failure: Fa
     """2.6-14: FAILED is returned unless somebody retries explicitly.
     3.7-09: FAILED is final.
     """
-    bench = bench_with(known=Broken(RUN, "SERVER_VERIFIED", failure))
+    bench = bench_with(known=FailedRun(RUN, "SERVER_VERIFIED", failure))
     answer = await ask(bench, x_api_key="instance-key")
     assert answer["status"] == ("PENDING" if again else "FAILED")
     assert answer["provenance"] == "SERVER_VERIFIED"
@@ -254,19 +255,18 @@ async def test_after_a_failure_on_a_readers_account_the_next_key_of_a_reader_wai
 ) -> None:
     """3.7-07: A reader's key that is gone fails the run."""
     failure = Failure(failed_at, 1, 7, retries=retries, of_a_reader=True)
-    bench = bench_with(known=Broken(RUN, "SERVER_VERIFIED", failure))
+    bench = bench_with(known=FailedRun(RUN, "SERVER_VERIFIED", failure))
     answer = await ask(bench, x_openai_api_key=USER_KEY)
     assert answer["status"] == status
     assert list(bench.user_keys.kept.values()) == ([USER_KEY] if status == "PENDING" else [])
 
 
 async def test_how_soon_and_how_often_are_settings() -> None:
-    failed = Broken(RUN, "SERVER_VERIFIED", Failure(NOW, 2, 7, retries=1, own_retries=1))
-    for settings, status in (
-        ({"retry_cooldown_s": 0}, "PENDING"),
-        ({"retry_cooldown_s": 0, "retries_per_day": 1}, "FAILED"),
+    failed = FailedRun(RUN, "SERVER_VERIFIED", Failure(NOW, 2, 7, retries=1, own_retries=1))
+    for bench, status in (
+        (bench_with(known=failed, retry_cooldown_s=0), "PENDING"),
+        (bench_with(known=failed, retry_cooldown_s=0, retries_per_day=1), "FAILED"),
     ):
-        bench = bench_with(known=failed, **settings)
         assert (await ask(bench, x_api_key="instance-key"))["status"] == status
 
 
@@ -328,7 +328,7 @@ async def test_a_network_has_so_many_runs_on_readers_keys_under_way() -> None:
 
     async def code(number: int, address: str = "192.0.2.1", **headers: str) -> int:
         version, run = UUID(int=number), investigation_id(UUID(int=number), "FACT_CHECK")
-        bench.reads.standings[version] = NEW
+        bench.reads.eligibilities[version] = NEW
         given = headers or {"x_openai_api_key": USER_KEY}
         response = await bench.mutate(INVESTIGATE, {"postVersionId": str(version)}, x_forwarded_for=address, **given)
         if response.status_code == 200:
@@ -345,17 +345,17 @@ async def test_a_network_has_so_many_runs_on_readers_keys_under_way() -> None:
 
 async def test_a_run_that_is_being_requested_holds_its_place() -> None:
     """The read model does not know it yet."""
-    runs = OwnKeyRuns(Bench().reads, StillClock(), most=1)
-    async with runs.place("a", UUID(int=1)):
+    runs = OwnKeyRuns(Bench().reads, StillClock(), limit=1)
+    async with runs.reserve("a", UUID(int=1)):
         with pytest.raises(Refused):
-            async with runs.place("a", UUID(int=2)):
+            async with runs.reserve("a", UUID(int=2)):
                 pass
-    async with runs.place("a", UUID(int=2)):
+    async with runs.reserve("a", UUID(int=2)):
         pass
 
 
 @pytest.mark.parametrize("headers", [{"x_openai_api_key": OTHER_KEY}, {"x_api_key": "instance-key"}])
 async def test_a_key_that_failed_a_run_holds_up_nobody(headers: dict[str, str]) -> None:
     failure = Failure(NOW, 1, 7, of_a_reader=True, of_the_key=True)
-    bench = bench_with(known=Broken(RUN, "SERVER_VERIFIED", failure))
+    bench = bench_with(known=FailedRun(RUN, "SERVER_VERIFIED", failure))
     assert (await ask(bench, **headers))["status"] == "PENDING"

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
+from contracts.accounts import Right
+from services.gateway.domain import Account, Principal, key_hash
+from services.gateway.keys import InstanceKeys
 from services.gateway.ports import KeyVerdict
 from tests.unit.gateway.fakes import USER_KEY, Bench, data
 
 SETTINGS = "post.validateSettings"
+ALICE = Account(UUID(int=7), "reader", "free", None, has_webhook_secret=False)
 
 
 async def accepted(bench: Bench, key: str = "instance-key") -> bool:
@@ -117,3 +123,44 @@ async def test_active_keys_cost_no_queries() -> None:
     bench.key_table.add("instance-key")
     assert all(await asyncio.gather(*(accepted(bench) for _ in range(20))))
     assert (bench.key_table.reads, bench.key_table.look_ups) == (1, 0)
+
+
+@pytest.mark.requirement("FH-115")
+@pytest.mark.parametrize(("right", "accepts"), [("investigate", True), ("corroborate", False), ("audit", False)])
+async def test_an_instance_key_is_for_what_it_was_given_for(right: Right, accepts: bool) -> None:
+    """FH-115: Roles reader (default), contributor, moderator; admin for operators. Roles are given by people, never by
+    a score. A key carries rights of its own.
+    """
+    bench = Bench()
+    bench.key_table.add("instance-key", right)
+    assert await accepted(bench) is accepts
+
+
+@pytest.mark.requirement("FH-115", "FH-30")
+async def test_a_key_opens_its_account_and_no_other_key_opens_one() -> None:
+    """FH-115: Roles reader (default), contributor, moderator; admin for operators. Roles are given by people, never by
+    a score. A key carries rights of its own.
+    FH-30: Job, credit and admin routes need `Authorization: Bearer`; another account's job is 404.
+
+    FH-30: Jobs, credit and admin routes need a key, and a job belongs to its account.
+    """
+    bench = Bench()
+    bench.key_table.add("of-alice", "audit", account=ALICE)
+    bench.key_table.add("of-no-account")
+    keys = InstanceKeys(bench.key_table, bench.clock, fresh_s=3, denied_s=1)
+    assert await keys.principal(key_hash("of-alice")) == Principal(ALICE, frozenset({"audit"}))
+    assert await keys.principal(key_hash("of-no-account")) is None
+    assert await keys.principal(key_hash("of-another")) is None
+
+
+async def test_a_role_that_is_taken_away_is_gone_within_seconds() -> None:
+    bench = Bench()
+    bench.key_table.add("of-alice", "audit", account=replace(ALICE, role="admin"))
+    keys = InstanceKeys(bench.key_table, bench.clock, fresh_s=3, denied_s=1)
+    before = await keys.principal(key_hash("of-alice"))
+    bench.key_table.add("of-alice", "audit", account=ALICE)
+    bench.clock.pass_by(3)
+    after = await keys.principal(key_hash("of-alice"))
+    assert before is not None
+    assert after is not None
+    assert (before.may("configure"), after.may("configure"), after.may("flag")) == (True, False, True)

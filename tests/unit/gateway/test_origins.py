@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.gateway.procedures import Procedure
+from services.gateway.procedure import Procedure
 from tests.unit.gateway.fakes import VERSION, Bench
 
 ALLOW = "access-control-allow-origin"
@@ -87,10 +87,10 @@ async def test_nothing_is_sniffed(method: str) -> None:
 
 
 async def test_a_host_that_a_client_names_is_its_own_affair() -> None:
-    for settings, host, varies in (
-        ({}, "evil.example", True),
-        ({"public_url": "https://errata.example"}, "errata.example", False),
+    for bench, host, varies in (
+        (Bench(), "evil.example", True),
+        (Bench(public_url="https://errata.example"), "errata.example", False),
     ):
-        response = await Bench(**settings).http.get("/robots.txt", headers={"host": "evil.example"})
+        response = await bench.http.get("/robots.txt", headers={"host": "evil.example"})
         assert f"://{host}/sitemap.xml" in response.text
         assert ("host" in response.headers.get("vary", "").lower().split(", ")) is varies

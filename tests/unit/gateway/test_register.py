@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from contracts.rpc.values import URL_CHARACTERS
-from contracts.v1 import VersionSeen
+from contracts.v1 import Event, ObservationReceived, ObservationUnverifiable, VersionSeen
 from contracts.v1.parts import Observation, PostRef, Sighting
 from kit.addresses import ip_range_prefix
-from services.gateway.domain import ip_range_key
+from services.gateway.domain import derive_ip_range_key
 from tests.unit.gateway.fakes import (
     ADDRESS,
     Bench,
@@ -77,13 +77,18 @@ async def test_an_address_is_kept_in_one_spelling(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("post", "directly"),
-    [(post_on_x, True), (post_on_lesswrong, False), (post_on_substack, False), (post_on_wikipedia, False)],
+    ("post", "fact"),
+    [
+        (post_on_x, ObservationUnverifiable),
+        (post_on_lesswrong, ObservationReceived),
+        (post_on_substack, ObservationReceived),
+        (post_on_wikipedia, ObservationReceived),
+    ],
 )
-async def test_ingest_is_asked_directly_where_no_site_can_be(post: Any, directly: bool) -> None:
+async def test_only_what_a_site_can_confirm_is_sent_to_the_verifier(post: Any, fact: type[Event]) -> None:
     bench = Bench()
     assert (await bench.mutate(REGISTER, post())).status_code == 200
-    assert bench.log.directly == [directly]
+    assert [type(event) for event in bench.log.asked] == [fact]
 
 
 async def test_html_travels_by_reference() -> None:
@@ -206,7 +211,7 @@ async def test_a_refusal_is_remembered_for_a_moment() -> None:
     bench.log.refusal = "LESSWRONG does not show this page to the public"
     for _ in range(3):
         assert error(await bench.mutate(REGISTER, post_on_lesswrong()))["code"] == "BAD_REQUEST"
-    assert len(bench.log.directly) == 1, "an extension that tries again stores nothing more"
+    assert bench.log.requests == 1, "an extension that tries again stores nothing more"
     bench.log.refusal = None
     bench.clock.pass_by(60.0)
     assert (await bench.mutate(REGISTER, post_on_lesswrong())).status_code == 200
@@ -216,7 +221,7 @@ async def test_an_observation_names_the_network_as_a_view_does() -> None:
     bench = Bench()
     assert (await bench.mutate(REGISTER, post_on_x())).status_code == 200
     (event,) = bench.log.asked
-    assert event.observation.network_key == ip_range_key(ip_range_prefix(ADDRESS))
+    assert event.observation.network_key == derive_ip_range_key(ip_range_prefix(ADDRESS))
 
 
 @pytest.mark.parametrize("trouble", ["outage", "behind"])

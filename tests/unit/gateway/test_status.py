@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta, timezone
 from hashlib import sha256
 
@@ -11,7 +12,7 @@ import pytest
 from contracts.v1 import PostViewed
 from contracts.v1.ids import investigation_id
 from services.gateway.domain import Failure
-from services.gateway.ports import Broken, Complete, Prior, Running, VersionView
+from services.gateway.ports import Complete, FailedRun, Prior, Running, VersionView
 from tests.unit.gateway.fakes import (
     ADDRESS,
     INVESTIGATION,
@@ -126,6 +127,16 @@ async def test_a_finished_version_is_read_once() -> None:
     assert len(bench.log.told) == 5
 
 
+async def test_a_newer_run_of_a_finished_version_is_displayed_within_a_minute() -> None:
+    bench = bench_with(VersionView(POST, COMPLETE, None))
+    before = await bench.mutate(VIEW, {"postVersionId": str(VERSION)})
+    bench.reads.views[VERSION] = VersionView(POST, replace(COMPLETE, claims=()), None)
+    bench.clock.pass_by(60)
+    after = data(VIEW, await bench.mutate(VIEW, {"postVersionId": str(VERSION)}))
+    assert len(data(VIEW, before)["claims"]) == 2
+    assert after["claims"] == []
+
+
 NEW = {"x_openerrata_extension_version": "1.0.0"}
 
 
@@ -168,7 +179,7 @@ async def test_a_viewer_who_can_follow_a_run_up_is_told_of_it() -> None:
     assert new == asked | {"investigationId": str(run), "viewCount": 3}
     old = data(VIEW, await bench.mutate(VIEW, {"postVersionId": str(VERSION)}))
     assert old["investigationState"] == "NOT_INVESTIGATED"
-    bench.reads.investigations[run] = Broken(run, "CLIENT_FALLBACK", Failure(NOW, 1, 9))
+    bench.reads.investigations[run] = FailedRun(run, "CLIENT_FALLBACK", Failure(NOW, 1, 9))
     failed = (await bench.mutate(VIEW, {"postVersionId": str(VERSION)}, **NEW)).json()["result"]["data"]
     assert failed["investigationState"] == "NOT_INVESTIGATED"
 
@@ -226,7 +237,7 @@ async def test_the_states_of_an_investigation() -> None:
     processing = data(LOOK, await bench.query(LOOK, question))
     assert (len(processing["pendingClaims"]), len(processing["confirmedClaims"])) == (1, 2)
 
-    bench.reads.investigations[INVESTIGATION] = Broken(INVESTIGATION, "CLIENT_FALLBACK", Failure(NOW, 1, 9))
+    bench.reads.investigations[INVESTIGATION] = FailedRun(INVESTIGATION, "CLIENT_FALLBACK", Failure(NOW, 1, 9))
     failed = await bench.query(LOOK, question)
     assert data(LOOK, failed) == {"investigationState": "FAILED", "provenance": "CLIENT_FALLBACK"}
     assert failed.headers["cache-control"] == "no-store"

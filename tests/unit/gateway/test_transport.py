@@ -191,15 +191,17 @@ async def test_an_announced_flood_is_refused_unread() -> None:
 @pytest.mark.parametrize("path", [f"/trpc/{VIEW}", "/graphql"])
 async def test_a_body_that_breaks_off_is_a_bad_request(path: str) -> None:
     """A server tells an application only that the body ends; the client may still be there."""
-    begun = {"type": "http.request", "body": b"{", "more_body": True}
-    for messages in ([{"type": "http.disconnect"}], [begun, {"type": "http.disconnect"}]):
+    begun: dict[str, Any] = {"type": "http.request", "body": b"{", "more_body": True}
+    gone: dict[str, Any] = {"type": "http.disconnect"}
+    for messages in ([gone], [begun, gone]):
         sent = await _raw(Bench(), [(b"content-type", b"application/json")], list(messages), path)
         assert sent[0]["status"] == 400
 
 
 @pytest.mark.parametrize("timeout", ["body_timeout_s", "body_silence_s"])
 async def test_a_body_that_never_comes_times_out(timeout: str) -> None:
-    bench = Bench(**{timeout: 0.01})
+    settings: dict[str, Any] = {timeout: 0.01}
+    bench = Bench(**settings)
     sent: list[dict[str, Any]] = []
 
     async def never() -> dict[str, Any]:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from contracts.rpc.observation import ObservedVersion
 from contracts.rpc.status import BatchQuestion
 from contracts.rpc.values import read
+from platforms import ObservedVersion
 from tests.unit.gateway.fakes import (
     Bench,
     data,

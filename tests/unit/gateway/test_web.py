@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult
 from contracts.rpc.status import claim_out
 from services.gateway.ports import Unavailable
-from services.gateway.site.answers import POLICY
+from services.gateway.public.site.answers import POLICY
 from tests.unit.gateway.fakes import INVESTIGATION, NOW, Bench, claim
 from tests.unit.gateway.shapes import ANSWERS
 
@@ -55,20 +55,20 @@ async def test_health_is_ok_while_readers_can_be_served() -> None:
 @pytest.mark.parametrize("name", ["broker", "database", "projector"])
 async def test_health_names_what_is_broken_and_notices_when_it_is_back(name: str) -> None:
     bench = Bench()
-    bench.vitals.names = (name,)
+    bench.health.names = (name,)
     response = await bench.http.get("/health")
     assert response.status_code == 503
     assert response.json()["status"] != "ok"
     assert response.json()["broken"] == [name]
     assert (await bench.http.get("/ready")).json() == {"ready": False, "broken": [name]}
-    bench.vitals.names = ()
+    bench.health.names = ()
     bench.clock.pass_by(1)
     assert (await bench.http.get("/ready")).status_code == 200
 
 
 async def test_without_a_blob_store_readers_are_served_but_better_elsewhere() -> None:
     bench = Bench()
-    bench.vitals.helpful = ("blobs",)
+    bench.health.helpful = ("blobs",)
     assert (await bench.http.get("/health")).json()["status"] == "ok"
     response = await bench.http.get("/ready")
     assert (response.status_code, response.json()) == (503, {"ready": False, "broken": ["blobs"]})
@@ -86,7 +86,7 @@ async def test_health_costs_one_look_a_second() -> None:
     bench = Bench()
     for _ in range(50):
         await bench.http.get("/health")
-    assert bench.vitals.asked == 1
+    assert bench.health.asked == 1
 
 
 async def test_the_public_json_of_an_investigation() -> None:

@@ -14,7 +14,7 @@ from contracts.v1 import (
     ErasureOrdered,
     Event,
     IntegrityAnomalyDetected,
-    ObservationReceived,
+    ObservationUnverifiable,
     VersionRegistered,
     VersionSeen,
     VersionVerified,
@@ -23,7 +23,7 @@ from contracts.v1.ids import post_id, version_id
 from contracts.v1.parts import Author, CanonicalPage, ImageOccurrence, Observation, PostRef
 from contracts.v1.version import VersionEvent
 from kit.errors import Reject
-from platforms import platform
+from platforms import get_platform
 from platforms.base import REFUSALS
 from platforms.identity import content_hash, occurrences_hash, version_hash
 from services.ingest.domain import pin
@@ -53,15 +53,9 @@ async def ingest(observed: Observation, served: CanonicalPage | None, log: Memor
 async def test_where_nobody_can_be_asked_the_observation_itself_is_pinned() -> None:
     """2.1-02: X posts supported."""
     service = Ingest(MemoryTexts(), MemoryLog())
-    facts = [fact async for fact in service.on_observation_received(ObservationReceived(observation=seen()), 1)]
+    facts = [fact async for fact in service.on_observation_unverifiable(ObservationUnverifiable(observation=seen()), 1)]
     assert facts == (await ingest(seen(), None)).facts
     assert version_in(facts).provenance == "CLIENT_FALLBACK"
-
-
-async def test_what_its_site_can_confirm_is_left_to_the_verifier() -> None:
-    service = Ingest(MemoryTexts(), MemoryLog())
-    event = ObservationReceived(observation=seen(post=WIKIPEDIA))
-    assert [fact async for fact in service.on_observation_received(event, 1)] == []
 
 
 async def test_others_go_on_while_a_long_page_is_read() -> None:
@@ -71,9 +65,9 @@ async def test_others_go_on_while_a_long_page_is_read() -> None:
 
 async def test_a_site_that_nobody_knows_is_refused() -> None:
     service = Ingest(MemoryTexts(), MemoryLog())
-    event = ObservationReceived(observation=seen(post=PostRef(platform="GEOCITIES", external_id="1")))
+    event = ObservationUnverifiable(observation=seen(post=PostRef(platform="GEOCITIES", external_id="1")))
     with pytest.raises(Reject, match="GEOCITIES"):
-        [fact async for fact in service.on_observation_received(event, 1)]
+        [fact async for fact in service.on_observation_unverifiable(event, 1)]
 
 
 def version_in(facts: list[Event]) -> VersionEvent:
@@ -337,7 +331,7 @@ def test_every_observation_with_a_text_has_exactly_one_version(
 ) -> None:
     observed = seen(observed_text or "x", occurrences=tuple(occurrences))
     served, text = (page(), canonical_text) if has_page else (None, None)
-    pinned = pin(observed, observed_text or "x", served, text, platform(observed.post.platform))
+    pinned = pin(observed, observed_text or "x", served, text, get_platform(observed.post.platform))
     assert pinned.verified == bool(has_page and canonical_text)
     assert pinned.text == (canonical_text if pinned.verified else observed_text or "x")
     assert pinned.version_hash == version_hash(content_hash(pinned.text), pinned.occurrences_hash)
@@ -356,7 +350,7 @@ async def test_an_erased_post_is_not_taken_whoever_says_that_it_is_this_post(cor
     outcome = await handled(Ingest(texts, log).on_canonical_fetched(fetched(observed, page()), 1), log)
     assert (outcome.facts, texts.stored) == ([], before)
     assert isinstance(outcome.gave_up, Reject)
-    assert not outcome.gave_up.letter, "a copy of the message would hold the text"
+    assert not outcome.gave_up.dead_letter, "a copy of the message would hold the text"
     assert version_in((await ingest(observation(post=elsewhere), None, log)).facts)
 
 
@@ -373,7 +367,7 @@ async def test_a_page_that_its_site_denies_is_no_version(reason: str) -> None:
     outcome = await handled(Ingest(texts, log).on_canonical_unavailable(event, 1), log)
     assert (outcome.facts, texts.stored) == ([], before)
     assert isinstance(outcome.gave_up, Reject)
-    assert not outcome.gave_up.letter, "nobody has to decide about it"
+    assert not outcome.gave_up.dead_letter, "nobody has to decide about it"
 
 
 @pytest.mark.parametrize("reason", DENIED)

@@ -82,7 +82,7 @@ async def test_an_analysis_that_is_not_known_here_is_nobodys_failure() -> None:
 async def test_a_request_that_is_given_up_ends_as_failed_after_what_was_tried() -> None:
     world = World([transient()])
     await world.deliver()
-    outcome = await handled(world.investigator.on_given_up(world.request, "gave up after 12 attempts"), world.log)
+    outcome = await handled(world.investigator.on_exhausted(world.request, "gave up after 12 attempts"), world.log)
     (end,) = outcome.facts
     assert isinstance(end, InvestigationFailed)
     assert (end.attempt, end.round, end.failure) == (1, 1, "NON_RETRYABLE")
@@ -152,7 +152,7 @@ class Stalled(ScriptedModel):
     """Answers once, and then never."""
 
     async def look(self, brief: Brief[Any, Any]) -> AsyncGenerator[Item, None]:
-        yield Checkpoint(b"stretch 1", True, 1, Usage(total_tokens=7))
+        yield Checkpoint(b"segment 1", True, 1, Usage(total_tokens=7))
         await asyncio.Event().wait()
 
 

@@ -12,11 +12,11 @@ from contracts.v1.parts import BlobRef, ImageOccurrence
 from services.investigator.fates import (
     MAX_ADDRESSES,
     MAX_BYTES_TOGETHER,
-    Brought,
+    FetchOutcome,
     Unavailable,
-    attempted,
     decide,
-    none_wanted,
+    omit_all,
+    select_addresses,
 )
 
 
@@ -33,16 +33,16 @@ def blob(content: str, size_bytes: int = 10) -> BlobRef:
     return BlobRef(sha256=sha256(content.encode()).hexdigest(), size_bytes=size_bytes, media_type="image/png")
 
 
-def at(**brought: Brought) -> dict[str, Brought]:
+def at(**fetched: FetchOutcome) -> dict[str, FetchOutcome]:
     """What addresses brought, by name."""
-    return {f"https://img.example/{name}": found for name, found in brought.items()}
+    return {f"https://img.example/{name}": found for name, found in fetched.items()}
 
 
 @pytest.mark.requirement("2.13-07")
 def test_ten_addresses_are_asked_each_once() -> None:
     """2.13-07: 10 images limit."""
     pictures = seen("a", "a", *(str(n) for n in range(20)))
-    assert attempted(pictures) == [f"https://img.example/{name}" for name in ("a", *range(9))]
+    assert select_addresses(pictures) == [f"https://img.example/{name}" for name in ("a", *range(9))]
     fates = decide(seen(*(str(n) for n in range(12))), at(**{str(n): blob(str(n)) for n in range(10)}))
     assert [fate.status for fate in fates] == ["used"] * 10 + ["omitted"] * 2
     assert {fate.reason for fate in fates[10:]} == {"too_many"}
@@ -79,7 +79,7 @@ def test_what_is_too_large_together_is_left_out_and_a_smaller_one_still_fits() -
 
 
 def test_a_model_that_cannot_see_leaves_them_all_out() -> None:
-    assert {(fate.status, fate.reason) for fate in none_wanted(seen("a", "b"))} == {("omitted", "model_sees_none")}
+    assert {(fate.status, fate.reason) for fate in omit_all(seen("a", "b"))} == {("omitted", "model_sees_none")}
 
 
 @given(
@@ -92,10 +92,10 @@ def test_a_model_that_cannot_see_leaves_them_all_out() -> None:
         ),
     ),
 )
-def test_fates_are_whole(names: list[str], brought: dict[str, Brought]) -> None:
+def test_fates_are_whole(names: list[str], fetched: dict[str, FetchOutcome]) -> None:
     pictures = seen(*names)
-    assert len(attempted(pictures)) <= MAX_ADDRESSES
-    fates = decide(pictures, at(**brought))
+    assert len(select_addresses(pictures)) <= MAX_ADDRESSES
+    fates = decide(pictures, at(**fetched))
     assert [fate.model_dump(include=set(ImageOccurrence.model_fields)) for fate in fates] == [
         picture.model_dump() for picture in pictures
     ]

@@ -38,7 +38,7 @@ async def test_a_run_is_told_its_limits() -> None:
 
 def advance(calls: int, *, begins: bool = False) -> Checkpoint:
     """The model wants to go on."""
-    return Checkpoint(f"stretch {calls}".encode(), begins, calls, Usage(total_tokens=calls))
+    return Checkpoint(f"segment {calls}".encode(), begins, calls, Usage(total_tokens=calls))
 
 
 @pytest.mark.requirement("3.6-03", "2.12-04")
@@ -52,7 +52,7 @@ async def test_what_is_on_record_is_told_before_the_model_is_asked_again() -> No
     assert [(event.attempt, event.calls, event.usage.total_tokens) for event in told] == [(1, 1, 1), (1, 2, 2)]
     await world.deliver()
     refs = [event.before for event in world.told(InvestigationAdvanced)]
-    names = [text_ref(f"stretch {number}").sha256 for number in range(1, 4)]
+    names = [text_ref(f"segment {number}").sha256 for number in range(1, 4)]
     assert refs == [None, *names], "each goes on from the one before, over attempts"
     assert [brief.done for brief in world.model.briefs] == [None, None], "a record that cannot be read is none"
 
@@ -79,7 +79,7 @@ async def test_reviews_count_towards_what_a_run_may_cost(reviews: int, goes_on: 
     """The model knows only what it cost itself; what passed is on record, and the start says where the limit was."""
     spent = Usage(total_tokens=1, cost_micro_usd=40)
     world = World(
-        [submit(QUOTE), Checkpoint(b"stretch 1", True, 1, spent), submit(OTHER_QUOTE, "call-2")],
+        [submit(QUOTE), Checkpoint(b"segment 1", True, 1, spent), submit(OTHER_QUOTE, "call-2")],
         limits=Limits(cost_micro_usd=100),
     )
     told: list[Event] = []
@@ -105,7 +105,7 @@ async def test_reviews_count_towards_what_a_run_may_cost(reviews: int, goes_on: 
 async def test_an_attempt_asks_nothing_that_the_run_can_no_longer_pay_for(reviews: int, asked: int) -> None:
     spent = Usage(total_tokens=1, cost_micro_usd=40)
     world = World(
-        [submit(QUOTE), Checkpoint(b"stretch 1", True, 1, spent), transient()],
+        [submit(QUOTE), Checkpoint(b"segment 1", True, 1, spent), transient()],
         [submit(OTHER_QUOTE, "call-2")],
         limits=Limits(cost_micro_usd=100),
     )

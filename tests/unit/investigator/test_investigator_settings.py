@@ -41,8 +41,9 @@ def test_who_names_no_contact_is_found_at_the_instances_public_pages(monkeypatch
     monkeypatch.setenv("OPENERRATA_GATEWAY_PUBLIC_URL", "")
     assert load(VerifierSettings).contact_url == CONTACT_URL
     monkeypatch.setenv("OPENERRATA_GATEWAY_PUBLIC_URL", "https://errata.example")
-    for settings in (InvestigatorSettings, ValidatorSettings, VerifierSettings):
-        assert load(settings).contact_url == "https://errata.example"
+    assert load(InvestigatorSettings).contact_url == "https://errata.example"
+    assert load(ValidatorSettings).contact_url == "https://errata.example"
+    assert load(VerifierSettings).contact_url == "https://errata.example"
     monkeypatch.setenv("OPENERRATA_VERIFIER_CONTACT_URL", "https://me.example")
     assert load(VerifierSettings).contact_url == "https://me.example"
 

@@ -11,7 +11,7 @@ from contracts.v1.parts import ImageOccurrence, InvestigationInput, PostRef, Pro
 from contracts.v1.version import VersionEvent
 from kit.blobs import BlobMissing
 from platforms.markdown import RENDERER_VERSION
-from services.investigator.snapshot import look, with_markdown
+from services.investigator.snapshot import add_markdown, choose_snapshot
 from tests.support.factories import QUOTE, TEXT, VERSION_ID, requested, text_ref
 from tests.support.fakes import MemoryLog, MemoryTexts, ScriptedModel, StillClock, handled, investigator_over, transient
 from tests.support.loop import rounds_during
@@ -32,8 +32,8 @@ class VersionLog(MemoryLog):
         self._texts = texts
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
-        seen = look([fact for fact in self.facts if fact.version_id == version_id])
-        return None if seen is None else await with_markdown(seen, self._texts)
+        snapshot = choose_snapshot([fact for fact in self.facts if fact.version_id == version_id])
+        return None if snapshot is None else await add_markdown(snapshot, self._texts)
 
 
 async def taken(*facts: VersionEvent, texts: MemoryTexts | None = None) -> InvestigationInput:
@@ -44,8 +44,8 @@ async def taken(*facts: VersionEvent, texts: MemoryTexts | None = None) -> Inves
 
 
 def test_a_version_that_nobody_registered_is_not_known() -> None:
-    assert look([]) is None
-    assert look([later(VersionSeen, sighting(), "CLIENT_FALLBACK")]) is None
+    assert choose_snapshot([]) is None
+    assert choose_snapshot([later(VersionSeen, sighting(), "CLIENT_FALLBACK")]) is None
 
 
 @pytest.mark.requirement("2.4.4-01")
@@ -123,8 +123,8 @@ async def test_a_video_in_the_html_is_part_of_what_the_model_is_given(provenance
     2.4-04: Video not analysed.
     """
     html = f"<p>{TEXT}</p><video></video>"
-    seen = sighting(site=html) if provenance == "SERVER_VERIFIED" else sighting(reader=html)
-    assert (await taken(registered(seen, provenance))).has_video
+    snapshot = sighting(site=html) if provenance == "SERVER_VERIFIED" else sighting(reader=html)
+    assert (await taken(registered(snapshot, provenance))).has_video
     assert not (await taken(registered(sighting(reader=READER_HTML)))).has_video
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from prometheus_client import CollectorRegistry
 
-from services.investigator.waiting import Waiting
+from services.investigator.waiting import OpenInvestigations
 from tests.unit.projector.histories import Page
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -14,7 +14,7 @@ START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 def test_the_oldest_that_is_open_is_told_by_what_it_waits_for() -> None:
     registry, now = CollectorRegistry(), [START]
-    waiting = Waiting(registry, lambda: now[0])
+    waiting = OpenInvestigations(registry, lambda: now[0])
 
     def shown() -> tuple[float | None, ...]:
         name = "openerrata_conclude_oldest_seconds"

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from kit.cancelling import cancelled, together
+from kit.cancelling import cancel_and_wait, run_until_first_ends
 
 
 async def test_a_swallowed_cancellation_is_repeated() -> None:
@@ -25,7 +25,7 @@ async def test_a_swallowed_cancellation_is_repeated() -> None:
 
     task = asyncio.create_task(deaf_once())
     await asyncio.sleep(0)
-    await asyncio.wait_for(cancelled([task]), timeout=30)
+    await asyncio.wait_for(cancel_and_wait([task]), timeout=30)
     assert task.cancelled()
     with suppress(asyncio.CancelledError):
         await task
@@ -44,10 +44,10 @@ async def test_tasks_that_run_together_end_together_though_one_missed_its_cancel
                 if heard.count(name) == 2:
                     raise
 
-    running = asyncio.create_task(together(deaf_once("a"), deaf_once("b")))
+    running = asyncio.create_task(run_until_first_ends(deaf_once("a"), deaf_once("b")))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    await asyncio.wait_for(cancelled([running]), timeout=30)
+    await asyncio.wait_for(cancel_and_wait([running]), timeout=30)
     assert running.cancelled()
     assert sorted(heard) == ["a", "a", "b", "b"]
 
@@ -65,5 +65,5 @@ async def test_of_tasks_that_run_together_the_first_that_ends_ends_all() -> None
             ended.set()
 
     with pytest.raises(ValueError, match="broken"):
-        await together(endless(), failing())
+        await run_until_first_ends(endless(), failing())
     assert ended.is_set()

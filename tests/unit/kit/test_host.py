@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from kit.bus import BusError
 from kit.clock import SystemClock
 from kit.host import Host
+from kit.publisher import BusError
 from kit.telemetry import Telemetry
 from tests.support.virtual import run_virtually
 
@@ -27,7 +27,8 @@ class Idle:
 
 async def restarts(error: Exception) -> list[float]:
     """When a loop that fails each time is started, in seconds."""
-    host = Host(*[cast(Any, None)] * 3, SystemClock(), Telemetry(), "", *[cast(Any, None)] * 2)
+    none = cast(Any, None)
+    host = Host(none, none, none, SystemClock(), Telemetry(), "", none, none)
     host.delivery = cast(Any, Idle())
     stop = asyncio.Event()
     began: list[float] = []

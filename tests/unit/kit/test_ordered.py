@@ -15,16 +15,16 @@ from nats.aio.msg import Msg
 
 from kit.bus import Bus
 from kit.ordered import (
-    AWAITED_LINGER_S,
+    BATCH_DELAY_S,
     BUFFER_BYTES,
-    CROWDED,
-    LINGER_S,
-    LINGERS,
-    PATIENT,
+    BUSY_BATCH,
+    MAX_BATCH_DELAYS,
+    MESSAGES_PER_DELAY,
+    URGENT_BATCH_DELAY_S,
     OrderedLog,
-    Recorded,
-    linger_s,
-    place,
+    StoredMessage,
+    batch_delay_s,
+    parse_ack_subject,
 )
 
 MESSAGE = b"x" * (1024 * 1024)
@@ -77,27 +77,27 @@ async def test_what_a_slow_reader_has_not_read_is_bounded_in_bytes() -> None:
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 AWAITED = ("errata.v1.version.",)
-PUBLISHED = Recorded("ERRATA", 1, "errata.v1.claim.approved.x", b"", NOW)
-OBSERVED = Recorded("ERRATA", 2, "errata.v1.version.seen.x", b"", NOW)
+PUBLISHED = StoredMessage("ERRATA", 1, "errata.v1.claim.approved.x", b"", NOW)
+OBSERVED = StoredMessage("ERRATA", 2, "errata.v1.version.seen.x", b"", NOW)
 
 
 @pytest.mark.parametrize(
     ("before", "held", "times", "each_s"),
     [
         (0, [PUBLISHED], 0, 0),
-        (CROWDED - 1, [PUBLISHED], 0, 0),
-        (CROWDED, [PUBLISHED], 1, LINGER_S),
-        (PATIENT, [PUBLISHED], 1, LINGER_S),
-        (2 * PATIENT, [PUBLISHED], 2, LINGER_S),
-        (100 * PATIENT, [PUBLISHED], LINGERS, LINGER_S),
-        (100 * PATIENT, [PUBLISHED, OBSERVED], 1, AWAITED_LINGER_S),
-        (100 * PATIENT, [PUBLISHED] * 50, 0, 0),
+        (BUSY_BATCH - 1, [PUBLISHED], 0, 0),
+        (BUSY_BATCH, [PUBLISHED], 1, BATCH_DELAY_S),
+        (MESSAGES_PER_DELAY, [PUBLISHED], 1, BATCH_DELAY_S),
+        (2 * MESSAGES_PER_DELAY, [PUBLISHED], 2, BATCH_DELAY_S),
+        (100 * MESSAGES_PER_DELAY, [PUBLISHED], MAX_BATCH_DELAYS, BATCH_DELAY_S),
+        (100 * MESSAGES_PER_DELAY, [PUBLISHED, OBSERVED], 1, URGENT_BATCH_DELAY_S),
+        (100 * MESSAGES_PER_DELAY, [PUBLISHED] * 50, 0, 0),
     ],
 )
 def test_a_crowded_reader_lingers_longer_for_what_nobody_awaits(
-    before: int, held: list[Recorded], times: int, each_s: float
+    before: int, held: list[StoredMessage], times: int, each_s: float
 ) -> None:
-    waits = list(takewhile(bool, (linger_s(before, lingered, held, 50, AWAITED) for lingered in count())))
+    waits = list(takewhile(bool, (batch_delay_s(before, lingered, held, 50, AWAITED) for lingered in count())))
     assert waits == [each_s] * times
 
 
@@ -111,4 +111,6 @@ def test_a_crowded_reader_lingers_longer_for_what_nobody_awaits(
 )
 def test_a_place_is_read_as_the_client_reads_it(reply: str) -> None:
     metadata = Msg(cast(Any, None), reply=reply).metadata
-    assert place(reply) == (metadata.sequence.stream, metadata.timestamp) == (12345678901, metadata.timestamp)
+    assert (
+        parse_ack_subject(reply) == (metadata.sequence.stream, metadata.timestamp) == (12345678901, metadata.timestamp)
+    )

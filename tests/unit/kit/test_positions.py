@@ -72,7 +72,7 @@ class World:
 
 async def waiting(positions: Positions, sequence: int, stream: str = "ERRATA") -> asyncio.Task[bool]:
     """Somebody who has begun to wait."""
-    task = asyncio.create_task(positions.reached(stream, sequence, LONG_S))
+    task = asyncio.create_task(positions.wait_until_reached(stream, sequence, LONG_S))
     await asyncio.sleep(0)
     return task
 
@@ -96,7 +96,7 @@ async def test_what_is_reached_already_is_not_waited_for() -> None:
     world = World()
     positions = await world.opened()
     await world.client.announce(5)
-    assert await positions.reached("ERRATA", 5, 0.0)
+    assert await positions.wait_until_reached("ERRATA", 5, 0.0)
     assert world.table.asked == 0
 
 
@@ -105,32 +105,32 @@ async def test_an_announcement_that_comes_late_takes_nothing_back() -> None:
     positions = await world.opened()
     await world.client.announce(9)
     await world.client.announce(4)
-    assert await positions.reached("ERRATA", 9, 0.0)
+    assert await positions.wait_until_reached("ERRATA", 9, 0.0)
 
 
 async def test_a_lost_announcement_is_looked_up() -> None:
     world = World(table=Table(position=8))
     positions = await world.opened()
-    assert await positions.reached("ERRATA", 8, LONG_S)
+    assert await positions.wait_until_reached("ERRATA", 8, LONG_S)
     assert world.table.asked == 1
-    assert await positions.reached("ERRATA", 8, 0.0), "what was looked up is remembered"
+    assert await positions.wait_until_reached("ERRATA", 8, 0.0), "what was looked up is remembered"
 
 
 async def test_streams_are_not_mixed_up() -> None:
     world = World()
     positions = await world.opened()
     await world.client.announce(9, "VIEWS")
-    assert await positions.reached("VIEWS", 9, 0.0)
-    assert not await positions.reached("ERRATA", 9, 0.0)
+    assert await positions.wait_until_reached("VIEWS", 9, 0.0)
+    assert not await positions.wait_until_reached("ERRATA", 9, 0.0)
     assert world.client.subjects == [position_subject("*")]
 
 
 async def test_a_read_model_that_does_not_get_there_is_not_waited_for_beyond_the_time() -> None:
     world = World(table=Table(position=3))
     positions = await world.opened()
-    assert not await positions.reached("ERRATA", 4, 0.01)
+    assert not await positions.wait_until_reached("ERRATA", 4, 0.01)
     await world.client.announce(4)
-    assert await positions.reached("ERRATA", 4, 0.0), "whoever gave up does not stand in the way"
+    assert await positions.wait_until_reached("ERRATA", 4, 0.0), "whoever gave up does not stand in the way"
 
 
 async def test_whoever_is_cancelled_does_not_stand_in_the_way() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
-from kit.servers import database_url, listed, shown
+from kit.servers import database_url, redact_addresses, split_addresses
 
 
 def arguments(url: str) -> dict[str, Any]:
@@ -17,9 +17,9 @@ def arguments(url: str) -> dict[str, Any]:
 
 
 def test_brokers_are_addresses_after_commas_and_are_shown_without_credentials() -> None:
-    found = listed("nats://u:secret@a:4222, tls://b:4223,c,")
+    found = split_addresses("nats://u:secret@a:4222, tls://b:4223,c,")
     assert found == ["nats://u:secret@a:4222", "tls://b:4223", "c"]
-    assert shown(found) == "a:4222, b:4223, c"
+    assert redact_addresses(found) == "a:4222, b:4223, c"
 
 
 def test_several_hosts_of_postgresql_reach_the_driver_and_the_writable_one_is_meant() -> None:

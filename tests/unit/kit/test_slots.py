@@ -11,7 +11,7 @@ import nats.errors
 import pytest
 
 from kit import slots
-from kit.slots import Slot, end
+from kit.slots import Slot, stop_slots
 
 WITHIN_S = 5.0
 
@@ -68,7 +68,7 @@ def slot_on(source: Source, work: Callable[[Any], Awaitable[None]]) -> Slot:
 
 
 async def test_trouble_with_asking_or_working_costs_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slots, "ASK_AGAIN_S", 0)
+    monkeypatch.setattr(slots, "FETCH_RETRY_S", 0)
     first, second = Message(), Message()
     done: list[Message] = []
 
@@ -81,7 +81,7 @@ async def test_trouble_with_asking_or_working_costs_no_slot(monkeypatch: pytest.
     slot = slot_on(source, work)
     await asyncio.wait_for(source.asked.wait(), WITHIN_S)
     assert done == [first, second]
-    await asyncio.wait_for(end([slot], WITHIN_S), WITHIN_S)
+    await asyncio.wait_for(stop_slots([slot], WITHIN_S), WITHIN_S)
     assert source.stopped
 
 
@@ -92,7 +92,7 @@ async def test_who_waits_for_a_message_ends_at_once() -> None:
     source = Source()
     slot = slot_on(source, work)
     await asyncio.wait_for(source.asked.wait(), WITHIN_S)
-    await asyncio.wait_for(end([slot], 60), WITHIN_S)
+    await asyncio.wait_for(stop_slots([slot], 60), WITHIN_S)
     assert source.stopped
 
 
@@ -105,7 +105,7 @@ async def test_a_message_that_comes_while_stopping_is_handed_back() -> None:
     source = Source(late=(message := Message()))
     slot = slot_on(source, work)
     await asyncio.wait_for(source.asked.wait(), WITHIN_S)
-    await asyncio.wait_for(end([slot], 60), WITHIN_S)
+    await asyncio.wait_for(stop_slots([slot], 60), WITHIN_S)
     assert (message.handed_back, handled, source.stopped) == (True, [], True)
 
 
@@ -126,7 +126,7 @@ async def test_a_message_in_hand_is_waited_for_but_not_for_ever(patience_s: floa
     source = Source(Message(), Message())
     slot = slot_on(source, work)
     await asyncio.wait_for(busy.wait(), WITHIN_S)
-    ending = asyncio.create_task(end([slot], patience_s))
+    ending = asyncio.create_task(stop_slots([slot], patience_s))
     await asyncio.sleep(0)
     if patience_s:
         go.set()
@@ -136,7 +136,7 @@ async def test_a_message_in_hand_is_waited_for_but_not_for_ever(patience_s: floa
 
 
 async def test_a_closed_connection_ends_the_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slots, "ASK_AGAIN_S", 0)
+    monkeypatch.setattr(slots, "FETCH_RETRY_S", 0)
 
     async def work(message: Message) -> None:
         raise AssertionError
@@ -163,10 +163,10 @@ async def test_nothing_is_asked_of_a_broker_that_is_away(monkeypatch: pytest.Mon
     async def work(message: Message) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(slots, "ASK_AGAIN_S", 0)
+    monkeypatch.setattr(slots, "FETCH_RETRY_S", 0)
     source = Source()
     source.connection = cast(Any, Link())
     slot = slot_on(source, work)
     await asyncio.wait_for(source.asked.wait(), WITHIN_S)
     assert looks == 5
-    await asyncio.wait_for(end([slot], 60), WITHIN_S)
+    await asyncio.wait_for(stop_slots([slot], 60), WITHIN_S)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kit.servers_in_use import MASTER_KEY_FILE, Servers, embedded_master_key, find_servers
 from kit.settings import Infrastructure, SettingsError
-from kit.surroundings import MASTER_KEY_FILE, Surroundings, embedded_master_key, surroundings
 from kit.vault import KEY_BYTES, MasterKey
 
 FIRST, SECOND = MasterKey(b"1" * KEY_BYTES), MasterKey(b"2" * KEY_BYTES)
@@ -23,10 +23,10 @@ GIVEN: dict[str, Any] = {
 }
 
 
-def found(tmp_path: Path, **changes: Any) -> Surroundings:
+def found(tmp_path: Path, **changes: Any) -> Servers:
     """What comes of these settings; nothing may be started."""
     settings = Infrastructure.model_validate(GIVEN | changes)
-    with surroundings(settings, tmp_path / "data", start=False) as result:
+    with find_servers(settings, tmp_path / "data", start=False) as result:
         return result
 
 
@@ -68,11 +68,11 @@ def test_a_user_of_the_broker_stands_beside_its_addresses(tmp_path: Path) -> Non
 
 def test_beside_a_given_broker_only_what_is_needed_is_embedded(tmp_path: Path) -> None:
     settings = Infrastructure.model_validate(GIVEN | {"database_url": None})
-    with surroundings(settings, tmp_path / "data", start=False, needs=("nats", "s3")) as result:
+    with find_servers(settings, tmp_path / "data", start=False, needs=("nats", "s3")) as result:
         assert result.owner_url is None
     with (
         pytest.raises(SettingsError, match="openerrata up"),
-        surroundings(Infrastructure(), tmp_path / "data", start=False, needs=("nats", "s3")),
+        find_servers(Infrastructure(), tmp_path / "data", start=False, needs=("nats", "s3")),
     ):
         pass
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from nats.js.api import AckPolicy, DiscardPolicy, RetentionPolicy, StorageType
 
-from contracts.topology import AGAIN, CONSUMERS, ERRATA, STREAMS, VIEWS, Consumer
+from contracts.topology import CONSUMERS, ERRATA, JOBS, REDELIVERY, STREAMS, VIEWS, Consumer
 from contracts.v1 import EVENTS
-from kit.dead import DeadLetter
+from kit.dead_letters import DeadLetter
 from kit.topology import consumer_config, stream_config
 
 
@@ -25,6 +25,10 @@ def test_streams_lie_on_disk_and_refuse_rather_than_forget() -> None:
         assert not config.max_bytes
 
 
+def test_only_jobs_take_batches() -> None:
+    assert [stream.name for stream in STREAMS if stream_config(stream, 1).allow_atomic] == [JOBS.name]
+
+
 def test_only_views_grow_old() -> None:
     assert [stream.name for stream in STREAMS if stream_config(stream, 1).max_age] == [VIEWS.name]
 
@@ -32,7 +36,7 @@ def test_only_views_grow_old() -> None:
 def test_a_fact_can_be_erased_and_work_goes_once_it_is_done() -> None:
     assert not stream_config(ERRATA, 1).deny_delete
     kept = {stream.name: stream_config(stream, 1).retention for stream in STREAMS}
-    assert [name for name, retention in kept.items() if retention is RetentionPolicy.WORK_QUEUE] == [AGAIN.name]
+    assert [name for name, retention in kept.items() if retention is RetentionPolicy.WORK_QUEUE] == [REDELIVERY.name]
 
 
 def test_every_fact_lies_in_exactly_one_stream() -> None:
@@ -55,5 +59,9 @@ def test_a_dead_letter_says_where_it_came_from_in_one_line_each() -> None:
     assert headers["Nats-Msg-Id"] == "id-1"
     assert headers["Errata-Reason"].startswith("line one line two")
     assert len(headers["Errata-Reason"]) == 500
-    assert (headers["Errata-Stream"], headers["Errata-Sequence"], headers["Errata-Attempt"]) == ("ERRATA", "7", "3")
+    assert (headers["Errata-Stream"], headers["Errata-Sequence"], headers["Errata-Delivery-Count"]) == (
+        "ERRATA",
+        "7",
+        "3",
+    )
     assert not any("\n" in value for value in headers.values())

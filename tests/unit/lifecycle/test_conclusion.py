@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import Event, InvestigationCompleted, InvestigationFailed
-from lifecycle.conclusion import End, conclusion
+from lifecycle.conclusion import End, conclude
 from lifecycle.investigation import Investigation
 from tests.support.factories import (
     approved,
@@ -42,7 +42,7 @@ def folded(events: Sequence[Event]) -> Investigation:
 def decided(*events: Event) -> End | None:
     """What they come to."""
     found = lived(events)
-    return None if found is None else conclusion(found)
+    return None if found is None else conclude(found)
 
 
 def texts_of(end: End | None) -> list[str]:
@@ -190,10 +190,10 @@ def test_the_result_does_not_depend_on_when_verdicts_come(chosen: tuple[Event, .
     state = folded([requested(), started()])
     for fact in logged(*shuffled, first=3):
         before = {claim for claim, candidate in state.round.candidates.items() if candidate.is_settled}
-        end = conclusion(state)
+        end = conclude(state)
         assert end is None or (state.round.drafted is not None and before == set(CLAIMS)), "a verdict was missing"
         state.apply(fact)
-    assert conclusion(state) == quiet
+    assert conclude(state) == quiet
 
 
 @given(verdicts, st.integers(0, 3), st.data())

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from contracts.v1 import Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.investigation import CONVERSATION_LOST
-from lifecycle.attempts import NotDue, Nothing, OwnedByOtherWorker
-from lifecycle.planning import GiveUp, Known, LogLag, Run, Step, plan
+from lifecycle.attempts import NotDue, NothingToDo, OwnedByOtherWorker
+from lifecycle.planning import AlreadyPublished, GiveUp, LogLag, Plan, Run, plan
 from lifecycle.retries import ATTEMPTS
 from tests.support.factories import (
     NOW,
@@ -32,12 +32,12 @@ from tests.support.factories import (
 from tests.support.logged import lived
 
 
-def step(*events: Event, round_: int = 1, delivery: int = 1, now: datetime = NOW) -> Step:
+def step(*events: Event, round_: int = 1, delivery_count: int = 1, now: datetime = NOW) -> Plan:
     """What is left to do after these."""
-    return plan(requested(round=round_), lived(events, first=11), delivery, now)
+    return plan(requested(round=round_), lived(events, first=11), delivery_count, now)
 
 
-def run_of(result: Step) -> Run:
+def run_of(result: Plan) -> Run:
     assert isinstance(result, Run)
     return result
 
@@ -58,13 +58,13 @@ def test_the_first_attempt() -> None:
 @pytest.mark.requirement("2.6-15")
 def test_an_attempt_begun_on_a_later_delivery_is_left_to_its_worker() -> None:
     """2.6-15: A request during a run starts no second one."""
-    begun = (requested(), started(delivery=2))
-    assert step(*begun, delivery=1) == step(*begun, delivery=2) == OwnedByOtherWorker()
-    assert run_of(step(*begun, delivery=3)).attempt == 2
-    assert run_of(step(requested(), started(), delivery=1)).attempt == 2, "of an older start nothing is known"
+    begun = (requested(), started(delivery_count=2))
+    assert step(*begun, delivery_count=1) == step(*begun, delivery_count=2) == OwnedByOtherWorker()
+    assert run_of(step(*begun, delivery_count=3)).attempt == 2
+    assert run_of(step(requested(), started(), delivery_count=1)).attempt == 2, "of an older start nothing is known"
     anew = (*begun, failed(), requested(round=2))
-    assert run_of(step(*anew, round_=2, delivery=1)).attempt == 2, "another request counts its own deliveries"
-    assert step(*begun, drafted(), delivery=1) == Nothing()
+    assert run_of(step(*anew, round_=2, delivery_count=1)).attempt == 2, "another request counts its own deliveries"
+    assert step(*begun, drafted(), delivery_count=1) == NothingToDo()
 
 
 @pytest.mark.requirement("3.6-03")
@@ -72,16 +72,16 @@ def test_what_this_round_has_on_record_is_gone_on_from() -> None:
     """3.6-03: A run whose worker died is taken up again."""
     one, two, three = advanced(1), advanced(2, before=1), advanced(3, before=2)
     begun = (requested(), started(), one, two)
-    assert run_of(step(*begun)).done == (one.stretch, two.stretch)
-    assert run_of(step(*begun, started(2), three)).done == (one.stretch, two.stretch, three.stretch)
+    assert run_of(step(*begun)).done == (one.segment, two.segment)
+    assert run_of(step(*begun, started(2), three)).done == (one.segment, two.segment, three.segment)
     apart = advanced(9, before=1)
-    assert run_of(step(*begun, started(2), apart)).done == (one.stretch, apart.stretch), "two went on from the same"
+    assert run_of(step(*begun, started(2), apart)).done == (one.segment, apart.segment), "two went on from the same"
     anew = advanced(5)
-    assert run_of(step(*begun, started(2), anew)).done == (anew.stretch,), "this one could not go on"
-    assert run_of(step(*begun, started(2), advanced(7, before=6))).done == (), "a stretch is missing"
+    assert run_of(step(*begun, started(2), anew)).done == (anew.segment,), "this one could not go on"
+    assert run_of(step(*begun, started(2), advanced(7, before=6))).done == (), "a segment is missing"
     lost = retry_scheduled(error_name=CONVERSATION_LOST)
     assert run_of(step(*begun, lost)).done == ()
-    assert run_of(step(*begun, retry_scheduled())).done == (one.stretch, two.stretch)
+    assert run_of(step(*begun, retry_scheduled())).done == (one.segment, two.segment)
     assert run_of(step(*begun, failed(), requested(round=2), round_=2)).done == (), "a new round begins anew"
 
 
@@ -109,16 +109,18 @@ def in_s(seconds: float) -> datetime:
 @pytest.mark.requirement("3.7-02")
 def test_no_attempt_begins_before_the_moment_that_was_told() -> None:
     """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
-    waiting = (requested(), started(delivery=1), retry_scheduled(retry_at=in_s(60)))
-    assert step(*waiting, delivery=2) == NotDue(60.0)
-    assert step(*waiting, delivery=2, now=in_s(59.5)) == NotDue(0.5)
-    assert run_of(step(*waiting, delivery=2, now=in_s(60))).attempt == 2
-    assert step(*waiting, delivery=1) == OwnedByOtherWorker(), "whoever told of it waits"
-    assert step(*waiting, drafted(), delivery=2) == step(*waiting, failed(), delivery=2) == Nothing()
+    waiting = (requested(), started(delivery_count=1), retry_scheduled(retry_at=in_s(60)))
+    assert step(*waiting, delivery_count=2) == NotDue(60.0)
+    assert step(*waiting, delivery_count=2, now=in_s(59.5)) == NotDue(0.5)
+    assert run_of(step(*waiting, delivery_count=2, now=in_s(60))).attempt == 2
+    assert step(*waiting, delivery_count=1) == OwnedByOtherWorker(), "whoever told of it waits"
+    assert step(*waiting, drafted(), delivery_count=2) == step(*waiting, failed(), delivery_count=2) == NothingToDo()
     assert run_of(step(*waiting, failed(), requested(round=2), round_=2)).attempt == 2, "a new round begins at once"
     last = (requested(), *(started(number) for number in range(1, 5)), retry_scheduled(4, retry_at=in_s(60)))
     assert step(*last) == GiveUp(4, 0), "there is nothing to wait for"
-    assert step(*waiting, delivery=2, now=in_s(-86_400)) == NotDue(ATTEMPTS.longest_s), "no rule ever asks for longer"
+    assert step(*waiting, delivery_count=2, now=in_s(-86_400)) == NotDue(ATTEMPTS.longest_s), (
+        "no rule ever asks for longer"
+    )
 
 
 @given(
@@ -132,22 +134,22 @@ def test_whenever_deliveries_come_attempts_keep_their_distance(course: list[tupl
     """Each attempt fails; what a provider asks for differs, and workers that die have the request come at any time."""
     events: list[Event] = [requested()]
     now = NOW
-    delivery = 1
+    delivery_count = 1
     for asked_s, early in course:
-        run = run_of(step(*events, delivery=delivery, now=now))
+        run = run_of(step(*events, delivery_count=delivery_count, now=now))
         delay_s = ATTEMPTS.delay_s(run.attempt_of_round, "TRANSIENT", asked_s)
         assert delay_s is not None
         began = now
         events += [
-            started(run.attempt, delivery=delivery),
+            started(run.attempt, delivery_count=delivery_count),
             retry_scheduled(run.attempt, retry_at=began + timedelta(seconds=delay_s)),
         ]
         for after_s in early:
-            now, delivery = now + timedelta(seconds=after_s), delivery + 1
-            left = step(*events, delivery=delivery, now=now)
+            now, delivery_count = now + timedelta(seconds=after_s), delivery_count + 1
+            left = step(*events, delivery_count=delivery_count, now=now)
             assert isinstance(left, NotDue) == (now < began + timedelta(seconds=delay_s))
-        delivery += 1
-        if isinstance(left := step(*events, delivery=delivery, now=now), NotDue):
+        delivery_count += 1
+        if isinstance(left := step(*events, delivery_count=delivery_count, now=now), NotDue):
             now += timedelta(seconds=left.left_s)
         assert now - began >= timedelta(seconds=delay_s)
 
@@ -174,15 +176,15 @@ def test_after_a_crash_the_next_attempt_continues_with_the_same_input() -> None:
     ids=["drafted", "drafted-later", "drafted-by-a-slow-worker", "completed", "failed", "failed-before-it-began"],
 )
 def test_what_is_drafted_or_over_is_left_alone(events: Sequence[Event]) -> None:
-    assert step(*events) == Nothing()
+    assert step(*events) == NothingToDo()
 
 
 def test_a_result_that_could_not_be_stored_is_told_again_and_not_looked_for_again() -> None:
     told = (requested(), started(), drafted(), completed(), requested(round=2))
-    assert step(*told, round_=2) == Known(14, completed())
-    assert step(*told, delivery=2) == Nothing(), "the request of the first round has nothing to do any more"
-    assert step(*told, completed(round=2), round_=2, delivery=2) == Nothing()
-    assert step(*told, completed(round=2), requested(round=3), round_=3) == Known(16, completed(round=2))
+    assert step(*told, round_=2) == AlreadyPublished(14, completed())
+    assert step(*told, delivery_count=2) == NothingToDo(), "the request of the first round has nothing to do any more"
+    assert step(*told, completed(round=2), round_=2, delivery_count=2) == NothingToDo()
+    assert step(*told, completed(round=2), requested(round=3), round_=3) == AlreadyPublished(16, completed(round=2))
 
 
 @pytest.mark.requirement("3.7-01")
@@ -197,12 +199,14 @@ def test_four_attempts_cut_short_are_the_end() -> None:
 def test_another_round_begins_anew_and_keeps_the_numbering() -> None:
     """2.6-14: FAILED is returned unless somebody retries explicitly."""
     first = (requested(), started(), proposed(), started(2), failed(2))
-    assert step(*first) == Nothing()
+    assert step(*first) == NothingToDo()
     run = run_of(step(*first, requested(round=2), round_=2))
     assert (run.attempt, run.attempt_of_round, run.follows_failure) == (3, 1, 15)
     assert run.proposed == {}, "what was judged in a failed round is judged again"
     assert run.input == snapshot()
-    assert step(*first, requested(round=2)) == Nothing(), "the request of the first round has nothing to do any more"
+    assert step(*first, requested(round=2)) == NothingToDo(), (
+        "the request of the first round has nothing to do any more"
+    )
 
 
 def test_a_draft_that_failed_validation_does_not_stand_in_for_another_rounds() -> None:
@@ -251,17 +255,17 @@ def test_repeated_facts_never_lead_to_a_second_run_of_what_is_drafted(
 ) -> None:
     events = rounds(failing, last)
     round_ = len(failing) + 1
-    assert step(*events, round_=round_) == Nothing()
+    assert step(*events, round_=round_) == NothingToDo()
     late = data.draw(st.lists(st.sampled_from(events), max_size=6))
     where = data.draw(st.integers(len(events) - 1, len(events)))
     late = [event for event in late if not isinstance(event, type(failed()))]
-    assert step(*events[:where], *late, *events[where:], round_=round_) == Nothing()
+    assert step(*events[:where], *late, *events[where:], round_=round_) == NothingToDo()
 
 
 @given(st.integers(1, 4), st.data())
 def test_the_order_of_facts_within_a_round_does_not_matter(attempts: int, data: st.DataObject) -> None:
     request, *rest = rounds([], attempts)
-    assert step(request, *data.draw(st.permutations(rest))) == Nothing()
+    assert step(request, *data.draw(st.permutations(rest))) == NothingToDo()
 
 
 @given(st.lists(st.sampled_from(["start", "crash", "retry", "repeat"]), max_size=30), st.integers(0, 2))

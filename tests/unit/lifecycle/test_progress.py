@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import Event, decode
-from kit.history import Past
+from kit.history import StoredFact
 from lifecycle.investigation import Investigation
 from lifecycle.progress import Progress
-from services.projector.lifecycle import fold
-from services.projector.reading import read_one
+from services.projector.rows.investigations import INVESTIGATIONS
 from tests.support.factories import NOW
 from tests.unit.projector.histories import Page, Tape, digest
+from tests.unit.projector.test_project import folded
 
 PAGE = Page("a")
 LATER = NOW + timedelta(seconds=1)
@@ -89,10 +89,10 @@ def test_the_log_and_the_read_model_say_the_same(events: list[Event]) -> None:
     """But for a result asked for again: only the read model knows whether it was refused. See decision 0046."""
     tape = Tape()
     tape.add(PAGE.requested(), PAGE.started(), *events)
-    past = [Past(record.sequence, decode(record.subject, record.data)) for record in tape.records]
-    found = Investigation.of(past)
+    past = [StoredFact(record.sequence, decode(record.subject, record.data)) for record in tape.records]
+    found = Investigation.fold(past)
     texts = {digest(f"# {PAGE.text}"): f"# {PAGE.text}"}
-    row = fold({}, [read_one(record) for record in tape.records], texts).states[PAGE.investigation_id]
+    (row,) = folded(PAGE.requested(), PAGE.started(), *events, texts=texts)[INVESTIGATIONS].new
     assert found is not None
     if row.status != "COMPLETE" or found.round.number == 1:
         ours = (found.progress.status, found.progress.round, found.progress.attempt_count)

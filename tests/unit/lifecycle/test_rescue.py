@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import Event, InvestigationFailed, InvestigationRequested
-from lifecycle.rescue import MAX_RESCUES, Settled
+from lifecycle.rescue import MAX_RESCUES, Watermarks
 from lifecycle.rescue import rescue as rescue_of
 from tests.support.logged import lived
 from tests.unit.projector.histories import Page
 
 PAGE = Page("a")
 REQUESTED, STARTED, RETRY = PAGE.requested(), PAGE.started(), PAGE.retry()
-EVERYTHING = Settled(1_000, 1_000, 1_000)
+EVERYTHING = Watermarks(1_000, 1_000, 1_000)
 
 
-def rescue(events: Sequence[Event], settled: Settled) -> InvestigationRequested | InvestigationFailed | None:
+def rescue(events: Sequence[Event], settled: Watermarks) -> InvestigationRequested | InvestigationFailed | None:
     """What is done about a run with these facts, at 10, 20, 30 …"""
     found = lived(events, first=10, apart=10)
     return None if found is None else rescue_of(found, settled)
@@ -35,15 +35,15 @@ def again(round_: int, follows: int) -> InvestigationRequested:
     ("events", "settled"),
     [
         ((REQUESTED,), EVERYTHING),
-        ((REQUESTED,), Settled(10, 0, 0)),
+        ((REQUESTED,), Watermarks(10, 0, 0)),
         ((REQUESTED, STARTED), EVERYTHING),
         ((REQUESTED, STARTED, RETRY), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.proposed(0)), EVERYTHING),
-        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1)), Settled(10, 30, 0)),
-        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.approved(0)), Settled(10, 0, 0)),
+        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1)), Watermarks(10, 30, 0)),
+        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.approved(0)), Watermarks(10, 0, 0)),
     ],
 )
-def test_a_lost_run_is_asked_for_again(events: Sequence[Event], settled: Settled) -> None:
+def test_a_lost_run_is_asked_for_again(events: Sequence[Event], settled: Watermarks) -> None:
     """3.6-03: A run whose worker died is taken up again.
     3.6-04: A request that was lost is made again.
     """
@@ -60,19 +60,19 @@ def test_a_result_of_before_the_round_does_not_end_it() -> None:
     ("events", "settled"),
     [
         ((), EVERYTHING),
-        ((REQUESTED,), Settled(9, 1_000, 0)),
-        ((REQUESTED, STARTED, RETRY), Settled(9, 1_000, 0)),
-        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1)), Settled(10, 29, 0)),
+        ((REQUESTED,), Watermarks(9, 1_000, 0)),
+        ((REQUESTED, STARTED, RETRY), Watermarks(9, 1_000, 0)),
+        ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1)), Watermarks(10, 29, 0)),
         ((REQUESTED, STARTED, PAGE.drafted(0)), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1), PAGE.approved(0)), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.completed()), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.completed(), REQUESTED), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.completed(), PAGE.requested(2), PAGE.completed()), EVERYTHING),
         ((REQUESTED, STARTED, PAGE.failed()), EVERYTHING),
-        ((REQUESTED, PAGE.failed(), PAGE.requested(2)), Settled(29, 1_000, 0)),
+        ((REQUESTED, PAGE.failed(), PAGE.requested(2)), Watermarks(29, 1_000, 0)),
     ],
 )
-def test_whatever_is_over_or_in_hand_is_left_alone(events: Sequence[Event], settled: Settled) -> None:
+def test_whatever_is_over_or_in_hand_is_left_alone(events: Sequence[Event], settled: Watermarks) -> None:
     """2.6-15: A request during a run starts no second one.
     3.6-05: Failed and finished posts are left alone.
     3.6-06: A run that waits to be tried again is left waiting.
@@ -85,8 +85,8 @@ def test_a_later_round_is_judged_by_its_own_facts() -> None:
     assert rescue(events, EVERYTHING) == again(3, 70)
 
 
-@pytest.mark.parametrize(("payer", "settled"), [("INSTANCE", Settled(9, 99, 99)), ("USER", Settled(99, 99, 9))])
-def test_what_the_payers_own_consumer_has_in_hand_is_not_lost(payer: str, settled: Settled) -> None:
+@pytest.mark.parametrize(("payer", "settled"), [("INSTANCE", Watermarks(9, 99, 99)), ("USER", Watermarks(99, 99, 9))])
+def test_what_the_payers_own_consumer_has_in_hand_is_not_lost(payer: str, settled: Watermarks) -> None:
     history = (REQUESTED.model_copy(update={"key_source": payer}), STARTED)
     assert rescue(history, settled) is None
     assert rescue(history, replace(settled, investigator=10, readers=10)) is not None
@@ -95,7 +95,7 @@ def test_what_the_payers_own_consumer_has_in_hand_is_not_lost(payer: str, settle
 def test_what_was_asked_for_on_a_readers_key_stays_on_it() -> None:
     users = REQUESTED.model_copy(update={"key_source": "USER"})
     asked = rescue((users, STARTED), EVERYTHING)
-    assert asked is not None
+    assert isinstance(asked, InvestigationRequested)
     assert asked.key_source == "USER"
 
 
@@ -145,7 +145,7 @@ RUN: Sequence[Event] = (
 
 @given(st.integers(0, len(RUN)), st.integers(0, 80), st.integers(0, 80))
 def test_nothing_in_hand_is_ever_started_again(length: int, investigator: int, validator: int) -> None:
-    asked = rescue(RUN[:length], Settled(investigator, validator, 0))
+    asked = rescue(RUN[:length], Watermarks(investigator, validator, 0))
     if asked is not None:
         assert investigator >= 10
         places = [10 * number for number in range(1, length + 1)]

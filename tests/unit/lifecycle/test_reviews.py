@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from contracts.v1 import ClaimValidationRetryScheduled, Event
 from lifecycle.retries import REVIEWS
-from lifecycle.reviews import ReviewState, review_state
+from lifecycle.reviews import ReviewState, fold_review_state
 from tests.support.factories import NOW, OTHER_QUOTE, QUOTE, proposed, requested, validation_retry_scheduled
 from tests.support.logged import lived
 
@@ -19,7 +19,7 @@ SECONDS = st.floats(0, REVIEWS.longest_s)
 def stands(round_: int, *events: Event) -> ReviewState:
     """Where a claim of this round stands, after these."""
     asked = [requested(round=number) for number in range(1, round_ + 1)]
-    return review_state(proposed(round=round_), lived([*asked, *events]), None)
+    return fold_review_state(proposed(round=round_), lived([*asked, *events]), None)
 
 
 def in_s(seconds: float) -> datetime:

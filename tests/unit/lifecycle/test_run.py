@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1.parts import EphemeralRef, Usage
-from lifecycle.attempts import Exhausted, Link, NotDue, Nothing, OwnedByOtherWorker, follow_chain
+from lifecycle.attempts import Exhausted, Link, NotDue, NothingToDo, OwnedByOtherWorker, follow_chain
 from lifecycle.run import NextAttempt, RunHistory
 from tests.support.factories import NOW
 
@@ -87,7 +87,7 @@ def test_the_last_attempt_is_the_fourth() -> None:
 def test_what_is_over_is_left_alone() -> None:
     run = history(*STEPS)
     run.end()
-    assert isinstance(run.plan(9, NOW + timedelta(days=1)), Nothing)
+    assert isinstance(run.plan(9, NOW + timedelta(days=1)), NothingToDo)
 
 
 @pytest.mark.parametrize(

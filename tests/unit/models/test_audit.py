@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.transcript import Call, Failed, PictureShown, Protocol, Research, Transcript, Words
+from contracts.transcript import Call, Failed, MessagePicture, MessageText, Protocol, Research, Transcript
 from contracts.v1.parts import Usage
 from kit.models.audit import RequestedTool, rows
 from kit.models.audit_rows import Annotation, TextPart
@@ -66,7 +66,7 @@ def transcript(protocol: Protocol, *bodies: str, headers: dict[str, str] | None 
         "provider": "p",
         "model": "gpt-5.4",
         "instructions": "be strict",
-        "input": (Words(text="look: "), PictureShown(sha256="a" * 64, media_type="image/png", size_bytes=1)),
+        "input": (MessageText(text="look: "), MessagePicture(sha256="a" * 64, media_type="image/png", size_bytes=1)),
         "calls": calls,
     }
     return Transcript.model_validate(whole | more)

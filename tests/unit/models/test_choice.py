@@ -101,7 +101,7 @@ def test_what_is_missing_or_mixed_is_said_at_start(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(SettingsError, match=named):
-        chosen(wanted, **models)
+        chosen(wanted, OPENAI, **models)
 
 
 @pytest.mark.parametrize("wanted", ["gpt-5.4", "openai", "demo:x", "anthropic:", "openai_responses: x", ""])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.transcript import Call
-from kit.models.failures import from_code, from_wire, retry_after_s, said, struck
+from kit.models.failures import from_code, from_wire, parse_error_body, redact, retry_after_s
 
 NOW = "Fri, 20 Nov 2026 12:00:00 GMT"
 KEY = "key-of-some-server"
@@ -52,7 +52,7 @@ def test_how_long_to_wait(headers: dict[str, str], wait_s: float | None) -> None
     ],
 )
 def test_error_bodies_of_all_forms_are_read(body: bytes, expected: tuple[str | None, str]) -> None:
-    assert said(body) == expected
+    assert parse_error_body(body) == expected
 
 
 @given(st.binary(max_size=60), st.integers(300, 599))
@@ -71,7 +71,7 @@ def test_a_key_is_struck_wherever_it_stands(before: str, after: str) -> None:
 
 
 def test_a_placeholder_is_no_key() -> None:
-    assert struck("ollama has no model one", "one") == "ollama has no model one"
+    assert redact("ollama has no model one", "one") == "ollama has no model one"
 
 
 @pytest.mark.requirement("3.7-03", "3.7-07")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.models.patience import Listener
+from kit.models.timeouts import ActivityDetector
 
 STREAM = "text/event-stream; charset=utf-8"
 PINGS = (
@@ -30,9 +30,9 @@ WORDS = (
 
 def heard(data: bytes, cuts: list[int]) -> bool:
     """Whether anything was heard in the bytes, which come in these pieces."""
-    listener = Listener(STREAM)
+    listener = ActivityDetector(STREAM)
     places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    said = [listener.heard(data[a:b]) for a, b in pairwise(places)]
+    said = [listener.has_content(data[a:b]) for a, b in pairwise(places)]
     return any(said)
 
 
@@ -51,4 +51,4 @@ def test_a_word_among_pings_is_heard(pings: list[bytes], word: bytes, cuts: list
 
 @pytest.mark.parametrize(("data", "said"), [(b" \n", False), (b"", False), (b" {", True)])
 def test_of_a_document_anything_but_blanks_is_heard(data: bytes, said: bool) -> None:
-    assert Listener("application/json").heard(data) is said
+    assert ActivityDetector("application/json").has_content(data) is said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.transcript import Transcript, shortened
+from contracts.transcript import Transcript, shorten
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -27,7 +27,7 @@ def record(bodies: list[dict[str, object]]) -> Transcript:
     before: dict[str, object] = {}
     calls = []
     for body in bodies:
-        calls.append(shortened(body, before))  # type: ignore[arg-type]  # its values are JSON
+        calls.append(shorten(body, before))  # type: ignore[arg-type]  # its values are JSON
         before = body
     head = {"step": "FACT_CHECK/look", "protocol": "demo", "provider": "p", "model": "m", "instructions": "i"}
     return Transcript.model_validate({**head, "input": (), "calls": calls})

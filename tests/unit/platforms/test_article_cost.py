@@ -7,13 +7,13 @@ from contextlib import suppress
 
 import pytest
 
-from platforms import platform
+from platforms import get_platform
 from platforms.markdown import render
 from platforms.markup import UnparseableHtml
 from platforms.wikipedia_text import MAX_HEADINGS, MAX_NESTED, article_text
 from tests.support.growth import assert_linear, cpu_s
 
-WIKIPEDIA = platform("WIKIPEDIA")
+WIKIPEDIA = get_platform("WIKIPEDIA")
 BASE = "https://en.wikipedia.org/wiki/A"
 
 

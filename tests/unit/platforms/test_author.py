@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from platforms import platform
+from platforms import get_platform
 
 AUTHORS: list[tuple[str, dict[str, JsonValue], tuple[str, str] | None]] = [
     ("LESSWRONG", {"author_slug": "ann-lee", "author_name": "Ann Lee"}, ("ann-lee", "Ann Lee")),
@@ -29,5 +29,5 @@ def test_authors(name: str, metadata: dict[str, JsonValue], expected: tuple[str,
     2.7-04: No cross-platform merging.
     3.9-11: Wikipedia no author.
     """
-    author = platform(name).author(metadata)
+    author = get_platform(name).author(metadata)
     assert (author and (author.platform_user_id, author.display_name)) == expected

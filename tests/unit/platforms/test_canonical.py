@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from platforms import platform
+from platforms import get_platform
 from platforms.base import CanonicalMismatch
 from tests.unit.platforms.samples import SAMPLES
 
@@ -19,13 +19,13 @@ SUBSTACK_ANSWER = {"id": 555, "slug": "green", "audience": "everyone", "body_htm
 
 def parse(name: str, answer: Any) -> Any:
     body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-    return platform(name).parse_canonical(SAMPLES[name].observation(), body)
+    return get_platform(name).parse_canonical(SAMPLES[name].observation(), body)
 
 
 @pytest.mark.requirement("2.9-02")
 def test_wikipedia_is_asked_for_the_revision_seen() -> None:
     """2.9-02: Wikipedia verification pinned to revision."""
-    request = platform("WIKIPEDIA").canonical_request(SAMPLES["WIKIPEDIA"].observation())
+    request = get_platform("WIKIPEDIA").canonical_request(SAMPLES["WIKIPEDIA"].observation())
     assert request is not None
     assert request.method == "GET"
     assert request.immutable
@@ -43,7 +43,7 @@ def test_wikipedia_is_asked_for_the_revision_seen() -> None:
 @pytest.mark.requirement("2.9-01")
 def test_lesswrong_is_asked_by_id() -> None:
     """2.9-01: LessWrong server verification."""
-    request = platform("LESSWRONG").canonical_request(SAMPLES["LESSWRONG"].observation())
+    request = get_platform("LESSWRONG").canonical_request(SAMPLES["LESSWRONG"].observation())
     assert request is not None
     assert request.body is not None
     assert (request.method, request.url) == ("POST", "https://www.lesswrong.com/graphql")
@@ -57,13 +57,13 @@ def test_lesswrong_is_asked_by_id() -> None:
 def test_substack_is_asked_under_its_own_domain() -> None:
     """2.9-03: Substack verification."""
     sample = SAMPLES["SUBSTACK"]._replace(url="https://tea.example/p/green")
-    request = platform("SUBSTACK").canonical_request(sample.observation(slug="green tea/../x"))
+    request = get_platform("SUBSTACK").canonical_request(sample.observation(slug="green tea/../x"))
     assert request is not None
     assert request.url == "https://leaves.substack.com/api/v1/posts/green%20tea%2F..%2Fx"
 
 
 def test_x_is_not_asked() -> None:
-    site = platform("X")
+    site = get_platform("X")
     assert site.default_endpoint is None
     assert site.canonical_request(SAMPLES["X"].observation()) is None
     with pytest.raises(CanonicalMismatch):
@@ -72,7 +72,7 @@ def test_x_is_not_asked() -> None:
 
 def test_equal_observations_ask_equally() -> None:
     for name, sample in SAMPLES.items():
-        first, second = (platform(name).canonical_request(sample.observation()) for _ in range(2))
+        first, second = (get_platform(name).canonical_request(sample.observation()) for _ in range(2))
         assert first == second
         assert hash(first) == hash(second)
 
@@ -86,7 +86,7 @@ def test_equal_observations_ask_equally() -> None:
     ],
 )
 def test_the_endpoint_can_be_replaced(name: str, endpoint: str, start: str) -> None:
-    request = platform(name).canonical_request(SAMPLES[name].observation(), endpoint)
+    request = get_platform(name).canonical_request(SAMPLES[name].observation(), endpoint)
     assert request is not None
     assert request.url.startswith(start)
 
@@ -100,12 +100,12 @@ def test_the_endpoint_can_be_replaced(name: str, endpoint: str, start: str) -> N
     ],
 )
 def test_nothing_unchecked_reaches_a_request(name: str, metadata: dict[str, Any]) -> None:
-    assert platform(name).canonical_request(SAMPLES[name].observation(**metadata)) is None
+    assert get_platform(name).canonical_request(SAMPLES[name].observation(**metadata)) is None
 
 
 def test_a_strange_language_reaches_no_host() -> None:
     sample = SAMPLES["WIKIPEDIA"]._replace(external_id="evil.example/:77")
-    assert platform("WIKIPEDIA").canonical_request(sample.observation()) is None
+    assert get_platform("WIKIPEDIA").canonical_request(sample.observation()) is None
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_an_address_that_cannot_be_is_replaced_by_substacks_own(stated: Any) -> 
 def test_a_domain_counts_only_where_substack_says_so(url: str, publication: str, kept: str) -> None:
     sample = SAMPLES["SUBSTACK"]._replace(url=url)
     observed = sample.observation(publication_subdomain=publication).model_copy(update={"url": url})
-    assert platform("SUBSTACK").address(observed) == kept
+    assert get_platform("SUBSTACK").address(observed) == kept
 
 
 @pytest.mark.parametrize(
@@ -301,12 +301,12 @@ OWN: list[tuple[str, str, bool]] = [
 
 @pytest.mark.parametrize(("name", "url", "own"), OWN)
 def test_a_site_answers_under_its_own_names_only(name: str, url: str, own: bool) -> None:
-    assert platform(name).is_own(url) is own
+    assert get_platform(name).is_own(url) is own
 
 
 @pytest.mark.parametrize("name", ["LESSWRONG", "WIKIPEDIA", "X"])
 def test_an_answer_from_elsewhere_cannot_be_confirmed(name: str) -> None:
-    site = platform(name)
+    site = get_platform(name)
     assert site.confirming_request("555") is None
     with pytest.raises(CanonicalMismatch):
         site.parse_confirmation(SAMPLES[name].observation(), b"{}", "https://elsewhere.example/")
@@ -321,7 +321,7 @@ def test_an_answer_from_elsewhere_cannot_be_confirmed(name: str) -> None:
     ],
 )
 def test_substack_itself_is_asked_about_a_number(endpoint: str | None, start: str) -> None:
-    request = platform("SUBSTACK").confirming_request("555", endpoint)
+    request = get_platform("SUBSTACK").confirming_request("555", endpoint)
     assert request is not None
     assert request.url == f"{start}api/v1/posts/by-id/555"
 
@@ -346,7 +346,7 @@ CONFIRMED: dict[str, Any] = {**SUBSTACK_ANSWER, "canonical_url": "https://www.te
     ],
 )
 def test_substack_itself_places_a_post_in_its_publication(document: Any, reason: str | None) -> None:
-    site, body = platform("SUBSTACK"), json.dumps(document).encode()
+    site, body = get_platform("SUBSTACK"), json.dumps(document).encode()
     at = "https://tea.example/api/v1/posts/green"
     if reason is None:
         assert site.parse_confirmation(SAMPLES["SUBSTACK"].observation(), body, at).post.external_id == "555"
@@ -365,4 +365,4 @@ def test_substack_itself_places_a_post_in_its_publication(document: Any, reason:
     ],
 )
 def test_an_unconfirmed_address_holds_no_words_of_a_reader(name: str, url: str, kept: str) -> None:
-    assert platform(name).address(SAMPLES[name]._replace(url=url).observation()) == kept
+    assert get_platform(name).address(SAMPLES[name]._replace(url=url).observation()) == kept

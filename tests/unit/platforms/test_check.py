@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from platforms import platform
+from platforms import get_platform
 from platforms.base import IdentityMismatch
 from tests.unit.platforms.samples import SAMPLES
 
@@ -99,7 +99,7 @@ ACCEPTED: list[tuple[str, str, dict[str, JsonValue]]] = [
 def test_urls_elsewhere_are_refused(name: str, url: str) -> None:
     sample = SAMPLES[name]
     with pytest.raises(IdentityMismatch):
-        platform(name).check(url, sample.external_id, sample.metadata)
+        get_platform(name).check(url, sample.external_id, sample.metadata)
 
 
 @pytest.mark.requirement("3.9-09")
@@ -108,7 +108,7 @@ def test_pages_that_are_no_posts_are_refused(name: str, url: str) -> None:
     """3.9-09: Wikipedia namespace filter."""
     sample = SAMPLES[name]
     with pytest.raises(IdentityMismatch):
-        platform(name).check(url, sample.external_id, sample.metadata)
+        get_platform(name).check(url, sample.external_id, sample.metadata)
 
 
 @pytest.mark.parametrize(("name", "given", "metadata"), CONTRADICTIONS)
@@ -116,7 +116,7 @@ def test_contradictions_are_refused(name: str, given: dict[str, str], metadata: 
     sample = SAMPLES[name]
     url, external_id = given.get("url", sample.url), given.get("external_id", sample.external_id)
     with pytest.raises(IdentityMismatch) as refusal:
-        platform(name).check(url, external_id, {**sample.metadata, **metadata})
+        get_platform(name).check(url, external_id, {**sample.metadata, **metadata})
     assert refusal.value.reason
 
 
@@ -128,10 +128,10 @@ def test_other_spellings_of_the_same_post_are_accepted(name: str, url: str, meta
     """
     sample = SAMPLES[name]
     external_id = None if name == "WIKIPEDIA" else sample.external_id
-    platform(name).check(url, external_id, {**sample.metadata, **metadata})
+    get_platform(name).check(url, external_id, {**sample.metadata, **metadata})
 
 
 def test_the_article_is_named_by_language_and_page() -> None:
     sample = SAMPLES["WIKIPEDIA"]
-    post = platform("WIKIPEDIA").check(sample.url, None, sample.metadata)
+    post = get_platform("WIKIPEDIA").check(sample.url, None, sample.metadata)
     assert post.external_id == "en:77"

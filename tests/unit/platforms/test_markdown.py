@@ -11,14 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contracts.v1.parts import ImageOccurrence
-from platforms import platform
+from platforms import get_platform
 from platforms.markdown import MAX_TAGS, RENDERER_VERSION, Rendered, render
 from platforms.markup import UnparseableHtml
 from platforms.text import html_to_text, normalize
 from tests.support.page_images import extract_images
 
 URL = "https://www.lesswrong.com/posts/tea42/on-tea"
-SITE = platform("LESSWRONG")
+SITE = get_platform("LESSWRONG")
 
 
 def rendered(html: str, *pictures: str, site: str = "LESSWRONG") -> Rendered:
@@ -27,7 +27,7 @@ def rendered(html: str, *pictures: str, site: str = "LESSWRONG") -> Rendered:
         ImageOccurrence(original_index=index, normalized_text_offset=0, source_url=url)
         for index, url in enumerate(pictures)
     ]
-    return render(html, base_url=URL, occurrences=occurrences, site=platform(site))
+    return render(html, base_url=URL, occurrences=occurrences, site=get_platform(site))
 
 
 @pytest.mark.requirement("2.4.4-01")
@@ -104,7 +104,9 @@ def test_wikipedia_is_pruned_as_its_text_is() -> None:
     )
     article = rendered(html, "https://www.lesswrong.com/a.png", "https://www.lesswrong.com/b.png", site="WIKIPEDIA")
     assert article.text == "Tea is hot.[IMAGE:0]\n\n## Use\n\nDrink it."
-    assert normalize(article.text.replace("[IMAGE:0]", "").replace("#", "")) == platform("WIKIPEDIA").extract_text(html)
+    assert normalize(article.text.replace("[IMAGE:0]", "").replace("#", "")) == get_platform("WIKIPEDIA").extract_text(
+        html
+    )
 
 
 def test_pictures_are_told_by_address_and_order() -> None:

@@ -7,7 +7,7 @@ import pkgutil
 import pytest
 
 import platforms
-from platforms import PLATFORMS, platform
+from platforms import PLATFORMS, get_platform
 from tests.unit.platforms.samples import SAMPLES
 
 
@@ -28,15 +28,15 @@ def test_a_good_observation_is_accepted(name: str) -> None:
     2.1-04: Wikipedia supported, all languages.
     """
     sample = SAMPLES[name]
-    post = platform(name).check(sample.url, sample.external_id, sample.metadata)
+    post = get_platform(name).check(sample.url, sample.external_id, sample.metadata)
     assert (post.platform, post.external_id) == (name, sample.external_id)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_site_reads_html_without_scripts(name: str) -> None:
-    assert platform(name).extract_text("<p>a</p><script>b</script><p>c</p>") == "a c"
+    assert get_platform(name).extract_text("<p>a</p><script>b</script><p>c</p>") == "a c"
 
 
 def test_an_unknown_site_is_an_error() -> None:
     with pytest.raises(KeyError):
-        platform("GAZETTE")
+        get_platform("GAZETTE")

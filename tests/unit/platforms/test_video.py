@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contracts.v1.parts import ImageOccurrence
-from platforms import platform
+from platforms import get_platform
 from platforms.markdown import render
 from platforms.markup import Fragment
 from platforms.video import shows_video
@@ -32,6 +32,6 @@ def test_a_rendered_article_says_whether_it_shows_a_video(site: str) -> None:
     2.4-04: Video not analysed.
     """
     for html, expected in (("<p>Words.</p><video></video>", True), ("<p>Words.</p>", False)):
-        rendered = render(html, base_url="https://site.example/", occurrences=NO_PICTURES, site=platform(site))
+        rendered = render(html, base_url="https://site.example/", occurrences=NO_PICTURES, site=get_platform(site))
         assert rendered.has_video is expected
         assert rendered.text == "Words."

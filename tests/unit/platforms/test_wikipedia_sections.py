@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from platforms import platform
+from platforms import get_platform
 from platforms.text import normalize
 from platforms.wikipedia_classes import COMMON, OF_LANGUAGES, excluded_classes
 from platforms.wikipedia_sections import ENGLISH, OTHER_LANGUAGES, excluded_sections
@@ -43,7 +43,7 @@ def test_a_section_of_sources_is_left_out_in_its_own_language_alone(language: st
 def test_where_the_article_states_no_language_its_posts_counts() -> None:
     """3.9-13: Sections are left out in other languages too."""
     html = "<div class=mw-parser-output{}>a<h2>Nachweise</h2><p>b</div>"
-    site = platform("WIKIPEDIA")
+    site = get_platform("WIKIPEDIA")
     assert site.extract_text(html.format(""), "de:1") == "a"
     assert site.extract_text("a<h2>Nachweise</h2><p>b", "de:1") == "a"
     assert site.extract_text(html.format(" lang=fr"), "de:1") == "a Nachweise b"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterator, Sequence
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from uuid import NAMESPACE_OID, UUID, uuid5
 
@@ -45,6 +46,7 @@ from contracts.v1.parts import (
     InvestigationInput,
     ModelName,
     Observation,
+    Origin,
     Picture,
     PostRef,
     Prompt,
@@ -56,7 +58,7 @@ from contracts.v1.parts import (
     TextRef,
     Usage,
 )
-from kit.ordered import Recorded
+from kit.ordered import StoredMessage
 from tests.support import transcripts
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -90,7 +92,7 @@ class Tape:
 
     def __init__(self, stream: str = ERRATA.name, start: datetime = START) -> None:
         self.stream = stream
-        self.records: list[Recorded] = []
+        self.records: list[StoredMessage] = []
         self.now = start
 
     def add(self, *events: Event, at: datetime | None = None) -> None:
@@ -103,7 +105,7 @@ class Tape:
 
     def raw(self, subject: str, data: bytes) -> None:
         """Store bytes."""
-        self.records.append(Recorded(self.stream, len(self.records) + 1, subject, data, self.now))
+        self.records.append(StoredMessage(self.stream, len(self.records) + 1, subject, data, self.now))
 
 
 class Page:
@@ -134,10 +136,19 @@ class Page:
         self.version_hash = digest(f"{digest(text)}\n{self.occurrences_hash}")
         self.version_id = derived.version_id(self.post_id, self.version_hash)
         self.investigation_id = derived.investigation_id(self.version_id, FACT_CHECK)
+        self.origin: Origin = "ORIGINAL"
+        self.origin_id: UUID | None = None
         self.url = f"https://site.example/{external_id}"
         self.author: Author | None = Author(
             platform_user_id=f"u-{external_id}", display_name=f"Author of {external_id}"
         )
+
+    def checked_again(self, origin: Origin, origin_id: UUID) -> Page:
+        """The same version, as another investigation of it sees it."""
+        again = copy(self)
+        again.origin, again.origin_id = origin, origin_id
+        again.investigation_id = derived.investigation_id(self.version_id, FACT_CHECK, origin, origin_id)
+        return again
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
@@ -247,6 +258,8 @@ class Page:
             version_id=self.version_id,
             post_id=self.post_id,
             analysis=FACT_CHECK,
+            origin=self.origin,
+            origin_id=self.origin_id,
             requested_by="READER",
             round=number,
         )
@@ -301,7 +314,7 @@ class Page:
 
     def reviewing(self, number: int) -> ClaimValidationStarted:
         return ClaimValidationStarted(
-            investigation_id=self.investigation_id, claim_id=self.claim(number)[0], attempt=1, delivery=1
+            investigation_id=self.investigation_id, claim_id=self.claim(number)[0], attempt=1, delivery_count=1
         )
 
     def approved(self, number: int) -> ClaimApproved:
@@ -320,7 +333,7 @@ class Page:
         return ClaimValidationRetryScheduled(
             investigation_id=self.investigation_id,
             claim_id=self.claim(number)[0],
-            attempt=attempt,
+            review_attempt=attempt,
             failure="TRANSIENT",
             reason="reviewer is busy",
             status_code=503,
@@ -357,7 +370,7 @@ class Page:
             investigation_id=self.investigation_id,
             attempt=attempt,
             calls=calls,
-            stretch=inline(f"stretch {calls} of attempt {attempt}"),
+            segment=inline(f"segment {calls} of attempt {attempt}"),
             usage=spent,
         )
 

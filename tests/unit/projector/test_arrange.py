@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import Event
-from services.projector.arrange import arrange
-from services.projector.facts import Fact, Need, makes
-from services.projector.reading import read_one
+from services.projector.facts.arrange import arrange
+from services.projector.facts.fact import Fact, Need, makes
+from services.projector.facts.reading import read_one
 from tests.unit.projector.histories import Page, Tape
 
 PAGES = [Page(name) for name in "ab"]

@@ -6,6 +6,7 @@ import pytest
 
 from contracts.v1 import (
     ClaimApproved,
+    EntityErasureOrdered,
     ErasureOrdered,
     Event,
     InvestigationCompleted,
@@ -13,14 +14,16 @@ from contracts.v1 import (
     VersionSeen,
     VersionVerified,
 )
-from services.projector.adapters import AWAITED
+from services.projector.adapters import AWAITED_PREFIXES
 
 
-@pytest.mark.parametrize("event", [VersionRegistered, VersionSeen, VersionVerified, ErasureOrdered])
+@pytest.mark.parametrize(
+    "event", [VersionRegistered, VersionSeen, VersionVerified, ErasureOrdered, EntityErasureOrdered]
+)
 def test_somebody_waits_for_observations_and_erasures(event: type[Event]) -> None:
-    assert f"{event.SUBJECT}.x".startswith(AWAITED)
+    assert f"{event.SUBJECT}.x".startswith(AWAITED_PREFIXES)
 
 
 @pytest.mark.parametrize("event", [ClaimApproved, InvestigationCompleted])
 def test_nobody_waits_for_what_is_found(event: type[Event]) -> None:
-    assert not f"{event.SUBJECT}.x".startswith(AWAITED)
+    assert not f"{event.SUBJECT}.x".startswith(AWAITED_PREFIXES)

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.projector.chain import GENESIS, link
-from services.projector.rows import as_json
+from services.projector.ledger.chain import GENESIS, hash_fact
+from services.projector.store.documents import as_json
 
 
 def test_the_encoding_is_the_one_in_existing_ledgers() -> None:
     expected = "59fbdfb62b381c4d1b9eefce40abd161838a2b404dae9b531d6c08e02567ba31"
-    assert link(GENESIS, "ERRATA", 1, "a.b", b"{}").hex() == expected
+    assert hash_fact(GENESIS, "ERRATA", 1, "a.b", b"{}").hex() == expected
 
 
 @given(st.binary(max_size=20), st.integers(1, 1000), st.integers(1, 1000))
 def test_place_and_content_count(data: bytes, one: int, other: int) -> None:
-    first = link(GENESIS, "ERRATA", one, "a.b", data)
-    assert (first == link(GENESIS, "ERRATA", other, "a.b", data)) == (one == other)
-    assert first != link(GENESIS, "VIEWS", one, "a.b", data)
-    assert first != link(first, "ERRATA", one, "a.b", data)
-    assert first != link(GENESIS, "ERRATA", one, "a.b", data + b"x")
+    first = hash_fact(GENESIS, "ERRATA", one, "a.b", data)
+    assert (first == hash_fact(GENESIS, "ERRATA", other, "a.b", data)) == (one == other)
+    assert first != hash_fact(GENESIS, "VIEWS", one, "a.b", data)
+    assert first != hash_fact(first, "ERRATA", one, "a.b", data)
+    assert first != hash_fact(GENESIS, "ERRATA", one, "a.b", data + b"x")
 
 
 def document(value: str) -> str:

@@ -7,10 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import Event
-from services.projector.investigations import Lifecycles
-from services.projector.lifecycle import fold
-from services.projector.reading import read_one
-from tests.unit.projector.histories import Page, Tape, digest
+from services.projector.rows.attempts import ATTEMPTS, ERRORS, USAGES
+from services.projector.rows.investigations import (
+    IMAGE_BLOBS,
+    IMAGES,
+    INPUTS,
+    INVESTIGATIONS,
+    LEASES,
+    PICTURE_FATES,
+    PROVENANCES,
+    RESULTS,
+)
+from services.projector.rows.table import AnyTable, Tables
+from tests.unit.projector.histories import Page, digest
+from tests.unit.projector.test_project import folded
 
 PAGE = Page("a")
 RUN: list[Event] = [
@@ -26,23 +36,21 @@ RUN: list[Event] = [
 ]
 
 
-def lived(*events: Event) -> Lifecycles:
-    tape = Tape()
-    tape.add(*events)
-    return fold({}, [read_one(record) for record in tape.records], {digest(f"# {PAGE.text}"): f"# {PAGE.text}"})
+def lived(*events: Event, tables: Tables | None = None) -> Tables:
+    return folded(*events, texts={digest(f"# {PAGE.text}"): f"# {PAGE.text}"}, tables=tables)
 
 
 def status(*events: Event) -> tuple[str, bool]:
-    lives = lived(*events)
-    return lives.states[PAGE.investigation_id].status, PAGE.investigation_id in lives.leases
+    tables = lived(*events)
+    state = tables[INVESTIGATIONS].get(PAGE.investigation_id)
+    assert state is not None
+    return state.status, tables[LEASES].get(PAGE.investigation_id) is not None
 
 
 def test_every_picture_has_a_fate_and_what_was_shown_an_order() -> None:
     page = Page("b", pictures=6)
-    tape = Tape()
-    tape.add(page.requested(), page.started(), page.retry(), page.started(2))
-    lives = fold({}, [read_one(record) for record in tape.records], {})
-    assert [(row.original_index, row.fate, row.same_as, row.reason) for row in lives.picture_fates] == [
+    tables = folded(page.requested(), page.started(), page.retry(), page.started(2))
+    assert [(row.original_index, row.fate, row.same_as, row.reason) for row in tables[PICTURE_FATES].written] == [
         (0, "used", None, None),
         (1, "unavailable", None, "http_404"),
         (2, "duplicate", 0, None),
@@ -51,8 +59,8 @@ def test_every_picture_has_a_fate_and_what_was_shown_an_order() -> None:
         (5, "unavailable", None, "http_404"),
     ]
     shown = [digest(f"https://img.example/{n}.png") for n in (0, 4)]
-    assert [(row.content_hash, row.image_order) for row in lives.images] == [(shown[0], 0), (shown[1], 1)]
-    assert [row.storage_key for row in lives.image_blobs.values()] == [f"sha256/{sha}" for sha in shown]
+    assert [(row.content_hash, row.image_order) for row in tables[IMAGES].written] == [(shown[0], 0), (shown[1], 1)]
+    assert [row.storage_key for row in tables[IMAGE_BLOBS].written] == [f"sha256/{sha}" for sha in shown]
 
 
 @pytest.mark.requirement("3.2-08", "3.2-09")
@@ -61,24 +69,24 @@ def test_lease_ending_and_input_agree_after_any_facts(events: list[Event]) -> No
     """3.2-08: A lease exists only while a run is under way.
     3.2-09: A result has a time, anything else has none.
     """
-    lives = lived(*events)
-    for state in lives.states.values():
-        assert (state.status == "PROCESSING") == (state.id in lives.leases)
+    tables = lived(*events)
+    for state in tables[INVESTIGATIONS].current:
+        assert (state.status == "PROCESSING") == (tables[LEASES].get(state.id) is not None)
         assert (state.status == "COMPLETE") == (state.checked_at is not None)
         assert (state.status == "FAILED") == (state.failed_at is not None) == (state.failure is not None)
         assert (state.input_id is None) == (state.prompt_hash is None) == (state.provider is None)
         assert state.input_id is not None or state.status in ("PENDING", "FAILED")
-    assert len(lives.results) <= 1
+    assert len(tables[RESULTS].written) <= 1
 
 
 @given(st.lists(st.sampled_from(RUN), max_size=12), st.integers(0, 12))
 def test_the_fold_may_be_cut_anywhere(events: list[Event], cut: int) -> None:
-    tape = Tape()
-    tape.add(*events)
-    facts = [read_one(record) for record in tape.records]
-    half = fold({}, facts[:cut], {})
-    rest = fold(half.states, facts[cut:], {})
-    assert rest.states == fold({}, facts, {}).states
+    tables = lived(*events[:cut])
+    folds: tuple[AnyTable, ...] = (INVESTIGATIONS, LEASES, PROVENANCES, ATTEMPTS)
+    kept = {table: tables[table].current for table in folds}
+    rest = lived(*events[cut:], tables=Tables(kept))
+    states = [(row.status, row.round, row.attempt_count) for row in rest[INVESTIGATIONS].current]
+    assert states == [(row.status, row.round, row.attempt_count) for row in lived(*events)[INVESTIGATIONS].current]
 
 
 def test_the_straight_way() -> None:
@@ -110,17 +118,16 @@ def test_the_input_is_frozen_once() -> None:
     """3.2-07: A frozen input never changes.
     2.4.4-03: The input is frozen and reused by later attempts.
     """
-    lives = lived(PAGE.requested(), PAGE.started(), PAGE.retry(), PAGE.started(2))
-    (frozen,) = lives.inputs.values()
+    tables = lived(PAGE.requested(), PAGE.started(), PAGE.retry(), PAGE.started(2))
+    (frozen,) = tables[INPUTS].new
     assert (frozen.markdown, frozen.markdown_source) == (f"# {PAGE.text}", "SERVER_HTML")
-    assert [attempt.attempt_number for attempt in lives.attempts.values()] == [1, 2]
-    assert [end.outcome for end in lives.attempt_ends.values()] == ["FAILED"]
+    assert [(row.attempt_number, row.outcome) for row in tables[ATTEMPTS].new] == [(1, "FAILED"), (2, None)]
 
 
 @pytest.mark.requirement("2.12-04")
 def test_an_attempt_that_drafted_and_then_failed_has_failed() -> None:
     """2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors."""
-    lives = lived(PAGE.requested(), PAGE.started(), PAGE.drafted(), PAGE.failed())
-    (end,) = lives.attempt_ends.values()
-    assert (end.outcome, end.response_model_version) == ("FAILED", "1")
-    assert len(lives.usages) == len(lives.errors) == 1
+    tables = lived(PAGE.requested(), PAGE.started(), PAGE.drafted(), PAGE.failed())
+    (attempt,) = tables[ATTEMPTS].new
+    assert (attempt.outcome, attempt.response_model_version) == ("FAILED", "1")
+    assert len(tables[USAGES].new) == len(tables[ERRORS].new) == 1

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from services.projector.metas import title_of
+from services.projector.projections.metadata import title_of
 from tests.unit.projector.histories import Page
 
 

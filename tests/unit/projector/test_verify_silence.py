@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kit.ordered import Recorded
-from services.projector import verify
+from kit.ordered import StoredMessage
+from services.projector.ledger import verify
 from services.projector.ports import Extent
 
 
@@ -25,20 +25,20 @@ class LaggingLog:
 
     async def announce(self, stream: str, sequence: int) -> None: ...
 
-    async def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[Recorded]]:
+    async def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[StoredMessage]]:
         self.readers.append(start)
         for sequence in range(start, self._replicas.pop(0) + 1):
-            yield [Recorded(stream, sequence, "s", b"", datetime.now(UTC))]
+            yield [StoredMessage(stream, sequence, "s", b"", datetime.now(UTC))]
         await asyncio.Event().wait()
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify, "SILENCE_S", 0.02)
+    monkeypatch.setattr(verify, "STALL_S", 0.02)
 
 
 async def read(log: LaggingLog) -> list[int]:
-    return [each.sequence async for each in verify.messages_of(log, "ERRATA", await log.extent("ERRATA"))]
+    return [each.sequence async for each in verify.read_messages(log, "ERRATA", await log.extent("ERRATA"))]
 
 
 async def test_it_is_read_on_from_another_replica() -> None:
@@ -48,5 +48,5 @@ async def test_it_is_read_on_from_another_replica() -> None:
 
 
 async def test_where_all_of_them_lag_it_ends_and_says_where() -> None:
-    with pytest.raises(verify.Silent, match="holds ERRATA up to 10 and gave nothing after 4"):
+    with pytest.raises(verify.BrokerStalled, match="holds ERRATA up to 10 and gave nothing after 4"):
         await read(LaggingLog(4, 0, 0, 0))

@@ -4,36 +4,60 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
-from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.projector.views import Corroborated, Credit, View, ViewRules, count
-from tests.unit.projector.histories import START, uid
+from contracts.v1 import PostViewed
+from services.projector.facts.fact import Fact
+from services.projector.projections.views import ViewRules, fold
+from services.projector.rows.table import Tables
+from services.projector.rows.views import (
+    CREDITS,
+    POST_COUNTERS,
+    RANGES,
+    VIEW_TABLES,
+    VIEWED_VERSIONS,
+    Credit,
+    PostCounters,
+    ViewedVersion,
+)
+from tests.unit.projector.histories import START, digest, uid
+
+POSTS = "pq"
 
 
-def view(viewer: str, network: str = "n", hours: int = 0, post: str = "p") -> View:
-    return View(uid(post), uid("v"), viewer, network, None, START + timedelta(hours=hours))
+def view(viewer: str, network: str = "n", hours: int = 0, post: str = "p", reporter: str | None = None) -> Fact:
+    event = PostViewed(
+        view_id=uid("view"),
+        post_id=uid(post),
+        version_id=uid(f"version of {post}"),
+        viewer_key=digest(viewer),
+        ip_range_key=digest(network),
+        reporter_key=digest(reporter) if reporter else None,
+    )
+    return Fact(1, uid("event"), START + timedelta(hours=hours), uid("correlation"), event)
 
 
-def credited(views: Sequence[View], cap: int, cuts: Sequence[int] = ()) -> list[Credit]:
-    earned: list[Credit] = []
-    edges = [0, *sorted(cuts), len(views)]
-    for start, end in pairwise(edges):
-        counted = count(
-            views[start:end],
-            credited={(row.post_id, row.viewer_key, row.bucket_day) for row in earned},
-            spent=Counter((row.post_id, row.ip_range_key, row.bucket_day) for row in earned),
-            known_ranges=set(),
-            rules=ViewRules(cap),
-        )
-        earned += counted.credits
-    return earned
+def counted(views: Sequence[Fact], rules: ViewRules, cuts: Sequence[int] = ()) -> Tables:
+    """The rows after these views, which came in batches cut there."""
+    tables = Tables(
+        {
+            POST_COUNTERS: [PostCounters(uid(post), 0, 0, None, START) for post in POSTS],
+            VIEWED_VERSIONS: [ViewedVersion(uid(f"version of {post}"), uid(post), None) for post in POSTS],
+        }
+    )
+    for start, end in pairwise([0, *sorted(cuts), len(views)]):
+        tables = Tables({table: tables[table].current for table in VIEW_TABLES})
+        assert fold(tables, views[start:end], rules) == 0
+    return tables
+
+
+def credited(views: Sequence[Fact], cap: int, cuts: Sequence[int] = ()) -> list[Credit]:
+    return counted(views, ViewRules(cap), cuts)[CREDITS].current
 
 
 @pytest.mark.requirement("2.10-04")
@@ -55,14 +79,17 @@ def test_an_address_range_earns_no_more_than_the_cap() -> None:
 
 
 def test_who_was_refused_may_earn_it_elsewhere() -> None:
-    assert [row.ip_range_key for row in credited([view("a"), view("b"), view("b", "other")], 1)] == ["n", "other"]
+    assert [row.ip_range_key for row in credited([view("a"), view("b"), view("b", "other")], 1)] == [
+        digest("n"),
+        digest("other"),
+    ]
 
 
 views = st.builds(view, st.sampled_from("abcd"), st.sampled_from("mn"), st.integers(0, 30), st.sampled_from("pq"))
 
 
 @given(st.lists(views, max_size=30), st.integers(0, 4), st.lists(st.integers(0, 30), max_size=4))
-def test_batches_do_not_matter(given_views: list[View], cap: int, cuts: list[int]) -> None:
+def test_batches_do_not_matter(given_views: list[Fact], cap: int, cuts: list[int]) -> None:
     inside = [cut for cut in cuts if cut <= len(given_views)]
     earned = credited(given_views, cap)
     assert credited(given_views, cap, inside) == earned
@@ -71,38 +98,24 @@ def test_batches_do_not_matter(given_views: list[View], cap: int, cuts: list[int
     assert all(number <= cap for number in spent.values())
 
 
-def vouched(views: Sequence[View], needed: int = 3, cuts: Sequence[int] = ()) -> list[Corroborated]:
-    ranges: set[tuple[UUID, str]] = set()
-    corroborated: dict[UUID, Corroborated] = {}
-    edges = [0, *sorted(cuts), len(views)]
-    for start, end in pairwise(edges):
-        counted = count(
-            views[start:end],
-            credited=set(),
-            spent={},
-            known_ranges=ranges,
-            rules=ViewRules(0, corroborating_ranges=needed),
-        )
-        ranges |= {(row.post_version_id, row.ip_range_key) for row in counted.ranges}
-        for row in counted.corroborated:
-            corroborated.setdefault(row.id, row)
-    assert len(ranges) <= needed * len({view.version_id for view in views})
-    return list(corroborated.values())
+def vouched(views: Sequence[Fact], needed: int = 3, cuts: Sequence[int] = ()) -> list[datetime | None]:
+    """Since when each version is corroborated."""
+    tables = counted(views, ViewRules(0, corroborating_ranges=needed), cuts)
+    assert all(number <= needed for number in Counter(row.post_version_id for row in tables[RANGES].current).values())
+    return [row.corroborated_at for row in tables[VIEWED_VERSIONS].current]
 
 
 def test_a_version_is_corroborated_by_viewers_of_enough_ranges_or_by_one_with_a_key() -> None:
     crowd = [view(f"v{number}", "m") for number in range(9)]
-    assert vouched(crowd) == []
-    assert vouched([*crowd, view("a", "n")]) == []
-    assert vouched([*crowd, view("a", "n", 1), view("b", "o", 2), view("c", "p", 3)]) == [
-        Corroborated(uid("v"), START + timedelta(hours=2))
-    ]
-    (with_key,) = vouched([*crowd, replace(view("a", "m", 1), reporter_key="key")])
-    assert with_key.corroborated_at == START + timedelta(hours=1)
+    assert vouched(crowd) == [None, None]
+    assert vouched([*crowd, view("a", "n")]) == [None, None]
+    enough = [*crowd, view("a", "n", 1), view("b", "o", 2), view("c", "p", 3)]
+    assert vouched(enough) == [START + timedelta(hours=2), None]
+    assert vouched([*crowd, view("a", "m", 1, reporter="key")]) == [START + timedelta(hours=1), None]
 
 
 @given(st.lists(views, max_size=30), st.integers(1, 3), st.lists(st.integers(0, 30), max_size=4))
-def test_corroboration_does_not_depend_on_batches(given_views: list[View], needed: int, cuts: list[int]) -> None:
+def test_corroboration_does_not_depend_on_batches(given_views: list[Fact], needed: int, cuts: list[int]) -> None:
     assert vouched(given_views, needed, [cut for cut in cuts if cut <= len(given_views)]) == vouched(
         given_views, needed
     )
@@ -110,7 +123,13 @@ def test_corroboration_does_not_depend_on_batches(given_views: list[View], neede
 
 @pytest.mark.requirement("2.10-03")
 @given(st.lists(views, max_size=30))
-def test_every_view_is_counted(given_views: list[View]) -> None:
+def test_every_view_is_counted(given_views: list[Fact]) -> None:
     """2.10-03: viewCount on every view."""
-    counted = count(given_views, credited=set(), spent={}, known_ranges=set(), rules=ViewRules(1))
-    assert sum(post.view_count for post in counted.posts) == len(given_views)
+    posts = counted(given_views, ViewRules(1))[POST_COUNTERS].current
+    assert sum(post.view_count for post in posts) == len(given_views)
+
+
+def test_a_view_of_an_unknown_version_counts_for_nothing() -> None:
+    tables = Tables({POST_COUNTERS: [PostCounters(uid("p"), 0, 0, None, START)]})
+    assert fold(tables, [view("a")], ViewRules()) == 1
+    assert not any(tables[table].written for table in VIEW_TABLES)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.selector.domain import Budget, Spent, allowance
+from services.selector.domain import Budget, Spent, find_allowance
 from services.selector.settings import SelectorSettings
 
 DAY = Budget(100, 5_000_000)
@@ -16,7 +16,7 @@ DAY = Budget(100, 5_000_000)
 
 @given(st.integers(0, 200), st.integers(0, 400), st.integers(1, 50))
 def test_no_round_takes_more_than_batch_or_runs(budget: int, runs: int, batch: int) -> None:
-    allowed = allowance(Budget(budget), Spent(runs=runs), batch).runs
+    allowed = find_allowance(Budget(budget), Spent(runs=runs), batch).runs
     assert 0 <= allowed <= batch
     assert allowed == 0 or runs + allowed <= budget
     assert allowed == batch or runs + allowed >= min(budget, runs)
@@ -28,7 +28,7 @@ def test_what_is_under_way_and_what_is_taken_fits_the_money(
     budget: int, spent: int, under_way: int, usual: int, batch: int
 ) -> None:
     """2.10-02: Budget configurable."""
-    allowed = allowance(
+    allowed = find_allowance(
         Budget(1_000, budget), Spent(micro_usd=spent, under_way=under_way, typical_micro_usd=usual), batch
     ).runs
     assert 0 <= allowed <= batch
@@ -50,12 +50,12 @@ def test_what_is_under_way_and_what_is_taken_fits_the_money(
     ],
 )
 def test_what_limits_a_round(spent: Spent, runs: int, limit: str) -> None:
-    allowed = allowance(DAY, spent, 8)
+    allowed = find_allowance(DAY, spent, 8)
     assert (allowed.runs, allowed.limit) == (runs, limit)
 
 
 def test_unknown_prices_matter_only_to_a_budget_in_money() -> None:
-    assert allowance(Budget(100), Spent(unpriced=7), 8).runs == 8
+    assert find_allowance(Budget(100), Spent(unpriced=7), 8).runs == 8
 
 
 def test_settings_are_in_dollars() -> None:

@@ -12,8 +12,8 @@ import pytest
 from contracts.v1 import InvestigationFailed, InvestigationRequested
 from contracts.v1.ids import investigation_id
 from lifecycle.investigation import Investigation
-from lifecycle.rescue import Settled
-from services.selector.domain import Budget, Candidate, Spent, Suspect, Why, request
+from lifecycle.rescue import Watermarks
+from services.selector.domain import Budget, Candidate, Overdue, Reason, Spent, make_request
 from services.selector.handlers import Selector
 from tests.support.fakes import MemoryLog, StillClock
 
@@ -36,26 +36,26 @@ class Reads:
 
     day: Spent = field(default_factory=Spent)
     waiting: Sequence[Candidate] = tuple(candidate(number) for number in range(1, 10))
-    overdue: Sequence[int] = ()
-    latest: Why | None = None
+    overdue_runs: Sequence[int] = ()
+    latest: Reason | None = None
     asked_since: list[datetime] = field(default_factory=list)
     asked_limit: list[int] = field(default_factory=list)
-    asked_before: list[tuple[datetime, Settled]] = field(default_factory=list)
+    asked_before: list[tuple[datetime, Watermarks]] = field(default_factory=list)
 
     async def spent(self, since: datetime, analysis: str) -> Spent:
         self.asked_since.append(since)
         return self.day
 
-    async def last(self, since: datetime, analysis: str) -> Why | None:
+    async def last_reason(self, since: datetime, analysis: str) -> Reason | None:
         return self.latest
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         self.asked_limit.append(limit)
         return self.waiting[:limit]
 
-    async def suspects(self, analysis: str, before: datetime, settled: Settled, limit: int) -> Sequence[Suspect]:
+    async def overdue(self, analysis: str, before: datetime, settled: Watermarks, limit: int) -> Sequence[Overdue]:
         self.asked_before.append((before, settled))
-        return [Suspect(run(number), candidate(number)) for number in self.overdue][:limit]
+        return [Overdue(run(number), candidate(number)) for number in self.overdue_runs][:limit]
 
 
 @dataclass
@@ -68,8 +68,8 @@ class Log:
     correlations: list[UUID] = field(default_factory=list)
     before_publishing: list[Leadership] = field(default_factory=list)
 
-    async def settled(self) -> Settled:
-        return Settled(*(len(self.log.entries),) * 3)
+    async def settled(self) -> Watermarks:
+        return Watermarks(*(len(self.log.entries),) * 3)
 
     async def investigation(self, investigation_id: UUID) -> Investigation | None:
         if investigation_id in self.broken:
@@ -84,7 +84,7 @@ class Log:
         self.log.publish(event)
         self.correlations.append(correlation)
         for leadership in self.before_publishing:
-            leadership.leading = False
+            leadership.is_leader = False
         return True
 
 
@@ -92,7 +92,7 @@ class Log:
 class Leadership:
     """Leader or not."""
 
-    leading: bool = True
+    is_leader: bool = True
 
 
 def selector(
@@ -197,34 +197,34 @@ async def test_lost_ones_are_asked_for_again_and_starve_nobody() -> None:
     """
     log = Log()
     for number in range(20, 26):
-        log.log.publish(request(candidate(number), "FACT_CHECK"))
-    reads = Reads(overdue=range(20, 26))
+        log.log.publish(make_request(candidate(number), "FACT_CHECK"))
+    reads = Reads(overdue_runs=range(20, 26))
     before = len(log.log.entries)
     assert await selector(reads, log).select() == 4
     assert taken(log)[before:] == versions(20, 1, 21, 2)
-    assert reads.asked_before == [(LATE - timedelta(seconds=60), Settled(before, before, before))]
+    assert reads.asked_before == [(LATE - timedelta(seconds=60), Watermarks(before, before, before))]
     again = [event for event in log.log.events[before:] if isinstance(event, InvestigationRequested)]
     assert [(event.round, event.follows) for event in again[::2]] == [(2, 1), (2, 2)]
 
 
 @pytest.mark.requirement("3.6-03", "3.6-04", "2.10-01")
 @pytest.mark.parametrize(("latest", "version"), [(None, 20), ("most viewed", 20), ("lost", 1)])
-async def test_where_one_run_is_allowed_lost_ones_and_new_posts_take_turns(latest: Why | None, version: int) -> None:
+async def test_where_one_run_is_allowed_lost_ones_and_new_posts_take_turns(latest: Reason | None, version: int) -> None:
     """3.6-03: A run whose worker died is taken up again.
     3.6-04: A request that was lost is made again.
     2.10-01: Order by capped unique score.
     """
     log = Log()
-    log.log.publish(request(candidate(20), "FACT_CHECK"))
-    assert await selector(Reads(overdue=(20,), latest=latest), log, batch=1).select() == 1
+    log.log.publish(make_request(candidate(20), "FACT_CHECK"))
+    assert await selector(Reads(overdue_runs=(20,), latest=latest), log, batch=1).select() == 1
     assert taken(log)[1:] == versions(version)
 
 
 async def test_a_history_that_cannot_be_read_hides_no_other() -> None:
     log = Log(broken=frozenset({run(20)}))
     for number in (20, 21):
-        log.log.publish(request(candidate(number), "FACT_CHECK"))
-    assert await selector(Reads(overdue=(20, 21), waiting=()), log).select() == 1
+        log.log.publish(make_request(candidate(number), "FACT_CHECK"))
+    assert await selector(Reads(overdue_runs=(20, 21), waiting=()), log).select() == 1
     assert taken(log)[2:] == versions(21)
 
 
@@ -236,25 +236,25 @@ async def test_what_was_lost_too_often_ends_whatever_the_budget_is(budget: Budge
     3.6-04: A request that was lost is made again.
     """
     log = Log()
-    hopeless, other = request(candidate(20), "FACT_CHECK"), request(candidate(21), "FACT_CHECK")
+    hopeless, other = make_request(candidate(20), "FACT_CHECK"), make_request(candidate(21), "FACT_CHECK")
     rounds = [hopeless.model_copy(update={"round": number, "follows": number - 1}) for number in range(1, 5)]
     for event in (*rounds, other):
         log.log.publish(event)
-    works = selector(Reads(overdue=(20, 21), waiting=()), log, budget=budget, batch=2)
-    selection = await works.look()
+    works = selector(Reads(overdue_runs=(20, 21), waiting=()), log, budget=budget, batch=2)
+    selection = await works.plan()
     assert log.log.events == [*rounds, other], "looking ends nothing"
-    assert [end.event.version_id for end in selection.hopeless] == versions(20)
-    assert await works.take(selection) == (1 if budget.runs else 0)
+    assert [end.event.version_id for end in selection.abandoned] == versions(20)
+    assert await works.publish(selection) == (1 if budget.runs else 0)
     ends = [event for event in log.log.events if isinstance(event, InvestigationFailed)]
     assert [(end.version_id, end.round) for end in ends] == [(hopeless.version_id, 4)]
     assert log.correlations[0] == candidate(20).correlation
     assert taken(log)[5:] == (versions(21) if budget.runs else [])
-    assert (await works.look()).hopeless == (), "it is over"
+    assert (await works.plan()).abandoned == (), "it is over"
 
 
 async def test_looking_takes_nothing() -> None:
     log = Log()
-    selection = await selector(Reads(Spent(runs=97)), log).look()
+    selection = await selector(Reads(Spent(runs=97)), log).plan()
     assert [pick.request.version_id for pick in selection.picks] == versions(1, 2, 3)
     assert {pick.why for pick in selection.picks} == {"most viewed"}
     assert (selection.allowance.runs, selection.allowance.limit) == (3, "100 runs a day")
@@ -262,6 +262,6 @@ async def test_looking_takes_nothing() -> None:
 
 
 def test_a_request_names_what_a_readers_request_would_name() -> None:
-    made = request(candidate(1), "FACT_CHECK")
+    made = make_request(candidate(1), "FACT_CHECK")
     assert made.investigation_id == run(1)
     assert (made.requested_by, made.key_source, made.round, made.follows) == ("SELECTOR", "INSTANCE", 1, 0)

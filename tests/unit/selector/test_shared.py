@@ -8,7 +8,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.selector.domain import Candidate, shared
+from services.selector.domain import Candidate, share_by_platform
 
 NAMES = ("LESSWRONG", "SUBSTACK", "WIKIPEDIA", "X")
 
@@ -29,7 +29,7 @@ days = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 20))
 def test_every_place_is_used_and_each_platforms_order_holds(
     wanted: list[Candidate], taken: dict[str, int], runs: int
 ) -> None:
-    chosen = shared(wanted, taken, runs)
+    chosen = share_by_platform(wanted, taken, runs)
     assert len(chosen) == min(runs, len(wanted))
     for name in NAMES:
         mine = [each for each in wanted if each.platform == name]
@@ -40,7 +40,7 @@ def test_every_place_is_used_and_each_platforms_order_holds(
 def test_no_platform_is_ahead_of_one_that_still_waits(
     wanted: list[Candidate], taken: dict[str, int], runs: int
 ) -> None:
-    chosen = shared(wanted, taken, runs)
+    chosen = share_by_platform(wanted, taken, runs)
     total = Counter(taken) + Counter(each.platform for each in chosen)
     waiting = {each.platform for each in wanted if each not in chosen}
     gained = {each.platform for each in chosen}
@@ -51,5 +51,5 @@ def test_no_platform_is_ahead_of_one_that_still_waits(
 def test_among_equals_the_confirmed_and_then_the_most_viewed_goes_first() -> None:
     unconfirmed = candidate(1, "X", confirmed=False, score=99)
     viewed, other = candidate(2, "WIKIPEDIA", score=7), candidate(3, "LESSWRONG", score=3)
-    assert shared([unconfirmed, other, viewed], {}, 2) == (viewed, other)
-    assert shared([unconfirmed, other, viewed], {"WIKIPEDIA": 3, "LESSWRONG": 3}, 1) == (unconfirmed,)
+    assert share_by_platform([unconfirmed, other, viewed], {}, 2) == (viewed, other)
+    assert share_by_platform([unconfirmed, other, viewed], {"WIKIPEDIA": 3, "LESSWRONG": 3}, 1) == (unconfirmed,)

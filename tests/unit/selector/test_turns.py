@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.selector.domain import Candidate, Pick, Why, request, turns
+from services.selector.domain import Candidate, Pick, Reason, alternate, make_request
 
 few = st.integers(min_value=0, max_value=4)
 
 
-def pick(number: int, why: Why) -> Pick:
+def pick(number: int, why: Reason) -> Pick:
     """A run to ask for."""
     candidate = Candidate(UUID(int=number), UUID(int=1_000 + number), 0, UUID(int=2_000 + number))
-    return Pick(candidate, request(candidate, "FACT_CHECK"), why)
+    return Pick(candidate, make_request(candidate, "FACT_CHECK"), why)
 
 
 LOST = [pick(number, "lost") for number in range(3)]
@@ -49,7 +49,7 @@ def test_neither_is_passed_over_twice_running_while_it_waits(history: list[Round
     for each in history:
         lost, new = lost + each.lost, new + each.new
         waiting = {"lost": lost, "most viewed": new}
-        taken = turns(
+        taken = alternate(
             [pick(number, "lost") for number in range(lost)],
             [pick(number, "most viewed") for number in range(new)],
             each.allowed,
@@ -67,15 +67,15 @@ def test_neither_is_passed_over_twice_running_while_it_waits(history: list[Round
 
 @pytest.mark.parametrize("last", ["lost", "most viewed", None])
 @pytest.mark.parametrize("allowed", range(8))
-def test_each_list_is_taken_in_its_own_order(allowed: int, last: Why | None) -> None:
-    taken = turns(LOST, NEW, allowed, last)
+def test_each_list_is_taken_in_its_own_order(allowed: int, last: Reason | None) -> None:
+    taken = alternate(LOST, NEW, allowed, last)
     assert [one for one in taken if one.why == "lost"] == LOST[: sum(one.why == "lost" for one in taken)]
     assert [one for one in taken if one.why != "lost"] == NEW[: sum(one.why != "lost" for one in taken)]
 
 
 def test_the_one_that_was_not_taken_last_begins() -> None:
-    assert turns(LOST, NEW, 3, None) == (LOST[0], NEW[0], LOST[1])
-    assert turns(LOST, NEW, 3, "most viewed") == (LOST[0], NEW[0], LOST[1])
-    assert turns(LOST, NEW, 3, "lost") == (NEW[0], LOST[0], NEW[1])
-    assert turns((), NEW, 2, "most viewed") == (NEW[0], NEW[1])
-    assert turns(LOST, (), 2, "lost") == (LOST[0], LOST[1])
+    assert alternate(LOST, NEW, 3, None) == (LOST[0], NEW[0], LOST[1])
+    assert alternate(LOST, NEW, 3, "most viewed") == (LOST[0], NEW[0], LOST[1])
+    assert alternate(LOST, NEW, 3, "lost") == (NEW[0], LOST[0], NEW[1])
+    assert alternate((), NEW, 2, "most viewed") == (NEW[0], NEW[1])
+    assert alternate(LOST, (), 2, "lost") == (LOST[0], LOST[1])

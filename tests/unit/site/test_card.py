@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import struct
 import zlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.gateway.site.card import HEIGHT, WIDTH, card
-from services.gateway.site.letters import letters, lines, width, writable
+from services.gateway.public.site.card import HEIGHT, WIDTH, draw_card
+from services.gateway.public.site.glyphs import load_glyphs, measure_width, to_writable, wrap_lines
+from services.gateway.record.investigations import Card
+from tests.support.record_rows import a_card, a_claim
 
 AT = datetime(2026, 2, 4, tzinfo=UTC)
 
 
-def row(text: str = "It is so.", summary: str = "It is not so.", **more: Any) -> dict[str, Any]:
-    claims = [{"text": text, "summary": summary}]
-    return {
-        "platform": "X",
-        "checked_at": AT,
-        "provider": "OPENAI",
-        "title": None,
-        "author_name": None,
-        "author_confirmed": False,
-        "server_verified_at": None,
-        "corroborated_at": None,
-        "claims": claims,
-        **more,
-    }
+def row(text: str = "It is so.", summary: str = "It is not so.", **more: Any) -> Card:
+    return replace(a_card(a_claim(text, summary)), checked_at=AT, **more)
 
 
 def pixels(png: bytes) -> bytes:
@@ -55,40 +46,40 @@ def pixels(png: bytes) -> bytes:
 
 
 def test_it_differs_with_what_it_says() -> None:
-    one = pixels(card(row()))
-    assert one != pixels(card(row(text="It was so.")))
-    assert one != pixels(card(row(summary="It never was.")))
-    assert one != pixels(card(row(provider="demo")))
-    assert one != pixels(card(row(corroborated_at=AT))) != pixels(card(row(server_verified_at=AT)))
-    assert one == pixels(card(row()))
+    one = pixels(draw_card(row()))
+    assert one != pixels(draw_card(row(text="It was so.")))
+    assert one != pixels(draw_card(row(summary="It never was.")))
+    assert one != pixels(draw_card(row(provider="demo")))
+    assert one != pixels(draw_card(row(corroborated_at=AT))) != pixels(draw_card(row(server_verified_at=AT)))
+    assert one == pixels(draw_card(row()))
 
 
 def test_the_correction_is_there_however_long_the_sentence_is() -> None:
     long = "quick brown foxes jump over the lazy dog " * 30
-    assert pixels(card(row(text=long))) != pixels(card(row(text=long, summary="Something else.")))
+    assert pixels(draw_card(row(text=long))) != pixels(draw_card(row(text=long, summary="Something else.")))
 
 
 def test_a_post_without_findings() -> None:
-    pixels(card(row(claims=[], title="A title")))
+    pixels(draw_card(row(claims=(), title="A title")))
 
 
 @settings(max_examples=30)
 @given(st.text(max_size=500), st.text(max_size=100))
 def test_any_text_at_all(text: str, summary: str) -> None:
-    pixels(card(row(text=text, summary=summary)))
+    pixels(draw_card(row(text=text, summary=summary)))
 
 
 def test_scripts_that_were_not_drawn_are_not_guessed() -> None:
-    assert pixels(card(row(text="地球は平らである"))) == pixels(card(row(text="الأرض مسطحة")))
+    assert pixels(draw_card(row(text="地球は平らである"))) == pixels(draw_card(row(text="الأرض مسطحة")))
 
 
 @given(st.text(max_size=200))
 def test_what_is_writable_can_be_written(text: str) -> None:
-    assert set(writable(text)) <= set(letters())
+    assert set(to_writable(text)) <= set(load_glyphs())
 
 
 @given(st.text(alphabet="abc wWÉя…", max_size=300), st.integers(100, 1000), st.integers(1, 5))
 def test_lines_fit(text: str, room: int, most: int) -> None:
-    found = lines(writable(text), room, most)
+    found = wrap_lines(to_writable(text), room, most)
     assert len(found) <= most
-    assert all(width(line) <= room for line in found)
+    assert all(measure_width(line) <= room for line in found)

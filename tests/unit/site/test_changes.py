@@ -8,7 +8,7 @@ from time import process_time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.site.changes import SHOWN, Edit, changes, compare, sentences
+from services.gateway.public.site.changes import SHOWN, Edit, compare, compare_texts, sentences
 
 pieces = st.lists(st.sampled_from("abc"), max_size=14)
 
@@ -37,7 +37,7 @@ def test_sentences_are_all_of_the_text(text: str) -> None:
 
 
 def test_one_word_is_shown_in_its_sentence() -> None:
-    found = changes(
+    found = compare_texts(
         "First it rained. The tower is 300 m high. Then the sun came.",
         "First it rained. The tower is 330 m high. Then the sun came.",
     )
@@ -55,12 +55,12 @@ def test_one_word_is_shown_in_its_sentence() -> None:
 
 
 def test_equal_texts_have_no_changes() -> None:
-    assert changes("The same. Words.", "The same. Words.").shown == ()
+    assert compare_texts("The same. Words.", "The same. Words.").shown == ()
 
 
 def test_many_changes_are_counted_and_the_first_are_shown() -> None:
     old = " ".join(f"Line {n} stays. Line {n} goes." for n in range(50))
-    found = changes(old, old.replace("goes", "went"))
+    found = compare_texts(old, old.replace("goes", "went"))
     assert (len(found.shown), found.more) == (SHOWN, 50 - SHOWN)
     assert (found.removed_words, found.added_words) == (50, 50)
 
@@ -75,6 +75,6 @@ def test_texts_that_share_nothing_cost_little() -> None:
         ("x. " * 160_000, "y. " * 160_000),
         (". ".join("a b" * 700 for _ in range(300)), ". ".join("a c" * 700 for _ in range(300))),
     ):
-        found = changes(old, new)
+        found = compare_texts(old, new)
         assert sum(len(edit.text) for change in found.shown for edit in change) < 100_000
     assert process_time() - began < 5

@@ -13,29 +13,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.gateway.ports import Unavailable
-from services.gateway.site.charts import HEIGHT, WIDTH, Value, chart, scale
-from services.gateway.site.drawings import drawn
-from services.gateway.site.figures import FRESH_S, WEEKS, Counts, FiguresDesk, figures, first_week
-from services.gateway.site.naming import duration, money, percent
+from services.gateway.public.site.charts import HEIGHT, WIDTH, Chart, Value, choose_steps, layout_chart
+from services.gateway.public.site.drawings import draw_figures
+from services.gateway.public.site.figures import FRESH_S, WEEKS, Counts, FiguresCache, compute_figures, first_week
+from services.gateway.public.site.naming import duration, money, percent
+from services.gateway.record.counts import Period, Sample, WeekSample
+from services.gateway.record.sitemap import Bucket
 from tests.unit.gateway.fakes import StillClock
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 
-def period(week: datetime | None, platform: str | None, posts: int, flagged: int) -> dict[str, Any]:
-    return {
-        "week": week,
-        "platform": platform,
-        "posts": posts,
-        "flagged": flagged,
-        "claims": 2 * flagged,
-        "investigations": posts,
-    }
+def period(week: datetime | None, platform: str | None, posts: int, flagged: int) -> Period:
+    return Period(week=week, platform=platform, posts=posts, flagged=flagged, claims=2 * flagged, investigations=posts)
 
 
-def taken(seconds: float, **more: Any) -> dict[str, Any]:
-    row = {"approved": 1, "rejected": 1, "failed": 0, "tokens": 100, "cost_micro_usd": None, "provider": "OPENAI"}
-    return {"queued_at": NOW, "checked_at": NOW + timedelta(seconds=seconds), **row, **more}
+def taken(seconds: float, *, tokens: int | None = 100, provider: str = "OPENAI") -> Sample:
+    return Sample(
+        queued_at=NOW,
+        checked_at=NOW + timedelta(seconds=seconds),
+        provider=provider,
+        approved=1,
+        rejected=1,
+        failed=0,
+        tokens=tokens,
+        cost_micro_usd=None,
+    )
 
 
 @pytest.mark.requirement("2.7-02")
@@ -48,7 +51,7 @@ def test_incidence_is_the_share_of_posts() -> None:
         period(None, "X", 5, 1),
         period(None, "WIKIPEDIA", 3, 1),
     ]
-    known = figures(NOW, 12, rows, [taken(5), taken(50, provider="demo"), taken(5_000, tokens=None)])
+    known = compute_figures(NOW, 12, rows, [taken(5), taken(50, provider="demo"), taken(5_000, tokens=None)])
     assert known.whole.incidence == 0.25
     assert len(known.weeks) == WEEKS
     assert [counts.posts for _, counts in known.weeks] == [0, 0, 0, 8] + [0] * (WEEKS - 4)
@@ -63,23 +66,25 @@ def test_incidence_is_the_share_of_posts() -> None:
 def test_cost_and_rejections_by_week() -> None:
     third, last = (first_week(NOW) + timedelta(weeks=n) for n in (2, WEEKS - 1))
     weekly = [
-        {"week": third, "approved": 1, "rejected": 3, "cost_micro_usd": 10_000},
-        {"week": third, "approved": 2, "rejected": 0, "cost_micro_usd": 30_000},
-        {"week": last, "approved": 0, "rejected": 0, "cost_micro_usd": None},
+        WeekSample(week=third, approved=1, rejected=3, cost_micro_usd=10_000),
+        WeekSample(week=third, approved=2, rejected=0, cost_micro_usd=30_000),
+        WeekSample(week=last, approved=0, rejected=0, cost_micro_usd=None),
     ]
-    known = figures(NOW, 3, [], [], weekly)
+    known = compute_figures(NOW, 3, [], [], weekly)
     assert [n for n, cost in enumerate(known.costs) if cost is not None] == [2]
     assert (known.costs[2], known.rejected_shares[2], known.rejected_shares[-1]) == (20_000, 0.5, None)
-    values = drawn(known)
+    values: dict[str, Any] = draw_figures(known)
+    costs = values["costs"]
+    assert isinstance(costs, Chart)
     assert values["cost_rows"][2][1] == "$0.02"
     assert values["rejection_rows"][2][1] == "50 %"
-    assert values["costs"].ticks[-1].label.startswith("$0.0")
+    assert costs.ticks[-1].label.startswith("$0.0")
 
 
 def test_of_nothing_there_is_no_share() -> None:
-    known = figures(NOW, 0, [], [])
+    known = compute_figures(NOW, 0, [], [])
     assert (known.whole, known.rejected_share, known.duration_median_s) == (Counts(), None, None)
-    values = drawn(known)
+    values: dict[str, Any] = draw_figures(known)
     assert values["incidence"].lines == ()
     assert values["week_rows"][0][1:] == ("0", "0", "–")
 
@@ -92,7 +97,7 @@ def test_the_half_year_begins_on_a_monday_and_ends_today() -> None:
 
 @given(st.floats(0, 1e9), st.booleans())
 def test_a_scale_reaches_the_highest_value_in_few_steps(highest: float, whole: bool) -> None:
-    steps = scale(highest, whole=whole)
+    steps = choose_steps(highest, whole=whole)
     assert steps[0] == 0
     assert steps[-1] >= highest * 0.999999
     assert 2 <= len(steps) <= 7
@@ -101,7 +106,7 @@ def test_a_scale_reaches_the_highest_value_in_few_steps(highest: float, whole: b
 
 @given(st.lists(st.none() | st.floats(0, 1e6), max_size=30))
 def test_a_chart_stays_on_its_paper(heights: list[float | None]) -> None:
-    drawn_ = chart([Value("v", "v", height, (height or 0) / 2) for height in heights])
+    drawn_ = layout_chart([Value("v", "v", height, (height or 0) / 2) for height in heights])
     for column in drawn_.columns:
         assert 0 <= column.x <= column.x + column.width <= WIDTH
         assert 0 <= column.y <= HEIGHT
@@ -110,7 +115,7 @@ def test_a_chart_stays_on_its_paper(heights: list[float | None]) -> None:
 
 def test_a_line_breaks_where_there_is_nothing() -> None:
     values = [Value("v", "v", height) for height in (0.1, 0.2, None, 0.3, None, 0.4, 0.5)]
-    assert len(chart(values, as_percent=True).lines) == 2
+    assert len(layout_chart(values, as_percent=True).lines) == 2
 
 
 def test_numbers_as_people_say_them() -> None:
@@ -127,7 +132,7 @@ def test_numbers_as_people_say_them() -> None:
 
 
 class Rows:
-    """Stands in for the shelf: counts how often it is read, and may fail or wait."""
+    """Stands in for the record: counts how often it is read, and may fail or wait."""
 
     def __init__(self) -> None:
         self.reads = 0
@@ -135,6 +140,7 @@ class Rows:
         self.gate = asyncio.Event()
         self.gate.set()
         self.seen = asyncio.Event()
+        self.sitemap = self.counts = self
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Rows]:
@@ -144,30 +150,30 @@ class Rows:
         self.reads += 1
         yield self
 
-    async def buckets(self) -> list[dict[str, int]]:
-        return [{"documents": self.reads}]
+    async def buckets(self) -> list[Bucket]:
+        return [Bucket(0, NOW, self.reads)]
 
-    async def periods(self, since: datetime) -> list[dict[str, Any]]:
+    async def periods(self, since: datetime) -> list[object]:
         return []
 
-    async def weekly(self, since: datetime, now: datetime) -> list[dict[str, Any]]:
+    async def weekly(self, since: datetime, now: datetime) -> list[object]:
         return []
 
-    async def newest(self) -> list[dict[str, Any]]:
+    async def newest(self) -> list[object]:
         self.seen.set()
         return []
 
 
 async def test_many_who_look_cost_one_look() -> None:
     rows, clock = Rows(), StillClock()
-    desk = FiguresDesk(rows, clock)  # type: ignore[arg-type]  # stands in for the shelf
+    desk = FiguresCache(rows, clock)  # type: ignore[arg-type]  # stands in for the record
     await asyncio.gather(*(desk.figures() for _ in range(20)))
     assert rows.reads == 1
 
 
 async def test_nobody_waits_for_newer_figures() -> None:
     rows, clock = Rows(), StillClock()
-    desk = FiguresDesk(rows, clock)  # type: ignore[arg-type]  # stands in for the shelf
+    desk = FiguresCache(rows, clock)  # type: ignore[arg-type]  # stands in for the record
     await desk.figures()
     clock.pass_by(FRESH_S)
     rows.gate.clear()
@@ -181,7 +187,7 @@ async def test_nobody_waits_for_newer_figures() -> None:
 
 async def test_old_figures_are_better_than_none() -> None:
     rows, clock = Rows(), StillClock()
-    desk = FiguresDesk(rows, clock)  # type: ignore[arg-type]  # stands in for the shelf
+    desk = FiguresCache(rows, clock)  # type: ignore[arg-type]  # stands in for the record
     rows.fails = True
     with pytest.raises(Unavailable):
         await desk.figures()

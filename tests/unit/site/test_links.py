@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.site import links
+from services.gateway.public.site import links
 
 
 @pytest.mark.parametrize(
@@ -27,16 +27,16 @@ from services.gateway.site import links
     ],
 )
 def test_what_is_no_web_address_is_no_link(address: str | None) -> None:
-    assert links.web(address) is None
+    assert links.safe_link(address) is None
 
 
 def test_a_web_address_is_a_link() -> None:
-    assert links.web("https://x.example/a?b=c#d") == "https://x.example/a?b=c#d"
-    assert links.web("HTTP://x.example") == "HTTP://x.example"
+    assert links.safe_link("https://x.example/a?b=c#d") == "https://x.example/a?b=c#d"
+    assert links.safe_link("HTTP://x.example") == "HTTP://x.example"
 
 
 def test_a_short_quote_is_named_whole() -> None:
-    assert links.to_sentence("https://x.example/a#old", "It is 100 % so, & more.") == (
+    assert links.link_to_sentence("https://x.example/a#old", "It is 100 % so, & more.") == (
         "https://x.example/a#:~:text=It%20is%20100%20%25%20so%2C%20%26%20more."
     )
 
@@ -62,10 +62,10 @@ def test_a_directive_holds_only_words_of_the_quote(quote: str) -> None:
 
 
 def test_the_page_of_a_post() -> None:
-    assert links.post("WIKIPEDIA", "en:736") == "/posts/wikipedia/en:736"
-    assert links.post("X", "a/b?c#d e") == "/posts/x/a%2Fb%3Fc%23d%20e"
+    assert links.post_path("WIKIPEDIA", "en:736") == "/posts/wikipedia/en:736"
+    assert links.post_path("X", "a/b?c#d e") == "/posts/x/a%2Fb%3Fc%23d%20e"
 
 
 def test_an_address_as_people_read_it() -> None:
-    assert links.shortened("https://www.x.example/") == "x.example"
-    assert len(links.shortened("https://x.example/" + "a" * 100)) == 72
+    assert links.shorten("https://www.x.example/") == "x.example"
+    assert len(links.shorten("https://x.example/" + "a" * 100)) == 72

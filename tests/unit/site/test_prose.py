@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.site.prose import plain, prose
+from services.gateway.public.site.prose import render_markdown, strip_markdown
 
 TAG = re.compile(r"<(/?)([a-z0-9]+)([^>]*)>")
 KNOWN = {"a", "blockquote", "code", "em", "li", "ol", "p", "pre", "strong", "ul"}
 
 
 def test_markdown_is_rendered() -> None:
-    html = prose("It is **not** so:\n\n- [one](https://x.example/a)\n- `two`\n\n> three")
+    html = render_markdown("It is **not** so:\n\n- [one](https://x.example/a)\n- `two`\n\n> three")
     assert "<strong>not</strong>" in html
     assert '<a href="https://x.example/a" rel="nofollow noopener ugc">one</a>' in html
     assert "<li><code>two</code></li>" in html
@@ -24,12 +24,12 @@ def test_markdown_is_rendered() -> None:
 
 def test_words_without_signs() -> None:
     said = "# No\n\nIt is **not** so,\nsee [one](https://x.example/a):\n\n- `two` * 3\n\n```\nx **y**\n```"
-    assert plain(said) == "No It is not so, see one: two * 3 x **y**"
-    assert plain("") == ""
+    assert strip_markdown(said) == "No It is not so, see one: two * 3 x **y**"
+    assert strip_markdown("") == ""
 
 
 def test_headings_are_paragraphs() -> None:
-    assert prose("# Big\n\nSmall\n---") == "<p>Big</p>\n<p>Small</p>\n"
+    assert render_markdown("# Big\n\nSmall\n---") == "<p>Big</p>\n<p>Small</p>\n"
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,12 @@ def test_headings_are_paragraphs() -> None:
     ],
 )
 def test_nothing_but_words_and_links_comes_through(hostile: str) -> None:
-    check(prose(hostile))
+    check(render_markdown(hostile))
 
 
 @given(st.text(alphabet="<>/aihref=\"'()[]!*_`#&;:\n -scrptjv", max_size=120))
 def test_whatever_it_holds(markdown: str) -> None:
-    check(prose(markdown))
+    check(render_markdown(markdown))
 
 
 def check(html: str) -> None:
@@ -66,4 +66,4 @@ def check(html: str) -> None:
 
 
 def test_very_long_reasoning_is_cut() -> None:
-    assert len(prose("word " * 50_000)) < 25_000
+    assert len(render_markdown("word " * 50_000)) < 25_000

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.v1 import ClaimApproved, ClaimValidationFailed, Event, InvestigationCompleted, InvestigationFailed
 from contracts.v1.parts import Usage
-from lifecycle.conclusion import conclusion
+from lifecycle.conclusion import conclude
 from lifecycle.investigation import Investigation
 from tests.support.factories import (
     OTHER_QUOTE,
@@ -23,9 +23,9 @@ from tests.support.judging import InMemory, Judge
 
 def end_of(log: MemoryLog) -> Event | None:
     """What the facts conclude to."""
-    found = Investigation.of(log.entries)
+    found = Investigation.fold(log.entries)
     assert found is not None
-    return conclusion(found)
+    return conclude(found)
 
 
 @pytest.mark.requirement("2.4.3-10")

@@ -21,8 +21,7 @@ from contracts.v1.parts import Picture, Source, SourceStatus, Usage
 from kit.errors import Retry
 from kit.models.base import ClaimInDoubt, ModelError
 from lifecycle.retries import REVIEWS
-from services.validator.domain import may_pass
-from services.validator.sources import UnaskedSources
+from services.validator.sources import UncheckedSources
 from tests.support.factories import (
     INVESTIGATION_ID,
     NOW,
@@ -154,7 +153,7 @@ async def test_a_passing_failure_is_tried_four_times_and_is_never_an_approval(lo
             ClaimValidationRetryScheduled(
                 investigation_id=INVESTIGATION_ID,
                 claim_id=proposed().claim_id,
-                attempt=number,
+                review_attempt=number,
                 failure="TRANSIENT",
                 reason="busy",
                 status_code=503,
@@ -304,26 +303,8 @@ async def test_a_rejection_by_the_model_keeps_the_sources_too() -> None:
 
 
 async def test_a_demonstration_goes_nowhere_and_says_so() -> None:
-    evidence = await UnaskedSources().check(payload().sources)
+    evidence = await UncheckedSources().check(payload().sources)
     assert [(each.source.status, each.source.reason, each.words) for each in evidence] == [("unchecked", "demo", None)]
-
-
-@pytest.mark.parametrize(
-    ("status", "kind", "expected"),
-    [
-        (503, None, True),
-        (429, None, True),
-        (404, None, False),
-        (403, None, False),
-        (None, "connection_failed", True),
-        (None, "bad_response", True),
-        (None, "timeout", False),
-        (None, "blocked_address", False),
-        (None, "too_large", False),
-    ],
-)
-def test_what_may_pass_in_a_moment(status: int | None, kind: str | None, expected: bool) -> None:
-    assert may_pass(status, kind) is expected
 
 
 def test_delays() -> None:

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from services.verifier.breaker import LONGEST_ASKED_PAUSE_S, Breaker
+from services.verifier.breaker import MAX_PAUSE_S, Breaker
 
 
 def opened() -> Breaker:
     breaker = Breaker(failures=3, pause_s=10.0)
     for _ in range(3):
-        breaker.failed(0.0)
+        breaker.record_failure(0.0)
     return breaker
 
 
 def test_closed_until_enough_failures_in_a_row() -> None:
     breaker = Breaker(failures=3, pause_s=10.0)
-    breaker.failed(0.0)
-    breaker.failed(0.0)
+    breaker.record_failure(0.0)
+    breaker.record_failure(0.0)
     assert breaker.admit(0.0)
-    breaker.answered(0.0)
-    breaker.failed(0.0)
-    breaker.failed(0.0)
+    breaker.record_success(0.0)
+    breaker.record_failure(0.0)
+    breaker.record_failure(0.0)
     assert breaker.admit(0.0)
-    breaker.failed(0.0)
+    breaker.record_failure(0.0)
     assert not breaker.admit(0.0)
 
 
 def test_after_the_pause_one_may_try() -> None:
     breaker = opened()
-    assert breaker.refuses(9.9)
-    assert not breaker.refuses(10.0)
+    assert breaker.is_open(9.9)
+    assert not breaker.is_open(10.0)
     assert breaker.admit(10.0)
     assert not breaker.admit(10.0)
 
@@ -36,11 +36,11 @@ def test_after_the_pause_one_may_try() -> None:
 def test_the_try_decides() -> None:
     breaker = opened()
     assert breaker.admit(10.0)
-    breaker.answered(10.5)
+    breaker.record_success(10.5)
     assert breaker.admit(10.5)
     breaker = opened()
     assert breaker.admit(10.0)
-    breaker.failed(11.0)
+    breaker.record_failure(11.0)
     assert not breaker.admit(20.9)
     assert breaker.admit(21.0)
 
@@ -53,27 +53,27 @@ def test_a_try_that_never_ends_does_not_keep_it_open_for_ever() -> None:
 
 def test_a_host_that_asks_for_a_pause_gets_it_at_once_within_reason() -> None:
     breaker = Breaker(failures=3, pause_s=10.0)
-    assert breaker.asked(0.0, 3_600.0)
-    assert breaker.refuses(3_599.9)
-    assert not breaker.refuses(3_600.0)
-    breaker.asked(10_000.0, 1e9)
-    assert not breaker.refuses(10_000.0 + LONGEST_ASKED_PAUSE_S)
+    assert breaker.record_pause_request(0.0, 3_600.0)
+    assert breaker.is_open(3_599.9)
+    assert not breaker.is_open(3_600.0)
+    breaker.record_pause_request(10_000.0, 1e9)
+    assert not breaker.is_open(10_000.0 + MAX_PAUSE_S)
 
 
 def test_after_a_pause_that_was_asked_for_one_may_try() -> None:
     breaker = Breaker(failures=3, pause_s=10.0)
-    assert breaker.asked(0.0, 3.0)
-    assert not breaker.asked(0.1, 3.0), "others in flight are told the same"
+    assert breaker.record_pause_request(0.0, 3.0)
+    assert not breaker.record_pause_request(0.1, 3.0), "others in flight are told the same"
     assert breaker.admit(3.1)
     assert not breaker.admit(3.1)
-    breaker.answered(3.2)
-    assert breaker.untroubled
+    breaker.record_success(3.2)
+    assert breaker.is_clean
     assert breaker.admit(3.3)
     assert breaker.admit(3.3)
 
 
 def test_an_answer_from_before_the_pause_does_not_end_it() -> None:
     breaker = Breaker(failures=3, pause_s=10.0)
-    breaker.asked(0.0, 3.0)
-    breaker.answered(1.0)
-    assert breaker.refuses(2.9)
+    breaker.record_pause_request(0.0, 3.0)
+    breaker.record_success(1.0)
+    assert breaker.is_open(2.9)

@@ -14,16 +14,16 @@ from contracts.v1.parts import CanonicalPage, PostRef, TextRef
 from platforms.base import REFUSALS
 from services.verifier.domain import (
     Budget,
-    Crowded,
     Failure,
     Lifetimes,
+    Overloaded,
     Unavailable,
-    budget,
-    crowded,
-    delay_before_next,
-    failed_exchange,
+    classify_error,
+    classify_status,
+    defer_or_refuse,
+    delay_before_retry,
     lifetime_s,
-    refused,
+    make_budget,
     retry_after_s,
 )
 
@@ -45,29 +45,29 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     ],
 )
 def test_statuses(status: int, reason: str, passing: bool) -> None:
-    failure = refused(status, {}, NOW, frozenset({404, 410}))
+    failure = classify_status(status, {}, NOW, frozenset({404, 410}))
     assert failure is not None
-    assert (failure.reason, failure.passing) == (reason, passing)
+    assert (failure.reason, failure.is_transient) == (reason, passing)
 
 
 def test_200_is_no_failure() -> None:
-    assert refused(200, {"retry-after": "5"}, NOW) is None
+    assert classify_status(200, {"retry-after": "5"}, NOW) is None
 
 
 def test_a_missing_address_is_a_missing_page_only_where_each_page_has_an_address() -> None:
-    failure = refused(404, {}, NOW)
+    failure = classify_status(404, {}, NOW)
     assert failure is not None
     assert failure.reason == "unexpected_status"
 
 
 @pytest.mark.parametrize("kind", ["connection_failed", "timeout", "bad_response", "bad_encoding", "unresolvable"])
 def test_exchanges_worth_another_try(kind: str) -> None:
-    assert failed_exchange(kind, "").passing
+    assert classify_error(kind, "").is_transient
 
 
 @pytest.mark.parametrize("kind", ["blocked_address", "too_large", "too_many_redirects", "malformed_url", "bad_scheme"])
 def test_exchanges_not_worth_another_try(kind: str) -> None:
-    assert not failed_exchange(kind, "").passing
+    assert not classify_error(kind, "").is_transient
 
 
 @pytest.mark.parametrize(
@@ -96,23 +96,23 @@ def test_any_retry_after_is_read_or_ignored(header: str) -> None:
 
 
 def delay(failure: Failure, tries: int, remaining_s: float = 8.0) -> float | None:
-    return delay_before_next(failure, tries, retries=3, base_s=0.2, remaining_s=remaining_s)
+    return delay_before_retry(failure, tries, retries=3, base_s=0.2, remaining_s=remaining_s)
 
 
 def test_delays_double_and_end() -> None:
-    failure = Failure("server_error", "", passing=True)
+    failure = Failure("server_error", "", is_transient=True)
     assert [delay(failure, tries) for tries in (1, 2, 3, 4)] == [0.2, 0.4, 0.8, None]
 
 
 def test_what_will_not_pass_is_not_tried_again() -> None:
-    assert delay(Failure("not_found", "", passing=False), 1) is None
+    assert delay(Failure("not_found", "", is_transient=False), 1) is None
 
 
 def test_what_the_site_asks_for_is_granted_if_there_is_time() -> None:
-    failure = Failure("rate_limited", "", passing=True, retry_after_s=3.0)
+    failure = Failure("rate_limited", "", is_transient=True, retry_after_s=3.0)
     assert delay(failure, 1) == 3.0
     assert delay(failure, 1, remaining_s=3.0) is None
-    assert delay(Failure("rate_limited", "", passing=True, retry_after_s=0.0), 2) == 0.4
+    assert delay(Failure("rate_limited", "", is_transient=True, retry_after_s=0.0), 2) == 0.4
 
 
 def test_how_long_outcomes_are_believed() -> None:
@@ -139,19 +139,20 @@ def test_how_long_outcomes_are_believed() -> None:
     ],
 )
 def test_what_is_left_of_a_readers_patience(attempt: int, time: Budget) -> None:
-    assert budget(attempt, deadline_s=8.0, timeout_s=5.0) == time
+    assert make_budget(attempt, deadline_s=8.0, timeout_s=5.0) == time
 
 
 def test_a_crowd_comes_back_ever_later_while_it_could_still_be_served() -> None:
     told = [
-        crowded(attempt, budget(attempt, deadline_s=8.0, timeout_s=5.0), under_way=False) for attempt in range(1, 6)
+        defer_or_refuse(attempt, make_budget(attempt, deadline_s=8.0, timeout_s=5.0), under_way=False)
+        for attempt in range(1, 6)
     ]
-    assert told[:4] == [Crowded(after_s) for after_s in (0.25, 0.5, 1.0, 2.0)]
+    assert told[:4] == [Overloaded(after_s) for after_s in (0.25, 0.5, 1.0, 2.0)]
     assert isinstance(told[4], Unavailable)
 
 
 def test_whose_page_is_under_way_comes_back_for_it_but_not_for_ever() -> None:
     late = Budget(0.0, 5.0, 0.25)
-    assert crowded(5, late, under_way=True) == Crowded(4.0)
-    assert isinstance(crowded(6, late, under_way=True), Unavailable)
-    assert isinstance(crowded(5, late, under_way=False), Unavailable)
+    assert defer_or_refuse(5, late, under_way=True) == Overloaded(4.0)
+    assert isinstance(defer_or_refuse(6, late, under_way=True), Unavailable)
+    assert isinstance(defer_or_refuse(5, late, under_way=False), Unavailable)

@@ -9,8 +9,8 @@ import pytest
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, ObservationReceived
 from contracts.v1.parts import CanonicalPage, Observation, PostRef, TextRef
-from kit.errors import Retry
-from services.verifier.domain import Crowded, Unavailable
+from kit.errors import Reject, Retry
+from services.verifier.domain import Overloaded, Unavailable
 from services.verifier.handlers import Verifier
 
 POST = PostRef(platform="WIKIPEDIA", external_id="en:1")
@@ -20,14 +20,14 @@ OBSERVATION = Observation(observation_id=uuid4(), post=POST, url="https://en.wik
 class FixedPages:
     """Always the same outcome."""
 
-    def __init__(self, outcome: CanonicalPage | Unavailable | Crowded) -> None:
+    def __init__(self, outcome: CanonicalPage | Unavailable | Overloaded) -> None:
         self._outcome = outcome
 
-    async def page(self, observation: Observation, attempt: int) -> CanonicalPage | Unavailable | Crowded:
+    async def page(self, observation: Observation, delivery_count: int) -> CanonicalPage | Unavailable | Overloaded:
         return self._outcome
 
 
-async def facts(outcome: CanonicalPage | Unavailable | Crowded) -> list[object]:
+async def facts(outcome: CanonicalPage | Unavailable | Overloaded) -> list[object]:
     event = ObservationReceived(observation=OBSERVATION)
     return [fact async for fact in Verifier(FixedPages(outcome)).on_observation_received(event, 1)]
 
@@ -57,14 +57,12 @@ async def test_a_page_that_was_not() -> None:
 
 async def test_a_crowd_is_told_to_come_back() -> None:
     with pytest.raises(Retry) as retry:
-        await facts(Crowded(0.5))
+        await facts(Overloaded(0.5))
     assert retry.value.after_s == 0.5
 
 
-@pytest.mark.requirement("2.1-02")
-@pytest.mark.parametrize("platform", ["X", "GEOCITIES"])
-async def test_where_nobody_can_be_asked_nothing_is_said(platform: str) -> None:
-    """2.1-02: X posts supported."""
-    seen = OBSERVATION.model_copy(update={"post": PostRef(platform=platform, external_id="1")})
+async def test_a_site_that_nobody_knows_is_refused() -> None:
+    seen = OBSERVATION.model_copy(update={"post": PostRef(platform="GEOCITIES", external_id="1")})
     verifier = Verifier(FixedPages(Unavailable("timeout")))
-    assert [fact async for fact in verifier.on_observation_received(ObservationReceived(observation=seen), 1)] == []
+    with pytest.raises(Reject, match="GEOCITIES"):
+        [fact async for fact in verifier.on_observation_received(ObservationReceived(observation=seen), 1)]

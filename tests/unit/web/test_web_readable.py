@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.web.readable import MAX_CHARACTERS, Readable, Unreadable, kind, readable
+from kit.web.readable import MAX_CHARACTERS, Readable, Unreadable, detect_kind, read_document
 from kit.web.reading import Reader
 from tests.support.pdf_files import pdf
 
@@ -21,8 +21,56 @@ PAGE = b"""<!doctype html><html><head><title> A  page </title><style>p {color: r
 
 
 def test_a_page_is_its_visible_words_in_order_a_line_for_each_block() -> None:
-    found = readable(PAGE, "text/html; charset=utf-8")
+    found = read_document(PAGE, "text/html; charset=utf-8")
     assert found == Readable("A page", "Home\nOn bats\nBats can see & hear.\nAnd\nmore\none\ntwo\na\nb\ndeep\ntail")
+
+
+HEAD = """<!doctype html><html lang="en-GB"><head><title>Bats</title>
+<meta name="author" content="meta author"><meta property="og:site_name" content="The Daily  Bat">
+<meta property="article:published_time" content="2020-01-01"><link rel="canonical" href="https://bats.example/1">
+%s</head><body><nav>Home</nav><main><p>short</p></main><article><h1>Bats</h1><p>They see.</p></article></body></html>"""
+LINKED = (
+    '<script type="application/ld+json">{"@graph": [{"@type": "WebSite", "name": "x"}, {"@type": "NewsArticle", '
+    '"datePublished": "2026-11-15T08:00:00Z", "author": [{"name": "A. \\ud800 B."}], '
+    '"publisher": {"name": 7}}]}</script>'
+)
+
+
+@pytest.mark.parametrize(
+    ("linked", "author", "published"),
+    [
+        ("", "meta author", "2020-01-01"),
+        (LINKED, "A. \ufffd B.", "2026-11-15T08:00:00Z"),
+        ('<script type="application/ld+json">{"datePublished": [</script>', "meta author", "2020-01-01"),
+        ('<script type="application/ld+json">["datePublished", 1, null]</script>', "meta author", "2020-01-01"),
+    ],
+)
+def test_what_an_article_says_of_itself(linked: str, author: str, published: str) -> None:
+    found = read_document((HEAD % linked).encode(), "text/html")
+    assert found == Readable(
+        "Bats",
+        "Home\nshort\nBats\nThey see.",
+        main="Bats\nThey see.",
+        language="en-GB",
+        author=author,
+        publisher="The Daily Bat",
+        published=published,
+        canonical="https://bats.example/1",
+    )
+
+
+@pytest.mark.parametrize(("stated", "free"), [("false", False), ('"False"', False), ("true", True), ("null", True)])
+def test_whether_an_article_says_it_is_free(stated: str, free: bool) -> None:
+    linked = f'{{"datePublished": "2026", "isAccessibleForFree": {stated}}}'
+    page = HEAD % f'<script type="application/ld+json">{linked}</script>'
+    assert read_document(page.encode(), "text/html").is_free is free
+
+
+def test_articles_in_articles_are_read_in_time() -> None:
+    page = b"<!doctype html>" + b"<article>" * 5_000 + b"<p>words</p>" * 5_000
+    began = monotonic()
+    assert read_document(page, "text/html").main is not None
+    assert monotonic() - began < 5
 
 
 @pytest.mark.parametrize(
@@ -44,22 +92,22 @@ def test_a_page_is_its_visible_words_in_order_a_line_for_each_block() -> None:
     ],
 )
 def test_letters_are_read_as_their_sender_wrote_them(data: bytes, content_type: str, text: str) -> None:
-    assert readable(data, content_type).text == text
+    assert read_document(data, content_type).text == text
 
 
 def test_json_is_written_out() -> None:
-    assert readable(b'{"b":[1,"\\u00e9"]}', "application/json").text == '{\n  "b": [\n    1,\n    "\u00e9"\n  ]\n}'
-    assert readable(b'{"b":', "application/ld+json").text == '{"b":'
-    assert readable(b"[" * 100_000, "application/json").text == "[" * 100_000
-    assert readable(b"9" * 10_000, "application/json").text == "9" * 10_000
-    assert readable(b'"\\ud800"', "application/json").text == '"\ufffd"'
+    assert read_document(b'{"b":[1,"\\u00e9"]}', "application/json").text == '{\n  "b": [\n    1,\n    "\u00e9"\n  ]\n}'
+    assert read_document(b'{"b":', "application/ld+json").text == '{"b":'
+    assert read_document(b"[" * 100_000, "application/json").text == "[" * 100_000
+    assert read_document(b"9" * 10_000, "application/json").text == "9" * 10_000
+    assert read_document(b'"\\ud800"', "application/json").text == '"\ufffd"'
 
 
 def test_a_pdf_is_the_words_on_its_pages() -> None:
-    assert readable(pdf("Bats can see.", "They hear too.", title="On bats"), "application/pdf") == Readable(
+    assert read_document(pdf("Bats can see.", "They hear too.", title="On bats"), "application/pdf") == Readable(
         "On bats", "Bats can see.\nThey hear too."
     )
-    assert readable(pdf("Bats."), "text/html").text == "Bats.", "whatever it is called"
+    assert read_document(pdf("Bats."), "text/html").text == "Bats.", "whatever it is called"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +122,7 @@ def test_a_pdf_is_the_words_on_its_pages() -> None:
 )
 def test_what_has_no_words_is_unreadable(data: bytes, content_type: str | None, said: str) -> None:
     with pytest.raises(Unreadable, match=said):
-        readable(data, content_type)
+        read_document(data, content_type)
 
 
 @pytest.mark.parametrize(
@@ -91,13 +139,13 @@ def test_what_has_no_words_is_unreadable(data: bytes, content_type: str | None, 
     ],
 )
 def test_kinds(data: bytes, content_type: str | None, expected: str) -> None:
-    assert kind(data, content_type) == expected
+    assert detect_kind(data, content_type) == expected
 
 
 def test_long_documents_are_cut() -> None:
     deep = b"[" * 500 + b"[]," * 100_000 + b"[]" + b"]" * 500
-    assert len(readable(deep, "application/json").text) == MAX_CHARACTERS
-    assert len(readable(b"a " * MAX_CHARACTERS, "text/plain").text) <= MAX_CHARACTERS
+    assert len(read_document(deep, "application/json").text) == MAX_CHARACTERS
+    assert len(read_document(b"a " * MAX_CHARACTERS, "text/plain").text) <= MAX_CHARACTERS
 
 
 pieces = st.lists(
@@ -112,7 +160,7 @@ pieces = st.lists(
 @given(pieces, st.sampled_from(["text/html", "text/plain", "application/json", "application/pdf", None]))
 def test_any_bytes_are_read_or_refused(data: bytes, content_type: str | None) -> None:
     try:
-        found = readable(data, content_type)
+        found = read_document(data, content_type)
     except Unreadable:
         return
     found.text.encode()
@@ -130,7 +178,7 @@ def test_any_bytes_are_read_or_refused(data: bytes, content_type: str | None) ->
     ],
 )
 async def test_apart_and_here_read_the_same(data: bytes, content_type: str) -> None:
-    assert await Reader(within_s=60).read(data, content_type) == readable(data, content_type)
+    assert await Reader(within_s=60).read(data, content_type) == read_document(data, content_type)
 
 
 async def test_what_is_unreadable_is_so_apart() -> None:

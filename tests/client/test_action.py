@@ -1,0 +1,179 @@
+"""The GitHub Action: its definition, and its script against a job server and a forge on real sockets."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from tests.architecture.sources import ROOT
+from tests.support.job_server import API_KEY, JobServer
+
+ACTION = ROOT / "client" / "action"
+DEFINITION: dict[str, Any] = yaml.safe_load((ACTION / "action.yml").read_text())
+SCRIPT = ACTION / "audit_pull_request.py"
+
+
+class Forge:
+    """The two resources of GitHub that the script uses."""
+
+    def __init__(self) -> None:
+        self.address = ""
+        self.files = [{"filename": name, "status": status} for name, status in CHANGED]
+        self.comments: list[dict[str, Any]] = [{"id": 1, "body": "Nice."}]
+
+
+CHANGED = (("post.md", "modified"), ("docs/a.md", "added"), ("gone.md", "removed"), ("code.py", "modified"))
+
+
+@pytest.fixture
+def forge() -> Iterator[Forge]:
+    state = Forge()
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+        def do_GET(self) -> None:
+            assert self.headers["authorization"] == "Bearer gh_token"
+            path, _, query = self.path.partition("?")
+            listed = state.files if path == "/repos/a/b/pulls/7/files" else state.comments
+            assert path in ("/repos/a/b/pulls/7/files", "/repos/a/b/issues/7/comments")
+            page = int(re.findall(r"\bpage=(\d+)", query)[-1])
+            self.answer(listed[(page - 1) * 100 : page * 100])
+
+        def do_POST(self) -> None:
+            assert self.path == "/repos/a/b/issues/7/comments"
+            state.comments.append({"id": len(state.comments) + 1, **self.body()})
+            self.answer({})
+
+        def do_PATCH(self) -> None:
+            number = int(self.path.removeprefix("/repos/a/b/issues/comments/"))
+            state.comments[number - 1].update(self.body())
+            self.answer({})
+
+        def body(self) -> dict[str, Any]:
+            found: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            return found
+
+        def answer(self, document: object) -> None:
+            body = json.dumps(document).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state.address = f"http://127.0.0.1:{http.server_port}"
+    thread = threading.Thread(target=http.serve_forever, args=(0.01,))
+    thread.start()
+    yield state
+    http.shutdown()
+    http.server_close()
+    thread.join()
+
+
+def load_script() -> Any:  # a module that is no part of a package
+    spec = importlib.util.spec_from_file_location("audit_pull_request", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MODULE = load_script()
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+characters = st.one_of(st.characters(), st.sampled_from("|`*_<>[]()!@#\\&\n"))
+
+
+@given(text=st.text(characters, max_size=60), address=st.text(characters, max_size=40))
+@example(text="![a](https://e.example/x.png) @everyone <img src=x> a|b `c", address="https://a.example/|<b>")
+def test_words_of_an_article_become_no_mark_up(text: str, address: str) -> None:
+    cells = [MODULE._cell(text), MODULE._link(f"https://e.example/{address}"), MODULE._link(address)]
+    tokens = MARKDOWN.parse(f"| a | b | c |\n|---|---|---|\n| {' | '.join(cells)} |\n")
+    assert [token.type for token in tokens].count("td_open") == 3
+    inline = [child for token in tokens for child in token.children or ()]
+    assert {child.type for child in inline} <= {"text", "text_special", "link_open", "link_close"}
+    assert all(str(child.attrs["href"]).startswith("http") for child in inline if child.type == "link_open")
+    assert not re.search(r"@\w", cells[0])
+
+
+def run(folder: Path, forge: Forge, server: JobServer, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Run the script as the action's last step does: its variables by the definition's own names and defaults."""
+    (folder / "docs").mkdir(exist_ok=True)
+    (folder / "post.md").write_text("The sky is blue.")
+    (folder / "docs" / "a.md").write_text("Unemployment rose to 4 percent last month.")
+    (folder / "event.json").write_text(json.dumps({"pull_request": {"number": 7}}))
+    given = {name: str(each.get("default", "")) for name, each in DEFINITION["inputs"].items()}
+    given |= {"server": server.address, "api-key": API_KEY, "github-token": "gh_token"} | inputs
+    step = DEFINITION["runs"]["steps"][-1]
+    env = {name: given[re.fullmatch(r"\$\{\{ inputs\.(.+) \}\}", value)[1]] for name, value in step["env"].items()}  # type: ignore[index]  # every variable is an input
+    github = {
+        "GITHUB_EVENT_PATH": str(folder / "event.json"),
+        "GITHUB_OUTPUT": str(folder / "output"),
+        "GITHUB_API_URL": forge.address,
+        "GITHUB_REPOSITORY": "a/b",
+    }
+    return subprocess.run(
+        [sys.executable, SCRIPT],
+        cwd=folder,
+        env={**os.environ, **env, **github},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_definition_is_whole() -> None:
+    runs = DEFINITION["runs"]
+    assert runs["using"] == "composite"
+    assert all(step.get("shell") == "bash" for step in runs["steps"] if "run" in step)
+    assert runs["steps"][-1]["run"].endswith('/audit_pull_request.py"')
+    assert not any("${{" in step.get("run", "") for step in runs["steps"]), "an input would become a command"
+    assert all(each["description"] for each in DEFINITION["inputs"].values())
+    assert [name for name, each in DEFINITION["inputs"].items() if each.get("required")] == ["server", "api-key"]
+
+
+def test_changed_files_are_audited_and_found_in_one_comment(tmp_path: Path, forge: Forge, server: JobServer) -> None:
+    server.verdict = "MISLEADING"
+    done = run(tmp_path, forge, server)
+    assert (done.returncode, done.stdout) == (0, "2 audited, 2 not well supported\n"), done.stderr
+    assert {job.request.input_text for job in server.jobs.values()} == {
+        "The sky is blue.",
+        "Unemployment rose to 4 percent last month.",
+    }
+    assert (tmp_path / "output").read_text() == "findings=2\n"
+    _, comment = forge.comments
+    assert "**`post.md`**: MISLEADING. Mostly accurate." in comment["body"]
+    assert "MISLEADING" in MarkdownIt().render(comment["body"])
+    done = run(tmp_path, forge, server, **{"fail-on-findings": "true", "max-files": "1"})
+    assert done.returncode == 1, done.stderr
+    assert len(forge.comments) == 2, "the comment is written anew, not again"
+    assert "1 more changed files were not audited" in forge.comments[1]["body"]
+
+
+def test_nothing_to_audit_and_nothing_that_could_be(tmp_path: Path, forge: Forge, server: JobServer) -> None:
+    server.ends_as = "FAILED"
+    done = run(tmp_path, forge, server)
+    assert done.returncode == 2, done.stderr
+    assert "could not be audited" in forge.comments[1]["body"]
+    assert API_KEY not in done.stdout + done.stderr + forge.comments[1]["body"]
+    forge.files = forge.files[3:]
+    assert run(tmp_path, forge, server).returncode == 0
+    assert "No Markdown file was changed." in forge.comments[1]["body"]

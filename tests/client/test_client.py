@@ -1,0 +1,260 @@
+"""Both clients against a server on a real socket that misbehaves."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from decimal import Decimal
+
+import pytest
+
+from openerrata_client import (
+    ApiConnectionError,
+    ApiError,
+    AsyncClient,
+    AsyncJob,
+    AuthenticationError,
+    CacheOnlyResult,
+    Client,
+    ClientLabels,
+    CreditExhaustedError,
+    IdempotencyError,
+    InvalidRequestError,
+    Job,
+    JobFailedError,
+    JobTimeoutError,
+    NotFoundError,
+    Options,
+    RateLimitError,
+    RetryPolicy,
+    ServerError,
+    UnreadableAnswerError,
+    verify_receipt,
+)
+from openerrata_client.types import API_VERSION, JobAccepted, JobRepeated
+from tests.client.driven import Pauses, driven
+from tests.support.job_server import Fault, JobServer
+
+ANALYZE = "POST /v1/analyze"
+TEXT = "The sky is blue."
+
+
+def test_from_an_article_to_its_result_and_report(client: Client, server: JobServer) -> None:
+    job = client.analyze(text=TEXT, options=Options(max_claims=3), labels=ClientLabels(source_label="test"))
+    assert isinstance(job.accepted, JobAccepted)
+    assert (job.accepted.estimated_cost, job.accepted.maximum_cost) == (Decimal("0.114"), Decimal("0.438"))
+    (asked,) = server.jobs.values()
+    assert (asked.request.options.max_claims, asked.request.options.depth) == (3, "standard")
+    result = job.result()
+    assert not isinstance(result, CacheOnlyResult)
+    assert result.article_holistic_assessment is not None
+    assert result.article_holistic_assessment.overall_verdict == "WELL-SUPPORTED"
+    assert result.cost == Decimal("0.195")
+    assert verify_receipt(result, client.receipt_keys()).job_id == job.id
+    assert job.report().startswith("# ")
+    (headers,) = server.headers(ANALYZE)
+    assert headers["openerrata-version"] == API_VERSION
+    assert headers["user-agent"].startswith("openerrata-client/")
+
+
+def test_what_can_be_asked_beside_jobs(client: Client) -> None:
+    assert client.health().status == "ok"
+    assert client.estimate(url="https://news.example/a").would_be_accepted
+    credit = client.credit()
+    assert (credit.credit_remaining, credit.usage_stats.cache_hit_rate) == (Decimal(9), 0.626)
+    assert client.rate_limits["jobs"].remaining == 59
+    assert client.rate_limits["jobs"].quota == 60
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [Fault(503, headers={"Retry-After": "2"})],
+        [Fault()],
+        [Fault(carried_out=True)],
+        [Fault(), Fault(502, body=b"<html>"), Fault(500, "INTERNAL"), Fault(carried_out=True)],
+    ],
+    ids=["503", "cut", "answer-lost", "all"],
+)
+def test_however_often_it_is_tried_it_is_one_job(
+    client: Client, server: JobServer, pauses: Pauses, faults: Sequence[Fault]
+) -> None:
+    server.fail(ANALYZE, *faults)
+    job = client.analyze(text=TEXT)
+    assert len(server.jobs) == 1
+    assert job.id in server.jobs
+    keys = {headers["idempotency-key"] for headers in server.headers(ANALYZE)}
+    assert len(keys) == 1
+    assert len(server.headers(ANALYZE)) == len(faults) + 1 == len(pauses) + 1
+    assert isinstance(job.accepted, JobRepeated if faults[-1].carried_out else JobAccepted)
+
+
+def test_two_calls_are_two_jobs_unless_they_name_themselves(client: Client, server: JobServer) -> None:
+    assert client.analyze(text=TEXT).id != client.analyze(text=TEXT).id
+    first = client.analyze(text=TEXT, idempotency_key="mine")
+    assert client.analyze(text=TEXT, idempotency_key="mine").id == first.id
+    labels = ClientLabels(request_id="batch-7")
+    assert client.analyze(text=TEXT, labels=labels).id == client.analyze(text=TEXT, labels=labels).id
+    with pytest.raises(IdempotencyError, match="take a new key"):
+        client.analyze(text="Another text.", idempotency_key="mine")
+
+
+def test_the_servers_word_on_when_to_try_again_counts(client: Client, server: JobServer, pauses: Pauses) -> None:
+    spent = {"RateLimit-Policy": '"jobs";q=60;w=3600', "RateLimit": '"jobs";r=0;t=7'}
+    server.fail("GET /v1/health", Fault(429, "RATE_LIMITED", {"Retry-After": "3"}), Fault(429, "RATE_LIMITED", spent))
+    server.fail("GET /v1/health", Fault(503), Fault(503))
+    client.health()
+    assert pauses == [3.0, 7.0, 2.0, 4.0]
+
+
+def test_a_wait_that_is_too_long_is_left_to_the_caller(client: Client, server: JobServer, pauses: Pauses) -> None:
+    server.fail(ANALYZE, Fault(429, "EXTRACTION_QUOTA", {"Retry-After": "40000"}))
+    with pytest.raises(RateLimitError, match="starts anew at midnight") as refused:
+        client.analyze(text=TEXT)
+    assert refused.value.retry_after_s == 40_000
+    assert pauses == []
+
+
+def test_it_gives_up_in_the_end(client: Client, server: JobServer, pauses: Pauses) -> None:
+    server.fail("GET /v1/health", *[Fault(503)] * 9)
+    with pytest.raises(ServerError) as refused:
+        client.health()
+    assert (refused.value.code, refused.value.status) == ("SERVICE_UNAVAILABLE", 503)
+    assert len(pauses) == 4
+
+
+def test_no_server_is_said_with_what_to_do(kind: str, server: JobServer, pauses: Pauses) -> None:
+    with driven(kind, "http://127.0.0.1:1", pauses) as lost, pytest.raises(ApiConnectionError, match="does it run"):
+        lost.health()
+
+
+def test_an_answer_that_stops_in_the_middle_is_given_up(kind: str, server: JobServer, pauses: Pauses) -> None:
+    server.fail("GET /v1/health", Fault(is_slow=True))
+    with driven(kind, server.address, pauses, timeout_s=0.2) as client:
+        assert client.health().status == "ok"
+    assert len(pauses) == 1
+
+
+def test_refusals_are_typed_and_not_repeated(client: Client, server: JobServer, pauses: Pauses) -> None:
+    with pytest.raises(NotFoundError, match="belongs to another account"):
+        client.job("01ARZ3NDEKTSV4RRFFQ69G5FAV").read()
+    server.fail(ANALYZE, Fault(402, "CREDIT_LIMIT_REACHED"))
+    with pytest.raises(CreditExhaustedError, match="cache_only") as spent:
+        client.analyze(text=TEXT)
+    assert (spent.value.credit_remaining, spent.value.reset_date.tzinfo is not None) == (Decimal("0.02"), True)
+    with pytest.raises(InvalidRequestError, match="name each field"):
+        client.analyze(text=TEXT, options=Options(max_claims=11))
+    server.fail("GET /v1/health", Fault(418, body=b"<html>a proxy"))
+    with pytest.raises(ApiError, match="418 UNKNOWN"):
+        client.health()
+    server.fail("GET /v1/health", Fault(200, body=b"<html>a login page"))
+    with pytest.raises(UnreadableAnswerError, match="no Health"):
+        client.health()
+    assert pauses == []
+
+
+def test_without_a_key_it_says_what_to_do(kind: str, server: JobServer, pauses: Pauses) -> None:
+    with (
+        driven(kind, server.address, pauses, api_key="") as client,
+        pytest.raises(AuthenticationError, match="operator makes accounts"),
+    ):
+        client.credit()
+
+
+def test_exactly_one_input(client: Client) -> None:
+    for url, text in ((None, None), ("https://news.example/a", TEXT)):
+        with pytest.raises(TypeError, match="exactly one"):
+            client.analyze(url=url, text=text)
+
+
+def test_events_go_on_where_they_were_cut(client: Client, server: JobServer, pauses: Pauses) -> None:
+    server.cuts.extend([2, 0, 3])
+    job = client.analyze(text=TEXT)
+    events = list(job.events())
+    assert [event.name for event in events] == [
+        *("queued", "fetched", "extracted", "planned", "claim", "assessing", "ended")
+    ]
+    assert [event.id for event in events] == [str(number) for number in range(11, 18)]
+    assert events[-1].data["status"] == "SUCCEEDED"
+    resumed = [headers.get("last-event-id") for headers in server.headers("GET /v1/jobs/{id}/events")]
+    assert resumed == [None, "12", "12", "15"]
+    assert len(pauses) == 3
+
+
+def test_events_from_any_point(client: Client, server: JobServer) -> None:
+    job = client.analyze(text=TEXT)
+    for last in range(10, 17):
+        assert next(event.id for event in job.events(last_event_id=str(last))) == str(last + 1)
+
+
+def test_a_stream_that_never_comes_back_is_given_up(client: Client, server: JobServer, pauses: Pauses) -> None:
+    job = client.analyze(text=TEXT)
+    server.cuts.extend([1] + [0] * 9)
+    with pytest.raises(ApiConnectionError, match="before the job did"):
+        list(job.events())
+    assert len(pauses) == 4
+    server.fail("GET /v1/jobs/{id}/events", Fault(404, "NOT_FOUND"))
+    with pytest.raises(NotFoundError):
+        list(job.events())
+
+
+def test_waiting_lets_the_server_wait(client: Client, server: JobServer, pauses: Pauses) -> None:
+    job = client.analyze(text=TEXT)
+    assert job.wait().status == "SUCCEEDED"
+    assert [headers["prefer"] for headers in server.headers("GET /v1/jobs/{id}")] == ["wait=60"]
+    assert pauses == []
+
+
+def test_waiting_asks_again_where_the_server_does_not_wait(client: Client, server: JobServer, pauses: Pauses) -> None:
+    server.waits = False
+    assert client.analyze(text=TEXT).wait().status == "SUCCEEDED"
+    assert pauses == [1.0]
+
+
+def test_waiting_ends_with_its_time(client: Client, server: JobServer) -> None:
+    server.waits = server.do_jobs_end = False
+    job = client.analyze(text=TEXT)
+    with pytest.raises(JobTimeoutError, match="it goes on"):
+        job.wait(timeout_s=0)
+    assert job.read().status == "QUEUED"
+
+
+@pytest.mark.parametrize(("status", "reason"), [("FAILED", "NOT_PUBLIC"), ("CANCELED", "cancelled")])
+def test_a_job_without_a_result_says_why(client: Client, server: JobServer, status: str, reason: str) -> None:
+    server.ends_as = "FAILED" if status == "FAILED" else "CANCELED"
+    job = client.analyze(text=TEXT)
+    with pytest.raises(JobFailedError, match=reason) as failed:
+        job.result()
+    assert failed.value.job.status == status
+
+
+def test_a_job_can_be_cancelled_twice(client: Client, server: JobServer) -> None:
+    job = client.analyze(text=TEXT)
+    job.cancel()
+    job.cancel()
+    assert server.jobs[job.id].status == "CANCELED"
+
+
+def test_a_job_is_found_again_by_its_id(client: Client) -> None:
+    begun = client.analyze(text=TEXT)
+    found = client.job(begun.id)
+    assert found.accepted is None
+    assert found.result().job_id == begun.id
+
+
+@pytest.mark.parametrize(("one", "other"), [(Client, AsyncClient), (Job, AsyncJob)])
+def test_both_clients_offer_the_same(one: type, other: type) -> None:
+    def offered(kind: type) -> dict[str, list[str]]:
+        methods = inspect.getmembers(kind, inspect.isfunction)
+        return {name: list(inspect.signature(each).parameters) for name, each in methods if name[0] != "_"}
+
+    assert offered(one) == offered(other)
+
+
+def test_a_policy_may_forbid_retries(kind: str, server: JobServer, pauses: Pauses) -> None:
+    server.fail("GET /v1/health", Fault(503))
+    with (
+        driven(kind, server.address, pauses, retry=RetryPolicy(retries=0)) as client,
+        pytest.raises(ServerError),
+    ):
+        client.health()

@@ -1,0 +1,171 @@
+"""The command line: what it prints, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from openerrata_client.command import describe, make_command
+from openerrata_client.events import Event
+from services.__main__ import main as openerrata
+from tests.support.job_server import API_KEY, Fault, JobServer
+
+AUDIT = make_command("openerrata-audit")
+TEXT = "The sky is blue. Unemployment rose to 4 percent last month.\n"
+
+
+@pytest.fixture
+def article(tmp_path: Path) -> str:
+    path = tmp_path / "draft.md"
+    path.write_text(TEXT)
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def environment(server: JobServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENERRATA_API_KEY", API_KEY)
+    monkeypatch.setenv("OPENERRATA_SERVER", server.address)
+
+
+def audit(*words: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(AUDIT, words, input=stdin)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status"), [("WELL-SUPPORTED", 0), ("MISLEADING", 1), ("REFUTED", 1), ("UNCERTAIN", 1)]
+)
+def test_the_exit_status_is_the_verdict(server: JobServer, article: str, verdict: str, status: int) -> None:
+    server.verdict = verdict
+    ended = audit(article)
+    assert (ended.exit_code, ended.stderr) == (status, "")
+    assert ended.stdout.startswith("# ")
+    (job,) = server.jobs.values()
+    assert job.request.input_text == TEXT
+
+
+def test_json_is_the_result_as_it_was_received(server: JobServer) -> None:
+    ended = audit("-", "--json", "--max-claims", "3", "--depth", "deep", "--cache", "allow_partial", stdin=TEXT)
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    (job,) = server.jobs.values()
+    assert json.loads(ended.stdout)["job_id"] == job.id
+    options = job.request.options
+    assert (options.max_claims, options.depth, options.cache_preference) == (3, "deep", "allow_partial")
+
+
+def test_an_address_is_sent_as_one(server: JobServer) -> None:
+    assert audit("https://news.example/article").exit_code == 0
+    (job,) = server.jobs.values()
+    assert job.request.input_url == "https://news.example/article"
+
+
+def test_the_key_may_lie_in_a_file(server: JobServer, article: str, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text(f"{API_KEY}\n")
+    words = [article, "--server", server.address, "--key-file", str(key)]
+    assert CliRunner(env={"OPENERRATA_API_KEY": "", "OPENERRATA_SERVER": ""}).invoke(AUDIT, words).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "said"),
+    [
+        (["nowhere.md"], None, "No such file"),
+        (["-"], " \n", "no text"),
+        (["-"], "<!DOCTYPE html><p>A page", "give its address"),
+        (["-", "--server", "news.example"], "A text.", "begins with https://"),
+        (["-", "--server", "http://127.0.0.1:1"], "A text.", "does it run"),
+        (["-", "--key-file", "nowhere"], "A text.", "No such file"),
+        (["-", "--max-claims", "11"], "A text.", "11 is not in the range"),
+    ],
+)
+def test_what_could_not_be_done_is_said_in_one_line(
+    words: list[str], stdin: str | None, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("asyncio.sleep", _at_once)
+    ended = audit(*words, stdin=stdin)
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert said in ended.stderr
+
+
+async def _at_once(_: float) -> None:
+    return
+
+
+def test_a_refusal_is_said_with_what_to_do(server: JobServer, article: str) -> None:
+    server.fail("POST /v1/analyze", Fault(402, "CREDIT_LIMIT_REACHED"))
+    ended = audit(article)
+    assert (ended.exit_code, ended.stderr.count("\n")) == (2, 1)
+    assert "cache_only" in ended.stderr
+    server.ends_as = "FAILED"
+    ended = audit(article)
+    assert (ended.exit_code, "NOT_PUBLIC" in ended.stderr) == (2, True)
+
+
+def test_what_takes_too_long_is_cancelled(server: JobServer, article: str) -> None:
+    server.waits = server.do_jobs_end = False
+    ended = audit(article, "--timeout", "0.2")
+    assert ended.exit_code == 2
+    assert "not done within 0.2 s" in ended.stderr
+    (job,) = server.jobs.values()
+    assert f"The job {job.id} was cancelled." in ended.stderr
+    assert job.status == "CANCELED"
+
+
+def test_openerrata_audit_is_the_same_command(article: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert CliRunner().invoke(openerrata, ["audit", article]).exit_code == 0
+    monkeypatch.setenv("OPENERRATA_SERVRE", "x")
+    refused = CliRunner().invoke(openerrata, ["audit", article])
+    assert (refused.exit_code, "OPENERRATA_SERVER" in refused.stderr) == (2, True), "1 would be a verdict"
+
+
+def run_on_terminal(article: str) -> tuple[subprocess.Popen[bytes], int]:
+    """The real program with a terminal for its progress; where that can be read."""
+    ours, theirs = pty.openpty()
+    program = [sys.executable, "-c", "from openerrata_client.command import main; main()", article]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    return process, ours
+
+
+def read_until(terminal: int, word: bytes) -> bytes:
+    said = b""
+    while word not in said:
+        said += os.read(terminal, 1_000)
+    return said
+
+
+def test_a_terminal_sees_the_progress(server: JobServer, article: str) -> None:
+    process, terminal = run_on_terminal(article)
+    said = read_until(terminal, b"ended: SUCCEEDED").decode()
+    report, _ = process.communicate(timeout=30)
+    os.close(terminal)
+    assert process.returncode == 0
+    assert report.startswith(b"# ")
+    for line in ("claims: 2", "looked up: C1 new, C2 hit", "C1: Supported", "assessing the article"):
+        assert line in said
+
+
+def test_ctrl_c_cancels_the_job_and_says_so(server: JobServer, article: str) -> None:
+    server.do_jobs_end = False
+    process, terminal = run_on_terminal(article)
+    said = read_until(terminal, b"assessing")
+    process.send_signal(signal.SIGINT)
+    said += read_until(terminal, b"interrupted")
+    report, _ = process.communicate(timeout=30)
+    os.close(terminal)
+    (job,) = server.jobs.values()
+    assert (process.returncode, report, job.status) == (130, b"", "CANCELED")
+    assert f"The job {job.id} was cancelled." in said.decode()
+    assert b"Traceback" not in said
+
+
+def test_an_event_that_is_not_known_yet_is_shown_by_its_name() -> None:
+    assert describe(Event("1", "translated", {})) == "translated"
+    assert describe(Event("1", "planned", {"claims": "?"})) == "looked up: "

@@ -1,0 +1,87 @@
+"""The tools for models, called through the official SDK's own client."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from mcp import Client as McpClient
+
+from openerrata_client.mcp_server import make_server
+from tests.support.job_server import API_KEY, Fault, JobServer
+
+
+@pytest.fixture(autouse=True)
+def environment(server: JobServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENERRATA_API_KEY", API_KEY)
+    monkeypatch.setenv("OPENERRATA_SERVER", server.address)
+
+
+async def call(tool: str, **arguments: object) -> tuple[bool, str]:
+    async with McpClient(make_server()) as client:
+        answer: Any = await client.call_tool(tool, arguments)
+    return bool(answer.is_error), "\n".join(part.text for part in answer.content)
+
+
+async def test_the_tools_say_what_they_cost() -> None:
+    async with McpClient(make_server()) as client:
+        tools = (await client.list_tools()).tools
+    assert [each.name for each in tools] == [
+        *("estimate_audit", "audit_article", "look_up_claim", "corrections_of_post")
+    ]
+    assert all("ost" in (each.description or "") or "credit" in (each.description or "") for each in tools)
+
+
+async def test_an_article_is_estimated_and_audited(server: JobServer) -> None:
+    failed, said = await call("estimate_audit", text="The sky is blue.")
+    assert (failed, json.loads(said)["estimated_cost"]) == (False, 0.114)
+    failed, said = await call("audit_article", text="The sky is blue.", max_claims=2, depth="deep")
+    assert (failed, said[:2]) == (False, "# ")
+    (job,) = server.jobs.values()
+    assert (job.request.options.max_claims, job.request.options.depth) == (2, "deep")
+
+
+async def test_a_claim_is_looked_up_without_spending(server: JobServer) -> None:
+    failed, said = await call("look_up_claim", claim="The sky is blue.")
+    assert (failed, json.loads(said)["claims"][0]["rollup_verdict"]) == (False, "Supported")
+    (job,) = server.jobs.values()
+    assert job.request.options.cache_preference == "cache_only"
+
+
+async def test_corrections_of_a_post_are_read_from_the_public_record() -> None:
+    failed, said = await call("corrections_of_post", platform="WIKIPEDIA", external_id="en:1")
+    assert not failed
+    assert json.loads(said)["investigations"][0]["claims"][0]["quote"] == "The sky is green."
+
+
+async def test_a_refusal_says_what_to_do(server: JobServer) -> None:
+    server.fail("POST /v1/analyze", Fault(402, "CREDIT_LIMIT_REACHED"))
+    failed, said = await call("audit_article", text="A text.")
+    assert (failed, "cache_only" in said) == (True, True)
+    assert (await call("audit_article"))[0]
+    failed, said = await call("estimate_audit", text="A text.", max_claims=99)
+    assert (failed, "VALIDATION_ERROR" in said) == (True, True)
+
+
+def test_the_program_speaks_the_protocol_over_its_pipes() -> None:
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "services", "mcp"],
+        input=json.dumps(hello) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=dict(os.environ),
+        check=True,
+    )
+    answer = json.loads(done.stdout.splitlines()[0])
+    assert answer["result"]["serverInfo"]["name"] == "openerrata"

@@ -1,0 +1,63 @@
+"""When a request is sent again, without sockets: exchanges are generators."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openerrata_client import ApiConnectionError, ApiError, RetryPolicy
+from openerrata_client.errors import RETRYABLE
+from openerrata_client.exchanges import Call, Pause, request
+from openerrata_client.rate_limits import read_rate_limits
+
+CALL = Call("GET", "/v1/health")
+failures = st.one_of(
+    st.builds(
+        httpx.Response,
+        st.integers(400, 599),
+        headers=st.dictionaries(st.just("retry-after"), st.text("0123456789x", max_size=5)),
+    ),
+    st.builds(httpx.ConnectError, st.just("no")),
+)
+
+
+@given(outcomes=st.lists(failures, max_size=8), retries=st.integers(0, 5), jitter=st.floats(0, 1))
+def test_it_ends_and_never_waits_longer_than_it_may(
+    outcomes: list[httpx.Response | httpx.TransportError], retries: int, jitter: float
+) -> None:
+    policy = RetryPolicy(retries, longest_s=20, jitter=lambda: jitter)
+    exchange = request(CALL, policy)
+    assert next(exchange) == CALL
+    for tries, outcome in enumerate(outcomes, 1):
+        try:
+            step = exchange.send(outcome)
+        except (ApiError, ApiConnectionError) as error:
+            allowed = not isinstance(error, ApiError) or error.status in RETRYABLE
+            stated = error.retry_after_s if isinstance(error, ApiError) else None
+            assert tries > retries or not allowed or (stated is not None and stated > 20)
+            return
+        assert tries <= retries
+        assert isinstance(step, Pause)
+        assert 0 <= step.seconds <= 20
+        assert next(exchange) == CALL
+    with pytest.raises(StopIteration) as end:
+        exchange.send(httpx.Response(204))
+    assert end.value.value.status_code == 204
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_headers_that_cannot_be_read_say_nothing(policy: str, state: str) -> None:
+    raw = [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
+    assert isinstance(read_rate_limits(httpx.Headers(raw)), dict)
+
+
+def test_limits_are_read_by_policy() -> None:
+    limits = read_rate_limits(
+        httpx.Headers({"RateLimit-Policy": '"a";q=60;w=3600, "b";q=5', "RateLimit": '"a";r=0;t=9, "b";r=4'})
+    )
+    assert [(each.name, each.quota, each.window_s, each.remaining, each.reset_s) for each in limits.values()] == [
+        ("a", 60, 3600, 0, 9),
+        ("b", 5, None, 4, None),
+    ]

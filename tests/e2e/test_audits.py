@@ -1,0 +1,161 @@
+"""An article goes in, and claims with evidence and a signed result come out, over every service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import jwt
+import pytest
+import pytest_asyncio
+
+from contracts.jobs.ids import parse_job_id
+from services.auditor.receipts import hash_result
+from tests.support.everywhere import read_everything
+from tests.support.oracle import Oracle, oracle
+from tests.support.system import System, system, until
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("e2e-audits")]
+
+CANARY = "The zebras of Quixotia sleep in violet hammocks."
+WRONG = "Humans use only 10 percent of their brains."
+OTHER = "A goldfish can only remember things for three seconds."
+ARTICLE = f"{WRONG} Evenings are long there. {CANARY} {OTHER}"
+
+
+@dataclass(frozen=True)
+class World:
+    """The system, and clients of its job API."""
+
+    system: System
+    oracle: Oracle
+    alice: httpx.AsyncClient
+    bob: httpx.AsyncClient
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    settings = {"OPENERRATA_GATEWAY_JOBS": "on", "OPENERRATA_LOG_LEVEL": "debug"}
+    async with system(tmp_path_factory.mktemp("audits"), **settings) as running:
+        await running.up()
+        keys = []
+        for name in ("alice", "bob"):
+            assert (await running.run("accounts", "add", name)).code == 0
+            added = await running.run("keys", "add", name, "--account", name, "--right", "audit")
+            assert added.code == 0, added.err
+            keys.append(added.out.strip())
+        clients = [
+            httpx.AsyncClient(base_url=running.url, headers={"authorization": f"Bearer {key}"}, timeout=60)
+            for key in keys
+        ]
+        async with clients[0] as alice, clients[1] as bob, oracle(running.database_url, running.nats_url) as looking:
+            yield World(running, looking, alice, bob)
+
+
+async def audited(client: httpx.AsyncClient, text: str = ARTICLE, **headers: str) -> dict[str, Any]:
+    """An article and what became of it."""
+    answer = await client.post("/v1/analyze", json={"input_text": text}, headers={"prefer": "wait=30", **headers})
+    assert answer.status_code == 200, answer.text
+    body: dict[str, Any] = answer.json()
+    assert body["status"] == "SUCCEEDED", body
+    return body
+
+
+@pytest.mark.requirement("FH-1", "FH-11", "FH-17", "FH-50", "FH-51", "FH-143", "FH-162")
+async def test_an_article_is_audited(world: World) -> None:
+    """FH-1: `POST /v1/analyze` accepts an article and answers 202 with a new job.
+    FH-11: The 202 body names job, status, time, cost, cache and links.
+    FH-17: The result is final JSON, 409 until there is one.
+    FH-50: An extraction holds metadata, claims, thesis and cost.
+    FH-51: Each claim has its nine fields.
+    FH-143: Every quote stands on the page as we read it, else its item is dropped and counted.
+    FH-162: A result carries a signed receipt.
+    """
+    job = await audited(world.alice)
+    result = job["result"]
+    assert [claim["claim_text"] for claim in result["claims"]] == [WRONG, OTHER]
+    assert {claim["rollup_verdict"] for claim in result["claims"]} == {"Refuted"}
+    assert result["status"] == "complete"
+    assert result["article_holistic_assessment"]["overall_verdict"] == "REFUTED"
+    assert job["charged"] == result["cost"] == 0.195
+    (span,) = result["claim_extraction"]["claims"][1]["spans"]
+    assert ARTICLE[span["start"] : span["end"]] == OTHER
+    assert (await world.alice.get(job["links"]["result"])).json() == result
+    report = await world.alice.get(job["links"]["report"])
+    assert report.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert WRONG in report.text
+    keys = (await world.bob.get("/.well-known/openerrata-receipts.json")).json()
+    stated = jwt.PyJWS().decode_complete(result["receipt"], jwt.PyJWKSet.from_dict(keys).keys[0], algorithms=["EdDSA"])
+    assert json.loads(stated["payload"])["result_sha256"] == hash_result(result)
+
+
+@pytest.mark.requirement("FH-43", "FH-68", "FH-155", "FH-22")
+async def test_a_claim_that_anybody_had_analysed_is_free(world: World) -> None:
+    """FH-43: A cached claim returns its full verdict at no cost, within 100 ms.
+    FH-68: `prefer_cache` uses hits, `skip_cache` computes everything.
+    FH-155: A cancelled job pays for its own started steps.
+    FH-22: The credit of an account can be read.
+    """
+    await audited(world.alice)
+    result = (await audited(world.bob, f"{OTHER} {WRONG}"))["result"]
+    assert [claim["cache_hit"] for claim in result["claims"]] == [True, True]
+    assert (result["cost"], result["stages_cached"]) == (0.033, ["stage2"])
+    credit = (await world.bob.get("/v1/user/credit")).json()
+    assert (credit["credit_used"], credit["credit_reserved"], credit["open_jobs"]) == (0.033, 0.0, 0)
+
+
+@pytest.mark.requirement("FH-165", "FH-30")
+async def test_a_job_is_its_accounts_alone(world: World) -> None:
+    """FH-165: Results are private to their account.
+    FH-30: Jobs, credit and admin routes need a key, and a job belongs to its account.
+    """
+    links = (await audited(world.alice))["links"]
+    for path in links.values():
+        assert (await world.bob.get(path)).status_code == 404
+        assert (await httpx.AsyncClient(base_url=world.system.url).get(path)).status_code == 401
+    assert (await world.bob.delete(links["self"])).status_code == 404
+
+
+@pytest.mark.requirement("FH-19")
+async def test_the_events_of_a_job_are_replayed_and_end(world: World) -> None:
+    """FH-19: Events of a job are a stream that resumes and ends."""
+    links = (await audited(world.alice))["links"]
+    whole = (await world.alice.get(links["events"])).text
+    names = [line.removeprefix("event: ") for line in whole.splitlines() if line.startswith("event: ")]
+    assert names == ["queued", "fetched", "extracted", "planned", "assessing", "ended"]
+    ids = [line.removeprefix("id: ") for line in whole.splitlines() if line.startswith("id: ")]
+    rest = await world.alice.get(links["events"], headers={"last-event-id": ids[3]})
+    assert whole.endswith(rest.text.partition("\n\n")[2])
+    assert (await world.alice.get(links["events"], headers={"last-event-id": ids[-1]})).status_code == 204
+
+
+@pytest.mark.requirement("FH-139", "FH-141", "FH-144", "FH-167")
+async def test_an_articles_words_are_nowhere_but_in_what_expires(world: World) -> None:
+    """FH-139: An article's text is gone when its job ends.
+    FH-141: Of a source only its description is kept.
+    FH-144: Submitted text is never published by the system.
+    FH-167: Facts of audits hold no words.
+
+    FH-167: Facts hold no words.
+    """
+    job_id = parse_job_id((await audited(world.alice))["job_id"])
+
+    async def closed() -> bool:
+        return bool((await world.alice.get("/v1/user/credit")).json()["open_jobs"] == 0)
+
+    await until(closed, "the job is settled")
+
+    async def found() -> list[str]:
+        everything = await read_everything(world.system, world.oracle)
+        return sorted(where for where, text in everything.items() if CANARY in text)
+
+    async def removed() -> bool:
+        return not any(str(job_id) in where for where in await found())
+
+    await until(removed, "the article's text is removed")
+    assert all(where.startswith("object until/") for where in await found()), await found()
+    for where, text in (await read_everything(world.system, world.oracle)).items():
+        assert WRONG not in text or where.startswith(("object until/", "table readmodel.assertion")), where

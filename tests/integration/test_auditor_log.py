@@ -1,0 +1,69 @@
+"""Jobs over a real broker: a claim that several jobs make at once is requested by one of them, and the others join."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from uuid import UUID, uuid4
+
+from contracts.topology import JOBS
+from contracts.v1 import AssertionAnalysisRequested, JobPlanned, JobRequested, LlmStageConfigured
+from kit.bus import Bus
+from kit.history import read_history
+from kit.models.provider import ProviderDeps
+from kit.models.stages import StageModels
+from kit.settings import LlmSettings
+from lifecycle.audits.runs import ANALYSE, EXTRACT
+from services.auditor.adapters import ConfiguredStages, EventLog
+from services.auditor.handlers import Auditor
+from tests.support.auditing import World
+
+pytest_plugins = ["tests.support.delivering"]
+
+
+async def request(bus: Bus) -> tuple[World, JobRequested]:
+    """A job of its own, whose request is stored."""
+    world = World()
+    job = world.request.model_copy(update={"job_id": uuid4()})
+    await bus.publish(job, correlation=uuid4())
+    return world, job
+
+
+async def work(bus: Bus, world: World, job: JobRequested) -> JobPlanned:
+    """Work on a job as a process does, and return its plan."""
+    auditor = Auditor(EventLog(bus), world, world, world, world, world.clock, 1_000_000)
+    async for fact in auditor.on_job_requested(job, 1):
+        await bus.publish(fact, correlation=uuid4())
+    planned = [past.event for past in await read_history(bus, str(job.job_id), stream=JOBS)][-1]
+    assert isinstance(planned, JobPlanned)
+    return planned
+
+
+async def test_of_jobs_at_once_one_requests_a_claim_and_the_others_join(bus: Bus) -> None:
+    jobs = [await request(bus) for _ in range(8)]
+    plans = await asyncio.gather(*(work(bus, *each) for each in jobs))
+    assert Counter(claim.outcome for plan in plans for claim in plan.claims) == {"OWN": 2, "JOINED": 14, "UNUSABLE": 8}
+    runs = {claim.run_id for plan in plans for claim in plan.claims if claim.run_id is not None}
+    assert len(runs) == 2
+    info = await bus.jetstream.stream_info(JOBS.name, subjects_filter=f"{AssertionAnalysisRequested.SUBJECT}.>")
+    assert len(info.state.subjects or {}) == 2
+
+
+async def test_a_redelivery_after_the_plan_does_nothing(bus: Bus) -> None:
+    world, job = await request(bus)
+    planned = await work(bus, world, job)
+    before = (await bus.jetstream.stream_info(JOBS.name)).state.messages
+    assert await work(bus, world, job) == planned
+    assert (await bus.jetstream.stream_info(JOBS.name)).state.messages == before
+
+
+async def test_the_stages_are_as_an_operator_stored_them(bus: Bus) -> None:
+    stages = ConfiguredStages(bus, StageModels(LlmSettings(), ProviderDeps()))
+    assert (await stages.models())[ANALYSE].model == "claude-sonnet-5-5"
+    change = LlmStageConfigured(
+        stage="analyse", provider="openai", model="gpt-5.5", max_tokens=9_000, temperature=0.1, by=UUID(int=1)
+    )
+    await bus.publish(change, correlation=uuid4())
+    models = await stages.models()
+    assert (models[ANALYSE].provider, models[ANALYSE].model, models[ANALYSE].max_tokens) == ("openai", "gpt-5.5", 9_000)
+    assert models[EXTRACT].provider == "anthropic"

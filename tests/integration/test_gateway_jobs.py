@@ -1,0 +1,57 @@
+"""The job API of a whole gateway: a key that the operator made opens it, and no longer once the account is closed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from contracts.jobs.answers import Estimate
+from contracts.jobs.problems import ProblemDocument
+from kit.database import Database, migrate
+from services.commands.accounts import add_account, close_account
+from services.commands.keys import activate
+from tests.support.gateway import serving
+from tests.support.servers import Prepare
+
+pytest_plugins = ["tests.support.servers"]
+
+KEY = "oe_the-key-of-alice"
+
+
+def migrated(url: str) -> None:
+    """Bring an empty database to what services expect."""
+    asyncio.run(migrate(url))
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return migrated
+
+
+@pytest.mark.requirement("FH-30")
+async def test_a_key_of_an_account_opens_it_until_the_account_is_closed(nats_url: str, database_url: str) -> None:
+    """FH-30: Job, credit and admin routes need `Authorization: Bearer`; another account's job is 404.
+
+    FH-30: Jobs, credit and admin routes need a key, and a job belongs to its account.
+    """
+    operator = Database(database_url, role="operator")
+    await add_account(operator, "alice", None, "reader", "free", None)
+    await activate(operator, "alice's laptop", KEY, rights=("audit",), username="alice")
+    async with serving(nats_url, database_url, jobs=True, instance_keys_fresh_s=0) as running:
+        assert (await running.http.get("/v1/health")).json() == {"status": "ok"}
+
+        async def estimate() -> object:
+            response = await running.http.post(
+                "/v1/estimate",
+                json={"input_url": "https://example.org/article"},
+                headers={"authorization": f"Bearer {KEY}"},
+            )
+            if response.status_code == 200:
+                return Estimate.model_validate_json(response.content).would_be_accepted
+            return ProblemDocument.model_validate_json(response.content).error.code
+
+        assert await estimate() is True
+        await close_account(operator, "alice", erase=False)
+        assert await estimate() == "UNAUTHENTICATED"
+    await operator.close()

@@ -1,0 +1,137 @@
+"""What an operator sees and changes of jobs and credit, over a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from uuid import UUID, uuid4
+
+import click
+import pytest
+
+from contracts.topology import JOBS
+from contracts.v1 import CreditPosted, JobEnded, RunStarted
+from contracts.v1.ids import step_run_id
+from kit.bus import Bus
+from kit.clock import SystemClock
+from kit.database import Database, migrate
+from kit.ephemeral import EphemeralTexts
+from kit.history import read_history
+from lifecycle.audits.credits import Terms
+from lifecycle.audits.runs import EXTRACT
+from lifecycle.audits.words import text_folder
+from services.commands.accounts import add_account
+from services.commands.credit import Owner, adjust_credit, find_owner, read_period
+from services.commands.job import cancel_job, describe, forget_job, load_job, render
+from tests.support.audits import ACCOUNT, LIMIT, MONTH, PERIOD, asked, hash_of, reserved
+from tests.support.concluding_jobs import ended, extracted, failed, fetched, planned
+from tests.support.fakes import StillClock
+from tests.support.mortal import Store
+from tests.support.servers import Prepare
+
+pytest_plugins = ["tests.support.delivering", "tests.support.servers"]
+
+JOB = UUID("019ad5c1-7c00-7000-8000-000000000001")
+RUN = UUID(int=100)
+ALICE = Owner(ACCOUNT, "alice", Terms(LIMIT, hard=True, max_open_jobs=5))
+
+
+def migrated(url: str) -> None:
+    asyncio.run(migrate(url))
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return migrated
+
+
+def begun() -> RunStarted:
+    return RunStarted(
+        run_id=step_run_id(JOB, EXTRACT),
+        step=EXTRACT,
+        subject_id=JOB,
+        attempt=1,
+        worker="auditor-1",
+        delivery_count=1,
+        prompt_version="p-1",
+        prompt_sha256=hash_of("prompt"),
+        provider="demo",
+        model="demo",
+        rules="r-1",
+    )
+
+
+async def publish_job(bus: Bus) -> None:
+    """A job that waits for one claim."""
+    for event in (reserved(JOB), asked(JOB), fetched(JOB), begun(), extracted(JOB, RUN), planned(JOB, RUN)):
+        await bus.publish(event, correlation=uuid4())
+
+
+async def test_credit_is_given_back_and_charged_beside_rivals(bus: Bus) -> None:
+    await bus.publish(reserved(JOB), correlation=uuid4())
+    clock = SystemClock()
+    await adjust_credit(bus, ALICE, MONTH, 5_000_000, clock)
+    await asyncio.gather(*(adjust_credit(bus, ALICE, MONTH, -1_000_000, clock) for _ in range(3)))
+    period = await read_period(bus, ACCOUNT, MONTH)
+    assert (period.used, period.reserved, period.left(LIMIT)) == (2_000_000, 114_000, LIMIT - 2_114_000)
+    assert (await adjust_credit(bus, ALICE, MONTH, -9_000_000, clock)).used == 0
+    history = [each.event for each in await read_history(bus, str(PERIOD), stream=JOBS)]
+    assert [each.entry for each in history if isinstance(each, CreditPosted)] == ["RESERVED"] + ["ADJUSTED"] * 5
+
+
+async def test_a_month_without_entries_is_whole(bus: Bus) -> None:
+    assert (await read_period(bus, ACCOUNT, "2027-03")).left(LIMIT) == LIMIT
+
+
+async def test_an_account_is_found_by_its_name(database_url: str) -> None:
+    operator = Database(database_url, role="operator")
+    owner = await add_account(operator, "alice", None, "reader", "enterprise", 200_000_000)
+    assert await find_owner(operator, "alice") == Owner(owner, "alice", Terms(200_000_000, False, 20))
+    with pytest.raises(click.ClickException, match="no account 'bob'"):
+        await find_owner(operator, "bob")
+    await operator.close()
+
+
+async def test_a_job_is_shown_without_its_words(bus: Bus) -> None:
+    await publish_job(bus)
+    loaded = await load_job(bus, JOB)
+    assert render(loaded)[0] == "01KBAW2Z00E008000000000001  RUNNING  CREDIT"
+    assert f"C1  OWN  {RUN}" in render(loaded)
+    document = json.loads(json.dumps(describe(loaded), default=str))
+    assert (document["status"], document["charged_micro_usd"], document["uuid"]) == ("RUNNING", None, str(JOB))
+    assert [each["event"] for each in document["facts"]] == [
+        f"errata.v1.{name}" for name in ("job.requested", "job.fetched", "run.started", "job.extracted", "job.planned")
+    ]
+
+
+@pytest.mark.parametrize("has_failed", [False, True], ids=["under way", "failed"])
+async def test_a_cancelled_job_pays_for_what_was_begun(bus: Bus, has_failed: bool) -> None:
+    await publish_job(bus)
+    if has_failed:
+        await bus.publish(failed(RUN), correlation=uuid4())
+    await cancel_job(bus, JOB)
+    over = (await load_job(bus, JOB)).job.over
+    assert isinstance(over, JobEnded)
+    assert (over.outcome, over.charged_micro_usd) == ("CANCELED", 3_000 if has_failed else 84_000)
+    with pytest.raises(click.ClickException, match="is over: CANCELED"):
+        await cancel_job(bus, JOB)
+
+
+async def test_words_are_removed_once_the_job_is_over(bus: Bus) -> None:
+    store = Store()
+    texts = EphemeralTexts(store, StillClock())
+    until = asked(JOB).input.until
+    await publish_job(bus)
+    for folder in (text_folder(JOB), f"{JOB}/article", f"{step_run_id(JOB, EXTRACT)}/first"):
+        await texts.put("So they say.", until, folder)
+    for ref in (asked(JOB).input, extracted(JOB, RUN).extraction, ended(JOB).result):
+        assert ref is not None
+        store.objects[f"{ref.under}/{ref.sha256}"] = b""
+    other = await texts.put("So they say.", until, text_folder(UUID(int=9)))
+    with pytest.raises(click.ClickException, match="not over"):
+        await forget_job(bus, texts, JOB)
+    await bus.publish(ended(JOB), correlation=uuid4())
+    await forget_job(bus, texts, JOB)
+    assert list(store.objects) == [f"{other.under}/{other.sha256}"]
+    with pytest.raises(click.ClickException, match="no job"):
+        await load_job(bus, UUID(int=5))

@@ -1,0 +1,143 @@
+"""The stream `JOBS` and expiring texts in memory, with the rules of the real ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from typing import TypeVar
+from uuid import UUID
+
+from contracts.v1 import Envelope, Event, OnceEvent
+from contracts.v1.parts import EphemeralRef, ephemeral_prefix
+from kit.clock import Clock
+from kit.ephemeral import round_up
+from kit.history import StoredFact
+from services.gateway.ports import Unavailable
+
+E = TypeVar("E", bound=Event)
+
+
+@dataclass
+class MemoryJobLog:
+    """Facts in order; once-events only where they follow, and of several all or none.
+
+    `meanwhile` is called once before the next facts are stored, as a rival would come first. `loses_answers`: facts are
+    stored, and whoever sent them does not learn it. `lag`: so many facts only the leader has, and no replica yet.
+    """
+
+    clock: Clock
+    facts: list[StoredFact] = field(default_factory=list)
+    meanwhile: Callable[[], object] | None = None
+    loses_answers: bool = False
+    broken: bool = False
+    lag: int = 0
+    batches: int = 0
+    following: int = 0
+    _stored: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def add(self, *events: Event, at: datetime | None = None) -> int:
+        """Store facts as other services do; the sequence of the last."""
+        for event in events:
+            envelope = Envelope(
+                id=event.event_id(), occurred_at=at or self.clock.now(), correlation=UUID(int=1), event=event
+            )
+            self.facts.append(StoredFact(len(self.facts) + 1, envelope))
+        self._stored.set()
+        self._stored = asyncio.Event()
+        return len(self.facts)
+
+    def of(self, kind: type[E]) -> list[E]:
+        """All facts of a class."""
+        return [fact.event for fact in self.facts if isinstance(fact.event, kind)]
+
+    def last(self, subject: str) -> int:
+        """The sequence of the newest fact on a subject; 0 if there is none."""
+        return next((fact.sequence for fact in reversed(self.facts) if fact.event.subject() == subject), 0)
+
+    async def latest(self, *subjects: str, current: bool = False) -> Sequence[StoredFact]:
+        self._answer()
+        known = self.facts if current else self.facts[: len(self.facts) - self.lag]
+        newest = {fact.event.subject(): fact for fact in known if fact.event.subject() in subjects}
+        return sorted(newest.values(), key=lambda fact: fact.sequence)
+
+    async def read(self, *patterns: str, after: int = 0) -> Sequence[StoredFact]:
+        self._answer()
+        return [
+            fact
+            for fact in self.facts[after:]
+            if any(fnmatchcase(fact.event.subject(), pattern.replace(">", "*")) for pattern in patterns)
+        ]
+
+    async def find_sequence(self, moment: datetime) -> int:
+        self._answer()
+        return sum(fact.envelope.occurred_at < moment for fact in self.facts)
+
+    async def publish(self, *facts: OnceEvent, correlation: UUID) -> bool:
+        self._answer()
+        self.batches += 1
+        await asyncio.sleep(0)
+        rival, self.meanwhile = self.meanwhile, None
+        if rival is not None:
+            rival()
+        if any(fact.follows != self.last(fact.subject()) for fact in facts):
+            return False
+        self.add(*facts)
+        if self.loses_answers:
+            raise Unavailable("broker: no answer")
+        return True
+
+    async def newest(self) -> int:
+        self._answer()
+        return len(self.facts)
+
+    async def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[str], None]:
+        self.following += 1
+        try:
+            while True:
+                stored = self._stored
+                found = await self.read(*patterns, after=after)
+                after = len(self.facts)
+                if found:
+                    yield [fact.event.subject() for fact in found]
+                else:
+                    await stored.wait()
+        finally:
+            self.following -= 1
+
+    def _answer(self) -> None:
+        if self.broken:
+            raise Unavailable("broker: down")
+
+
+@dataclass
+class MemoryWords:
+    """Texts by where they lie."""
+
+    clock: Clock
+    texts: dict[tuple[str, str], str] = field(default_factory=dict)
+    broken: bool = False
+
+    async def put(self, text: str, until: datetime, answers: str | None = None) -> EphemeralRef:
+        if self.broken:
+            raise Unavailable("blob store: down")
+        data, hour = text.encode(), round_up(until)
+        ref = EphemeralRef(sha256=sha256(data).hexdigest(), size_bytes=len(data), until=hour, answers=answers)
+        self.texts[ref.under, ref.sha256] = text
+        return ref
+
+    async def get(self, ref: EphemeralRef) -> str | None:
+        if self.broken:
+            raise Unavailable("blob store: down")
+        return None if ref.has_expired(self.clock.now()) else self.texts.get((ref.under, ref.sha256))
+
+    async def remove(self, ref: EphemeralRef) -> None:
+        self.texts.pop((ref.under, ref.sha256), None)
+
+    async def remove_answers(self, step: str, until: datetime) -> None:
+        under = ephemeral_prefix(round_up(until), step)
+        for place in [place for place in self.texts if f"{place[0]}/".startswith(f"{under}/")]:
+            del self.texts[place]

@@ -1,0 +1,131 @@
+"""A job up to its plan: what is stored is not done again, what fails says why, and what is cached is not bought."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.jobs.words import ClaimWords, ExtractionWords
+from contracts.v1 import (
+    AssertionAnalysisRequested,
+    JobEnded,
+    JobExtracted,
+    JobFetched,
+    JobPlanned,
+    RunFailed,
+)
+from contracts.v1.job import AuditOptions
+from kit.errors import Outage
+from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT
+from services.auditor.domain import Article, NoArticle
+from tests.support.auditing import CLAIMS, TEXT, World
+from tests.support.factories import NOW
+
+
+async def test_a_text_becomes_claims_and_a_plan() -> None:
+    world = World()
+    fetched, extracted, planned = await world.whole()
+    assert isinstance(fetched, JobFetched)
+    assert (fetched.characters, fetched.reference_day) == (len(TEXT), NOW.date())
+    assert [each.step for each in fetched.stages] == [EXTRACT, ANALYSE, ASSESS]
+    assert isinstance(extracted, JobExtracted)
+    document = ExtractionWords.model_validate_json(world.texts[extracted.extraction.sha256]).extraction
+    texts = [each["text"] for each in CLAIMS]
+    assert [each.claim_text for each in document.claims] == [texts[0], texts[1], texts[3]]
+    assert document.claims[0].spans is not None
+    assert isinstance(planned, JobPlanned)
+    assert [each.outcome for each in planned.claims] == ["OWN", "OWN", "UNUSABLE"]
+    requests = [event for event in world.log.events if isinstance(event, AssertionAnalysisRequested)]
+    words = ClaimWords.model_validate_json(world.texts[requests[0].words.sha256])
+    assert (words.text, words.canonical) == ("The sky is blue.", "the sky is blue")
+    assert requests[0].published_key.endswith("4d856725cba58f4435ccded2e23dc7842bfd7157f966d8164828f37740b3fb77")
+
+
+async def test_a_redelivery_goes_on_where_the_log_ends() -> None:
+    whole = World()
+    facts = await whole.whole()
+    for stored in range(len(facts) + 1):
+        world = World()
+        world.texts = dict(whole.texts)
+        for event in [whole.request, *[each for each in whole.log.events[1:] if each in facts[:stored]]]:
+            world.log.publish(event)
+        world.request = whole.request
+        assert [type(each) for each in await world.deliver()] == [type(each) for each in facts[stored:]]
+        assert world.bought == (stored < 2)
+
+
+async def test_requests_of_an_earlier_delivery_are_its_own() -> None:
+    world = World()
+    facts = await world.whole()
+    again = World()
+    again.texts = dict(world.texts)
+    for event in world.log.events:
+        if event is not facts[-1]:
+            again.log.publish(event)
+    (planned,) = await again.deliver()
+    assert planned == facts[-1]
+
+
+@pytest.mark.parametrize("code", ["NOT_PUBLIC", "FETCH_FAILED", "INPUT_TOO_LONG"])
+async def test_without_an_article_the_job_fails_with_a_code(code: Any) -> None:
+    world = World(url="https://news.example/a")
+    world.articles["https://news.example/a"] = NoArticle(code)
+    (end,) = await world.whole()
+    assert isinstance(end, JobEnded)
+    assert (end.outcome, end.code, end.charged_micro_usd, world.bought) == ("FAILED", code, 0, 0)
+    assert await world.deliver() == []
+
+
+async def test_a_failed_extraction_ends_the_work_and_is_not_tried_again() -> None:
+    world = World(answer={})
+    fetched, failed = await world.whole()
+    assert isinstance(fetched, JobFetched)
+    assert isinstance(failed, RunFailed)
+    assert await world.deliver() == []
+
+
+async def test_the_pages_own_language_and_day_count() -> None:
+    world = World(url="https://news.example/a")
+    world.articles["https://news.example/a"] = Article(TEXT, NOW.date(), "T", "https://news.example/a", language="de")
+    facts = await world.whole()
+    requests = [event for event in world.log.events if isinstance(event, AssertionAnalysisRequested)]
+    assert {each.language for each in requests} == {"de"}
+    document = ExtractionWords.model_validate_json(
+        world.texts[next(each for each in facts if isinstance(each, JobExtracted)).extraction.sha256]
+    ).extraction
+    assert all(each.spans is None for each in document.claims), "spans are places in a text that was sent"
+
+
+async def test_nothing_is_bought_beyond_the_reservation() -> None:
+    world = World()
+    world.request = world.request.model_copy(update={"reserved_micro_usd": 114_000})
+    facts = await world.whole()
+    planned = facts[-1]
+    assert isinstance(planned, JobPlanned)
+    assert [each.outcome for each in planned.claims] == ["OWN", "MISS", "UNUSABLE"]
+
+
+async def test_without_browsing_nothing_is_bought() -> None:
+    world = World()
+    world.request = world.request.model_copy(update={"options": AuditOptions(browsing=False)})
+    planned = (await world.whole())[-1]
+    assert isinstance(planned, JobPlanned)
+    assert [each.outcome for each in planned.claims] == ["MISS", "MISS", "UNUSABLE"]
+
+
+async def test_a_claim_that_another_job_requests_first_is_looked_up_again() -> None:
+    world = World()
+    world.refusals = 4
+    planned = (await world.whole())[-1]
+    assert isinstance(planned, JobPlanned)
+    assert planned.claims[0].outcome == "OWN"
+    contested = World()
+    contested.refusals = 5
+    with pytest.raises(Outage):
+        await contested.whole()
+
+
+async def test_a_request_that_the_log_does_not_show_yet_comes_again() -> None:
+    with pytest.raises(Outage):
+        await World().deliver()
