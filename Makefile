@@ -19,7 +19,7 @@ WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-demo: $(VENV)/run.stamp ## See a wrong sentence found, validated and published (ARGS=--once ends by itself)
+demo: $(VENV)/run.stamp ## See wrong sentences found and an article audited (ARGS=--once ends by itself)
 	@$(BIN)/openerrata demo $(ARGS)
 
 up: $(VENV)/run.stamp ## Run all services here (ARGS="--port N" …)

@@ -10,6 +10,7 @@ import textwrap
 from contextlib import AsyncExitStack
 from pathlib import Path
 from time import monotonic
+from typing import NamedTuple
 
 import click
 
@@ -19,7 +20,11 @@ from kit.http import CannotListen, bind
 from kit.servers_in_use import Servers, find_servers
 from kit.settings import Infrastructure, load
 from kit.telemetry import configure_logging
+from openerrata_client import CacheOnlyResult, FullResult, OpenErrataError
+from openerrata_client.types import AnalysedClaim
+from services.commands.accounts import add_account, list_accounts
 from services.commands.database import open_database
+from services.commands.demo_audit import AUDITED, audit_article, verdicts
 from services.commands.demo_journey import Journey, Observed, Progress, RequestFailed, Result
 from services.commands.demo_site import EXPECTED, TITLE, make_observation, serve_article
 from services.commands.keys import activate
@@ -28,20 +33,22 @@ from services.commands.shared import data_dir_option, handle_errors, run
 
 PACE_S = "0.35"
 WIDTH = 100
+ACCOUNT = "demo"
 INHERITED_SETTINGS = frozenset({"OPENERRATA_DATA_DIR", "OPENERRATA_DEMO_PACE_S", "OPENERRATA_LOG_LEVEL"})
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="End after the result; exit status 0 only if it is the expected one.")
+@click.option("--once", is_flag=True, help="End after the results; exit status 0 only if they are the expected ones.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="The gateway's port.  [default: 8787, or a free one]")
 @data_dir_option
 @handle_errors
 def command(once: bool, port: int | None, data_dir: Path) -> None:
-    """Watch a wrong sentence being found, validated and published.
+    """Watch wrong sentences being found, validated and published, and the article being audited.
 
-    Starts NATS, PostgreSQL and S3 on this machine, runs every service, and simulates a reader who opens a sample
-    article. No internet, no API key: an offline catalogue of well-known misconceptions replaces the model. State stays
-    in the data folder, so a second run finds the earlier result; `make clean` removes it. Of the environment only
+    Starts NATS, PostgreSQL and S3 on this machine, runs every service, simulates a reader who opens a sample article,
+    and sends the same article to the job API. No internet, no API key: an offline catalogue of well-known
+    misconceptions replaces the model. State stays in the data folder, so a second run finds the earlier findings and
+    analyses; `make clean` removes it. Of the environment only
     OPENERRATA_DATA_DIR, OPENERRATA_DEMO_PACE_S and OPENERRATA_LOG_LEVEL are used.
 
     \b
@@ -65,6 +72,7 @@ def command(once: bool, port: int | None, data_dir: Path) -> None:
         configure_logging(log_file, level=infrastructure.log_level)
         os.environ["OPENERRATA_VERIFIER_WIKIPEDIA_URL"] = wikipedia
         os.environ["OPENERRATA_MODEL"] = "demo"
+        os.environ["OPENERRATA_GATEWAY_JOBS"] = "on"
         os.environ.setdefault("OPENERRATA_DEMO_PACE_S", PACE_S)
         os.environ["OPENERRATA_GATEWAY_PORT"] = str(_choose_port(port))
         correct = run(_play(found, once=once, began=began, data_dir=data_dir))
@@ -88,8 +96,8 @@ async def _play(found: Servers, *, once: bool, began: float, data_dir: Path) -> 
         running = asyncio.create_task(host.run(stop))
         try:
             _print("ready", f"all {len(SERVICES)} services on {host.public_url} after {monotonic() - began:.1f} s")
-            reader = Journey(host.public_url, await _ensure_api_key(found, data_dir))
-            journey = asyncio.create_task(watch_journey(reader, host.public_url, began))
+            keys = await _ensure_keys(found, data_dir)
+            journey = asyncio.create_task(_watch(host.public_url, keys, began))
             stopping = asyncio.create_task(stop.wait())
             await asyncio.wait({journey, running, stopping}, return_when=asyncio.FIRST_COMPLETED)
             stopping.cancel()
@@ -107,7 +115,14 @@ async def _play(found: Servers, *, once: bool, began: float, data_dir: Path) -> 
             watcher.cancel()
 
 
-async def watch_journey(journey: Journey, gateway: str, began: float) -> bool:
+async def _watch(gateway: str, keys: Keys, began: float) -> bool:
+    found = await watch_journey(Journey(gateway, keys.reader), gateway)
+    audited = await watch_audit(gateway, keys.account)
+    _print("took", f"{monotonic() - began:.1f} s from start to result")
+    return found and audited
+
+
+async def watch_journey(journey: Journey, gateway: str) -> bool:
     """Print what a reader sees; whether the findings are exactly the expected ones."""
     _print("reading", f"“{TITLE}”")
     published: tuple[str, ...] = ()
@@ -134,13 +149,44 @@ async def watch_journey(journey: Journey, gateway: str, began: float) -> bool:
         return False
     click.echo()
     _print("published", f"{gateway}/investigations/{journey.investigation_id}.json")
-    _print("took", f"{monotonic() - began:.1f} s from start to result")
     missing, extra = EXPECTED - set(published), set(published) - EXPECTED
     for text in missing:
         _print("missing", text, fg="red")
     for text in extra:
         _print("unexpected", text, fg="red")
     return not missing and not extra
+
+
+async def watch_audit(gateway: str, api_key: str) -> bool:
+    """Print how the article is audited; whether every verdict is the expected one."""
+    click.echo()
+    _print("auditing", f"“{TITLE}”, by the job API")
+    try:
+        result = await audit_article(gateway, api_key, _print)
+    except OpenErrataError as error:
+        _print("failed", str(error), fg="red")
+        return False
+    _print_audit(result)
+    found = verdicts(result)
+    for sentence, verdict in AUDITED.items():
+        if found.get(sentence) != verdict:
+            _print("unexpected", f"{found.get(sentence, 'no verdict')} instead of {verdict}: {sentence}", fg="red")
+    return found == AUDITED
+
+
+def _print_audit(result: FullResult | CacheOnlyResult) -> None:
+    click.echo()
+    assessment = result.article_holistic_assessment
+    if assessment is not None:
+        cached = " (claims analysed earlier)" if "stage2" in result.stages_cached else ""
+        click.secho(f"{assessment.overall_verdict}{cached}", bold=True)
+        click.echo(_wrap(assessment.overall_assessment.summary, "  "))
+    for claim in result.claims:
+        if isinstance(claim, AnalysedClaim):
+            colour = {"Refuted": "red", "Supported": "green"}.get(claim.rollup_verdict, "yellow")
+            click.echo(click.style(f"  {claim.rollup_verdict:<13}", fg=colour) + claim.claim_text)
+    click.echo()
+    _print("charged", f"${result.cost} of the demo account's credit, by a signed receipt")
 
 
 def _print_result(result: Result) -> None:
@@ -181,12 +227,25 @@ def _clear_settings() -> None:
             del os.environ[name]
 
 
-async def _ensure_api_key(found: Servers, data_dir: Path) -> str:
-    file = data_dir / "demo.key"
+class Keys(NamedTuple):
+    """The reader's key, and the one of an account of the job API."""
+
+    reader: str
+    account: str
+
+
+async def _ensure_keys(found: Servers, data_dir: Path) -> Keys:
+    keys = Keys(_ensure_key(data_dir / "demo.key"), _ensure_key(data_dir / "demo-account.key"))
+    async with open_database(found.database_url, "operator") as database:
+        await activate(database, "demo", keys.reader)
+        if ACCOUNT not in {each.username for each in await list_accounts(database, every=True)}:
+            await add_account(database, ACCOUNT, None, "reader", "pro", None)
+        await activate(database, "demo account", keys.account, rights=["audit"], username=ACCOUNT)
+    return keys
+
+
+def _ensure_key(file: Path) -> str:
     if not file.exists():
         file.touch(mode=0o600)
         file.write_text(f"oe_{secrets.token_urlsafe(24)}")
-    key = file.read_text()
-    async with open_database(found.database_url, "operator") as database:
-        await activate(database, "demo", key)
-    return key
+    return file.read_text()

@@ -26,6 +26,8 @@ EXPECTED = frozenset(
     }
 )
 """Exactly these findings must be published; one more candidate is proposed and rejected."""
+DOUBTFUL = "The Amazon is the longest river in the world."
+"""The candidate that is rejected."""
 
 
 def read_article() -> str:
@@ -33,12 +35,17 @@ def read_article() -> str:
     return files("services.commands").joinpath("demo_article.html").read_text()
 
 
+def read_text() -> str:
+    """The article as a reader sees it."""
+    return get_platform("WIKIPEDIA").extract_text(read_article())
+
+
 def make_observation() -> dict[str, object]:
     """The observation that the extension would send."""
     return {
         "platform": "WIKIPEDIA",
         "url": URL,
-        "observedContentText": get_platform("WIKIPEDIA").extract_text(read_article()),
+        "observedContentText": read_text(),
         "observedImageUrls": [IMAGE],
         "metadata": {
             "language": "en",

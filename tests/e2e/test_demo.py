@@ -10,6 +10,7 @@ import httpx
 import psutil
 import pytest
 
+from services.commands.demo_audit import AUDITED
 from services.commands.demo_site import EXPECTED
 from tests.support.system import system
 
@@ -39,10 +40,15 @@ async def test_the_demo_shows_the_whole_way_and_remembers_it(tmp_path: Path) -> 
         assert "SERVER_VERIFIED" in first.out
         assert all(f"“{sentence}”" in " ".join(first.out.split()) for sentence in EXPECTED)
         assert "investigated earlier" not in first.out
+        _, _, audit = first.out.partition("\nREFUTED\n")
+        assert "Demonstration, no model was asked." in audit
+        shown = [line.split(maxsplit=1) for line in audit.splitlines() if line.endswith(tuple(AUDITED))]
+        assert {sentence: verdict for verdict, sentence in shown} == AUDITED
         second = await alone.run("demo", "--once", within_s=90, **OF_ANOTHER_INSTANCE)
         assert second.code == 0, second.out + second.err
         assert "investigated earlier" in second.out
         assert "proposed" not in second.out
+        assert "REFUTED (claims analysed earlier)" in second.out
         assert "http://127.0.0.1:" in second.out
         await alone.up("selector")
         refused = await alone.run("demo", "--once", within_s=90)

@@ -28,7 +28,7 @@ class Shown(Journey):
 async def told(ours: int, theirs: int) -> str:
     """What the demo writes to one end, read at the other."""
     with os.fdopen(theirs, "w") as out, redirect_stdout(out):
-        await watch_journey(Shown("http://gateway", "a-key"), "http://gateway", 0.0)
+        await watch_journey(Shown("http://gateway", "a-key"), "http://gateway")
     shown = b"".join(pieces(ours)).decode()
     os.close(ours)
     return re.sub(r"\d+\.\d s", "", shown.replace("\r\n", "\n"))

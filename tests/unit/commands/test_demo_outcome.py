@@ -41,7 +41,7 @@ class Shown(Journey):
 async def test_only_the_expected_findings_are_a_success(
     shown: tuple[str, ...] | None, status: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    correct = await watch_journey(Shown("http://gateway", "a-key", texts=shown), "http://gateway", 0.0)
+    correct = await watch_journey(Shown("http://gateway", "a-key", texts=shown), "http://gateway")
     assert to_exit_status(correct) == status
     assert said in capsys.readouterr().out
 
