@@ -52,8 +52,7 @@ PROBLEMS: Final[Mapping[ProblemCode, ProblemKind]] = {
     "VALIDATION_ERROR": ProblemKind(
         (400, 409),
         "The request is not valid",
-        "The details name each field that is wrong. With status 409 the idempotency key was used within the last 24 "
-        "hours for another request: take a new key for a new request.",
+        "Send it again when it is corrected, under another idempotency key if it had one.",
     ),
     "UNKNOWN_VERSION": ProblemKind(
         (400,),
@@ -78,7 +77,7 @@ PROBLEMS: Final[Mapping[ProblemCode, ProblemKind]] = {
     ),
     "UNAUTHENTICATED": ProblemKind(
         (401,),
-        "No usable key",
+        "There is no usable key",
         "Send Authorization: Bearer with an active key of an account. The operator makes accounts and keys.",
     ),
     "CREDIT_LIMIT_REACHED": ProblemKind(

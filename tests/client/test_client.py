@@ -95,7 +95,7 @@ def test_two_calls_are_two_jobs_unless_they_name_themselves(client: Client, serv
     assert client.analyze(text=TEXT, idempotency_key="mine").id == first.id
     labels = ClientLabels(request_id="batch-7")
     assert client.analyze(text=TEXT, labels=labels).id == client.analyze(text=TEXT, labels=labels).id
-    with pytest.raises(IdempotencyError, match="take a new key"):
+    with pytest.raises(IdempotencyError, match="another idempotency key"):
         client.analyze(text="Another text.", idempotency_key="mine")
 
 
@@ -142,7 +142,7 @@ def test_refusals_are_typed_and_not_repeated(client: Client, server: JobServer, 
     with pytest.raises(CreditExhaustedError, match="cache_only") as spent:
         client.analyze(text=TEXT)
     assert (spent.value.credit_remaining, spent.value.reset_date.tzinfo is not None) == (Decimal("0.02"), True)
-    with pytest.raises(InvalidRequestError, match="name each field"):
+    with pytest.raises(InvalidRequestError, match="when it is corrected"):
         client.analyze(text=TEXT, options=Options(max_claims=11))
     server.fail("GET /v1/health", Fault(418, body=b"<html>a proxy"))
     with pytest.raises(ApiError, match="418 UNKNOWN"):

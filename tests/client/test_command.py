@@ -98,6 +98,18 @@ async def _at_once(_: float) -> None:
     return
 
 
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"A\x89PNG")
+    ended = audit(str(picture))
+    assert (ended.exit_code, ended.stderr) == (2, f"Error: {picture} is not text in UTF-8 (byte 1)\n")
+
+
+@pytest.mark.parametrize(("language", "shown"), [("en", "read: 12 characters (en)"), (None, "read: 12 characters")])
+def test_a_language_that_is_not_known_yet_is_left_out(language: str | None, shown: str) -> None:
+    assert describe(Event("1", "fetched", {"characters": 12, "language": language})) == shown
+
+
 def test_a_refusal_is_said_with_what_to_do(server: JobServer, article: str) -> None:
     server.fail("POST /v1/analyze", Fault(402, "CREDIT_LIMIT_REACHED"))
     ended = audit(article)

@@ -289,6 +289,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, body: bytes, kind: str, headers: Mapping[str, str] | None = None) -> None:
         self.send_response(status)
+        if self.close_connection:  # said, or the next request may go out on a connection that ends
+            self.send_header("Connection", "close")
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         if status != 204:

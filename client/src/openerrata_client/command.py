@@ -95,7 +95,11 @@ def make_command(name: str) -> click.Command:
             result, output = asyncio.run(work)
         except TimeoutError:
             raise CouldNot(f"not done within {timeout:g} s; --timeout allows more") from None
-        except (OpenErrataError, OSError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
+            raise CouldNot(f"{article} is not text in UTF-8 (byte {error.start})") from None
+        except OSError as error:
+            raise CouldNot(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from None
+        except OpenErrataError as error:
             raise CouldNot(str(error).partition("\n")[0]) from None
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
@@ -158,7 +162,8 @@ def describe(event: Event) -> str:
         case "queued":
             return f"queued: job {data.get('job_id')}"
         case "fetched":
-            return f"read: {data.get('characters')} characters ({data.get('language')})"
+            language = f" ({data['language']})" if data.get("language") else ""
+            return f"read: {data.get('characters')} characters{language}"
         case "extracted":
             return f"claims: {data.get('claims_total')}"
         case "planned":

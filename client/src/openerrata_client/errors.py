@@ -61,7 +61,8 @@ class ApiError(OpenErrataError):
         self.advice = ADVICE.get(code, "")
         self.retry_after_s = _read_retry_after(response)
         named = f" ({instance})" if instance else ""
-        super().__init__(" ".join(filter(None, (f"{self.status} {code}: {message}", self.advice))) + named)
+        said = " ".join(f"{each.rstrip('.')}." for each in (message, self.advice) if each)
+        super().__init__(f"{self.status} {code}: {said}{named}")
 
 
 class InvalidRequestError(ApiError):

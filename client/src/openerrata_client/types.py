@@ -684,7 +684,7 @@ API_VERSION: Final = "2026-12-01"
 """The dated version of the interface that this module describes."""
 
 ADVICE: Final[Mapping[str, str]] = {
-    "VALIDATION_ERROR": "The details name each field that is wrong. With status 409 the idempotency key was used within the last 24 hours for another request: take a new key for a new request.",
+    "VALIDATION_ERROR": "Send it again when it is corrected, under another idempotency key if it had one.",
     "UNKNOWN_VERSION": "OpenErrata-Version takes the dates that the details list. Without the header the oldest one answers.",
     "INVALID_IDEMPOTENCY_KEY": "Idempotency-Key takes 1 to 255 visible ASCII characters, bare or as a quoted string, and only once.",
     "INPUT_TOO_LONG": "A text has at most 10,000 words. Send a part of it.",

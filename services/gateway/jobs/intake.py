@@ -185,7 +185,7 @@ def _look_up(order: Order, bound: StoredFact | None, now: datetime) -> NewReques
     assert event is None or isinstance(event, JobIdempotencyKeyBound)
     found = look_up_key(event, bound.sequence if bound is not None else 0, hash_body(order.request), now)
     if isinstance(found, OtherBody):
-        message = "The idempotency key was used for another request within the last 24 hours."
+        message = "The idempotency key was used for another request within the last 24 hours: take a new one."
         raise Problem("VALIDATION_ERROR", message, status=409)
     return found
 
