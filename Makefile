@@ -11,6 +11,8 @@ LOCK    := $(UV_PIP) compile --quiet --generate-hashes --no-header --python $(BI
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # What a run has printed is read when it is stopped, too.
 export PYTHONUNBUFFERED := 1
+# Every process that a test starts, and every worker, would compile all modules anew (2.5 s of CPU each).
+unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
