@@ -8,8 +8,7 @@ import pytest
 
 from tests.architecture.sources import Source, sources
 
-FOLDERS = ("tests/bench/", "tests/fuzz/", "tests/mutants/")
-RUN_BY_HAND = [file for file in sources("tests") if file.path.startswith(FOLDERS)]
+RUN_BY_HAND = sources("tests/bench", "tests/fuzz", "tests/mutants")
 
 
 @pytest.mark.parametrize("file", RUN_BY_HAND, ids=lambda file: file.path)
