@@ -42,20 +42,20 @@ class Score:
 
 def bench(folder: Path, report: Report) -> None:
     """Raises: SystemExit: below the floor, since nothing here depends on the machine."""
-    report.head("articles: sequences of four words, 1 is perfect")
+    report.head("articles: sequences of four words")
     pages = load()
     found = [read_article(each.page, "text/html") for each in pages]
     scores = [score(each.text, article.text) for each, article in zip(pages, found, strict=True)]
     reached = f1(scores)
-    report.line(f"F1 of the article, {len(pages)} pages", reached, "", target=at_least(FLOOR))
-    report.line("  precision", mean(each.precision for each in scores), "")
-    report.line("  recall", mean(each.recall for each in scores), "")
+    report.line(f"F1 of the article, {len(pages)} pages", reached * 100, "%", target=at_least(FLOOR * 100))
+    report.line("  precision", mean(each.precision for each in scores) * 100, "%")
+    report.line("  recall", mean(each.recall for each in scores) * 100, "%")
     for name in dict.fromkeys(each.name.partition(":")[0] for each in pages):
         part = [one for each, one in zip(pages, scores, strict=True) if each.name.startswith(name)]
-        report.line(f"  {name}, {len(part)} pages", f1(part), "")
+        report.line(f"  {name}, {len(part)} pages", f1(part) * 100, "%")
     marked = [score(each.text, marked_part(each.page)) for each in pages]
-    report.line("F1 of the longest marked part", f1(marked), "")
-    report.line("  precision", mean(each.precision for each in marked), "")
+    report.line("F1 of the longest marked part", f1(marked) * 100, "%")
+    report.line("  precision", mean(each.precision for each in marked) * 100, "%")
     said(report, pages, found)
     asyncio.run(in_child(report, pages))
     for each, one in zip(pages, scores, strict=True):
