@@ -15,10 +15,11 @@ from typing import Final
 import structlog
 
 from kit.clock import Clock
+from kit.documents.decoding import Unreadable
+from kit.documents.readable import Readable
+from kit.documents.reading import Reader
 from kit.sources import PageUnavailable
 from kit.web import GuardedHttpClient, Request, WebError
-from kit.web.readable import Readable, Unreadable
-from kit.web.reading import Reader
 
 TEXT_BYTES: Final = 20_000
 PAGE_BYTES: Final = 5_000_000

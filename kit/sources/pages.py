@@ -15,8 +15,8 @@ from typing import Final, Generic, Protocol, TypeVar
 from contracts.v1.parts import BlobRef
 from kit.cache import Cache
 from kit.clock import Clock
+from kit.documents.decoding import Unreadable
 from kit.web import Fetched, GuardedHttpClient, Request, WebError, parse_url
-from kit.web.readable import Unreadable
 
 MAX_CONCURRENCY: Final = 8
 CACHE_CHARACTERS: Final = 16_000_000

@@ -16,6 +16,9 @@ from contracts.topology import (
     JOBS,
 )
 from kit.concluding import Concluder
+from kit.documents.article import ReadArticle
+from kit.documents.readable import Readable
+from kit.documents.reading import Reader
 from kit.ephemeral import EphemeralTexts
 from kit.host import Host
 from kit.models.demo_catalogue import catalogue
@@ -27,8 +30,6 @@ from kit.receipts import announce_key, choose_key
 from kit.settings import LlmSettings, ModelSettings, load
 from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
-from kit.web.readable import Readable
-from kit.web.reading import Reader
 from services.auditor.adapters import ConfiguredStages, EventLog, WebArticles
 from services.auditor.analysis import Analyst
 from services.auditor.assessing import Assessor
@@ -49,11 +50,12 @@ async def build(host: Host) -> None:
     settings, llm, models = load(AuditorSettings), load(LlmSettings), load(ModelSettings)
     stages: Stages = DemoStages(host.model) if host.model.labelled_demo else _stages(llm, models)
     log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
-    runs, pages = Runs(log, texts, stages, host.clock, host.worker), _pages(host, settings)
-    evidence = EvidencePages(DemoPages(catalogue(), host.clock) if host.model.labelled_demo else pages)
+    runs = Runs(log, texts, stages, host.clock, host.worker)
+    articles, sources = _pages(host, settings)
+    evidence = EvidencePages(DemoPages(catalogue(), host.clock) if host.model.labelled_demo else sources)
     call_micro_usd = int(llm.max_cost_per_request * Decimal(MICRO_PER_USD))
     auditor = Auditor(
-        log, texts, WebArticles(pages), runs, ConfiguredStages(host.bus, stages), host.clock, call_micro_usd
+        log, texts, WebArticles(articles), runs, ConfiguredStages(host.bus, stages), host.clock, call_micro_usd
     )
     analyst = Analyst(log, texts, evidence, runs, host.clock, call_micro_usd, settings.confidence_floor)
     key = choose_key(settings.receipt_key, host.data_folder)
@@ -96,10 +98,13 @@ def _stages(llm: LlmSettings, models: ModelSettings) -> StageModels:
     return StageModels(llm, deps)
 
 
-def _pages(host: Host, settings: AuditorSettings) -> Pages[Readable]:
+def _pages(host: Host, settings: AuditorSettings) -> tuple[Pages[ReadArticle], Pages[Readable]]:
+    """Articles and sources; both know the web, and read with the same few children."""
     exempt = frozenset({settings.page_origin} if settings.page_origin else ())
-    http = GuardedHttpClient(Policy(contact_url=settings.contact_url, exempt_origins=exempt))
-    pages = Pages(http, Reader().read, host.clock, archive=None)
+    http, reader = GuardedHttpClient(Policy(contact_url=settings.contact_url, exempt_origins=exempt)), Reader()
+    articles = Pages(http, reader.read_article, host.clock, archive=None)
+    sources = Pages(http, reader.read, host.clock, archive=None)
     host.on_close(http.close)
-    host.on_close(pages.close)
-    return pages
+    host.on_close(articles.close)
+    host.on_close(sources.close)
+    return articles, sources

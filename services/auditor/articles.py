@@ -5,14 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Protocol
 
+from kit.documents.article import ReadArticle
+from kit.documents.walls import MIN_LETTERS, count_letters, find_redirect
 from kit.sources import Page, PageUnavailable
-from kit.web.readable import Readable
 from services.auditor.domain import (
-    ARTICLE_WORDS,
-    LOG_IN,
     Article,
     NoArticle,
-    count_words,
     explain,
     parse_day,
     parse_language,
@@ -23,7 +21,7 @@ from services.auditor.domain import (
 class Pages(Protocol):
     """Pages by address."""
 
-    async def get(self, address: str) -> Page[Readable] | PageUnavailable: ...
+    async def get(self, address: str) -> Page[ReadArticle] | PageUnavailable: ...
 
 
 async def fetch_article(pages: Pages, address: str, accepted_at: datetime) -> Article:
@@ -31,12 +29,14 @@ async def fetch_article(pages: Pages, address: str, accepted_at: datetime) -> Ar
     page = await pages.get(address)
     if isinstance(page, PageUnavailable):
         raise NoArticle(explain(page.reason))
-    if not page.text.is_free or LOG_IN.search(page.final_url):
-        raise NoArticle("NOT_PUBLIC")
     found = page.text
+    if found.wall or find_redirect(address, page.final_url):
+        raise NoArticle("NOT_PUBLIC")
+    if count_letters(found.text) < MIN_LETTERS:
+        raise NoArticle("UNSUPPORTED_CONTENT")
     published = parse_day(found.published, accepted_at)
     return Article(
-        require_length(found.main if found.main and count_words(found.main) >= ARTICLE_WORDS else found.text),
+        require_length(found.text),
         published or accepted_at.astimezone(UTC).date(),
         found.title,
         page.final_url,

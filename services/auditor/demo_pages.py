@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kit.clock import Clock
+from kit.documents.readable import Readable
 from kit.models.demo_catalogue import Catalogue
 from kit.sources import Page, PageUnavailable
-from kit.web.readable import Readable
 
 
 class DemoPages:

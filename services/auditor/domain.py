@@ -25,13 +25,10 @@ LOG_LAG_S: Final = 0.2
 Refusal = Literal["FETCH_FAILED", "NOT_PUBLIC", "UNSUPPORTED_CONTENT", "INPUT_EMPTY", "INPUT_TOO_LONG"]
 
 MAX_WORDS: Final = 10_000
-ARTICLE_WORDS: Final = 100
-"""A part of the page with fewer words is no article, whatever the page calls it."""
 _NOT_PUBLIC: Final = frozenset(
     {"http_401", "http_402", "http_403", "blocked_address", "blocked_port", "credentials_in_url"}
 )
 _UNSUPPORTED: Final = frozenset({"unreadable", "too_large", "bad_encoding"})
-LOG_IN: Final = re.compile(r"/(log-?in|sign-?in|signin|subscribe|paywall)\b", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(?=$|[-_])")
 
 

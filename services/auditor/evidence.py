@@ -11,10 +11,10 @@ from analyses.claims.analysis import ReadPage
 from analyses.claims.families import SourcePage, find_domain
 from analyses.research import FETCH_URL, parse_fetch_url
 from analyses.snippets import page_text
+from kit.documents.readable import Readable
 from kit.research import FetchedPage, PageLookup
 from kit.sources import Page, PageUnavailable
 from kit.web import WebError, parse_url
-from kit.web.readable import Readable
 from services.auditor.domain import QuotedPage, Tools
 
 READ_S: Final = 60.0

@@ -12,11 +12,11 @@ from contracts.topology import (
 )
 from contracts.v1.investigation import KeySource
 from kit.concluding import Concluder
+from kit.documents.reading import Reader
 from kit.host import Host
 from kit.settings import load
 from kit.web import GuardedHttpClient, Policy
 from kit.web.contact import warn_of_no_contact
-from kit.web.reading import Reader
 from services.investigator.adapters import EventLog
 from services.investigator.concluding import InvestigationRules
 from services.investigator.handlers import Investigator

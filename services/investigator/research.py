@@ -17,9 +17,9 @@ import structlog
 from analyses.kinds import InvalidSubmission
 from analyses.research import AUTHOR_HISTORY, FETCH_URL, parse_author_history, parse_fetch_url
 from kit.clock import Clock
+from kit.documents.reading import Reader
 from kit.research import PageLookup, WebPages, encode, make_error
 from kit.web import GuardedHttpClient
-from kit.web.reading import Reader
 from services.investigator.domain import AuthorPost
 
 HISTORY_TIMEOUT_S: Final = 10.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from contracts.topology import VALIDATOR_CLAIM_PROPOSED
+from kit.documents.reading import Reader
 from kit.host import Host
 from kit.settings import load
 from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
 from kit.web.contact import warn_of_no_contact
-from kit.web.reading import Reader
 from services.validator.adapters import LogRuns
 from services.validator.ends import EndedRounds
 from services.validator.handlers import Validator

@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry, Counter
 from analyses.evidence import Evidence
 from analyses.snippets import PageText, find, is_too_short, page_text
 from contracts.v1.parts import CheckedSource, Source
+from kit.documents.reading import Reader
 from kit.sources import Page, Pages, PageUnavailable
 from kit.web import WebError, parse_url
-from kit.web.reading import Reader
 from services.validator.domain import MAX_PAGES
 
 

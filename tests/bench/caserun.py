@@ -23,12 +23,12 @@ from analyses.snippets import page_text
 from contracts.v1 import ClaimProposed, ClaimRejected, Event, InvestigationCompleted, InvestigationFailed
 from contracts.v1.parts import ClaimPayload, InvestigationInput, Picture, Source
 from kit.clock import SystemClock
+from kit.documents.reading import Reader
 from kit.errors import Retry
 from kit.models.base import Limits, Model
 from kit.models.websearch.tool import WEB_SEARCH, Hit, WebSearch
 from kit.sources import Page, Pages
 from kit.web import CONTACT_URL, GuardedHttpClient, Policy
-from kit.web.reading import Reader
 from lifecycle.conclusion import conclude
 from lifecycle.investigation import Investigation
 from services.investigator.domain import AuthorPost

@@ -17,9 +17,9 @@ from analyses.evidence import Evidence, list_sources
 from analyses.snippets import PageText, page_text
 from contracts.v1.parts import Source
 from kit.blobs import BlobsUnavailable
+from kit.documents.reading import Reader
 from kit.sources import FetchTimings, Page, Pages, PageUnavailable
 from kit.web import GuardedHttpClient, Policy
-from kit.web.reading import Reader
 from services.validator.domain import MAX_PAGES
 from services.validator.sources import PageSources, read_words
 from tests.support.factories import NOW

@@ -10,9 +10,9 @@ import pytest
 
 from contracts.v1 import RunFailed
 from contracts.v1.assertion import DroppedEvidence, Shape
+from kit.documents.readable import Readable
 from kit.ephemeral import round_up
 from kit.errors import Outage
-from kit.web.readable import Readable
 from lifecycle.audits.cache import LIFETIME, LONGEST_RUN
 from tests.support.analysing import (
     ASSERTION,

@@ -12,10 +12,10 @@ from uuid import UUID
 import pytest
 
 from kit.database import Database
+from kit.documents.reading import Reader
 from kit.errors import Retry
 from kit.research import PAGE_BYTES, PAGE_TIMEOUT_S, TEXT_BYTES, truncate
 from kit.web import GuardedHttpClient, Policy, Request, WebError
-from kit.web.reading import Reader
 from services.investigator.domain import AuthorPost, Prior
 from services.investigator.reads import BEGINNING_CHARACTERS, SqlReads
 from services.investigator.research import Lookups

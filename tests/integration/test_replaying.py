@@ -27,11 +27,11 @@ from contracts.v1 import (
 from contracts.v1.ids import claim_id
 from contracts.v1.parts import PublishedClaim, Source, TextRef, Usage
 from kit.blobs import BlobMissing
+from kit.documents.reading import Reader
 from kit.history import StoredFact
 from kit.models.base import Limits, Model
 from kit.models.provider import ProviderDeps
 from kit.sources import Page, PageUnavailable
-from kit.web.reading import Reader
 from lifecycle.conclusion import conclude
 from services.commands.investigation.comparison import Comparison, Difference
 from services.commands.investigation.replay import replay

@@ -19,13 +19,13 @@ from contracts.v1 import AssertionAnalysed, AssertionAnalysisRequested, Event
 from contracts.v1.assertion import Shape
 from contracts.v1.ids import analysis_run_id, assertion_id
 from contracts.v1.run import StageModel
+from kit.documents.readable import Readable
 from kit.ephemeral import EphemeralTexts
 from kit.errors import Retry
 from kit.models.base import Model
 from kit.settings import SettingsError
 from kit.sources import Page, PageUnavailable
 from kit.web import parse_url
-from kit.web.readable import Readable
 from lifecycle.audits.runs import ANALYSE, Run, fold_run
 from lifecycle.audits.turns import AnalysisTurn
 from services.auditor.analysis import Analyst

@@ -29,3 +29,33 @@ def pdf(*pages: str, title: str | None = None) -> bytes:
     info = f" /Info {len(objects)} 0 R" if title is not None else ""
     data += f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R{info} >>\nstartxref\n{table}\n%%EOF\n".encode()
     return bytes(data)
+
+
+def columns(
+    left: tuple[str, ...], right: tuple[str, ...], *, title: str = "", author: str = "", created: str = ""
+) -> bytes:
+    """A PDF of one page in two columns, the lines of the left one first, with properties."""
+    shown = "".join(
+        f"BT /F1 10 Tf {x} {720 - 12 * number} Td ({line}) Tj ET\n"
+        for x, lines in ((72, left), (320, right))
+        for number, line in enumerate(lines)
+    )
+    return f"""%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>endobj
+4 0 obj<</Length {len(shown)}>>
+stream
+{shown}
+endstream
+endobj
+5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+6 0 obj<</Title({title})/Author({author})/CreationDate({created})>>endobj
+xref
+0 1
+0000000000 65535 f
+trailer<</Root 1 0 R/Info 6 0 R/Size 7>>
+startxref
+0
+%%EOF
+""".encode()

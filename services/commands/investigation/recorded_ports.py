@@ -18,6 +18,8 @@ from analyses.evidence import Evidence
 from analyses.research import AUTHOR_HISTORY, FETCH_URL
 from contracts.v1 import ClaimProposed, Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.parts import INLINE_BYTES, CheckedSource, InvestigationInput, ModelName, Source, TextRef
+from kit.documents.decoding import Unreadable
+from kit.documents.reading import Reader
 from kit.history import StoredFact
 from kit.models.base import (
     AnswerT,
@@ -29,8 +31,6 @@ from kit.models.base import (
     KeyStatus,
 )
 from kit.sources import Page
-from kit.web.readable import Unreadable
-from kit.web.reading import Reader
 from lifecycle.investigation import Investigation, ends_round
 from lifecycle.reviews import ReviewState, fold_review_state
 from services.investigator.domain import Prior

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.documents.article import ReadArticle
+from kit.documents.walls import MIN_LETTERS, Wall
 from kit.sources import Page, PageUnavailable
 from kit.web.errors import ErrorKind
-from kit.web.readable import Readable
 from services.auditor.articles import fetch_article
 from services.auditor.domain import (
     MAX_WORDS,
@@ -28,15 +29,15 @@ from services.auditor.domain import (
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 ADDRESS = "https://news.example/bats"
 LONG = "They see well. " * 40
-PAGE = Readable("Bats", f"Home\n{LONG}", LONG, "en-GB", "A. B.", "The Daily Bat", "2026-11-14T23:30:00-02:00", None)
+PAGE = ReadArticle(LONG, "Bats", "A. B.", "The Daily Bat", "2026-11-14", "en-GB")
 
 
 class OnePage:
-    def __init__(self, page: Readable | PageUnavailable, final_url: str = ADDRESS) -> None:
+    def __init__(self, page: ReadArticle | PageUnavailable, final_url: str = ADDRESS) -> None:
         self._page = page
         self._final_url = final_url
 
-    async def get(self, address: str) -> Page[Readable] | PageUnavailable:
+    async def get(self, address: str) -> Page[ReadArticle] | PageUnavailable:
         assert address == ADDRESS
         return (
             self._page
@@ -45,22 +46,28 @@ class OnePage:
         )
 
 
-async def fetched(page: Readable | PageUnavailable, final_url: str = ADDRESS) -> Article | Refusal:
+async def fetched(page: ReadArticle | PageUnavailable, final_url: str = ADDRESS) -> Article | Refusal:
     try:
         return await fetch_article(OnePage(page, final_url), ADDRESS, NOW)
     except NoArticle as error:
         return error.code
 
 
-async def test_an_article_is_the_marked_part_of_its_page_and_what_the_page_says() -> None:
-    day = date(2026, 11, 15)  # half past eleven in the evening, two hours west of Greenwich
+async def test_an_article_is_what_was_read_and_what_its_page_says() -> None:
+    day = date(2026, 11, 14)
     assert await fetched(PAGE) == Article(LONG, day, "Bats", ADDRESS, "A. B.", "The Daily Bat", day, "en")
 
 
-async def test_a_short_mark_is_no_article_and_a_day_is_not_invented() -> None:
-    found = await fetched(replace(PAGE, main="Read more", published="soon", language=None))
+async def test_a_day_is_not_invented() -> None:
+    found = await fetched(replace(PAGE, published="2027-01-01", language=None))
     assert isinstance(found, Article)
-    assert (found.text, found.published, found.reference_day, found.language) == (PAGE.text, None, NOW.date(), None)
+    assert (found.published, found.reference_day, found.language) == (None, NOW.date(), None)
+
+
+@pytest.mark.parametrize("letters", [MIN_LETTERS, MIN_LETTERS - 1])
+async def test_a_page_with_hardly_a_letter_is_no_article(letters: int) -> None:
+    found = await fetched(replace(PAGE, text="日" * letters + " \n.,"))
+    assert found == "UNSUPPORTED_CONTENT" if letters < MIN_LETTERS else isinstance(found, Article)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +78,14 @@ async def test_a_short_mark_is_no_article_and_a_day_is_not_invented() -> None:
         (PageUnavailable("http_404"), ADDRESS, "FETCH_FAILED"),
         (PageUnavailable("timeout"), ADDRESS, "FETCH_FAILED"),
         (PageUnavailable("unreadable"), ADDRESS, "UNSUPPORTED_CONTENT"),
+        (PageUnavailable("too_large"), ADDRESS, "UNSUPPORTED_CONTENT"),
         (PAGE, "https://news.example/login?next=/bats", "NOT_PUBLIC"),
-        (replace(PAGE, is_free=False), ADDRESS, "NOT_PUBLIC"),
-        (Readable(None, ""), ADDRESS, "INPUT_EMPTY"),
-        (Readable(None, "word " * (MAX_WORDS + 1)), ADDRESS, "INPUT_TOO_LONG"),
+        *((replace(PAGE, wall=wall), ADDRESS, "NOT_PUBLIC") for wall in get_args(Wall)),
+        (ReadArticle(""), ADDRESS, "UNSUPPORTED_CONTENT"),
+        (ReadArticle("word " * (MAX_WORDS + 1)), ADDRESS, "INPUT_TOO_LONG"),
     ],
 )
-async def test_why_there_is_no_article(page: Readable | PageUnavailable, final_url: str, code: Refusal) -> None:
+async def test_why_there_is_no_article(page: ReadArticle | PageUnavailable, final_url: str, code: Refusal) -> None:
     assert await fetched(page, final_url) == code
 
 

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from analyses.research import FETCH_URL
+from kit.documents.readable import Readable
 from kit.sources import Page, PageUnavailable
-from kit.web.readable import Readable
 from services.auditor.evidence import EvidencePages
 from tests.support.factories import NOW
 

@@ -1,7 +1,7 @@
 """Every place that reads HTML of strangers, against HTML built to be slow: a bound on the processor time of each.
 
-Cited pages are read in a child process with limits of its own: see the tests of `kit.web.reading`. What search engines
-say of pages is cut before it is read.
+Cited pages and articles are read in a child process with limits of its own: see the tests of `kit.documents`. What
+search engines say of pages is cut before it is read.
 """
 
 from __future__ import annotations

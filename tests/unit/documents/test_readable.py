@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.web.readable import MAX_CHARACTERS, Readable, Unreadable, detect_kind, read_document
-from kit.web.reading import Reader
+from kit.documents.decoding import MAX_CHARACTERS, Unreadable, detect_kind
+from kit.documents.readable import Readable, read_document
+from kit.documents.reading import Reader
 from tests.support.pdf_files import pdf
 
 PAGE = b"""<!doctype html><html><head><title> A  page </title><style>p {color: red}</style></head>
@@ -25,52 +26,28 @@ def test_a_page_is_its_visible_words_in_order_a_line_for_each_block() -> None:
     assert found == Readable("A page", "Home\nOn bats\nBats can see & hear.\nAnd\nmore\none\ntwo\na\nb\ndeep\ntail")
 
 
-HEAD = """<!doctype html><html lang="en-GB"><head><title>Bats</title>
-<meta name="author" content="meta author"><meta property="og:site_name" content="The Daily  Bat">
+HEAD = """<!doctype html><html><head><title>Bats</title>
 <meta property="article:published_time" content="2020-01-01"><link rel="canonical" href="https://bats.example/1">
-%s</head><body><nav>Home</nav><main><p>short</p></main><article><h1>Bats</h1><p>They see.</p></article></body></html>"""
+%s</head><body><nav>Home</nav><article><h1>Bats</h1><p>They see.</p></article></body></html>"""
 LINKED = (
     '<script type="application/ld+json">{"@graph": [{"@type": "WebSite", "name": "x"}, {"@type": "NewsArticle", '
-    '"datePublished": "2026-11-15T08:00:00Z", "author": [{"name": "A. \\ud800 B."}], '
-    '"publisher": {"name": 7}}]}</script>'
+    '"datePublished": ["2026-11-15T08:00:00Z \\ud800"]}]}</script>'
 )
 
 
 @pytest.mark.parametrize(
-    ("linked", "author", "published"),
+    ("linked", "published"),
     [
-        ("", "meta author", "2020-01-01"),
-        (LINKED, "A. \ufffd B.", "2026-11-15T08:00:00Z"),
-        ('<script type="application/ld+json">{"datePublished": [</script>', "meta author", "2020-01-01"),
-        ('<script type="application/ld+json">["datePublished", 1, null]</script>', "meta author", "2020-01-01"),
+        ("", "2020-01-01"),
+        (LINKED, "2026-11-15T08:00:00Z \ufffd"),
+        ('<script type="application/ld+json">{"datePublished": [</script>', "2020-01-01"),
+        ('<script type="application/ld+json">["datePublished", 1, null]</script>', "2020-01-01"),
+        ('<script type="application/ld+json">{"datePublished": {}}</script>', "2020-01-01"),
     ],
 )
-def test_what_an_article_says_of_itself(linked: str, author: str, published: str) -> None:
+def test_what_a_page_says_of_itself_stands_beside_all_of_its_text(linked: str, published: str) -> None:
     found = read_document((HEAD % linked).encode(), "text/html")
-    assert found == Readable(
-        "Bats",
-        "Home\nshort\nBats\nThey see.",
-        main="Bats\nThey see.",
-        language="en-GB",
-        author=author,
-        publisher="The Daily Bat",
-        published=published,
-        canonical="https://bats.example/1",
-    )
-
-
-@pytest.mark.parametrize(("stated", "free"), [("false", False), ('"False"', False), ("true", True), ("null", True)])
-def test_whether_an_article_says_it_is_free(stated: str, free: bool) -> None:
-    linked = f'{{"datePublished": "2026", "isAccessibleForFree": {stated}}}'
-    page = HEAD % f'<script type="application/ld+json">{linked}</script>'
-    assert read_document(page.encode(), "text/html").is_free is free
-
-
-def test_articles_in_articles_are_read_in_time() -> None:
-    page = b"<!doctype html>" + b"<article>" * 5_000 + b"<p>words</p>" * 5_000
-    began = monotonic()
-    assert read_document(page, "text/html").main is not None
-    assert monotonic() - began < 5
+    assert found == Readable("Bats", "Home\nBats\nThey see.", published, "https://bats.example/1")
 
 
 @pytest.mark.parametrize(
@@ -85,6 +62,11 @@ def test_articles_in_articles_are_read_in_time() -> None:
         (b"caf\xc3\xa9", "text/plain; charset=no-such", "caf\u00e9"),
         (b"caf\xc3\xa9", "text/plain; charset=base64", "caf\u00e9"),
         (b"a-b", "text/plain; charset=punycode", "a-b"),
+        ("caf\u00e9 \u201cq\u201d".encode("cp1252"), "text/plain; charset=latin1", "caf\u00e9 \u201cq\u201d"),
+        ("caf\u00e9 \u201cq\u201d".encode("cp1252"), "text/plain; charset=UTF-8", "caf\u00e9 \u201cq\u201d"),
+        ("caf\u00e9".encode(), "text/plain; charset=ISO-8859-1", "caf\u00e9"),
+        ("\u2014caf\u00e9".encode() + b"\xff", "text/plain; charset=utf-8", "\u2014caf\u00e9\ufffd"),
+        ("\u9555\u57fa".encode("gbk"), "text/plain; charset=gb2312", "\u9555\u57fa"),
         (b"<meta charset='windows-1251'><p>\xcf\xf0\xe8", "text/html", "\u041f\u0440\u0438"),
         (b"a\0b \t c\r\n\r\n d", "text/plain", "ab c\nd"),
         (b"<rss><title>News</title></rss>", "application/rss+xml", "<rss><title>News</title></rss>"),

@@ -12,14 +12,19 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 
-from kit.web import readable as child
-from kit.web.readable import Readable, Unreadable, read_document
+from kit.documents import child
+from kit.documents.article import ReadArticle, read_article
+from kit.documents.decoding import Unreadable, detect_kind
+from kit.documents.readable import Readable, read_document
 
 MAX_CONCURRENCY: Final = 2
 _IN_PROCESS_BYTES: Final = 1_000_000
 _COMMAND: Final = (sys.executable, "-I", str(Path(child.__file__).resolve()))
+
+Answer = dict[str, Any]
+"""The fields of what was read, as the child wrote them."""
 
 
 class Reader:
@@ -32,14 +37,24 @@ class Reader:
 
     async def read(self, data: bytes, content_type: str | None) -> Readable:
         """As `read_document`, within bounds. Raises: Unreadable."""
-        if len(data) <= _IN_PROCESS_BYTES and child.detect_kind(data, content_type) == "plain":
+        if _is_small(data, content_type):
             return read_document(data, content_type)
-        async with self._slots:
-            return await self._read_in_subprocess(data, content_type or "")
+        return Readable(**await self._read("text", data, content_type))
 
-    async def _read_in_subprocess(self, data: bytes, content_type: str) -> Readable:
+    async def read_article(self, data: bytes, content_type: str | None) -> ReadArticle:
+        """As the function of that name, within bounds. Raises: Unreadable."""
+        if _is_small(data, content_type):
+            return read_article(data, content_type)
+        return ReadArticle(**await self._read("article", data, content_type))
+
+    async def _read(self, form: Literal["text", "article"], data: bytes, content_type: str | None) -> Answer:
+        async with self._slots:
+            return await self._read_in_subprocess(form, data, content_type or "")
+
+    async def _read_in_subprocess(self, form: str, data: bytes, content_type: str) -> Answer:
         process = await asyncio.create_subprocess_exec(
             *self._command,
+            form,
             content_type.replace("\0", "")[:200],
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -58,7 +73,12 @@ class Reader:
                 await process.wait()
         if process.returncode != 0:
             raise Unreadable("reading it needed too much time or memory")
-        answer = json.loads(output)
+        answer: Answer = json.loads(output)
         if "unreadable" in answer:
             raise Unreadable(answer["unreadable"])
-        return Readable(**answer)
+        return answer
+
+
+def _is_small(data: bytes, content_type: str | None) -> bool:
+    """Whether there is nothing to parse, and little of it."""
+    return len(data) <= _IN_PROCESS_BYTES and detect_kind(data, content_type) == "plain"

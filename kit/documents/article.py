@@ -1,0 +1,176 @@
+"""What of a document is its article: main text, title, author, publisher, date, language, and what keeps readers out.
+
+Main text and metadata of HTML are found by trafilatura, in its mode that would rather leave out a sentence than take a
+reader's comment for one: every sentence of the article may be audited, and each audit is paid for.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kit.documents.decoding import Unreadable, decode, detect_kind, one_line, pair, tidy
+from kit.documents.pdf import read_pdf
+from kit.documents.readable import MAX_TITLE_CHARACTERS, linked_data
+from kit.documents.walls import MIN_LETTERS, Wall, count_letters, find_wall
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+    from selectolax.lexbor import LexborHTMLParser
+    from trafilatura.settings import Document
+
+_DAYS: Final = (
+    "time,abbr[title],[itemprop^=date],[id*=date i],"
+    "[class*=date i],[class*=publish i],[class*=posted i],[class*=byline i]"
+)
+_MARKS_READ: Final = 50
+_MARK_CHARACTERS: Final = 200
+_NO_TITLE: Final = re.compile(
+    r"untitled\b|microsoft (word|powerpoint)|powerpoint presentation|slide \d|\S*[\\/]|.*\.\w{2,4}$|[\W\d_]*$",
+    re.IGNORECASE,
+)
+_NO_AUTHOR: Final = re.compile(
+    r"(admin|administrator|anonymous|author|default|guest|office|owner|root|unknown|user|windows)\b|[\W\d_]*$",
+    re.IGNORECASE,
+)
+_NOBODY: Final = ("Admin", "Administrator", "Editor", "Guest", "Username")
+_TITLE_WORDS: Final = 3
+"""A shorter title of a page is hardly its article's."""
+_LANGUAGES: Final = (
+    ("html", "lang"),
+    ("html", "xml:lang"),
+    ('meta[property="og:locale"]', "content"),
+    ('meta[http-equiv="content-language" i]', "content"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadArticle:
+    """An article. Shapes: `text` may be empty; `published` is a day, YYYY-MM-DD. The rest is what the document says."""
+
+    text: str
+    title: str | None = None
+    author: str | None = None
+    publisher: str | None = None
+    published: str | None = None
+    language: str | None = None
+    wall: Wall | None = None
+
+    @property
+    def size(self) -> int:
+        """Units: characters of memory."""
+        return len(self.text)
+
+
+def read_article(data: bytes, content_type: str | None) -> ReadArticle:
+    """Read a document as an article. Raises: Unreadable."""
+    match detect_kind(data, content_type):
+        case "pdf":
+            return _pdf(data)
+        case "html":
+            return _html(pair(decode(data, content_type)))
+        case "plain":
+            return ReadArticle(tidy(decode(data, content_type)))
+        case other:
+            raise Unreadable(f"a document of the kind {other} holds no article that can be read here")
+
+
+def _html(page: str) -> ReadArticle:
+    from selectolax.lexbor import LexborHTMLParser
+
+    parser = LexborHTMLParser(page)
+    try:
+        found = _find_article(parser.html or "")
+        published = _find_day(parser)
+    except Exception as error:
+        raise Unreadable(f"its article cannot be found: {type(error).__name__}") from error
+    text, language = tidy(found.text or ""), _language(parser)
+    return ReadArticle(
+        text,
+        _choose_title(parser, one_line(found.title, MAX_TITLE_CHARACTERS)),
+        one_line(found.author),
+        one_line(found.sitename),
+        published,
+        language,
+        find_wall(parser, text),
+    )
+
+
+def _find_article(page: str) -> Document:
+    """Main text and metadata of a page as browsers repair it; libxml2 alone finds nothing in some that they show."""
+    import logging
+
+    from trafilatura import bare_extraction
+    from trafilatura.settings import Document
+    from trafilatura.utils import load_html
+
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+    tree = load_html(page)
+    if tree is None:
+        return Document()
+    _open_layout(tree)
+    for precise in (True, False):
+        found = bare_extraction(
+            tree,
+            favor_precision=precise,
+            include_comments=False,
+            with_metadata=True,
+            author_blacklist=set(_NOBODY),
+            date_extraction_params={"original_date": True, "extensive_search": False},
+        )
+        if isinstance(found, Document) and count_letters(found.text or "") >= MIN_LETTERS:
+            return found
+    return found if isinstance(found, Document) else Document()
+
+
+def _open_layout(tree: HtmlElement) -> None:
+    """Make blocks of tables that only arrange paragraphs, as in newsletters: a cell of a table is read as one line."""
+    for table in tree.xpath("//table[.//p or .//h1 or .//h2 or .//table][not(.//th or .//caption)]"):
+        for part in (table, *table.xpath("./*|./*/tr|./tr/td|./*/tr/td")):
+            part.tag = "div"
+
+
+def _find_day(parser: LexborHTMLParser) -> str | None:
+    """The day that a page marks as its own. "Yesterday" refers to it, so a day in its prose is worse than none."""
+    from htmldate import find_date
+
+    marks = [node.html or "" for node in parser.css(_DAYS)[:_MARKS_READ] if len(node.text()) <= _MARK_CHARACTERS]
+    head = "" if parser.head is None else parser.head.html or ""
+    return find_date(f"<html>{head}<body>{''.join(marks)}</body></html>", original_date=True, extensive_search=False)
+
+
+def _choose_title(parser: LexborHTMLParser, found: str | None) -> str | None:
+    """The title that was found, if the page calls itself so; a heading of another part of the page is found, too."""
+    node, shared = parser.css_first("title"), parser.css_first('meta[property="og:title"]')
+    own = None if node is None else one_line(node.text(), MAX_TITLE_CHARACTERS)
+    names = _words(own) | _words(None if shared is None else shared.attributes.get("content"))
+    return own if len(_words(own)) >= _TITLE_WORDS and not _words(found) <= names else found
+
+
+def _words(text: str | None) -> set[str]:
+    return set(re.findall(r"\w+", (text or "").casefold()))
+
+
+def _language(parser: LexborHTMLParser) -> str | None:
+    """As the page states it, for itself or for its article."""
+    for selector, name in _LANGUAGES:
+        node = parser.css_first(selector)
+        stated = None if node is None else one_line(node.attributes.get(name))
+        if stated:
+            return stated
+    for item in linked_data(parser):
+        if isinstance(language := item.get("inLanguage"), str):
+            return one_line(language)
+    return None
+
+
+def _pdf(data: bytes) -> ReadArticle:
+    read = read_pdf(data)
+    title, author = read.title or "", read.author or ""
+    return ReadArticle(
+        read.text,
+        None if _NO_TITLE.match(title) else one_line(title, MAX_TITLE_CHARACTERS),
+        None if _NO_AUTHOR.match(author) else author,
+        published=None if read.created is None else read.created.isoformat(),
+    )

@@ -1,0 +1,111 @@
+"""What bytes are and what they spell: kinds of documents, encodings, and text as it is kept."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from contextlib import suppress
+from typing import Final
+
+MAX_CHARACTERS: Final = 2_000_000
+"""Of the text; a document that holds more is cut."""
+MAX_FIELD_CHARACTERS: Final = 2_048
+"""Of what a document says of itself."""
+
+_HTML_START = re.compile(
+    rb"\s*(?:<!--.{0,1000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
+_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_CHARSET_PARAMETER = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_NOT_OF_PAGES: Final = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape", "utf-7", "undefined"})
+"""Encodings of Python that no page uses; some take quadratic time."""
+_SUPERSETS: Final = {
+    "ascii": "cp1252",
+    "big5": "big5hkscs",
+    "euc_kr": "cp949",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "shift_jis": "cp932",
+    "tis-620": "cp874",
+}
+"""What browsers read by these names. Source: WHATWG Encoding Standard, labels."""
+_PLAIN: Final = frozenset({"application/xml", "application/javascript"})
+_UNPAIRED = re.compile("[\ud800-\udfff]")
+_SPACES = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r" ?\n[ \n]*")
+
+
+class Unreadable(ValueError):
+    """The document has no readable text; the message is one sentence and quotes nothing from the document."""
+
+
+def detect_kind(data: bytes, content_type: str | None) -> str:
+    """`pdf`, `html`, `json`, `plain`, or the media type of an unsupported document."""
+    media_type = (content_type or "").partition(";")[0].strip().lower()
+    if media_type == "application/pdf" or b"%PDF-" in data[:1024]:
+        return "pdf"
+    if media_type in ("text/html", "application/xhtml+xml"):
+        return "html"
+    if media_type == "application/json" or media_type.endswith("+json"):
+        return "json"
+    if media_type.endswith("svg+xml"):
+        return media_type
+    if media_type.startswith("text/") or media_type.endswith("+xml") or media_type in _PLAIN:
+        return "plain"
+    if media_type in ("", "application/octet-stream", "binary/octet-stream", "unknown/unknown"):
+        if _HTML_START.match(data[:4096]):
+            return "html"
+        return "application/octet-stream" if b"\0" in data[:4096] else "plain"
+    return media_type
+
+
+def decode(data: bytes, content_type: str | None) -> str:
+    """A text in the encoding that fits, of those that its sender names and those that pages are written in.
+
+    What is valid UTF-8 and not ASCII is hardly ever anything else, whatever it is said to be.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data.decode(encoding, "replace")
+    if not data.isascii():
+        with suppress(UnicodeError):
+            return data.decode("utf-8")
+    parameter = _CHARSET_PARAMETER.search(content_type or "")
+    meta = _CHARSET.search(data[:4096])
+    for name in (str(parameter[1]) if parameter else None, bytes(meta[1]).decode() if meta else None):
+        with suppress(LookupError, UnicodeError):
+            encoding = codecs.lookup(name or "").name
+            if encoding not in _NOT_OF_PAGES and _fits(
+                text := data.decode(_SUPERSETS.get(encoding, encoding), "replace")
+            ):
+                return text
+    return data.decode("ascii" if data.isascii() else "windows-1252", "replace")
+
+
+def _fits(text: str) -> bool:
+    """Whether it has more letters beyond ASCII than marks of bytes that spell nothing."""
+    broken = text.count("\ufffd")
+    return not broken or 2 * broken < sum(1 for character in text if not character.isascii())
+
+
+def tidy(text: str) -> str:
+    """Single spaces, and a line for each block."""
+    text = pair(text[:MAX_CHARACTERS]).replace("\0", "")
+    return _LINES.sub("\n", _SPACES.sub(" ", text.replace("\r", "\n"))).strip()
+
+
+def pair(text: str) -> str:
+    """The text with a mark for each half of a surrogate pair, which no encoding holds."""
+    return _UNPAIRED.sub("\ufffd", text)
+
+
+def one_line(text: str | None, limit: int = MAX_FIELD_CHARACTERS) -> str | None:
+    """What a document says of itself, cut; None if it says nothing."""
+    return tidy(text or "")[:limit].replace("\n", " ") or None

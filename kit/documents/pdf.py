@@ -1,0 +1,70 @@
+"""PDF: the text of its pages, and what its properties say."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from kit.documents.decoding import MAX_CHARACTERS, Unreadable, one_line, tidy
+
+if TYPE_CHECKING:
+    from pypdf import DocumentInformation
+
+MAX_PAGES: Final = 500
+_DAY: Final = re.compile(r"(?:D:)?(\d{8})")
+
+
+@dataclass(frozen=True, slots=True)
+class Pdf:
+    """A PDF's text in the order of its content, so one column after the other, and its properties as written."""
+
+    text: str
+    title: str | None
+    author: str | None
+    created: date | None
+
+
+def read_pdf(data: bytes) -> Pdf:
+    """Raises: Unreadable."""
+    import logging
+
+    from pypdf import PdfReader
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    try:
+        document = PdfReader(io.BytesIO(data), strict=False)
+        if document.is_encrypted and not document.decrypt(""):
+            raise Unreadable("the PDF needs a password")
+        title, author, created = _properties(document.metadata)
+        pages: list[str] = []
+        left = MAX_CHARACTERS
+        for page in document.pages[:MAX_PAGES]:
+            pages.append(page.extract_text()[:left])
+            left -= len(pages[-1])
+            if left <= 0:
+                break
+    except Unreadable:
+        raise
+    except Exception as error:
+        raise Unreadable(f"the PDF cannot be read: {type(error).__name__}") from error
+    text = tidy("\n".join(pages))
+    if not text:
+        raise Unreadable("the PDF holds no text, only pictures of it")
+    return Pdf(text, title, author, created)
+
+
+def _properties(stated: DocumentInformation | None) -> tuple[str | None, str | None, date | None]:
+    if stated is None:
+        return None, None, None
+    created = _DAY.match(str(stated.creation_date_raw or ""))
+    return one_line(str(stated.title or "")), one_line(str(stated.author or "")), created and _day(created[1])
+
+
+def _day(digits: str) -> date | None:
+    try:
+        return date.fromisoformat(f"{digits[:4]}-{digits[4:6]}-{digits[6:]}")
+    except ValueError:
+        return None

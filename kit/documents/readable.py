@@ -1,0 +1,140 @@
+"""The text of a fetched document: HTML, plain text, JSON or PDF.
+
+Quotes from a page are searched in exactly this text, the whole page, so investigator, validator and auditor must read
+pages with this function. What of a page is its article, `kit.documents.article` says.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kit.documents.decoding import MAX_CHARACTERS, Unreadable, decode, detect_kind, one_line, pair, tidy
+from kit.documents.pdf import read_pdf
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+MAX_TITLE_CHARACTERS: Final = 1_000
+
+_NO_TEXT: Final = "script,style,noscript,template,svg,iframe,object,canvas,audio,video,select,option,textarea"
+_BLOCK_NAMES: Final = (
+    "address article aside blockquote br button caption dd details dialog div dl dt fieldset figcaption figure footer "
+    "form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section summary table tbody td tfoot th thead tr ul"
+)
+_BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """A document's text. Shapes: `text` has single spaces, and a line for each block.
+
+    The rest is what the page says of itself, unchecked and cut to a length.
+    """
+
+    title: str | None
+    text: str
+    published: str | None = None
+    canonical: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Units: characters of memory."""
+        return len(self.text)
+
+
+def read_document(data: bytes, content_type: str | None) -> Readable:
+    """Read a document by its content type, or by its first bytes where that is missing or generic.
+
+    Raises: Unreadable.
+    """
+    match detect_kind(data, content_type):
+        case "pdf":
+            pdf = read_pdf(data)
+            return Readable(one_line(pdf.title, MAX_TITLE_CHARACTERS), pdf.text)
+        case "html":
+            return _html(decode(data, content_type))
+        case "json":
+            return _json(decode(data, content_type))
+        case "plain":
+            return Readable(None, tidy(decode(data, content_type)))
+        case other:
+            raise Unreadable(f"a document of the kind {other} holds no text that can be read here")
+
+
+def _html(page: str) -> Readable:
+    from selectolax.lexbor import LexborHTMLParser
+
+    parser = LexborHTMLParser(pair(page))
+    heading = parser.css_first("title")
+    title = None if heading is None else one_line(heading.text(), MAX_TITLE_CHARACTERS)
+    link = parser.css_first('link[rel="canonical"]')
+    canonical = None if link is None else one_line(link.attributes.get("href"))
+    published = _published(parser)
+    return Readable(title, visible_text(parser), published, canonical)
+
+
+def visible_text(parser: LexborHTMLParser) -> str:
+    """All that a reader of the page can see. What is invisible is removed from the parsed page."""
+    for node in parser.css(_NO_TEXT):
+        node.decompose()
+    return "" if parser.body is None else tidy("".join(_words(parser.body)))
+
+
+def linked_data(parser: LexborHTMLParser) -> Iterator[dict[str, object]]:
+    """The items that a page describes in JSON-LD, without those that they hold."""
+    for node in parser.css('script[type="application/ld+json"]'):
+        try:
+            data = json.loads(node.text())
+        except (ValueError, RecursionError):
+            continue
+        items = data.get("@graph", [data]) if isinstance(data, dict) else data
+        yield from (item for item in (items if isinstance(items, list) else []) if isinstance(item, dict))
+
+
+def _published(parser: LexborHTMLParser) -> str | None:
+    """When a page says that it was published: in linked data, else in a meta element."""
+    for item in linked_data(parser):
+        stated = item.get("datePublished")
+        stated = stated[0] if isinstance(stated, list) and stated else stated
+        if isinstance(stated, str):
+            return one_line(stated)
+    node = parser.css_first('meta[property="article:published_time"]')
+    return None if node is None else one_line(node.attributes.get("content"))
+
+
+def _words(body: LexborNode) -> Iterator[str]:
+    """The text in document order, a line break at every edge of a block; without recursion, since pages nest deeply."""
+    node: LexborNode | None = body
+    while node is not None:
+        tag = node.tag
+        if tag == "-text":
+            yield node.text_content or ""
+        elif tag in _BLOCKS:
+            yield "\n"
+        following = node.child
+        while following is None and node is not None and node.mem_id != body.mem_id:
+            following = node.next
+            if following is None:
+                node = node.parent
+                if node is not None and node.tag in _BLOCKS:
+                    yield "\n"
+            elif node.tag in _BLOCKS:
+                yield "\n"
+        node = following
+
+
+def _json(text: str) -> Readable:
+    written = io.StringIO()
+    try:
+        # In pieces, since with deep nesting the indents are longer than the values.
+        for piece in json.JSONEncoder(ensure_ascii=False, indent=2).iterencode(json.loads(text)):
+            written.write(piece)
+            if written.tell() >= MAX_CHARACTERS:
+                break
+    except (ValueError, RecursionError):
+        return Readable(None, tidy(text))
+    return Readable(None, pair(written.getvalue()[:MAX_CHARACTERS]))

@@ -1,0 +1,136 @@
+"""The article of a page, to the letter, in the shapes in which articles are found: pages of our own making.
+
+`make bench ARGS=articles` measures the same on published sets of real pages.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kit.documents.article import ReadArticle, read_article
+from kit.documents.decoding import Unreadable
+from kit.documents.readable import read_document
+from kit.documents.reading import Reader
+from kit.documents.walls import MIN_LETTERS, count_letters
+from tests.support.pdf_files import columns
+
+PAGES: Final = Path(__file__).parents[2] / "cases" / "articles"
+EXPECTED: Final[dict[str, dict[str, Any]]] = json.loads((PAGES / "expected.json").read_text())
+
+
+def expected(name: str) -> ReadArticle:
+    fields = dict(EXPECTED[name])
+    return ReadArticle("\n".join(fields.pop("text")), **fields)
+
+
+def test_every_page_has_its_expectation() -> None:
+    assert sorted(EXPECTED) == sorted(page.name for page in PAGES.glob("*.html"))
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_the_article_of_a_page(name: str) -> None:
+    assert read_article((PAGES / name).read_bytes(), "text/html") == expected(name)
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_quotes_are_searched_in_the_whole_page(name: str) -> None:
+    """The article is chosen from the page; the text for quotes leaves nothing of it out."""
+    whole = read_document((PAGES / name).read_bytes(), "text/html").text.split("\n")
+    if name != "linked.html":  # whose text is in no element
+        lines = (line.removeprefix("- ") for line in EXPECTED[name]["text"])
+        assert [line for line in lines if line not in whole] == []
+    nav = {"news.html": "Home Local Sport Weather", "blog.html": "Powered by hope and compost"}
+    assert nav.get(name, whole[0]) in whole
+
+
+@pytest.mark.parametrize("stated", ["utf-8", "windows-1252", "us-ascii", None])
+@pytest.mark.parametrize("written", ["utf-8", "windows-1252"])
+def test_a_wrong_encoding_in_the_header_spoils_no_letter(stated: str | None, written: str) -> None:
+    page = (PAGES / "blog.html").read_text()
+    assert "–" in page
+    assert "é" in page
+    sent = page.replace('<meta charset="utf-8">', "").encode(written)
+    content_type = "text/html" if stated is None else f"text/html; charset={stated}"
+    assert read_article(sent, content_type) == expected("blog.html")
+
+
+async def test_the_child_reads_the_same() -> None:
+    page = (PAGES / "news.html").read_bytes()
+    assert await Reader(within_s=120).read_article(page, "text/html") == expected("news.html")
+
+
+LEFT: Final = (
+    "The left column begins the story with",
+    "a first sentence over two lines, and goes",
+    "on with a second one.",
+)
+RIGHT: Final = (
+    "The right column ends it with a third",
+    "sentence, which is read after the left",
+    "column, as on paper.",
+)
+
+
+def test_a_pdf_in_two_columns_is_read_one_column_after_the_other() -> None:
+    data = columns(LEFT, RIGHT, title="Two columns", author="Ada Byron", created="D:20260131235959-05'00'")
+    assert read_article(data, "application/pdf") == ReadArticle(
+        "\n".join(LEFT + RIGHT), "Two columns", "Ada Byron", published="2026-01-31"
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "author", "created"),
+    [
+        ("Microsoft Word - report_final.docx", "Administrator", "D:99999999"),
+        ("untitled", "user", "yesterday"),
+        ("report.pdf", "-", "D:"),
+        ("/srv/ada/report", "root", ""),
+        ("", "", "D:20261332"),
+    ],
+)
+def test_properties_that_programs_fill_in_say_nothing(title: str, author: str, created: str) -> None:
+    data = columns(LEFT, RIGHT, title=title, author=author, created=created)
+    assert read_article(data, "application/pdf") == ReadArticle("\n".join(LEFT + RIGHT))
+
+
+def test_plain_text_is_an_article_without_metadata() -> None:
+    text = "The ferry makes its last crossing.\n\nBoth boats are for sale."
+    assert read_article(text.encode(), "text/plain") == ReadArticle(text.replace("\n\n", "\n"))
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "image/png", "application/zip"])
+def test_what_is_no_article_is_refused(content_type: str) -> None:
+    with pytest.raises(Unreadable, match="holds no article"):
+        read_article(b'{"title": "x"}', content_type)
+
+
+@pytest.mark.parametrize("page", ["", "<p>Soon here.", "<html><body><h1>Not found</h1></body></html>"])
+def test_a_page_without_an_article_has_hardly_a_letter(page: str) -> None:
+    assert count_letters(read_article(page.encode(), "text/html").text) < MIN_LETTERS
+
+
+def test_a_page_that_is_no_html_at_all_is_still_read() -> None:
+    words = "Nobody wrote a tag here, and a browser shows it all the same. " * 4
+    assert read_article(words.encode(), "text/html") == replace(ReadArticle(""), text=words.strip())
+
+
+@pytest.mark.parametrize(
+    ("body", "day"),
+    [
+        ('<p class="date">2 June 2026</p>', "2026-06-02"),
+        ('<time datetime="2026-06-02T23:59:00-11:00">yesterday</time>', "2026-06-02"),
+        ('<abbr class="published" title="2026-06-02T10:00">Tuesday</abbr>', "2026-06-02"),
+        ("<p>On 2026-06-02 the log said 2026-06-02T10:00:00.</p>", None),
+        ("<pre>backup-2026-06-02T10:00:00Z</pre>", None),
+        ('<a href="/2026/06/02/other">Other</a><img src="/2026/06/02/x.jpg">', None),
+        ("<footer>Copyright 2026</footer>", None),
+    ],
+)
+def test_the_day_is_one_that_the_page_marks_as_its_own(body: str, day: str | None) -> None:
+    page = f"<html><body><article><p>{'A sentence of the story. ' * 20}</p>{body}</article></body></html>"
+    assert read_article(page.encode(), "text/html").published == day
