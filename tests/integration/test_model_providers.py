@@ -34,7 +34,6 @@ from tests.support.openai_server import Answer, Broken, HttpError, Turn, call, m
 from tests.support.providers import (
     APIS,
     ARGUMENTS,
-    CHAT,
     CLAIM,
     DONE,
     FETCH,
@@ -73,7 +72,7 @@ def recorded(error: ModelError) -> Transcript:
 def said_again(api: Api, body: dict[str, Any]) -> list[tuple[str, Any]]:
     """The calls of its own that a request tells the provider again."""
     spoken = [each for each in body.get("messages", ()) if each["role"] == "assistant"]
-    if api is CHAT:
+    if api.is_chat:
         calls = [made for each in spoken for made in each["tool_calls"]]
         return [(made["id"], json.loads(made["function"]["arguments"])) for made in calls]
     return [(block["id"], block["input"]) for each in spoken for block in each["content"]]
@@ -271,7 +270,7 @@ async def test_usage_and_cost_are_the_sum_of_all_calls_and_absent_details_stay_a
     assert finished.usage.model_copy(update={"cost_micro_usd": None}) == Usage(
         input_tokens=11, output_tokens=7, total_tokens=18, cached_input_tokens=4, reasoning_output_tokens=3
     )
-    assert finished.usage.cost_micro_usd == {"openai": 124, "anthropic": 85, "chat": None}[api.name]
+    assert finished.usage.cost_micro_usd == {"openai": 124, "anthropic": 85, "chat": None}[api.protocol]
     async with provider(api, Answer((message("x"),), usage=bare)) as (model, _):
         _, finished = await run(model)
     assert finished.usage.cached_input_tokens is None
@@ -429,7 +428,7 @@ async def test_tokens_and_money_are_limited(api: Api, limits: Limits, name: str)
     turns = (Answer((submit("a"),), usage=USAGE), DONE)
     async with provider(api, *turns) as (model, server):
         failed = await failure(model, brief(limits=limits))
-    if api is CHAT and name == "CostLimit":
+    if api.is_chat and name == "CostLimit":
         assert (failed.name, len(server.requests)) == ("PriceUnknown", 0)
         return
     assert (failed.failure, failed.name) == ("NON_RETRYABLE", name)
@@ -478,7 +477,7 @@ async def test_a_review_asks_for_a_strict_answer_and_reads_it(api: Api, approved
     body = server.requests[0].body
     assert "the claim" in json.dumps(body)
     assert "tools" not in body
-    shape = {"openai": "text", "anthropic": "output_config", "chat": "response_format"}[api.name]
+    shape = {"openai": "text", "anthropic": "output_config", "chat": "response_format"}[api.protocol]
     assert json.dumps(dict(REVIEW.schema or {}))[1:-1] in json.dumps(body[shape])
 
 
@@ -519,7 +518,7 @@ async def test_where_money_is_limited_no_review_is_bought_without_a_price(api: A
     """2.4.3-10: An error of a review fails the attempt, it drops no claim."""
     said = Answer((message(json.dumps({"approved": True, "reason": "ok"})),), usage=USAGE)
     async with provider(api, said) as (model, server):
-        if api is not CHAT:
+        if not api.is_chat:
             assert (await ask(model, replace(REVIEW, limits=Limits(cost_micro_usd=1_000_000)))).answer.approved
             return
         with pytest.raises(ModelError) as raised:
