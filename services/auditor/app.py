@@ -49,7 +49,7 @@ async def build(host: Host) -> None:
     settings, llm, models = load(AuditorSettings), load(LlmSettings), load(ModelSettings)
     stages: Stages = DemoStages(host.model) if host.model.labelled_demo else _stages(llm, models)
     log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
-    runs, pages = Runs(log, texts, stages, host.clock, host.worker), _pages(host, settings)
+    runs, pages = Runs(log, texts, stages, host.clock, host.worker, host.telemetry.registry), _pages(host, settings)
     evidence = EvidencePages(DemoPages(catalogue(), host.clock) if host.model.labelled_demo else pages)
     call_micro_usd = int(llm.max_cost_per_request * Decimal(MICRO_PER_USD))
     auditor = Auditor(
