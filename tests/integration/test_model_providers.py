@@ -279,12 +279,16 @@ async def test_usage_and_cost_are_the_sum_of_all_calls_and_absent_details_stay_a
 
 async def test_the_record_holds_what_was_asked_and_answered_but_no_key(api: Api) -> None:
     said = message(f"my key is {KEY.get_secret_value()}")
-    async with provider(api, Answer((submit("a"),)), Answer((said,))) as (model, server):
-        _, finished = await run(model)
+    given = submit("a", ARGUMENTS | {"summary": f"It is {KEY.get_secret_value()}."})
+    async with provider(api, Answer((given,)), Answer((said,))) as (model, server):
+        decisions, finished = await run(model)
+    assert [summary(each) for each in decisions] == ["It is [key]."]
+    assert finished.answer == "my key is [key]", "nor has what becomes of the answer"
     assert KEY.get_secret_value().encode() not in finished.transcript
     record = Transcript.model_validate_json(finished.transcript)
     assert record.instructions == "instructions"
-    assert [dict(body) for body in record.requests()] == [request.body for request in server.requests]
+    sent = [json.loads(json.dumps(each.body).replace(KEY.get_secret_value(), "[key]")) for each in server.requests]
+    assert [dict(body) for body in record.requests()] == sent
     assert [(each.status, each.started_at is not None, each.completed_at is not None) for each in record.calls] == [
         (200, True, True),
         (200, True, True),
