@@ -11,7 +11,7 @@ from tests.fuzz.jobs import JobStrangers
 from tests.fuzz.run import run
 from tests.fuzz.run_jobs import run_jobs
 
-SEED, REQUESTS, JOB_REQUESTS = 20_260_101, 10_000, 4_000
+SEED, REQUESTS, JOB_REQUESTS = 20_260_101, 10_000, 3_000
 
 
 def test_the_same_seed_gives_the_same_requests() -> None:
