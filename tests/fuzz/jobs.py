@@ -22,7 +22,7 @@ TARGETS: Final = (
     "http://0x7f.1/",
     "http://a.internal/",
 )
-PARTS: Final = ("", "/result", "/report", "/events", "/nothing", "/..", "?wait=1")
+PARTS: Final = ("", "/", "/result", "/report", "/events", "/nothing", "/..", "?wait=1")
 METHODS: Final = ("GET", "GET", "DELETE", "POST", "PUT", "PATCH", "HEAD")
 HEADERS: Final = (
     "authorization",
@@ -123,14 +123,15 @@ class JobStrangers(Strangers):
 
 def judge(judged: Judged, sent: Sent, answer: tuple[int, bytes] | None) -> None:
     """Every refusal is a problem document without a word of the article, and nothing but an estimate succeeds."""
+    is_request = not _NO_HEADER.search(sent.data.partition(b"\r\n\r\n")[0])
     if answer is None:
-        judged.fault(sent, "closed without an answer")
+        if is_request:
+            judged.fault(sent, "closed without an answer")
         return
     status, body = answer
-    head = sent.data.partition(b"\r\n\r\n")[0]
     if sent.data.startswith(b"HEAD ") and 400 <= status < 500:
         judged.statuses[str(status)] += 1
-    elif status == 400 and not body and _NO_HEADER.search(head):
+    elif status == 400 and not body and not is_request:
         judged.statuses["no request"] += 1
     elif 400 <= status < 500:
         judged.statuses[str(status)] += 1
