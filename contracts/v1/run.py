@@ -33,10 +33,14 @@ class StageModel(Value):
 
 
 class RunEnd(Value):
-    """The end of a run that succeeded, inside the fact of its domain. `usage` is the last attempt's."""
+    """The end of a run that succeeded, inside the fact of its domain. `usage` is the last attempt's.
+
+    `provider` is the one that answered, if it was not the stage's: the fallback.
+    """
 
     run_id: UUID
     attempt: int = Field(ge=1)
+    provider: Name | None = None
     model: Name
     usage: Usage
     transcript: EphemeralRef | None = None

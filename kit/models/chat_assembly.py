@@ -1,7 +1,8 @@
 """Assembling a streamed chat completion, chunk by chunk, as plain JSON.
 
 Servers differ: some send a call in one piece, some restart the numbers of calls in every answer, some give them no id.
-Here each call gets an id; the audit reads the record with the same code.
+Here each call gets an id; the audit reads the record with the same code. `extra_content` of a call goes back to the
+server as it came: Google's models sign their thoughts in it and refuse a conversation without.
 """
 
 from __future__ import annotations
@@ -60,11 +61,13 @@ class Assembly:
         index = piece.get("index")
         index = len(self._open) + len(self.calls) if index is None else index
         before = self._open.get(index)
-        if before is None or (piece.get("id") and before["id"] and piece["id"] != before["id"]):
+        given = piece.get("function") or {}
+        if before is None or _begins_another(before, piece.get("id"), given.get("name")):
             yield from self._close_all()
             before = self._open[index] = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
         before["id"] = before["id"] or piece.get("id") or ""
-        given = piece.get("function") or {}
+        if piece.get("extra_content"):
+            before["extra_content"] = piece["extra_content"]
         before["function"]["name"] += given.get("name") or ""
         before["function"]["arguments"] += given.get("arguments") or ""
 
@@ -76,14 +79,20 @@ class Assembly:
             yield call
 
 
+def _begins_another(call: Json, id_: str | None, name: str | None) -> bool:
+    """Whether a piece under the number of an open call begins another one: some servers number each of them 0."""
+    return bool((id_ and call["id"] and id_ != call["id"]) or (name and call["function"]["arguments"]))
+
+
 def spent(usage: Json | None) -> Spent | None:
-    """The usage of an answer."""
+    """The usage of an answer. Output is all but the question: some servers count thinking in the total only."""
     if not usage:
         return None
+    asked, total = as_count(usage.get("prompt_tokens")) or 0, as_count(usage.get("total_tokens"))
     return Spent(
-        input=as_count(usage.get("prompt_tokens")) or 0,
-        output=as_count(usage.get("completion_tokens")) or 0,
-        total=as_count(usage.get("total_tokens")),
+        input=asked,
+        output=max(as_count(usage.get("completion_tokens")) or 0, (total or 0) - asked),
+        total=total,
         cached=as_count((usage.get("prompt_tokens_details") or {}).get("cached_tokens")),
         reasoning=as_count((usage.get("completion_tokens_details") or {}).get("reasoning_tokens")),
     )

@@ -26,6 +26,8 @@ from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps,
 from kit.models.websearch.tool import WEB_SEARCH
 
 _CUT_SHORT = frozenset({"length", "max_tokens"})
+_FILTERED = frozenset({"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"})
+"""The last five are Google's own words, which come as they are or behind `content_filter:`."""
 
 
 class ChatCompletions(Provider):
@@ -165,12 +167,13 @@ class _Chat:
         finally:
             if (cost := spent(answer.usage)) is not None:
                 self._session.recorder.spend(cost)
-        if answer.refusal or answer.finish == "content_filter":
+        finish = answer.finish and answer.finish.partition(":")[0].lower()
+        if answer.refusal or finish in _FILTERED:
             raise failures.refusal()
-        if answer.finish is None:
+        if finish is None:
             raise failures.truncated()
-        if answer.finish in _CUT_SHORT:
-            raise failures.incomplete(answer.finish, self._session.secret)
+        if finish in _CUT_SHORT:
+            raise failures.incomplete(finish, self._session.secret)
         self._messages.append(cast(JsonValue, _once(answer.message)))
         yield Turn(answer.id, answer.version, answer.text)
 

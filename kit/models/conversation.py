@@ -136,12 +136,12 @@ async def run(
         async with aclosing(talk.ask({id_: answers[id_] for id_ in open_ids}, closing=closing)) as events:
             async for event in events:
                 if isinstance(event, Turn):
-                    turn = event
+                    turn = replace(event, text=recorder.redact(event.text))
                     continue
-                calls[event.id] = event
-                if event.id in answers or event.name in brief.research:
+                call = calls[event.id] = replace(event, arguments=recorder.redact(event.arguments))
+                if call.id in answers or call.name in brief.research:
                     continue
-                if (decision := decisions.take(event)) is not None:
+                if (decision := decisions.take(call)) is not None:
                     yield decision
         assert turn is not None
         if closing or (not calls and not turn.goes_on):

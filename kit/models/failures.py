@@ -30,6 +30,11 @@ _KEY_REFUSALS: Final = {
 }
 _FINAL_CODES: Final = frozenset(
     {
+        "FAILED_PRECONDITION",
+        "INVALID_ARGUMENT",
+        "NOT_FOUND",
+        "PERMISSION_DENIED",
+        "UNAUTHENTICATED",
         "authentication_error",
         "bio_policy",
         "content_filter",
@@ -47,6 +52,8 @@ _FINAL_CODES: Final = frozenset(
 )
 _ACCOUNT_CODES: Final = frozenset(
     {
+        "PERMISSION_DENIED",
+        "UNAUTHENTICATED",
         "access_terminated",
         "account_deactivated",
         "authentication_error",
@@ -66,6 +73,7 @@ SHORTEST_KEY: Final = 12
 
 _KEY_LIKE: Final = re.compile(r"\b(?:sk|sess|org|proj)-[\w*.-]+")
 _CONVERSATION_LOST_CODES: Final = frozenset({"previous_response_not_found"})
+_SECONDS: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")
 _REASON_CHARACTERS: Final = 300
 _LONGEST_WAIT_S: Final = 86_400.0
 
@@ -86,7 +94,7 @@ def from_wire(call: Call, body: bytes, secret: str) -> ModelError:
             reason,
             name=name,
             status_code=status,
-            retry_after_s=retry_after_s(call.headers),
+            retry_after_s=_first_known(retry_after_s(call.headers), _retry_delay_s(body)),
             of_the_account=code in _ACCOUNT_CODES,
         )
     match call.ending:
@@ -140,14 +148,38 @@ def parse_error_body(body: bytes) -> tuple[str | None, str]:
 
 
 def _parse(document: object) -> tuple[str | None, str]:
-    error = document.get("error", document) if isinstance(document, dict) else document
+    error = _error_of(document)
     if not isinstance(error, dict):
         return None, error if isinstance(error, str) else "no message"
-    code, message = error.get("code") or error.get("type"), error.get("message")
+    codes = (error.get("code"), error.get("type"), error.get("status"))  # Google's code is the status as a number
+    message = error.get("message")
     return (
-        code if isinstance(code, str) else None,
+        next((code for code in codes if isinstance(code, str) and code), None),
         message if isinstance(message, str) else "no message",
     )
+
+
+def _error_of(document: object) -> object:
+    if isinstance(document, list) and document:  # Google's address for chat completions answers so
+        document = document[0]
+    return document.get("error", document) if isinstance(document, dict) else document
+
+
+def _retry_delay_s(body: bytes) -> float | None:
+    """The delay in an error body. Source: google.rpc.RetryInfo, a decimal number of seconds such as `34.5s`."""
+    try:
+        error = _error_of(json.loads(body))
+    except ValueError:
+        return None
+    details = error.get("details") if isinstance(error, dict) else None
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict) and (found := _SECONDS.fullmatch(str(detail.get("retryDelay")))):
+            return min(float(found[1]), _LONGEST_WAIT_S)
+    return None
+
+
+def _first_known(*delays_s: float | None) -> float | None:
+    return next((each for each in delays_s if each is not None), None)
 
 
 def redact(text: str, secret: str) -> str:

@@ -169,6 +169,10 @@ class Recorder:
         except UnicodeDecodeError:
             return call.model_copy(update={"body": b64encode(body).decode(), "encoding": "base64"})
 
+    def redact(self, text: str) -> str:
+        """What a server said without the key, which it may quote."""
+        return text if len(self._secret) < SHORTEST_KEY else self._redact(text).replace(self._secret, "[key]")
+
     def _redact(self, text: str) -> str:
         if len(self._secret) < SHORTEST_KEY:
             return text

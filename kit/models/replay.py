@@ -134,6 +134,7 @@ def _model(transcript: Transcript, done: Transcript | None, lookup: Lookup | Non
                 if _offered(transcript, WEB_SEARCH.name)
                 else None,
                 sees_pictures=any(isinstance(part, MessagePicture) for part in transcript.input),
+                provider=transcript.provider,
                 deps=deps,
             )
         case "demo":

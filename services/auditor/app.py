@@ -50,7 +50,7 @@ async def build(host: Host) -> None:
     settings, llm, models = load(AuditorSettings), load(LlmSettings), load(ModelSettings)
     stages: Stages = DemoStages(host.model) if host.model.labelled_demo else _stages(llm, models)
     log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
-    runs = Runs(log, texts, stages, host.clock, host.worker)
+    runs = Runs(log, texts, stages, host.clock, host.worker, host.telemetry.registry)
     articles, sources = _pages(host, settings)
     evidence = EvidencePages(DemoPages(catalogue(), host.clock) if host.model.labelled_demo else sources)
     call_micro_usd = int(llm.max_cost_per_request * Decimal(MICRO_PER_USD))

@@ -230,7 +230,7 @@ class Assessor:
         return tuple(
             LlmCall(
                 stage=_STAGES[step],
-                provider=_stage(job.fetched, step).provider,
+                provider=end.provider or _stage(job.fetched, step).provider,
                 model=end.model,
                 input_tokens=end.usage.input_tokens,
                 output_tokens=end.usage.output_tokens,

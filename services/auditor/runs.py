@@ -14,6 +14,8 @@ from functools import partial
 from typing import Final, Never, Protocol
 from uuid import UUID
 
+from prometheus_client import CollectorRegistry, Counter
+
 from contracts.transcript import Transcript
 from contracts.v1 import Event, RunAdvanced, RunFailed, RunRetryScheduled, RunStarted
 from contracts.v1.investigation import FailureClass
@@ -80,7 +82,21 @@ class _Texts:
 class Runs:
     """Carries out runs, one attempt for each call."""
 
-    def __init__(self, log: Log, texts: EphemeralTexts, models: Models, clock: Clock, worker: str) -> None:
+    def __init__(
+        self,
+        log: Log,
+        texts: EphemeralTexts,
+        models: Models,
+        clock: Clock,
+        worker: str,
+        registry: CollectorRegistry | None = None,
+    ) -> None:
+        self._fallback_answers = Counter(
+            "openerrata_auditor_fallback_answers",
+            "Answers of a provider that stood in for the stage's own",
+            ("step", "provider"),
+            registry=registry,
+        )
         self._log = log
         self._texts = texts
         self._models = models
@@ -190,12 +206,16 @@ class Runs:
                     case Finished():
                         transcript = await record.store(item.transcript)
                         name = item.model.version or item.model.model
+                        provider = None if item.model.provider == wanted.model.provider else item.model.provider
+                        if provider is not None:
+                            self._fallback_answers.labels(step.name, provider).inc()
                         looked_up = await asyncio.to_thread(_list_looked_up, item.transcript) if brief.research else ()
                         yield Answered(
                             item.answer,
                             RunEnd(
                                 run_id=wanted.run_id,
                                 attempt=attempt,
+                                provider=provider,
                                 model=name,
                                 usage=item.usage,
                                 transcript=transcript,

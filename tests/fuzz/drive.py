@@ -86,7 +86,13 @@ class _Line:
         self._reader = self._writer = None
 
 
-async def drive(url: str, requests: Iterator[Sent], *, seen: Callable[[str], None]) -> Judged:
+Judge = Callable[[Judged, Sent, tuple[int, bytes] | None], None]
+"""Counts an answer by its status and body, or finds fault with it; None: the connection was closed instead."""
+
+
+async def drive(
+    url: str, requests: Iterator[Sent], *, seen: Callable[[str], None] = lambda _: None, judge: Judge | None = None
+) -> Judged:
     """Send all requests, several at a time; `seen` is given each id of a version that an answer names."""
     parts = urlsplit(url)
     assert parts.hostname is not None
@@ -104,7 +110,7 @@ async def drive(url: str, requests: Iterator[Sent], *, seen: Callable[[str], Non
                 if sent.well_framed:
                     judged.fault(sent, f"no answer within {ANSWER_WITHIN_S:g} s")
                 continue
-            _judge(judged, sent, answer)
+            (judge or _judge)(judged, sent, answer)
             if answer is not None and (named := _VERSION.search(answer[1])) is not None:
                 seen(named[1].decode())
         await line.close()

@@ -209,7 +209,7 @@ class Strangers:
         more = [("content-type", "application/json"), ("x-openerrata-extension-version", "0.3.3")]
         if key:
             more.append(("x-api-key", self._key))
-        return self._http("POST", f"/trpc/{name}", _dumped(question), what=what, more=tuple(more))
+        return self._http("POST", f"/trpc/{name}", dump(question), what=what, more=tuple(more))
 
     def _observation(self) -> Sent:
         post = self._post() if self._draw.random() < 0.3 else self._spoilt(self._post())
@@ -230,13 +230,13 @@ class Strangers:
 
     def _query(self, name: str, question: Json) -> Sent:
         given = self._spoilt(question) if question and self._draw.random() < 0.5 else question
-        target = f"/trpc/{quote(name)}?input={quote(_dumped(given))}"[:60_000]
+        target = f"/trpc/{quote(name)}?input={quote(dump(given))}"[:60_000]
         return self._http("GET", target, what=name, more=(("x-openerrata-extension-version", "0.3.3"),))
 
     def _page(self) -> Sent:
-        path = self._draw.choice(PAGES).format(id=quote(_utf8(self._id())), word=quote(_utf8(self._text()[:200])))
+        path = self._draw.choice(PAGES).format(id=quote(encode(self._id())), word=quote(encode(self._text()[:200])))
         asked = [
-            f"{self._draw.choice(PARAMETERS)}={quote(_utf8(self._text()[:600]))}"
+            f"{self._draw.choice(PARAMETERS)}={quote(encode(self._text()[:600]))}"
             for _ in range(self._draw.randrange(3))
         ]
         target = path + ("?" + "&".join(asked) if asked else "")
@@ -245,15 +245,15 @@ class Strangers:
     def _graphql(self) -> Sent:
         query = self._draw.choice(QUERIES)
         if "%s" in query:
-            query %= json.dumps(_utf8(self._text()[:300]).decode())[1:-1]
+            query %= json.dumps(encode(self._text()[:300]).decode())[1:-1]
         asked: Json = {"query": query}
         if self._draw.random() < 0.3:
             asked = self._spoilt({**asked, "variables": {"a": 1}, "operationName": None})
         what = f"graphql {query[:60]!r}"
-        return self._http("POST", "/graphql", _dumped(asked), what=what, more=(("content-type", "application/json"),))
+        return self._http("POST", "/graphql", dump(asked), what=what, more=(("content-type", "application/json"),))
 
     def _body(self) -> Sent:
-        body = bytearray(_dumped(self._post()))
+        body = bytearray(dump(self._post()))
         for _ in range(self._draw.randrange(1, 6)):
             body[self._draw.randrange(len(body))] = self._draw.randrange(256)
         target = self._draw.choice(("/trpc/post.registerObservedVersion", "/graphql", "/trpc/post.investigateNow"))
@@ -288,9 +288,11 @@ def _header_value(text: str) -> str:
     return text.translate({ord("\r"): " ", ord("\n"): " ", 0: " "})
 
 
-def _utf8(text: str) -> bytes:
+def encode(text: str) -> bytes:
+    """A text as UTF-8; halves of characters are replaced."""
     return text.encode("utf-8", "replace")
 
 
-def _dumped(value: Any) -> bytes:
+def dump(value: Any) -> bytes:
+    """A value as JSON."""
     return json.dumps(value).encode()

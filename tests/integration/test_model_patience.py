@@ -46,7 +46,7 @@ async def failure(model: Model) -> ModelError:
 @pytest.mark.parametrize("api", APIS, ids=repr)
 async def test_pings_are_silence(api: Api) -> None:
     """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
-    async with dripping(api, PINGS[api.name], Timeouts(silence_s=0.4)) as model:
+    async with dripping(api, PINGS[api.protocol], Timeouts(silence_s=0.4)) as model:
         failed = await failure(model)
         with pytest.raises(ModelError) as reviewed:
             await ask(model, REVIEW)
@@ -63,7 +63,7 @@ async def test_pings_are_silence(api: Api) -> None:
 @pytest.mark.parametrize("timeouts", [Timeouts(call_s=0.4), Timeouts(run_s=0.4)], ids=["call", "run"])
 async def test_an_answer_without_end_ends(api: Api, timeouts: Timeouts) -> None:
     """3.7-02: Attempts follow after 10, 20 and 40 seconds."""
-    words = b"".join(api.speech().item(0, message("and so on"), "r")) if api.name == "openai" else b"data: {}\n\n"
+    words = b"".join(api.speech().item(0, message("and so on"), "r")) if api.protocol == "openai" else b"data: {}\n\n"
     async with dripping(api, words, timeouts) as model:
         failed = await failure(model)
     assert (failed.failure, failed.name) == ("TRANSIENT", "Timeout")

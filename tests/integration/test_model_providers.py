@@ -34,7 +34,6 @@ from tests.support.openai_server import Answer, Broken, HttpError, Turn, call, m
 from tests.support.providers import (
     APIS,
     ARGUMENTS,
-    CHAT,
     CLAIM,
     DONE,
     FETCH,
@@ -73,7 +72,7 @@ def recorded(error: ModelError) -> Transcript:
 def said_again(api: Api, body: dict[str, Any]) -> list[tuple[str, Any]]:
     """The calls of its own that a request tells the provider again."""
     spoken = [each for each in body.get("messages", ()) if each["role"] == "assistant"]
-    if api is CHAT:
+    if api.is_chat:
         calls = [made for each in spoken for made in each["tool_calls"]]
         return [(made["id"], json.loads(made["function"]["arguments"])) for made in calls]
     return [(block["id"], block["input"]) for each in spoken for block in each["content"]]
@@ -271,7 +270,7 @@ async def test_usage_and_cost_are_the_sum_of_all_calls_and_absent_details_stay_a
     assert finished.usage.model_copy(update={"cost_micro_usd": None}) == Usage(
         input_tokens=11, output_tokens=7, total_tokens=18, cached_input_tokens=4, reasoning_output_tokens=3
     )
-    assert finished.usage.cost_micro_usd == {"openai": 124, "anthropic": 85, "chat": None}[api.name]
+    assert finished.usage.cost_micro_usd == {"openai": 124, "anthropic": 85, "chat": None}[api.protocol]
     async with provider(api, Answer((message("x"),), usage=bare)) as (model, _):
         _, finished = await run(model)
     assert finished.usage.cached_input_tokens is None
@@ -280,12 +279,16 @@ async def test_usage_and_cost_are_the_sum_of_all_calls_and_absent_details_stay_a
 
 async def test_the_record_holds_what_was_asked_and_answered_but_no_key(api: Api) -> None:
     said = message(f"my key is {KEY.get_secret_value()}")
-    async with provider(api, Answer((submit("a"),)), Answer((said,))) as (model, server):
-        _, finished = await run(model)
+    given = submit("a", ARGUMENTS | {"summary": f"It is {KEY.get_secret_value()}."})
+    async with provider(api, Answer((given,)), Answer((said,))) as (model, server):
+        decisions, finished = await run(model)
+    assert [summary(each) for each in decisions] == ["It is [key]."]
+    assert finished.answer == "my key is [key]", "nor has what becomes of the answer"
     assert KEY.get_secret_value().encode() not in finished.transcript
     record = Transcript.model_validate_json(finished.transcript)
     assert record.instructions == "instructions"
-    assert [dict(body) for body in record.requests()] == [request.body for request in server.requests]
+    sent = [json.loads(json.dumps(each.body).replace(KEY.get_secret_value(), "[key]")) for each in server.requests]
+    assert [dict(body) for body in record.requests()] == sent
     assert [(each.status, each.started_at is not None, each.completed_at is not None) for each in record.calls] == [
         (200, True, True),
         (200, True, True),
@@ -429,7 +432,7 @@ async def test_tokens_and_money_are_limited(api: Api, limits: Limits, name: str)
     turns = (Answer((submit("a"),), usage=USAGE), DONE)
     async with provider(api, *turns) as (model, server):
         failed = await failure(model, brief(limits=limits))
-    if api is CHAT and name == "CostLimit":
+    if api.is_chat and name == "CostLimit":
         assert (failed.name, len(server.requests)) == ("PriceUnknown", 0)
         return
     assert (failed.failure, failed.name) == ("NON_RETRYABLE", name)
@@ -478,7 +481,7 @@ async def test_a_review_asks_for_a_strict_answer_and_reads_it(api: Api, approved
     body = server.requests[0].body
     assert "the claim" in json.dumps(body)
     assert "tools" not in body
-    shape = {"openai": "text", "anthropic": "output_config", "chat": "response_format"}[api.name]
+    shape = {"openai": "text", "anthropic": "output_config", "chat": "response_format"}[api.protocol]
     assert json.dumps(dict(REVIEW.schema or {}))[1:-1] in json.dumps(body[shape])
 
 
@@ -519,7 +522,7 @@ async def test_where_money_is_limited_no_review_is_bought_without_a_price(api: A
     """2.4.3-10: An error of a review fails the attempt, it drops no claim."""
     said = Answer((message(json.dumps({"approved": True, "reason": "ok"})),), usage=USAGE)
     async with provider(api, said) as (model, server):
-        if api is not CHAT:
+        if not api.is_chat:
             assert (await ask(model, replace(REVIEW, limits=Limits(cost_micro_usd=1_000_000)))).answer.approved
             return
         with pytest.raises(ModelError) as raised:

@@ -16,8 +16,8 @@ from tests.support.providers import ANTHROPIC, APIS, CHAT, DONE, OPENAI, Api, br
 pytestmark = pytest.mark.parametrize("api", APIS, ids=repr)
 
 DRAWN = Sampling(max_tokens=4_096, temperature=0.0, stop=("###",))
-MAX_TOKENS = {OPENAI.name: "max_output_tokens", ANTHROPIC.name: "max_tokens", CHAT.name: "max_tokens"}
-STOP = {ANTHROPIC.name: "stop_sequences", CHAT.name: "stop"}
+MAX_TOKENS = {OPENAI.protocol: "max_output_tokens", ANTHROPIC.protocol: "max_tokens", CHAT.protocol: "max_tokens"}
+STOP = {ANTHROPIC.protocol: "stop_sequences", CHAT.protocol: "stop"}
 PRICED = ProviderDeps(price=lambda _: Price(input=3_000_000, cached=0, cache_write=0, output=15_000_000, search=0))
 
 
@@ -33,12 +33,12 @@ async def test_a_step_says_how_its_answers_are_drawn(api: Api) -> None:
     async with provider(api, DONE) as (model, server):
         await run(model, replace(brief(), sampling=DRAWN))
     body = server.requests[0].body
-    assert body[MAX_TOKENS[api.name]] == 4_096
+    assert body[MAX_TOKENS[api.protocol]] == 4_096
     assert body.get("temperature") == (None if api is ANTHROPIC else 0.0)
     assert body.get("reasoning", {"effort": "none"}) == {"effort": "none"}
     assert "reasoning_effort" not in body
-    if api.name in STOP:
-        assert body[STOP[api.name]] == ["###"]
+    if api.protocol in STOP:
+        assert body[STOP[api.protocol]] == ["###"]
 
 
 async def test_a_step_without_an_opinion_leaves_it_to_the_provider(api: Api) -> None:

@@ -21,7 +21,7 @@ from tests.support.factories import NOW
 from tests.support.fakes import MemoryLog, StillClock
 from tests.support.mortal import Killed, Life, Store
 from tests.support.openai_server import Answer, HttpError, OpenAIServer, Request, Turn, call, message, openai_server
-from tests.support.providers import APIS, CHAT, KEY, OPENAI, Api
+from tests.support.providers import APIS, KEY, OPENAI, Api
 from tests.support.toy_kind import CLOSING, TOY
 from tests.support.toy_worker import ToyWeighed, ToyWorker, run_of
 
@@ -94,7 +94,7 @@ async def asking(
     scripted = Scripted(api.speech())
     scripted.trouble = trouble
     async with openai_server(scripted) as server:
-        model = api.make(server.url, key=KEY, silence_s=5, **({"model": "gpt-5.4"} if api is CHAT else {}))
+        model = api.make(server.url, key=KEY, silence_s=5, **({"model": "gpt-5.4"} if api.is_chat else {}))
         try:
             yield model, scripted
         finally:

@@ -37,7 +37,7 @@ from tests.support.factories import NOW
 from tests.support.fakes import MemoryLog, StillClock
 from tests.support.mortal import Life, Store
 from tests.support.openai_server import Answer, OpenAIServer, Request, Turn, call, message, openai_server
-from tests.support.providers import CHAT, KEY, OPENAI, Api
+from tests.support.providers import KEY, OPENAI, Api
 
 CLAIM: Final = "The tower is 330 metres tall."
 WORDS: Final = ClaimWords(text=CLAIM, canonical="canonical", reference_day=NOW.date())
@@ -232,7 +232,7 @@ async def asking(world: World, reader: Reader | None = None, api: Api = OPENAI) 
     """The provider that the world's models ask."""
     reader = reader or Reader()
     async with openai_server(reader):
-        model = api.make(reader.url, key=KEY, silence_s=5, **({"model": MODEL.model} if api is CHAT else {}))
+        model = api.make(reader.url, key=KEY, silence_s=5, **({"model": MODEL.model} if api.is_chat else {}))
         world.model = model
         try:
             yield reader

@@ -40,7 +40,9 @@ class HttpError:
     """An answer without a response object."""
 
     status: int
-    body: Json = field(default_factory=lambda: {"error": {"message": "scripted", "type": "test", "code": None}})
+    body: Json | list[Any] = field(
+        default_factory=lambda: {"error": {"message": "scripted", "type": "test", "code": None}}
+    )
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -193,7 +195,7 @@ async def _read(reader: asyncio.StreamReader) -> Request:
 
 
 async def _respond(
-    writer: asyncio.StreamWriter, status: int, body: Json, headers: dict[str, str] | None = None
+    writer: asyncio.StreamWriter, status: int, body: Json | list[Any], headers: dict[str, str] | None = None
 ) -> None:
     payload = json.dumps(body).encode()
     head = f"HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {len(payload)}\r\n"

@@ -34,7 +34,7 @@ from kit.models.chat_completions import ChatCompletions
 from kit.models.openai_responses import OpenAIResponses
 from kit.models.provider import LIVE, Provider, ProviderDeps
 from tests.support.openai_server import Answer, OpenAIServer, Turn, call, message, openai_server
-from tests.support.speeches import Chat, Messages, Responses, Speech
+from tests.support.speeches import Chat, Google, Messages, Responses, Speech
 
 TEXT = "It was a fine day. Bats are blind. We went home."
 KEY = SecretStr("sk-instance-key-0123456789abcdef")
@@ -109,6 +109,12 @@ class Api:
     name: str
     speech: Callable[[], Speech]
     make: Callable[..., Provider]
+    protocol: str
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether it is chat completions, whose models have no price of their own."""
+        return self.protocol == "chat"
 
     def __repr__(self) -> str:
         return self.name
@@ -126,10 +132,16 @@ def _chat(url: str, **settings: Any) -> Provider:
     return ChatCompletions(base_url=url, **dict[str, Any](model="local-model", sees_pictures=True) | settings)
 
 
-OPENAI = Api("openai", Responses, _openai)
-ANTHROPIC = Api("anthropic", Messages, _anthropic)
-CHAT = Api("chat", Chat, _chat)
-APIS = (OPENAI, ANTHROPIC, CHAT)
+def _google(url: str, **settings: Any) -> Provider:
+    given = dict[str, Any](model="gemini-pro-latest", sees_pictures=True, provider="google") | settings
+    return ChatCompletions(base_url=f"{url.removesuffix('/v1')}/v1beta/openai/", **given)
+
+
+OPENAI = Api("openai", Responses, _openai, "openai")
+ANTHROPIC = Api("anthropic", Messages, _anthropic, "anthropic")
+CHAT = Api("chat", Chat, _chat, "chat")
+GOOGLE = Api("google", Google, _google, "chat")
+APIS = (OPENAI, ANTHROPIC, CHAT, GOOGLE)
 
 
 @asynccontextmanager
@@ -169,7 +181,7 @@ def submit(call_id: str, arguments: object = ARGUMENTS) -> dict[str, Any]:
 
 def answers(api: Api, body: Mapping[str, Any]) -> dict[str, str]:
     """The outputs that a request gives to calls, by call id; each id once."""
-    match api.name:
+    match api.protocol:
         case "openai":
             given = [(item["call_id"], item["output"]) for item in body["input"]]
         case "anthropic":

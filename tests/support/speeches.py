@@ -213,6 +213,50 @@ class Chat:
         return told
 
 
+class Google(Chat):
+    """Chat completions as Google's address speaks it: documented at ai.google.dev/gemini-api/docs/openai.
+
+    A call comes whole, each under the number 0, with a signature that must go back; usage comes with each piece and
+    grows; an answer with calls ends with `stop`; an error names its status as a number and as a word.
+    """
+
+    def begin(self, response_id: str, request: Json) -> Iterator[bytes]:
+        self._model = f"{request['model']}-2026-01-01"
+        return iter(())
+
+    def item(self, index: int, item: Json, response_id: str) -> Iterator[bytes]:
+        if item["type"] != "function_call":
+            yield from super().item(index, item, response_id)
+            return
+        function = {"name": item["name"], "arguments": item["arguments"]}
+        call = {"index": 0, "id": item["call_id"], "type": "function", "function": function}
+        yield self._chunk(response_id, {"role": "assistant", "tool_calls": [call | sign(item["call_id"])]})
+
+    def end(self, turn: Any, response_id: str, request: Json) -> Iterator[bytes]:
+        if turn.status == "failed":
+            yield from self.error(turn.error["code"])
+            return
+        choices = [{"index": 0, "delta": {"role": "assistant"}, "finish_reason": self._why(turn)}]
+        whole = self._usage(turn.usage) if turn.usage else None
+        for usage in (
+            [whole | {"completion_tokens": 0, "total_tokens": whole["prompt_tokens"]}, whole] if whole else [None]
+        ):
+            yield _data({"id": response_id, "model": self._model, "choices": choices, "usage": usage})
+        yield b"data: [DONE]\n\n"
+
+    def error(self, code: str) -> Iterator[bytes]:
+        yield _data({"error": {"code": 503, "message": "scripted", "status": code}})
+
+    def _why(self, turn: Any) -> str:
+        why = super()._why(turn)
+        return "stop" if why == "tool_calls" else why
+
+
+def sign(call_id: str) -> Json:
+    """What Google's models add to a call, and refuse a conversation without."""
+    return {"extra_content": {"google": {"thought_signature": f"signed {call_id}"}}}
+
+
 def _refused(items: Sequence[Json]) -> bool:
     return any(part["type"] == "refusal" for item in items for part in item.get("content") or ())
 

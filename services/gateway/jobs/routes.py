@@ -123,7 +123,14 @@ class JobsApi:
             stall_s=world.stall_s,
         )
         accounts = AccountRoutes(reception, intake, ledger, world.stages, world.keys, limits.estimates, limits.reads)
-        self._app = FastAPI(title="OpenErrata", version=VERSIONS[0], openapi_url=None, docs_url=None, redoc_url=None)
+        self._app = FastAPI(
+            title="OpenErrata",
+            version=VERSIONS[0],
+            openapi_url=None,
+            docs_url=None,
+            redoc_url=None,
+            redirect_slashes=False,
+        )
         self._add_jobs(self._jobs)
         self._add_accounts(accounts)
         for error in (Problem, Unavailable, HTTPException, BodyTooLarge, TimeoutError, ClientDisconnected, Exception):
