@@ -189,7 +189,7 @@ class Runs:
                         )
                     case Finished():
                         transcript = await record.store(item.transcript)
-                        name = item.model.version or item.model.model
+                        name = item.model.answered
                         looked_up = await asyncio.to_thread(_list_looked_up, item.transcript) if brief.research else ()
                         yield Answered(
                             item.answer,
