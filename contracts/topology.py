@@ -210,7 +210,9 @@ HEALTH: Final = Bucket("health", ttl_s=60)
 RECEIPT_KEYS: Final = Bucket("receipt-keys")
 RECEIPT_KEYS_ENTRY: Final = "jwks"
 """Its only entry: the public keys of all receipts."""
-BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS)
+MEMOS: Final = Bucket("memos", ttl_s=DAY_S)
+"""By the id of an extraction, the job whose extraction it is; its words are kept as long."""
+BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS, MEMOS)
 
 VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=48)
 INGEST_OBSERVATION_UNVERIFIABLE: Final = Consumer("ingest", ObservationUnverifiable, slots=16, answers=True)

@@ -8,7 +8,7 @@ from typing import Final
 from contracts.v1 import JobEnded, JobResolved, RunFailed
 from contracts.v1.codes import Code
 from contracts.v1.ids import step_run_id
-from contracts.v1.job import Mode, PlannedClaim, ResolvedClaim
+from contracts.v1.job import PlannedClaim, ResolvedClaim
 from lifecycle.audits.jobs import Job
 from lifecycle.audits.runs import ASSESS, EXTRACT
 
@@ -50,16 +50,6 @@ def resolve(job: Job) -> JobResolved | JobEnded | None:
     if failures and not any(each.analysis_id for each in claims):
         return _fail(job, min(failures, key=lambda each: str(each.run_id)))
     return JobResolved(job_id=job.job_id, claims=claims, complete=all(each.analysis_id is not None for each in claims))
-
-
-def needs_assessment(mode: Mode, *, analysed: int, missing: int, failed: int) -> bool:
-    """Whether the article is assessed over so many claims of each kind.
-
-    Not if no claim has an analysis, nor where nothing may be bought and an analysis is missing.
-    """
-    if mode == "CACHE_ONLY" and missing:
-        return False
-    return analysed > 0 or missing + failed == 0
 
 
 def find_failure(failed: RunFailed) -> Code:

@@ -27,7 +27,7 @@ from contracts.v1.job import CachedStage, ExtractedClaim, PlannedClaim, Resolved
 from contracts.v1.run import RunEnd, StageModel
 from kit.clock import Clock
 from kit.errors import Outage
-from lifecycle.audits.conclusion import needs_assessment
+from lifecycle.audits.jobs import needs_assessment
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT
 from services.auditor.domain import CLAIM_AUDIT, LOG_LAG_S, Answered, RunRequest
 from services.auditor.materials import load_article

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import JsonValue
 
-from contracts.v1 import AssertionAnalysisRequested, Event
+from contracts.v1 import AssertionAnalysisRequested, Event, JobExtracted
 from contracts.v1.parts import EphemeralRef
 from contracts.v1.run import StageModel
 from lifecycle.audits.cache import Analysed, Cached
@@ -46,6 +46,18 @@ class Log(Protocol):
 
     async def request_analysis(self, event: AssertionAnalysisRequested, correlation: UUID) -> bool:
         """Whether the request was stored; False: another one came first."""
+        ...
+
+
+class Memos(Protocol):
+    """Extractions that serve later jobs of their account, for a day."""
+
+    async def find(self, memo_id: UUID) -> JobExtracted | None:
+        """The extraction of an earlier job."""
+        ...
+
+    async def keep(self, memo_id: UUID, job_id: UUID) -> None:
+        """Let a job's extraction serve others."""
         ...
 
 

@@ -55,9 +55,9 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
             yield World(running, looking, alice, bob)
 
 
-async def audited(client: httpx.AsyncClient, text: str = ARTICLE, **headers: str) -> dict[str, Any]:
+async def audited(client: httpx.AsyncClient, text: str = ARTICLE, **more: Any) -> dict[str, Any]:
     """An article and what became of it."""
-    answer = await client.post("/v1/analyze", json={"input_text": text}, headers={"prefer": "wait=30", **headers})
+    answer = await client.post("/v1/analyze", json={"input_text": text, **more}, headers={"prefer": "wait=30"})
     assert answer.status_code == 200, answer.text
     body: dict[str, Any] = answer.json()
     assert body["status"] == "SUCCEEDED", body
@@ -105,6 +105,24 @@ async def test_a_claim_that_anybody_had_analysed_is_free(world: World) -> None:
     assert (result["cost"], result["stages_cached"]) == (0.033, ["stage2"])
     credit = (await world.bob.get("/v1/user/credit")).json()
     assert (credit["credit_used"], credit["credit_reserved"], credit["open_jobs"]) == (0.033, 0.0, 0)
+
+
+@pytest.mark.requirement("FH-53", "FH-69")
+async def test_the_same_article_again_costs_its_assessment(world: World) -> None:
+    """FH-53: An extraction is shared within an account while its words are kept.
+    FH-69: `allow_partial` runs only stage 3 over cached analyses.
+    """
+    await audited(world.alice)
+    result = (await audited(world.alice, options={"cache_preference": "allow_partial"}))["result"]
+    assert result["cost_breakdown"] == {
+        "stage1_extraction": 0.0,
+        "stage2_new_claims": 0.0,
+        "stage2_cached_claims": 0.0,
+        "stage3_holistic": 0.03,
+    }
+    assert (result["cache_used"], result["stages_cached"]) == (True, ["stage1", "stage2"])
+    assert [call["stage"] for call in result["llm_calls"]] == ["stage3"]
+    assert [claim["claim_text"] for claim in result["claim_extraction"]["claims"]] == [WRONG, OTHER]
 
 
 @pytest.mark.requirement("FH-165", "FH-30")

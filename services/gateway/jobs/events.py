@@ -32,7 +32,7 @@ from contracts.v1 import (
     RunFailed,
 )
 from contracts.v1 import job as facts
-from lifecycle.audits.conclusion import needs_assessment
+from lifecycle.audits.jobs import needs_assessment
 from services.gateway.jobs.logged import LoggedJob
 
 _OUTCOMES: Final[Mapping[facts.LookOutcome, LookOutcome]] = {

@@ -26,8 +26,8 @@ from contracts.v1.job import LookOutcome, PlannedClaim
 from contracts.v1.parts import Usage
 from contracts.v1.run import RunEnd, StageModel
 from lifecycle.audits.cache import LIFETIME
-from lifecycle.audits.conclusion import CLAIM_FAILURES, find_failure, needs_assessment, resolve
-from lifecycle.audits.jobs import Job, JobStep
+from lifecycle.audits.conclusion import CLAIM_FAILURES, find_failure, resolve
+from lifecycle.audits.jobs import Job, JobStep, needs_assessment
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT
 from tests.support.audits import ACCOUNT, asked, hash_of, words
 from tests.support.factories import NOW
