@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from contracts.topology import (
     AUDITS_CONCLUDE_MARK,
+    CLAIM_KEYS,
     CONCLUDE_MARK,
     CONSUMERS,
     CURATOR_OVERDUE_MARK,
@@ -166,7 +167,7 @@ ACCESS: Final[dict[str, Access]] = {
         ),
         log=(ERRATA, JOBS),
         follows=(JOBS,),
-        buckets=(MEMOS,),
+        buckets=(MEMOS, CLAIM_KEYS),
         reads=(MARKS, RECEIPT_KEYS),
         entries=((MARKS, AUDITS_CONCLUDE_MARK), (RECEIPT_KEYS, RECEIPT_KEYS_ENTRY)),
     ),

@@ -212,7 +212,9 @@ RECEIPT_KEYS_ENTRY: Final = "jwks"
 """Its only entry: the public keys of all receipts."""
 MEMOS: Final = Bucket("memos", ttl_s=DAY_S)
 """By the id of an extraction, the job whose extraction it is; its words are kept as long."""
-BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS, MEMOS)
+CLAIM_KEYS: Final = Bucket("claim-keys", ttl_s=90 * DAY_S)
+"""By published key, the first assertion that has it; those that share one are counted."""
+BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS, MEMOS, CLAIM_KEYS)
 
 VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=48)
 INGEST_OBSERVATION_UNVERIFIABLE: Final = Consumer("ingest", ObservationUnverifiable, slots=16, answers=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from contracts.topology import JOBS, MEMOS
+from contracts.topology import CLAIM_KEYS, JOBS, MEMOS
 from contracts.v1 import (
     AssertionAnalysed,
     AssertionAnalysisRequested,
@@ -133,6 +133,19 @@ class BucketMemos:
     async def keep(self, memo_id: UUID, job_id: UUID) -> None:
         """Let a job's extraction serve others."""
         await (await Bucket.open(self._bus, MEMOS)).put(str(memo_id), str(job_id).encode())
+
+
+class BucketKeys:
+    """Which assertion had a published key first, in a bucket whose entries live as long as its first analysis."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def is_shared(self, event: AssertionAnalysisRequested) -> bool:
+        """Whether another assertion has the key of a new one."""
+        bucket = await Bucket.open(self._bus, CLAIM_KEYS)
+        key, own = f"{event.norm_version}.{event.language}.{event.canonical_sha256}", str(event.assertion_id).encode()
+        return not await bucket.create(key, own) and await bucket.get(key) not in (None, own)
 
 
 class WebArticles:

@@ -29,7 +29,7 @@ from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
 from kit.web.readable import Readable
 from kit.web.reading import Reader
-from services.auditor.adapters import BucketMemos, ConfiguredStages, EventLog, WebArticles
+from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog, WebArticles
 from services.auditor.analysis import Analyst
 from services.auditor.assessing import Assessor
 from services.auditor.concluding import JobRules
@@ -38,6 +38,7 @@ from services.auditor.evidence import EvidencePages
 from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
 from services.auditor.jobs_log import JobsLog
+from services.auditor.metrics import AuditorMetrics
 from services.auditor.runs import Runs
 from services.auditor.settings import AuditorSettings
 from services.auditor.waiting import OpenJobs
@@ -52,10 +53,20 @@ async def build(host: Host) -> None:
     log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
     runs, pages = Runs(log, texts, stages, host.clock, host.worker), _pages(host, settings)
     evidence = EvidencePages(DemoPages(catalogue(), host.clock) if host.model.labelled_demo else pages)
+    metrics = AuditorMetrics(host.telemetry.registry)
     call_micro_usd = int(llm.max_cost_per_request * Decimal(MICRO_PER_USD))
     extractor = Extractor(log, texts, runs, BucketMemos(host.bus), host.clock, call_micro_usd)
-    auditor = Auditor(log, texts, WebArticles(pages), extractor, ConfiguredStages(host.bus, stages), host.clock)
-    analyst = Analyst(log, texts, evidence, runs, host.clock, call_micro_usd, settings.confidence_floor)
+    auditor = Auditor(
+        log,
+        texts,
+        WebArticles(pages),
+        extractor,
+        ConfiguredStages(host.bus, stages),
+        BucketKeys(host.bus),
+        metrics,
+        host.clock,
+    )
+    analyst = Analyst(log, texts, evidence, runs, host.clock, call_micro_usd, settings.confidence_floor, metrics)
     key = choose_key(settings.receipt_key, host.data_folder)
     await announce_key(host.bus, key)
     assessor = Assessor(

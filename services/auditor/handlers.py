@@ -33,7 +33,7 @@ from lifecycle.audits.words import article_folder, text_folder
 from services.auditor.domain import LOG_LAG_S, Article, NoArticle, take_text
 from services.auditor.extracting import Extractor
 from services.auditor.extraction import EMPTY
-from services.auditor.ports import Articles, Log, LoggedJob, Stages, Texts
+from services.auditor.ports import Articles, Keys, Log, LoggedJob, LookMetrics, Stages, Texts
 
 LOOKS: Final = 5
 """How often a claim is looked up again after others requested it first."""
@@ -49,6 +49,8 @@ class Auditor:
         articles: Articles,
         extractor: Extractor,
         stages: Stages,
+        keys: Keys,
+        metrics: LookMetrics,
         clock: Clock,
     ) -> None:
         self._log = log
@@ -56,6 +58,8 @@ class Auditor:
         self._articles = articles
         self._extractor = extractor
         self._stages = stages
+        self._keys = keys
+        self._metrics = metrics
         self._clock = clock
 
     async def on_job_requested(self, event: JobRequested, delivery_count: int) -> AsyncIterator[Event]:
@@ -139,6 +143,7 @@ class Auditor:
             language = document.article_metadata.language
             found = await self._find(logged, request, fetched, claim, given, language, may_buy=left > 0)
             left -= found.outcome == "OWN"
+            self._metrics.count_look(found.outcome)
             planned.append(found)
         yield JobPlanned(job_id=request.job_id, claims=tuple(planned))
 
@@ -184,6 +189,8 @@ class Auditor:
                 case Request() as wanted:
                     event = await self._write_request(request, fetched, claim, words, language, wanted)
                     if await self._log.request_analysis(event, logged.correlation):
+                        if not wanted.follows and await self._keys.is_shared(event):
+                            self._metrics.count_shared_key()
                         return PlannedClaim(
                             number=claim.number,
                             outcome="OWN",

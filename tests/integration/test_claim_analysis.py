@@ -92,6 +92,10 @@ async def test_quotes_that_do_not_stand_are_dropped_and_counted() -> None:
     )
     fact = await world.analyse(said, opens=(OFFICE, PAPER, DEAD))
     assert fact.dropped == DroppedEvidence(missing=2, unavailable=1, not_looked_up=1)
+    dropped = "openerrata_auditor_evidence_dropped_total"
+    for reason, count in fact.dropped:
+        assert world.registry.get_sample_value(dropped, {"reason": reason}) == count
+    assert world.registry.get_sample_value("openerrata_auditor_evidence_total") == 1
     assert [each.domain for each in fact.citations] == ["office.example"]
     assert UNSEEN not in world.fetched, "a page that only the model named is not opened"
 

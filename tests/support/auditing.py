@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
 
+from prometheus_client import CollectorRegistry
+
 from analyses.claims.answers import ExtractAnswer
 from contracts.jobs.words import RequestWords
 from contracts.v1 import (
+    AssertionAnalysed,
     AssertionAnalysisRequested,
     Event,
     JobExtracted,
@@ -22,12 +26,13 @@ from contracts.v1.job import AuditOptions
 from contracts.v1.parts import EphemeralRef, Usage
 from contracts.v1.run import RunEnd, StageModel
 from kit.publisher import PublishConflict
-from lifecycle.audits.cache import Cached, Requested
+from lifecycle.audits.cache import Analysed, Cached, Requested
 from lifecycle.audits.jobs import Job
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT, Run, fold_run
 from services.auditor.domain import AlreadyFailed, Answered, Article, NoArticle, RunRequest
 from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
+from services.auditor.metrics import AuditorMetrics
 from services.auditor.ports import LoggedJob
 from tests.support.audits import asked
 from tests.support.factories import NOW
@@ -63,6 +68,9 @@ class World:
         self.stages: Mapping[str, StageModel] = MODELS
         self.answer = ANSWER if answer is None else answer
         self.memos: dict[UUID, UUID] = {}
+        self.keys: dict[str, UUID] = {}
+        self.registry = CollectorRegistry()
+        self.metrics = AuditorMetrics(self.registry)
         self.bought = 0
         self.refusals = 0
         words = RequestWords(**(request or {"text": TEXT}))
@@ -104,6 +112,9 @@ class World:
         extracted = (event for event in self.log.events if isinstance(event, JobExtracted))
         return next((event for event in extracted if event.job_id == self.memos.get(memo_id)), None)
 
+    async def is_shared(self, event: AssertionAnalysisRequested) -> bool:
+        return self.keys.setdefault(event.published_key, event.assertion_id) != event.assertion_id
+
     async def keep(self, memo_id: UUID, job_id: UUID) -> None:
         self.memos[memo_id] = job_id
 
@@ -126,12 +137,16 @@ class World:
 
     async def cached(self, assertion_id: UUID) -> Cached:
         about = [each for each in self.log.entries if each.event.key() == str(assertion_id)]
-        requests = [each for each in about if isinstance(each.event, AssertionAnalysisRequested)]
-        if not requests:
-            return Cached()
-        newest = requests[-1]
-        assert isinstance(newest.event, AssertionAnalysisRequested)
-        return Cached(requested=Requested(newest.sequence, NOW, newest.event))
+        cached = Cached()
+        for each in about:
+            match each.event:
+                case AssertionAnalysisRequested() as event:
+                    cached = replace(cached, requested=Requested(each.sequence, NOW, event))
+                case AssertionAnalysed() as event:
+                    cached = replace(cached, analysed=Analysed(each.sequence, NOW, event))
+                case _:
+                    pass
+        return cached
 
     async def request_analysis(self, event: AssertionAnalysisRequested, correlation: UUID) -> bool:
         assert (event.requested_by, correlation) == (self.request.job_id, CORRELATION)
@@ -161,7 +176,7 @@ class World:
     def auditor(self) -> Auditor:
         """The handlers, over all of this."""
         extractor = Extractor(self, self, self, self, self.clock, 1_000_000)
-        return Auditor(self, self, self, extractor, self, self.clock)
+        return Auditor(self, self, self, extractor, self, self, self.metrics, self.clock)
 
     async def deliver(self) -> list[Event]:
         """One delivery of the request; the facts that it yielded."""
