@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -17,6 +20,7 @@ from services.auditor.receipts import hash_result
 from tests.support.everywhere import read_everything
 from tests.support.oracle import Oracle, oracle
 from tests.support.system import System, system, until
+from tests.support.walk_through import GUIDE, shown_answers, walk_through
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("e2e-audits")]
 
@@ -177,3 +181,40 @@ async def test_an_articles_words_are_nowhere_but_in_what_expires(world: World) -
     assert all(where.startswith("object until/") for where in await found()), await found()
     for where, text in (await read_everything(world.system, world.oracle)).items():
         assert WRONG not in text or where.startswith(("object until/", "table readmodel.assertion")), where
+
+
+def shape(document: Any) -> Any:
+    """The names and kinds of a document's values."""
+    match document:
+        case dict():
+            return {name: shape(value) for name, value in document.items()}
+        case list():
+            return [shape(each) for each in document[:1]]
+        case bool() | None:
+            return document is None
+        case int() | float():
+            return "number"
+        case _:
+            return "2026-…Z" if re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", document) else "text"
+
+
+async def test_the_walk_through_of_the_guide_is_answered_as_it_says(world: World, tmp_path: Path) -> None:
+    assert (await world.system.run("accounts", "add", "guide")).code == 0
+    added = await world.system.run("keys", "add", "guide", "--account", "guide", "--right", "audit")
+    walk = await asyncio.to_thread(walk_through, tmp_path, world.system.url, added.out.strip())
+    assert (walk.returncode, walk.stderr) == (0, "")
+    answers = shown_answers()
+    assert sum(each is not None for each in answers) == 4
+    for printed, shown in zip(walk.printed, answers, strict=True):
+        if shown is not None:
+            assert shape(json.loads(printed)) == shape(json.loads(shown)), printed
+    events = GUIDE.read_text().partition("### Events")[2].partition("\n## ")[0]
+    table = re.findall(r"^\| `(\w+)` \|(.*)\|$", events, re.MULTILINE)
+    sent = re.findall(r"^event: (\w+)\ndata: (.*)$", walk.printed[2], re.MULTILINE)
+    assert [name for name, _ in sent] == [name for name, _ in table]
+    for (_, data), (_, fields) in zip(sent, table, strict=True):
+        named = set(re.findall(r"`(\w+)(?:\[\])?`", re.sub(r" with .*|\(.*?\)", "", fields)))
+        assert set(json.loads(data)) - {"job_id"} == named - {"code"}, "a job that succeeded has no code"
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert [each["rollup_verdict"] for each in result["claims"]] == ["Refuted"]
+    assert walk.printed[4].startswith("# Audit")
