@@ -15,6 +15,7 @@ import jwt
 import pytest
 import pytest_asyncio
 
+from analyses.claims.normalise import make_key
 from contracts.jobs.ids import parse_job_id
 from services.auditor.receipts import hash_result
 from tests.support.everywhere import read_everything
@@ -127,6 +128,39 @@ async def test_the_same_article_again_costs_its_assessment(world: World) -> None
     assert (result["cache_used"], result["stages_cached"]) == (True, ["stage1", "stage2"])
     assert [call["stage"] for call in result["llm_calls"]] == ["stage3"]
     assert [claim["claim_text"] for claim in result["claim_extraction"]["claims"]] == [WRONG, OTHER]
+
+
+@pytest.mark.requirement("FH-57", "FH-66")
+async def test_a_sentence_is_looked_up_by_a_command(world: World) -> None:
+    """FH-57: An entry names its canonical claim, version, language and samples.
+    FH-66: A hit needs the same guard, so that lost numbers, symbols and accents keep claims apart.
+    """
+    await audited(world.alice)
+    await world.oracle.settled()
+
+    async def probe(sentence: str) -> dict[str, Any]:
+        ended = await world.system.run("claims", "probe", sentence, "--json")
+        assert ended.code == 0, ended.err
+        found: dict[str, Any] = json.loads(ended.out)
+        return found
+
+    known = await probe(f"{WRONG[:-1].upper()}!")
+    assert known["key"] == make_key(WRONG, "en")
+    assert known["canonical"]["v1norm1"] == "humans use only 10 percent of their brains"
+    assert (known["cache"], known["rollup"], known["samples"], known["shared_with"]) == ("hit", "REFUTED", [WRONG], 0)
+    other = await probe(WRONG.replace("10", "1.0"))
+    assert (other["key"], other["guard"]["numbers"]) == (known["key"], ["1.0"])
+    assert (other["cache"], other["samples"], other["shared_with"]) == ("miss", [], 1)
+    assert other["assertion"] != known["assertion"]
+    nothing = await probe("!!!")
+    assert (nothing["key"], nothing["assertion"], nothing["cache"]) == (None, None, "no claim")
+    shown = await world.system.run("claims", "probe", "Rents rose 3.5% last month.", "--day", "2026-12-01")
+    assert shown.code == 0
+    lines = dict(
+        line.split(maxsplit=1) for line in shown.out.splitlines() if line.startswith(("key", "guard", "cache"))
+    )
+    assert json.loads(lines["guard"]) == [["3.5"], ["%"], [], "2026-11"]
+    assert lines["cache"] == "miss"
 
 
 @pytest.mark.requirement("FH-165", "FH-30")

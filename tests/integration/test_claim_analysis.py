@@ -125,6 +125,21 @@ async def test_quotes_are_few_and_short_wherever_they_are_stored() -> None:
     assert len(found.text.split()) == 25 + 6 + 9 + 2
 
 
+@pytest.mark.requirement("FH-141")
+async def test_of_a_source_its_description_and_its_quotes_are_kept() -> None:
+    """FH-141: Of a source only its description is kept."""
+    world = World()
+    fact = await world.analyse(answer(scenario(item(OFFICE, summary="They measured."), item(PAPER))))
+    assert any("alpha39" in text.decode() for text in world.store.objects.values()), "the transcript, for a day"
+    await world.texts.sweep(NOW + timedelta(hours=25))
+    kept = [text.decode() for text in world.store.objects.values()]
+    assert any(OFFICE in text and '"A page"' in text and "2026-02-02" in text for text in kept)
+    facts = [event.model_dump_json() for event in world.log.events]
+    assert not [text for text in (*kept, *facts) if "alpha" in text or "beta" in text]
+    (supporting, other), *_ = ((each.evidence.supporting) for each in (await world.body(fact)).scenarios)
+    assert (supporting.quotes, supporting.summary, other.quotes) == ((QUOTE,), "They measured.", (QUOTE,))
+
+
 @pytest.mark.requirement("FH-74")
 async def test_a_scenario_that_is_not_there_cannot_be_recommended() -> None:
     """FH-74: The recommended scenario exists."""
