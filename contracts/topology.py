@@ -21,6 +21,7 @@ from contracts.v1 import (
     ClaimRetained,
     ClaimValidationFailed,
     Event,
+    FlagRaised,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
@@ -235,6 +236,7 @@ AUDITOR_ASSERTION_ANALYSIS_REQUESTED: Final = Consumer(
 AUDITOR_JOB_RESOLVED: Final = Consumer("auditor", JobResolved, slots=2, attempts=12, costly=True)
 CURATOR_JOB_ENDED: Final = Consumer("curator", JobEnded, slots=8, attempts=7, max_ack_pending=10_000)
 """Most of its messages wait, for hours, for the next try to send a webhook."""
+CURATOR_FLAG_RAISED: Final = Consumer("curator", FlagRaised, slots=1, attempts=12)
 CONSUMERS: Final = (
     VERIFIER_OBSERVATION_RECEIVED,
     INGEST_OBSERVATION_UNVERIFIABLE,
@@ -247,6 +249,7 @@ CONSUMERS: Final = (
     AUDITOR_ASSERTION_ANALYSIS_REQUESTED,
     AUDITOR_JOB_RESOLVED,
     CURATOR_JOB_ENDED,
+    CURATOR_FLAG_RAISED,
 )
 
 

@@ -53,3 +53,12 @@ class ClaimWords(Value):
     text: str
     canonical: str
     reference_day: date
+
+
+class FlagWords(Value):
+    """An objection as it was sent: to quotes from an address, or to a claim's analyses."""
+
+    url: str | None = None
+    claim_hash: str | None = None
+    reason: str
+    contact: str

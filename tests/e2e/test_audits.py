@@ -130,6 +130,33 @@ async def test_the_same_article_again_costs_its_assessment(world: World) -> None
     assert [claim["claim_text"] for claim in result["claim_extraction"]["claims"]] == [WRONG, OTHER]
 
 
+@pytest.mark.requirement("FH-28")
+async def test_quotes_from_a_page_are_withdrawn(world: World) -> None:
+    """FH-28: Quotes are withdrawn at once when their owner asks."""
+    sentence = "Lightning never strikes the same place twice."
+    (claim,) = (await audited(world.alice, sentence))["result"]["claims"]
+    quoted = claim["scenarios"][0]["evidence"]["opposing"][0]
+    rows = "SELECT count(*) FROM readmodel.evidence WHERE source_url = %s"
+    verdicts = "SELECT count(*) FROM readmodel.verdict"
+    await world.oracle.settled()
+    assert await world.oracle.value(rows, quoted["source_url"]) > 0
+    before = await world.oracle.value(verdicts)
+    wanted = {"url": quoted["source_url"], "reason": "They are mine.", "contact": "owner@example.org"}
+    async with httpx.AsyncClient(base_url=world.system.url) as owner:
+        answer = await owner.post("/v1/rights/invalidate", json=wanted)
+    assert (answer.status_code, answer.json()["state"]) == (202, "applied")
+
+    async def gone() -> bool:
+        return bool(await world.oracle.value(rows, quoted["source_url"]) == 0)
+
+    await until(gone, "the quotes are withdrawn")
+    assert await world.oracle.value(verdicts) == before
+    for where, text in (await read_everything(world.system, world.oracle)).items():
+        assert quoted["text"] not in text or where.startswith("object until/"), where
+    (again,) = (await audited(world.bob, sentence))["result"]["claims"]
+    assert (again["cache_hit"], again["rollup_verdict"]) == (False, "Refuted")
+
+
 @pytest.mark.requirement("FH-57", "FH-66")
 async def test_a_sentence_is_looked_up_by_a_command(world: World) -> None:
     """FH-57: An entry names its canonical claim, version, language and samples.

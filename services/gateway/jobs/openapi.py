@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse
 from contracts.jobs.problems import PROBLEMS, CreditLimitReached, ProblemCode, ProblemDocument
 from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
 from contracts.jobs.result import Result
+from contracts.jobs.rights import WithdrawalRequest
 from services.gateway.jobs.versions import VERSIONS
 
 Schema = dict[str, Any]
@@ -27,8 +28,10 @@ WITH_BODY: Final[tuple[ProblemCode, ...]] = (
     "UNSUPPORTED_MEDIA_TYPE",
     "REQUEST_TIMEOUT",
 )
+OPEN: Final = tuple(code for code in WITH_BODY if code not in ("UNAUTHENTICATED", "FORBIDDEN"))
+"""Of a route with a body that needs no account."""
 _REF: Final = "#/components/schemas/{model}"
-_BY_HAND: Final = (AnalyzeRequest, ConfigureRequest, ProblemDocument, CreditLimitReached)
+_BY_HAND: Final = (AnalyzeRequest, ConfigureRequest, WithdrawalRequest, ProblemDocument, CreditLimitReached)
 _STRING: Final[Schema] = {"type": "string"}
 _VERSION: Final = "OpenErrata-Version"
 _PARAMETERS: Final[Mapping[str, Schema]] = {
