@@ -75,7 +75,7 @@ async def test_every_analysis_that_quotes_the_address_is_withdrawn(bus: Bus, mon
     stored = {n: cites(n, *((OTHER, THEIRS) if n in quoting else (OTHER,))) for n in range(1, 7)}
     for event in stored.values():
         await bus.publish(event, correlation=uuid4())
-    for other in (flag(THEIRS, "SPAM"), flag(None), flag("https://nowhere.example/")):
+    for other in (flag(OTHER, "SPAM"), flag(None), flag("https://nowhere.example/")):
         await bus.publish(other, correlation=uuid4())
     await bus.publish(flag(THEIRS), correlation=uuid4())
     texts, log = Texts(), AuditorsLog(bus)

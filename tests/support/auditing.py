@@ -71,6 +71,7 @@ class World:
         self.keys: dict[str, UUID] = {}
         self.registry = CollectorRegistry()
         self.metrics = AuditorMetrics(self.registry)
+        self.fetched: list[str] = []
         self.bought = 0
         self.refusals = 0
         words = RequestWords(**(request or {"text": TEXT}))
@@ -100,6 +101,7 @@ class World:
         return self.texts[ref.sha256]
 
     async def fetch(self, address: str, accepted_at: datetime) -> Article:
+        self.fetched.append(address)
         found = self.articles[address]
         if isinstance(found, NoArticle):
             raise found

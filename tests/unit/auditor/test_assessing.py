@@ -34,9 +34,10 @@ MARKER = re.compile(" [0-9a-f]{20}(?=>>>)")
 TWO = {"language": "en", "thesis": "Things rise.", "claims": CLAIMS[:2]}
 
 
-@pytest.mark.requirement("FH-72", "FH-84", "FH-85", "FH-99", "FH-156")
+@pytest.mark.requirement("FH-67", "FH-72", "FH-84", "FH-85", "FH-99", "FH-156")
 async def test_the_result_of_a_job() -> None:
-    """FH-72: An analysis has scenarios, a recommended one and its time.
+    """FH-67: An empty canonical form is never a key.
+    FH-72: An analysis has scenarios, a recommended one and its time.
     FH-84: An assessment has its fields.
     FH-85: The distribution of verdicts uses truth labels and sums to the analysed claims.
     FH-99: The result holds everything but words in its list of calls.
@@ -203,6 +204,22 @@ async def test_a_cached_claim_costs_nothing_and_without_browsing_queries_are_pla
     assert miss["planned_queries"] == ["unemployment november"]
     assert (end.charged_micro_usd, end.stages_cached, result["stages_cached"]) == (33_000, ("ANALYSE",), ["stage2"])
     assert result["cache_used"]
+
+
+@pytest.mark.requirement("FH-3")
+async def test_without_browsing_a_job_requests_nothing() -> None:
+    """FH-3: Without browsing only cached analyses are used, and other claims carry planned queries."""
+    claims = [CLAIMS[0], {**CLAIMS[1], "queries": ["unemployment november"]}]
+    world = EndWorld({**TWO, "claims": claims})
+    world.request = world.request.model_copy(update={"options": AuditOptions(browsing=False)})
+    await world.planned()
+    _, result = await world.result(await world.concluded())
+    assert [(each["status"], each["planned_queries"]) for each in result["claims"]] == [
+        ("cache_miss", []),
+        ("cache_miss", ["unemployment november"]),
+    ]
+    assert not [each for each in world.log.events if isinstance(each, AssertionAnalysisRequested)]
+    assert world.fetched == []
 
 
 async def test_an_article_whose_claims_all_miss_is_not_assessed() -> None:
