@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -75,7 +75,7 @@ class Answer(NamedTuple):
 
 def describe(
     *answers: Answer,
-    problems: Iterable[ProblemCode],
+    problems: Collection[ProblemCode],
     body: type[BaseModel] | None = None,
     takes: Iterable[str] = (),
     secured: bool = True,
@@ -85,7 +85,7 @@ def describe(
 
     `conflict`: a request that is not valid may also be 409.
     """
-    limits: Schema = {"headers": _LIMITS} if secured else {}
+    limits: Schema = {"headers": _LIMITS} if "RATE_LIMITED" in problems else {}
     responses = {
         each.status: {"description": "The answer", **limits, **({} if each.model is None else {"model": each.model})}
         for each in answers
@@ -102,17 +102,17 @@ def describe(
     return {"status_code": answers[0].status, "responses": {**responses, **errors}, "openapi_extra": extra}
 
 
-def describe_result(problems: Iterable[ProblemCode]) -> Schema:
+def describe_result(problems: Collection[ProblemCode]) -> Schema:
     """The route of a result."""
     return describe(Answer(200, Result), problems=problems, takes=("job_id", "Prefer"))
 
 
-def describe_report(problems: Iterable[ProblemCode]) -> Schema:
+def describe_report(problems: Collection[ProblemCode]) -> Schema:
     """The route of a report."""
     return _as_text(describe(Answer(200, None), problems=problems, takes=("job_id", "Prefer")), "text/markdown")
 
 
-def describe_stream(problems: Iterable[ProblemCode]) -> Schema:
+def describe_stream(problems: Collection[ProblemCode]) -> Schema:
     """The route of a job's events; 204 says that there is none after Last-Event-ID."""
     described = describe(Answer(200, None), Answer(204, None), problems=problems, takes=("job_id", "Last-Event-ID"))
     return _as_text(described, "text/event-stream")
