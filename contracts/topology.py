@@ -21,6 +21,7 @@ from contracts.v1 import (
     ClaimRetained,
     ClaimValidationFailed,
     Event,
+    FlagRaised,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
@@ -210,7 +211,11 @@ HEALTH: Final = Bucket("health", ttl_s=60)
 RECEIPT_KEYS: Final = Bucket("receipt-keys")
 RECEIPT_KEYS_ENTRY: Final = "jwks"
 """Its only entry: the public keys of all receipts."""
-BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS)
+MEMOS: Final = Bucket("memos", ttl_s=DAY_S)
+"""By the id of an extraction, the job whose extraction it is; its words are kept as long."""
+CLAIM_KEYS: Final = Bucket("claim-keys", ttl_s=90 * DAY_S)
+"""By published key, the first assertion that has it; those that share one are counted."""
+BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS, MEMOS, CLAIM_KEYS)
 
 VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=48)
 INGEST_OBSERVATION_UNVERIFIABLE: Final = Consumer("ingest", ObservationUnverifiable, slots=16, answers=True)
@@ -231,6 +236,7 @@ AUDITOR_ASSERTION_ANALYSIS_REQUESTED: Final = Consumer(
 AUDITOR_JOB_RESOLVED: Final = Consumer("auditor", JobResolved, slots=2, attempts=12, costly=True)
 CURATOR_JOB_ENDED: Final = Consumer("curator", JobEnded, slots=8, attempts=7, max_ack_pending=10_000)
 """Most of its messages wait, for hours, for the next try to send a webhook."""
+CURATOR_FLAG_RAISED: Final = Consumer("curator", FlagRaised, slots=1, attempts=12)
 CONSUMERS: Final = (
     VERIFIER_OBSERVATION_RECEIVED,
     INGEST_OBSERVATION_UNVERIFIABLE,
@@ -243,6 +249,7 @@ CONSUMERS: Final = (
     AUDITOR_ASSERTION_ANALYSIS_REQUESTED,
     AUDITOR_JOB_RESOLVED,
     CURATOR_JOB_ENDED,
+    CURATOR_FLAG_RAISED,
 )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypedDict
 from uuid import UUID
 
@@ -83,14 +84,20 @@ class Publisher:
         self._streams: dict[type[Event], Stream] = {}
 
     def stamp(
-        self, event: Event, *, correlation: UUID, cause: UUID | None = None, reply_to: str | None = None
+        self,
+        event: Event,
+        *,
+        correlation: UUID,
+        cause: UUID | None = None,
+        reply_to: str | None = None,
+        at: datetime | None = None,
     ) -> Outgoing:
-        """Give a fact its envelope, id and headers."""
+        """Give a fact its envelope, id and headers; `at` is when it occurred, None: now."""
         event_id = event.event_id()
         stream = self._streams.get(type(event))
         if stream is None:
             stream = self._streams[type(event)] = stream_of(type(event))
-        moment, name, subject = self.clock.now(), str(event_id), event.subject()
+        moment, name, subject = at or self.clock.now(), str(event_id), event.subject()
         headers = cloud_headers(event, subject, name, moment)
         headers["Nats-Msg-Id"] = name
         headers["Nats-Expected-Stream"] = stream.name
@@ -134,7 +141,7 @@ class Publisher:
         return await self.ensure_stored(self.stamp(event, correlation=correlation, cause=cause, reply_to=reply_to))
 
     async def publish_together(
-        self, facts: Sequence[OnceEvent], *, correlation: UUID, cause: UUID | None = None
+        self, facts: Sequence[OnceEvent], *, correlation: UUID, cause: UUID | None = None, at: datetime | None = None
     ) -> tuple[Receipt, ...]:
         """Store all of these once-events or none; they are of one stream that takes batches and of different subjects.
 
@@ -147,7 +154,7 @@ class Publisher:
         """
         batch, last = str(self.clock.new_id()), len(facts)
         for number, fact in enumerate(facts, 1):
-            outgoing = self.stamp(fact, correlation=correlation, cause=cause)
+            outgoing = self.stamp(fact, correlation=correlation, cause=cause, at=at)
             outgoing.headers.update({"Nats-Batch-Id": batch, "Nats-Batch-Sequence": str(number)})
             if number < last:
                 await _confirm(await self.send(outgoing))  # that the batch has it; nothing is stored yet

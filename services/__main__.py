@@ -19,6 +19,7 @@ COMMANDS = {
     "accounts": "Manage accounts of the job API: role, tier, credit, webhook secrets.",
     "credit": "Show and correct the credit of accounts.",
     "job": "Show, cancel or forget one audit.",
+    "claims": "Show the cache key of a sentence, what keeps it apart, and whether it is cached.",
     "stages": "Show or change the models of audits by stage.",
     "audit": "Audit one article: its claims, the evidence, a verdict.",
     "mcp": "Serve audits to models over the Model Context Protocol.",

@@ -1,11 +1,9 @@
-"""How soon a claim's answer may change, and how long an analysis of it counts as fresh. Source: requirements A.7."""
+"""How soon a claim's answer may change. Source: requirements A.7."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final
 
 from analyses.claims.dates import take_dates
@@ -22,15 +20,6 @@ class Volatility(StrEnum):
 
 
 _ORDER: Final = tuple(Volatility)
-HORIZONS: Final[Mapping[Volatility, timedelta]] = MappingProxyType(
-    {
-        Volatility.FAST: timedelta(hours=1),
-        Volatility.SLOW: timedelta(days=7),
-        Volatility.DATED: timedelta(days=90),
-        Volatility.TIMELESS: timedelta(days=90),
-    }
-)
-"""How long an analysis is fresh."""
 
 
 def classify(claim: str, language: str, hint: str | None, reference_day: date) -> Volatility:
@@ -56,8 +45,3 @@ def classify(claim: str, language: str, hint: str | None, reference_day: date) -
 def more_volatile(one: Volatility, other: Volatility) -> Volatility:
     """The class of the two that changes sooner."""
     return max(one, other, key=_ORDER.index)
-
-
-def is_fresh(age: timedelta, stored: Volatility, asked: Volatility) -> bool:
-    """Whether an analysis is within the horizon of the more volatile of its own class and the asker's."""
-    return age <= HORIZONS[more_volatile(stored, asked)]

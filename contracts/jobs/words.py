@@ -36,10 +36,15 @@ class ArticleWords(Value):
 
 
 class ExtractionWords(Document):
-    """What stage 1 found. Shapes: `queries` are what a model would search for, a tuple for each claim that is kept."""
+    """What stage 1 found.
+
+    Shapes: `queries` are what a model would search for, a tuple for each claim that is kept; `answer` is what the model
+    answered, as JSON.
+    """
 
     extraction: ClaimExtraction
     queries: tuple[tuple[str, ...], ...]
+    answer: str
 
 
 class ClaimWords(Value):
@@ -48,3 +53,12 @@ class ClaimWords(Value):
     text: str
     canonical: str
     reference_day: date
+
+
+class FlagWords(Value):
+    """An objection as it was sent: to quotes from an address, or to a claim's analyses."""
+
+    url: str | None = None
+    claim_hash: str | None = None
+    reason: str
+    contact: str

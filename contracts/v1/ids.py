@@ -107,6 +107,6 @@ def idempotency_id(account: UUID, key: str) -> UUID:
     return _derive_id("idempotency", str(account), sha256(key.encode()).hexdigest())
 
 
-def memo_id(account: UUID, content_sha256: str, options_hash: str, prompt_version: str) -> UUID:
-    """The id of an extraction: the same account, article, options and prompt have the same one."""
-    return _derive_id("memo", str(account), content_sha256, options_hash, prompt_version)
+def memo_id(account: UUID, content_sha256: str, beside_sha256: str, prompt_version: str) -> UUID:
+    """The id of an extraction: the same account, article and prompt, and what else decides it, have the same one."""
+    return _derive_id("memo", str(account), content_sha256, beside_sha256, prompt_version)

@@ -187,8 +187,8 @@ class JobFetched(OnceEvent):
 class JobExtracted(OnceEvent):
     """The article's claims are known.
 
-    `memo_id` derives from account, content, options and prompt; `memo_of` is the job whose extraction was used again,
-    and then there is no `end`.
+    `memo_id` derives from account, article, model and prompt; `memo_of` is the job whose extraction was used again, and
+    then there is no `end`.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.job.extracted"

@@ -245,6 +245,13 @@ class ModelName(Value):
     model: str
     version: str | None = None
 
+    @property
+    def answered(self) -> str:
+        """The model that answered, as exactly as is known: many versions begin with its name, all others follow it."""
+        if self.version is None or self.version.startswith(self.model):
+            return self.version or self.model
+        return f"{self.model}@{self.version}"
+
 
 class Usage(Value):
     """Tokens used and money spent by one attempt, all calls together.

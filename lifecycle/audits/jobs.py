@@ -20,7 +20,7 @@ from contracts.v1 import (
     RunStarted,
 )
 from contracts.v1.ids import step_run_id
-from contracts.v1.job import JobOutcome
+from contracts.v1.job import JobOutcome, Mode
 from lifecycle.audits.charges import Steps, StepState, compute_charge, split_charge
 from lifecycle.audits.runs import ASSESS, EXTRACT
 
@@ -131,3 +131,13 @@ class Job:
         if end is not None:
             return StepState.FAILED if isinstance(end, RunFailed) else StepState.DONE
         return StepState.STARTED if begun or run in self.started else StepState.FREE
+
+
+def needs_assessment(mode: Mode, *, analysed: int, missing: int, failed: int) -> bool:
+    """Whether the article is assessed over so many claims of each kind.
+
+    Not if no claim has an analysis, nor where nothing may be bought and an analysis is missing.
+    """
+    if mode == "CACHE_ONLY" and missing:
+        return False
+    return analysed > 0 or missing + failed == 0

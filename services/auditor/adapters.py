@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from contracts.topology import JOBS
+from contracts.topology import CLAIM_KEYS, JOBS, MEMOS
 from contracts.v1 import (
     AssertionAnalysed,
     AssertionAnalysisRequested,
@@ -23,6 +23,7 @@ from contracts.v1.ids import step_run_id
 from contracts.v1.run import StageModel
 from kit.bus import Bus
 from kit.history import read_history, read_latest
+from kit.kv import Bucket
 from kit.models.stages import STEPS, Stage, Stages, StoredStage
 from kit.publisher import PublishConflict
 from lifecycle.audits.cache import Analysed, Cached, Invalidated, Requested, is_withdrawn
@@ -113,6 +114,38 @@ class EventLog:
         except PublishConflict:
             return False
         return True
+
+
+class BucketMemos:
+    """Which job's extraction serves others, in a bucket whose entries live as long as a job's words."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def find(self, memo_id: UUID) -> JobExtracted | None:
+        """The extraction of an earlier job."""
+        job = await (await Bucket.open(self._bus, MEMOS)).get(str(memo_id))
+        if job is None:
+            return None
+        found = await read_latest(self._bus, f"{JobExtracted.SUBJECT}.{job.decode()}", stream=JOBS)
+        return next((fact.event for fact in found if isinstance(fact.event, JobExtracted)), None)
+
+    async def keep(self, memo_id: UUID, job_id: UUID) -> None:
+        """Let a job's extraction serve others."""
+        await (await Bucket.open(self._bus, MEMOS)).put(str(memo_id), str(job_id).encode())
+
+
+class BucketKeys:
+    """Which assertion had a published key first, in a bucket whose entries live as long as its first analysis."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def is_shared(self, event: AssertionAnalysisRequested) -> bool:
+        """Whether another assertion has the key of a new one."""
+        bucket = await Bucket.open(self._bus, CLAIM_KEYS)
+        key, own = f"{event.norm_version}.{event.language}.{event.canonical_sha256}", str(event.assertion_id).encode()
+        return not await bucket.create(key, own) and await bucket.get(key) not in (None, own)
 
 
 class WebArticles:

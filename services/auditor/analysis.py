@@ -22,7 +22,7 @@ from kit.errors import Outage, Retry
 from lifecycle.audits.cache import LIFETIME, Requested
 from lifecycle.audits.turns import AnalysisTurn
 from services.auditor.domain import CLAIM_AUDIT, LOG_LAG_S, Answered, RunRequest
-from services.auditor.ports import AnalysisLog, Evidence, RunsPort, Texts
+from services.auditor.ports import AnalysisLog, Evidence, EvidenceMetrics, RunsPort, Texts
 from services.auditor.scenarios import (
     count_dropped,
     describe_scenarios,
@@ -53,6 +53,7 @@ class Analyst:
         clock: Clock,
         call_micro_usd: int,
         low_confidence: Decimal,
+        metrics: EvidenceMetrics,
     ) -> None:
         self._log = log
         self._texts = texts
@@ -61,6 +62,7 @@ class Analyst:
         self._clock = clock
         self._call_micro_usd = call_micro_usd
         self._low_confidence = low_confidence
+        self._metrics = metrics
 
     async def on_assertion_analysis_requested(
         self, event: AssertionAnalysisRequested, delivery_count: int
@@ -127,6 +129,8 @@ class Analyst:
             max_evidence=shape.evidence,
             low_confidence=self._low_confidence,
         )
+        citations, dropped = list_citations(found, pages), count_dropped(found)
+        self._metrics.count_evidence(len(citations), dropped)
         now = self._clock.now()
         expires_at = now + LIFETIME
         body = await self._texts.put(write_body(found, pages, now).model_dump_json(), expires_at)
@@ -141,8 +145,8 @@ class Analyst:
             scenarios=describe_scenarios(found),
             recommended=number_scenarios(found)[found.recommended],
             rollup=found.rollup.name,
-            citations=list_citations(found, pages),
-            dropped=count_dropped(found),
+            citations=citations,
+            dropped=dropped,
             score_epoch=0,
             end=answered.end,
         )

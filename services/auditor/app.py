@@ -30,14 +30,16 @@ from kit.receipts import announce_key, choose_key
 from kit.settings import LlmSettings, ModelSettings, load
 from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
-from services.auditor.adapters import ConfiguredStages, EventLog, WebArticles
+from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog, WebArticles
 from services.auditor.analysis import Analyst
 from services.auditor.assessing import Assessor
 from services.auditor.concluding import JobRules
 from services.auditor.demo_pages import DemoPages
 from services.auditor.evidence import EvidencePages
+from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
 from services.auditor.jobs_log import JobsLog
+from services.auditor.metrics import AuditorMetrics
 from services.auditor.runs import Runs
 from services.auditor.settings import AuditorSettings
 from services.auditor.waiting import OpenJobs
@@ -53,11 +55,20 @@ async def build(host: Host) -> None:
     runs = Runs(log, texts, stages, host.clock, host.worker, host.telemetry.registry)
     articles, sources = _pages(host, settings)
     evidence = EvidencePages(DemoPages(catalogue(), host.clock) if host.model.labelled_demo else sources)
+    metrics = AuditorMetrics(host.telemetry.registry)
     call_micro_usd = int(llm.max_cost_per_request * Decimal(MICRO_PER_USD))
+    extractor = Extractor(log, texts, runs, BucketMemos(host.bus), host.clock, call_micro_usd)
     auditor = Auditor(
-        log, texts, WebArticles(articles), runs, ConfiguredStages(host.bus, stages), host.clock, call_micro_usd
+        log,
+        texts,
+        WebArticles(articles),
+        extractor,
+        ConfiguredStages(host.bus, stages),
+        BucketKeys(host.bus),
+        metrics,
+        host.clock,
     )
-    analyst = Analyst(log, texts, evidence, runs, host.clock, call_micro_usd, settings.confidence_floor)
+    analyst = Analyst(log, texts, evidence, runs, host.clock, call_micro_usd, settings.confidence_floor, metrics)
     key = choose_key(settings.receipt_key, host.data_folder)
     await announce_key(host.bus, key)
     assessor = Assessor(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +27,7 @@ from contracts.v1.job import CachedStage, ExtractedClaim, PlannedClaim, Resolved
 from contracts.v1.run import RunEnd, StageModel
 from kit.clock import Clock
 from kit.errors import Outage
+from lifecycle.audits.jobs import needs_assessment
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT
 from services.auditor.domain import CLAIM_AUDIT, LOG_LAG_S, Answered, RunRequest
 from services.auditor.materials import load_article
@@ -39,7 +41,6 @@ from services.auditor.results import (
     Served,
     count_claim,
     list_cached_stages,
-    needs_assessment,
     write_assessment,
     write_result,
 )
@@ -106,7 +107,7 @@ class Assessor:
             return
         job = await self._gather(logged)
         assessed: _Assessed | None = None
-        if needs_assessment(job.outcomes, cache_only=job.request.mode == "CACHE_ONLY"):
+        if _needs_assessment(job):
             async for item in self._assess(job, delivery_count):
                 if isinstance(item, Event):
                     yield item
@@ -239,6 +240,11 @@ class Assessor:
             )
             for step, end, at in bought
         )
+
+
+def _needs_assessment(job: _Analysed) -> bool:
+    kinds = Counter(type(each) for each in job.outcomes)
+    return needs_assessment(job.request.mode, analysed=kinds[Served], missing=kinds[Missed], failed=kinds[Failed])
 
 
 def _stage(fetched: JobFetched, step: StepName) -> StageModel:

@@ -10,9 +10,6 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import Final
 
-from analyses.claim_audit import Article as Material
-from analyses.claims.answers import ExtractAnswer
-from analyses.claims.extraction import Extraction, extract_claims
 from analyses.claims.guard import make_guard
 from analyses.claims.normalise import NORMATIVE
 from contracts.jobs.words import ArticleWords, ClaimWords, ExtractionWords, RequestWords
@@ -25,45 +22,45 @@ from contracts.v1 import (
     JobPlanned,
     JobRequested,
 )
-from contracts.v1.ids import memo_id, step_run_id
 from contracts.v1.job import ExtractedClaim, PlannedClaim
 from kit.clock import Clock
 from kit.errors import Outage
 from lifecycle.audits.cache import LIFETIME, Asked, Hit, Join, Miss, Request, Unusable, fall_back, look, shape_of
 from lifecycle.audits.charges import count_affordable
 from lifecycle.audits.jobs import JobStep
-from lifecycle.audits.runs import ANALYSE, EXTRACT
+from lifecycle.audits.runs import ANALYSE
 from lifecycle.audits.words import article_folder, text_folder
-from services.auditor.domain import CLAIM_AUDIT, LOG_LAG_S, Answered, Article, NoArticle, RunRequest, take_text
-from services.auditor.extraction import EMPTY, describe_claims, identify, write_document
-from services.auditor.materials import load_article
-from services.auditor.ports import Articles, Log, LoggedJob, RunsPort, Stages, Texts
+from services.auditor.domain import LOG_LAG_S, Article, NoArticle, take_text
+from services.auditor.extracting import Extractor
+from services.auditor.extraction import EMPTY
+from services.auditor.ports import Articles, Keys, Log, LoggedJob, LookMetrics, Stages, Texts
 
-EXTRACT_S: Final = 120.0
 LOOKS: Final = 5
 """How often a claim is looked up again after others requested it first."""
 
 
 class Auditor:
-    """Works on jobs. Units: `call_micro_usd` is the most that one request to a model may cost."""
+    """Works on jobs."""
 
     def __init__(
         self,
         log: Log,
         texts: Texts,
         articles: Articles,
-        runs: RunsPort,
+        extractor: Extractor,
         stages: Stages,
+        keys: Keys,
+        metrics: LookMetrics,
         clock: Clock,
-        call_micro_usd: int,
     ) -> None:
         self._log = log
         self._texts = texts
         self._articles = articles
-        self._runs = runs
+        self._extractor = extractor
         self._stages = stages
+        self._keys = keys
+        self._metrics = metrics
         self._clock = clock
-        self._call_micro_usd = call_micro_usd
 
     async def on_job_requested(self, event: JobRequested, delivery_count: int) -> AsyncIterator[Event]:
         """Go on until the job waits for its claims' analyses, or is over."""
@@ -90,7 +87,7 @@ class Auditor:
                 return self._fetch(logged, request)
             case JobStep.EXTRACT:
                 assert logged.job.fetched is not None
-                return self._extract(request, logged.job.fetched, delivery_count)
+                return self._extractor.extract(request, logged.job.fetched, delivery_count)
             case JobStep.PLAN:
                 assert logged.job.extracted is not None
                 assert logged.job.fetched is not None
@@ -132,58 +129,6 @@ class Auditor:
             return await self._articles.fetch(words.url, logged.at)
         return take_text(words.text or "", logged.at)
 
-    async def _extract(self, request: JobRequested, fetched: JobFetched, delivery_count: int) -> AsyncIterator[Event]:
-        """Have a model find the claims; code gives them keys, classes and places."""
-        article, material = await load_article(self._texts, fetched)
-        wanted: RunRequest[Material, ExtractAnswer] = RunRequest(
-            run_id=step_run_id(request.job_id, EXTRACT),
-            subject_id=request.job_id,
-            step=CLAIM_AUDIT.extract,
-            rules=CLAIM_AUDIT.rules,
-            material=material,
-            model=next(each for each in fetched.stages if each.step == EXTRACT),
-            until=request.input.until,
-            call_micro_usd=self._call_micro_usd,
-            run_s=EXTRACT_S,
-        )
-        async for item in self._runs.carry_out(wanted, delivery_count):
-            if isinstance(item, Event):
-                yield item
-            elif isinstance(item, Answered):
-                answer = item.answer
-                if fetched.language is not None:  # the page's own word counts
-                    answer = answer.model_copy(update={"language": fetched.language})
-                sent = material.text if request.input_type == "TEXT" else None
-                found = extract_claims(answer, sent, fetched.reference_day, request.options.max_claims)
-                cached = await self._find_cached(request, found)
-                cost = 0 if request.mode == "CACHE_ONLY" else request.prices.extract_micro_usd
-                stored = ExtractionWords(
-                    extraction=write_document(request, fetched, article, found, cached, cost),
-                    queries=tuple(each.found.queries for each in found.claims),
-                )
-                yield JobExtracted(
-                    job_id=request.job_id,
-                    extraction=await self._texts.put(stored.model_dump_json(), request.input.until),
-                    memo_id=memo_id(
-                        request.account_id,
-                        fetched.content_sha256,
-                        request.options_hash,
-                        CLAIM_AUDIT.extract.prompt.version,
-                    ),
-                    claims=describe_claims(found),
-                    end=item.end,
-                )
-
-    async def _find_cached(self, request: JobRequested, found: Extraction) -> frozenset[str]:
-        """The hashes of those of the further claims that have an analysis."""
-        shape, cached = shape_of(request.options), set()
-        for claim in found.more_claims:
-            assertion = identify(claim, found.language)
-            asked = Asked(assertion, request.job_id, 0, shape, claim.volatility.value, "CACHE_ONLY", may_buy=False)
-            if isinstance(look(self._clock.now(), asked, await self._log.cached(assertion)), Hit):
-                cached.add(claim.claim_hash)
-        return frozenset(cached)
-
     async def _plan(
         self, logged: LoggedJob, request: JobRequested, fetched: JobFetched, extracted: JobExtracted
     ) -> AsyncIterator[Event]:
@@ -198,6 +143,7 @@ class Auditor:
             language = document.article_metadata.language
             found = await self._find(logged, request, fetched, claim, given, language, may_buy=left > 0)
             left -= found.outcome == "OWN"
+            self._metrics.count_look(found.outcome)
             planned.append(found)
         yield JobPlanned(job_id=request.job_id, claims=tuple(planned))
 
@@ -243,6 +189,8 @@ class Auditor:
                 case Request() as wanted:
                     event = await self._write_request(request, fetched, claim, words, language, wanted)
                     if await self._log.request_analysis(event, logged.correlation):
+                        if not wanted.follows and await self._keys.is_shared(event):
+                            self._metrics.count_shared_key()
                         return PlannedClaim(
                             number=claim.number,
                             outcome="OWN",

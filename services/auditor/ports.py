@@ -10,7 +10,9 @@ from uuid import UUID
 
 from pydantic import JsonValue
 
-from contracts.v1 import AssertionAnalysisRequested, Event
+from contracts.v1 import AssertionAnalysisRequested, Event, JobExtracted
+from contracts.v1.assertion import DroppedEvidence
+from contracts.v1.job import LookOutcome
 from contracts.v1.parts import EphemeralRef
 from contracts.v1.run import StageModel
 from lifecycle.audits.cache import Analysed, Cached
@@ -47,6 +49,40 @@ class Log(Protocol):
     async def request_analysis(self, event: AssertionAnalysisRequested, correlation: UUID) -> bool:
         """Whether the request was stored; False: another one came first."""
         ...
+
+
+class Memos(Protocol):
+    """Extractions that serve later jobs of their account, for a day."""
+
+    async def find(self, memo_id: UUID) -> JobExtracted | None:
+        """The extraction of an earlier job."""
+        ...
+
+    async def keep(self, memo_id: UUID, job_id: UUID) -> None:
+        """Let a job's extraction serve others."""
+        ...
+
+
+class Keys(Protocol):
+    """Which assertions have which published keys."""
+
+    async def is_shared(self, event: AssertionAnalysisRequested) -> bool:
+        """Whether another assertion has the key of a new one."""
+        ...
+
+
+class LookMetrics(Protocol):
+    """What operators see of look-ups."""
+
+    def count_look(self, outcome: LookOutcome) -> None: ...
+
+    def count_shared_key(self) -> None: ...
+
+
+class EvidenceMetrics(Protocol):
+    """What operators see of evidence."""
+
+    def count_evidence(self, kept: int, dropped: DroppedEvidence) -> None: ...
 
 
 class EndingLog(Protocol):

@@ -5,7 +5,6 @@ Source: requirements D.5, D.6, FH-46 to FH-48, FH-99.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -115,13 +114,6 @@ class Audit:
 def name_scenario(ordinal: int) -> str:
     """The id of a scenario within its claim."""
     return f"s{ordinal}"
-
-
-def needs_assessment(outcomes: Sequence[Outcome], *, cache_only: bool) -> bool:
-    """Whether stage 3 is asked: not if no claim has an analysis, nor where nothing may be bought and one is missing."""
-    if cache_only and any(isinstance(each, Missed) for each in outcomes):
-        return False
-    return not outcomes or any(isinstance(each, Served) for each in outcomes)
 
 
 def count_claim(claim: ClaimText, outcome: Outcome) -> AssessedClaim:

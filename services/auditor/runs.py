@@ -205,7 +205,7 @@ class Runs:
                         )
                     case Finished():
                         transcript = await record.store(item.transcript)
-                        name = item.model.version or item.model.model
+                        name = item.model.answered
                         provider = None if item.model.provider == wanted.model.provider else item.model.provider
                         if provider is not None:
                             self._fallback_answers.labels(step.name, provider).inc()

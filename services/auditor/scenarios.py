@@ -16,8 +16,8 @@ from contracts.v1.assertion import AnalysedScenario, Citation, DroppedEvidence
 from contracts.v1.ids import publisher_id
 from services.auditor.domain import QuotedPage, parse_day
 
-UNSCORED: Final = 0.5
-"""The credibility of a source that has no score; a model's number never counts. Source: FH-134."""
+UNSCORED: Final = 0.3
+"""What a source begins with that has no score yet; a model's number never counts. Source: FH-132, FH-134."""
 _TITLE_CHARACTERS: Final = 200
 
 Pages = Mapping[str, QuotedPage | None]

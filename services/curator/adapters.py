@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -12,14 +12,16 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from sqlalchemy import text
 
 from contracts.topology import JOBS
-from contracts.v1 import Event, JobEnded, JobRequested
+from contracts.v1 import AssertionAnalysed, Event, JobEnded, JobRequested, decode
 from kit.bus import Bus
 from kit.database import Database
 from kit.history import read_latest
+from kit.pages import find_first_since, read_page
 from kit.publisher import PublishConflict
 from kit.vault import KeyUnusable, MasterKey, unseal
 from services.curator.domain import EndedJob
 
+PAGE: Final = 256
 _SECRETS: Final = text("SELECT webhook_secrets FROM operator.account WHERE id = :id AND closed_at IS NULL")
 
 log = structlog.get_logger(__name__)
@@ -51,6 +53,18 @@ class EventLog:
         except PublishConflict:
             return False
         return True
+
+    async def citing(self, url_sha256: str, since: datetime) -> AsyncIterator[AssertionAnalysed]:
+        """The analyses since a moment that cite an address, by its hash."""
+        first = await find_first_since(self._bus, JOBS.name, since)
+        after, more = (first or 1) - 1, first is not None
+        while more:
+            page = await read_page(self._bus, JOBS.name, (f"{AssertionAnalysed.SUBJECT}.*",), after=after, limit=PAGE)
+            for message in page.messages:
+                event = decode(message.subject, message.data).event
+                if isinstance(event, AssertionAnalysed) and url_sha256 in {each.url_sha256 for each in event.citations}:
+                    yield event
+            after, more = page.messages[-1].sequence if page.messages else after, page.more
 
 
 class SqlSecrets:

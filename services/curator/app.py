@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
-from contracts.topology import CURATOR_JOB_ENDED, CURATOR_OVERDUE, CURATOR_OVERDUE_MARK, JOBS
+from contracts.topology import CURATOR_FLAG_RAISED, CURATOR_JOB_ENDED, CURATOR_OVERDUE, CURATOR_OVERDUE_MARK, JOBS
 from kit.concluding import Concluder
 from kit.ephemeral import EphemeralTexts
 from kit.host import Host
@@ -19,6 +19,7 @@ from kit.webhooks import webhook_policy
 from services.curator.adapters import CuratorMetrics, EventLog, SqlSecrets
 from services.curator.handlers import Webhooks
 from services.curator.overdue import Deadlines
+from services.curator.rights import Withdrawals
 from services.curator.settings import CuratorSettings
 from services.curator.sweep import Sweep
 
@@ -27,13 +28,15 @@ TICK_S: Final = 1.0
 
 
 async def build(host: Host) -> None:
-    """Subscribe the handler, start the fold of deadlines, and tick while this process leads."""
+    """Subscribe the handlers, start the fold of deadlines, and tick while this process leads."""
     settings = load(CuratorSettings)
     log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
     metrics = CuratorMetrics(host.telemetry.registry)
     secrets = SqlSecrets(host.database("curator"), host.master_keys)
     webhooks = Webhooks(log, texts, secrets, Sender(_client(host, settings)), metrics, host.clock)
     host.delivery.subscribe(CURATOR_JOB_ENDED, webhooks.on_job_ended, slots=settings.webhook_slots)
+    withdrawals = Withdrawals(log, texts, host.clock)
+    host.delivery.subscribe(CURATOR_FLAG_RAISED, withdrawals.on_flag_raised, slots=CURATOR_FLAG_RAISED.slots)
     deadlines = Deadlines(log, metrics, host.clock)
     fold = Concluder(host.bus, JOBS, CURATOR_OVERDUE, CURATOR_OVERDUE_MARK, deadlines, deadlines)
     host.keep_running("curator-overdue", fold.run)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 from uuid import UUID
 
-from contracts.v1 import Event
+from contracts.v1 import AssertionAnalysed, Event
 from contracts.v1.parts import EphemeralRef
 from services.curator.domain import EndedJob
 
@@ -43,6 +43,20 @@ class Texts(Protocol):
     async def sweep(self, before: datetime) -> int:
         """Remove everything that expired up to `before`; the number of texts."""
         ...
+
+
+class CitationLog(Protocol):
+    """The stream `JOBS`. Raises: Outage: it could not be read now."""
+
+    def citing(self, url_sha256: str, since: datetime) -> AsyncIterator[AssertionAnalysed]:
+        """The analyses since a moment that cite an address, by its hash."""
+        ...
+
+
+class Removal(Protocol):
+    """Texts that expire. Raises: BlobsUnavailable."""
+
+    async def remove(self, ref: EphemeralRef) -> None: ...
 
 
 class Secrets(Protocol):

@@ -157,6 +157,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
             jobs=RateLimit(RatePolicy.parse("jobs", settings.jobs_rate), clock),
             estimates=RateLimit(RatePolicy.parse("estimates", settings.estimates_rate), clock),
             reads=RateLimit(RatePolicy.parse("reads", settings.reads_rate), clock),
+            rights=RateLimit(RatePolicy.parse("rights", settings.rights_rate), clock),
         )
         jobs = JobsApi(
             keys,
@@ -166,6 +167,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
             metrics,
             body_timeouts=body_timeouts,
             public_url=settings.public_url,
+            address=callers.address,
         )
     described = shell(dependencies.documents, dependencies.health, clock, table, jobs)
     pages = Pages(dependencies.record, clock, described.openapi)

@@ -23,8 +23,8 @@ def test_the_walk_through_with_curl(tmp_path: Path, server: JobServer) -> None:
     assert done.returncode == 0, done.stderr
     (job,) = server.jobs.values()
     assert json.loads((tmp_path / "result.json").read_text())["job_id"] == job.id
-    assert "event: ended" in done.stdout
-    assert '"cache_hit_rate":0.626' in done.stdout
+    assert "event: ended" in done.printed[2]
+    assert '"cache_hit_rate":0.626' in done.printed[5]
     assert server.count("DELETE /v1/jobs/{id}") == 1
     assert job.request.options.max_claims == 3
 

@@ -12,6 +12,7 @@ from contracts.v1 import (
     PREFIX,
     AssertionAnalysed,
     AssertionAnalysisRequested,
+    AssertionInvalidated,
     CanonicalFetched,
     CanonicalUnavailable,
     ClaimApproved,
@@ -25,6 +26,7 @@ from contracts.v1 import (
     EntityErasureOrdered,
     ErasureOrdered,
     Event,
+    FlagRaised,
     IntegrityAnomalyDetected,
     InvestigationAdvanced,
     InvestigationCompleted,
@@ -73,8 +75,8 @@ _AUDITOR: Final = (
     RunRetryScheduled,
     RunFailed,
 )
-_GATEWAY: Final = (JobIdempotencyKeyBound, JobRequested)
-_CURATOR: Final = (RetentionPurged,)
+_GATEWAY: Final = (JobIdempotencyKeyBound, JobRequested, FlagRaised)
+_CURATOR: Final = (RetentionPurged, AssertionInvalidated)
 WITHOUT_PUBLISHER: Final[frozenset[type[Event]]] = frozenset(
     event
     for event in EVENTS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -12,10 +13,12 @@ import pytest
 from contracts.topology import CONSUMERS
 from contracts.v1 import (
     EVENTS,
+    AssertionAnalysed,
     AssertionAnalysisRequested,
     ClaimProposed,
     ClaimValidationStarted,
     Event,
+    FlagRaised,
     InvestigationRequested,
     InvestigationStarted,
     JobEnded,
@@ -31,6 +34,7 @@ from kit.delivery import Handler
 from lifecycle.conclusion import conclude
 from lifecycle.investigation import Investigation
 from services.auditor.domain import Answered, RunRequest
+from services.curator.rights import Withdrawals
 from services.ingest.handlers import Ingest
 from services.investigator.shares import filter_by_payer
 from services.verifier.domain import Unavailable
@@ -41,17 +45,20 @@ from tests.support.analysing import World as AnalystWorld
 from tests.support.assessing import EndWorld
 from tests.support.auditing import World
 from tests.support.audits import asked
+from tests.support.concluding_jobs import Texts
 from tests.support.curating import Receiver
-from tests.support.factories import page, requested, snapshot, started, text_ref
+from tests.support.factories import NOW, page, requested, snapshot, started, text_ref
 from tests.support.fakes import (
     FixedPages,
     MemoryKeys,
     MemoryLog,
     MemoryTexts,
     ScriptedModel,
+    StillClock,
     handled,
     investigator_over,
 )
+from tests.support.job_api import analysed, assertion, run
 from tests.support.judging import InMemory, Judge
 from tests.support.logged import logged
 
@@ -134,6 +141,18 @@ def curator(event: Event) -> Handler:
     return Receiver(asked(event.job_id), event).webhooks.on_job_ended
 
 
+def withdrawing(event: Event) -> Handler:
+    assert isinstance(event, FlagRaised)
+    return Withdrawals(Citing(), Texts(), StillClock(NOW)).on_flag_raised
+
+
+class Citing:
+    """A log with one analysis that cites every address."""
+
+    async def citing(self, url_sha256: str, since: datetime) -> AsyncIterator[AssertionAnalysed]:
+        yield analysed(assertion(1), run(1))
+
+
 HANDLERS: Final[dict[str, Callable[[Any], Handler]]] = {
     "verifier-observation-received": verifier,
     "ingest-observation-unverifiable": ingest_observed,
@@ -146,6 +165,7 @@ HANDLERS: Final[dict[str, Callable[[Any], Handler]]] = {
     "auditor-assertion-analysis_requested": analyst,
     "auditor-job-resolved": assessor,
     "curator-job-ended": curator,
+    "curator-flag-raised": withdrawing,
 }
 FED = [
     pytest.param(
@@ -163,6 +183,7 @@ WITHOUT_TEXT = {"ingest-canonical-unavailable-minimal", "ingest-observation-unve
 WITHOUT_FACTS = {"curator-job-ended"}
 """What follows from these events is no fact."""
 LEFT_TO_ANOTHER = {
+    "curator-flag-raised-minimal",  # to a moderator
     "investigator-investigation-requested-full",
     "investigator-investigation-requested-readers-minimal",
 }

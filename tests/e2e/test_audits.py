@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,11 +15,13 @@ import jwt
 import pytest
 import pytest_asyncio
 
+from analyses.claims.normalise import make_key
 from contracts.jobs.ids import parse_job_id
 from services.auditor.receipts import hash_result
 from tests.support.everywhere import read_everything
 from tests.support.oracle import Oracle, oracle
 from tests.support.system import System, system, until
+from tests.support.walk_through import GUIDE, shown_answers, walk_through
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("e2e-audits")]
 
@@ -55,9 +60,9 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
             yield World(running, looking, alice, bob)
 
 
-async def audited(client: httpx.AsyncClient, text: str = ARTICLE, **headers: str) -> dict[str, Any]:
+async def audited(client: httpx.AsyncClient, text: str = ARTICLE, **more: Any) -> dict[str, Any]:
     """An article and what became of it."""
-    answer = await client.post("/v1/analyze", json={"input_text": text}, headers={"prefer": "wait=30", **headers})
+    answer = await client.post("/v1/analyze", json={"input_text": text, **more}, headers={"prefer": "wait=30"})
     assert answer.status_code == 200, answer.text
     body: dict[str, Any] = answer.json()
     assert body["status"] == "SUCCEEDED", body
@@ -105,6 +110,84 @@ async def test_a_claim_that_anybody_had_analysed_is_free(world: World) -> None:
     assert (result["cost"], result["stages_cached"]) == (0.033, ["stage2"])
     credit = (await world.bob.get("/v1/user/credit")).json()
     assert (credit["credit_used"], credit["credit_reserved"], credit["open_jobs"]) == (0.033, 0.0, 0)
+
+
+@pytest.mark.requirement("FH-53", "FH-69")
+async def test_the_same_article_again_costs_its_assessment(world: World) -> None:
+    """FH-53: An extraction is shared within an account while its words are kept.
+    FH-69: `allow_partial` runs only stage 3 over cached analyses.
+    """
+    await audited(world.alice)
+    result = (await audited(world.alice, options={"cache_preference": "allow_partial"}))["result"]
+    assert result["cost_breakdown"] == {
+        "stage1_extraction": 0.0,
+        "stage2_new_claims": 0.0,
+        "stage2_cached_claims": 0.0,
+        "stage3_holistic": 0.03,
+    }
+    assert (result["cache_used"], result["stages_cached"]) == (True, ["stage1", "stage2"])
+    assert [call["stage"] for call in result["llm_calls"]] == ["stage3"]
+    assert [claim["claim_text"] for claim in result["claim_extraction"]["claims"]] == [WRONG, OTHER]
+
+
+@pytest.mark.requirement("FH-28")
+async def test_quotes_from_a_page_are_withdrawn(world: World) -> None:
+    """FH-28: Quotes are withdrawn at once when their owner asks."""
+    sentence = "Lightning never strikes the same place twice."
+    (claim,) = (await audited(world.alice, sentence))["result"]["claims"]
+    quoted = claim["scenarios"][0]["evidence"]["opposing"][0]
+    rows = "SELECT count(*) FROM readmodel.evidence WHERE source_url = %s"
+    verdicts = "SELECT count(*) FROM readmodel.verdict"
+    await world.oracle.settled()
+    assert await world.oracle.value(rows, quoted["source_url"]) > 0
+    before = await world.oracle.value(verdicts)
+    wanted = {"url": quoted["source_url"], "reason": "They are mine.", "contact": "owner@example.org"}
+    async with httpx.AsyncClient(base_url=world.system.url) as owner:
+        answer = await owner.post("/v1/rights/invalidate", json=wanted)
+    assert (answer.status_code, answer.json()["state"]) == (202, "applied")
+
+    async def gone() -> bool:
+        return bool(await world.oracle.value(rows, quoted["source_url"]) == 0)
+
+    await until(gone, "the quotes are withdrawn")
+    assert await world.oracle.value(verdicts) == before
+    for where, text in (await read_everything(world.system, world.oracle)).items():
+        assert quoted["text"] not in text or where.startswith("object until/"), where
+    (again,) = (await audited(world.bob, sentence))["result"]["claims"]
+    assert (again["cache_hit"], again["rollup_verdict"]) == (False, "Refuted")
+
+
+@pytest.mark.requirement("FH-57", "FH-66")
+async def test_a_sentence_is_looked_up_by_a_command(world: World) -> None:
+    """FH-57: An entry names its canonical claim, version, language and samples.
+    FH-66: A hit needs the same guard, so that lost numbers, symbols and accents keep claims apart.
+    """
+    await audited(world.alice)
+    await world.oracle.settled()
+
+    async def probe(sentence: str) -> dict[str, Any]:
+        ended = await world.system.run("claims", "probe", sentence, "--json")
+        assert ended.code == 0, ended.err
+        found: dict[str, Any] = json.loads(ended.out)
+        return found
+
+    known = await probe(f"{WRONG[:-1].upper()}!")
+    assert known["key"] == make_key(WRONG, "en")
+    assert known["canonical"]["v1norm1"] == "humans use only 10 percent of their brains"
+    assert (known["cache"], known["rollup"], known["samples"], known["shared_with"]) == ("hit", "REFUTED", [WRONG], 0)
+    other = await probe(WRONG.replace("10", "1.0"))
+    assert (other["key"], other["guard"]["numbers"]) == (known["key"], ["1.0"])
+    assert (other["cache"], other["samples"], other["shared_with"]) == ("miss", [], 1)
+    assert other["assertion"] != known["assertion"]
+    nothing = await probe("!!!")
+    assert (nothing["key"], nothing["assertion"], nothing["cache"]) == (None, None, "no claim")
+    shown = await world.system.run("claims", "probe", "Rents rose 3.5% last month.", "--day", "2026-12-01")
+    assert shown.code == 0
+    lines = dict(
+        line.split(maxsplit=1) for line in shown.out.splitlines() if line.startswith(("key", "guard", "cache"))
+    )
+    assert json.loads(lines["guard"]) == [["3.5"], ["%"], [], "2026-11"]
+    assert lines["cache"] == "miss"
 
 
 @pytest.mark.requirement("FH-165", "FH-30")
@@ -159,3 +242,40 @@ async def test_an_articles_words_are_nowhere_but_in_what_expires(world: World) -
     assert all(where.startswith("object until/") for where in await found()), await found()
     for where, text in (await read_everything(world.system, world.oracle)).items():
         assert WRONG not in text or where.startswith(("object until/", "table readmodel.assertion")), where
+
+
+def shape(document: Any) -> Any:
+    """The names and kinds of a document's values."""
+    match document:
+        case dict():
+            return {name: shape(value) for name, value in document.items()}
+        case list():
+            return [shape(each) for each in document[:1]]
+        case bool() | None:
+            return document is None
+        case int() | float():
+            return "number"
+        case _:
+            return "2026-…Z" if re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", document) else "text"
+
+
+async def test_the_walk_through_of_the_guide_is_answered_as_it_says(world: World, tmp_path: Path) -> None:
+    assert (await world.system.run("accounts", "add", "guide")).code == 0
+    added = await world.system.run("keys", "add", "guide", "--account", "guide", "--right", "audit")
+    walk = await asyncio.to_thread(walk_through, tmp_path, world.system.url, added.out.strip())
+    assert (walk.returncode, walk.stderr) == (0, "")
+    answers = shown_answers()
+    assert sum(each is not None for each in answers) == 4
+    for printed, shown in zip(walk.printed, answers, strict=True):
+        if shown is not None:
+            assert shape(json.loads(printed)) == shape(json.loads(shown)), printed
+    events = GUIDE.read_text().partition("### Events")[2].partition("\n## ")[0]
+    table = re.findall(r"^\| `(\w+)` \|(.*)\|$", events, re.MULTILINE)
+    sent = re.findall(r"^event: (\w+)\ndata: (.*)$", walk.printed[2], re.MULTILINE)
+    assert [name for name, _ in sent] == [name for name, _ in table]
+    for (_, data), (_, fields) in zip(sent, table, strict=True):
+        named = set(re.findall(r"`(\w+)(?:\[\])?`", re.sub(r" with .*|\(.*?\)", "", fields)))
+        assert set(json.loads(data)) - {"job_id"} == named - {"code"}, "a job that succeeded has no code"
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert [each["rollup_verdict"] for each in result["claims"]] == ["Refuted"]
+    assert walk.printed[4].startswith("# Audit")

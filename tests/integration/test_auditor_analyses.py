@@ -13,6 +13,7 @@ from typing import Final
 from uuid import UUID, uuid4
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from contracts.topology import AUDITOR_ASSERTION_ANALYSIS_REQUESTED, JOBS
 from contracts.v1 import (
@@ -43,6 +44,7 @@ from lifecycle.audits.cache import HORIZONS
 from services.auditor.adapters import EventLog
 from services.auditor.analysis import Analyst
 from services.auditor.evidence import EvidencePages
+from services.auditor.metrics import AuditorMetrics
 from services.auditor.runs import Runs
 from tests.integration.test_auditor_log import request, work
 from tests.support.analysing import ASSERTION, STANDARD, Reader, request_analysis
@@ -96,7 +98,16 @@ class Auditors:
     def analyst(self, bus: Bus, worker: str) -> Analyst:
         log = EventLog(bus)
         runs = Runs(log, self.ephemeral, self, self._clock, worker)
-        return Analyst(log, self, EvidencePages(Pages()), runs, self._clock, 1_000_000, Decimal("0.5"))
+        return Analyst(
+            log,
+            self,
+            EvidencePages(Pages()),
+            runs,
+            self._clock,
+            1_000_000,
+            Decimal("0.5"),
+            AuditorMetrics(CollectorRegistry()),
+        )
 
     @asynccontextmanager
     async def process(self, worker: str) -> AsyncIterator[None]:
@@ -247,6 +258,24 @@ async def test_a_job_takes_what_is_past_its_horizon_only_where_it_may_not_buy(bu
         assert await look(horizon + second, "CACHE_ONLY") == ("HIT", True)
         assert await look(horizon + second, "ALLOW_PARTIAL") == ("HIT", True)
         assert await look(horizon + second, "PREFER_CACHE") == ("OWN", False)
+
+
+@pytest.mark.requirement("FH-56")
+async def test_a_job_is_served_by_an_analysis_for_ninety_days(bus: Bus, server: EmbeddedStack) -> None:
+    """FH-56: An entry lives 90 days."""
+    await topology.apply(bus, ack_wait_s=ACK_WAIT_S)
+    async with auditing(server, Reader()) as auditors, auditors.process("one"):
+        plan = await auditors.plan(bus, await request(bus))
+        await until(partial(is_analysed, bus, plan.claims[0].run_id))
+        analysed_at = (await find_analysis(bus, await assertion_of(bus, plan))).envelope.occurred_at
+
+        async def look(age_s: int) -> str:
+            options = AuditOptions(cache_preference="CACHE_ONLY")
+            at = analysed_at + timedelta(seconds=age_s)
+            return (await auditors.plan(bus, await request(bus), options, at)).claims[0].outcome
+
+        assert await look(7_776_000 - 1) == "HIT"
+        assert await look(7_776_000 + 1) == "MISS"
 
 
 async def is_analysed(bus: Bus, run_id: UUID | None) -> bool:

@@ -6,15 +6,18 @@ import asyncio
 from collections import Counter
 from uuid import UUID, uuid4
 
+import pytest
+
 from contracts.topology import JOBS
-from contracts.v1 import AssertionAnalysisRequested, JobPlanned, JobRequested, LlmStageConfigured
+from contracts.v1 import AssertionAnalysisRequested, JobExtracted, JobPlanned, JobRequested, LlmStageConfigured
 from kit.bus import Bus
 from kit.history import read_history
 from kit.models.provider import ProviderDeps
 from kit.models.stages import StageModels
 from kit.settings import LlmSettings
 from lifecycle.audits.runs import ANALYSE, EXTRACT
-from services.auditor.adapters import ConfiguredStages, EventLog
+from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog
+from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
 from tests.support.auditing import World
 
@@ -31,7 +34,8 @@ async def request(bus: Bus) -> tuple[World, JobRequested]:
 
 async def work(bus: Bus, world: World, job: JobRequested) -> JobPlanned:
     """Work on a job as a process does, and return its plan."""
-    auditor = Auditor(EventLog(bus), world, world, world, world, world.clock, 1_000_000)
+    extractor = Extractor(EventLog(bus), world, world, BucketMemos(bus), world.clock, 1_000_000)
+    auditor = Auditor(EventLog(bus), world, world, extractor, world, BucketKeys(bus), world.metrics, world.clock)
     async for fact in auditor.on_job_requested(job, 1):
         await bus.publish(fact, correlation=uuid4())
     planned = [past.event for past in await read_history(bus, str(job.job_id), stream=JOBS)][-1]
@@ -47,6 +51,35 @@ async def test_of_jobs_at_once_one_requests_a_claim_and_the_others_join(bus: Bus
     assert len(runs) == 2
     info = await bus.jetstream.stream_info(JOBS.name, subjects_filter=f"{AssertionAnalysisRequested.SUBJECT}.>")
     assert len(info.state.subjects or {}) == 2
+
+
+@pytest.mark.requirement("FH-66")
+async def test_claims_that_only_their_guards_keep_apart_are_counted(bus: Bus) -> None:
+    """FH-66: A hit needs the same guard, so that lost numbers, symbols and accents keep claims apart."""
+    plans, counts = [], []
+    for claim in ("Rents rose 3.5%.", "Rents rose 35%.", "Rents fell.", "Rents rose 35%!", "Rents rose 3.5 %."):
+        world = World({"language": "en", "claims": [{"text": claim}]})
+        job = world.request.model_copy(update={"job_id": uuid4(), "account_id": uuid4()})
+        await bus.publish(job, correlation=uuid4())
+        plans.append((await work(bus, world, job)).claims[0])
+        counts.append(world.registry.get_sample_value("openerrata_auditor_shared_keys_total"))
+    assert [each.outcome for each in plans] == ["OWN", "OWN", "OWN", "JOINED", "JOINED"]
+    assert [plans.index(next(one for one in plans if one.run_id == each.run_id)) for each in plans] == [0, 1, 2, 1, 0]
+    assert counts == [0, 1, 0, 0, 0]
+    assert world.registry.get_sample_value("openerrata_auditor_lookups_total", {"outcome": "joined"}) == 1
+
+
+@pytest.mark.requirement("FH-53")
+async def test_the_next_job_of_the_account_is_served_by_the_extraction(bus: Bus) -> None:
+    """FH-53: An extraction is shared within an account while its words are kept."""
+    world, job = await request(bus)
+    await work(bus, world, job)
+    await bus.publish(later := job.model_copy(update={"job_id": uuid4()}), correlation=uuid4())
+    world.request = later
+    await work(bus, world, later)
+    assert world.bought == 1
+    facts = await read_history(bus, str(later.job_id), stream=JOBS)
+    assert [each.event.memo_of for each in facts if isinstance(each.event, JobExtracted)] == [job.job_id]
 
 
 async def test_a_redelivery_after_the_plan_does_nothing(bus: Bus) -> None:

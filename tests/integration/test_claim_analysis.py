@@ -92,6 +92,10 @@ async def test_quotes_that_do_not_stand_are_dropped_and_counted() -> None:
     )
     fact = await world.analyse(said, opens=(OFFICE, PAPER, DEAD))
     assert fact.dropped == DroppedEvidence(missing=2, unavailable=1, not_looked_up=1)
+    dropped = "openerrata_auditor_evidence_dropped_total"
+    for reason, count in fact.dropped:
+        assert world.registry.get_sample_value(dropped, {"reason": reason}) == count
+    assert world.registry.get_sample_value("openerrata_auditor_evidence_total") == 1
     assert [each.domain for each in fact.citations] == ["office.example"]
     assert UNSEEN not in world.fetched, "a page that only the model named is not opened"
 
@@ -119,6 +123,21 @@ async def test_quotes_are_few_and_short_wherever_they_are_stored() -> None:
     (found,) = (await world.body(await world.analyse(said))).scenarios[0].evidence.supporting
     assert [len(quote.split()) for quote in found.quotes] == [25, 6, 9]
     assert len(found.text.split()) == 25 + 6 + 9 + 2
+
+
+@pytest.mark.requirement("FH-141")
+async def test_of_a_source_its_description_and_its_quotes_are_kept() -> None:
+    """FH-141: Of a source only its description is kept."""
+    world = World()
+    fact = await world.analyse(answer(scenario(item(OFFICE, summary="They measured."), item(PAPER))))
+    assert any("alpha39" in text.decode() for text in world.store.objects.values()), "the transcript, for a day"
+    await world.texts.sweep(NOW + timedelta(hours=25))
+    kept = [text.decode() for text in world.store.objects.values()]
+    assert any(OFFICE in text and '"A page"' in text and "2026-02-02" in text for text in kept)
+    facts = [event.model_dump_json() for event in world.log.events]
+    assert not [text for text in (*kept, *facts) if "alpha" in text or "beta" in text]
+    (supporting, other), *_ = ((each.evidence.supporting) for each in (await world.body(fact)).scenarios)
+    assert (supporting.quotes, supporting.summary, other.quotes) == ((QUOTE,), "They measured.", (QUOTE,))
 
 
 @pytest.mark.requirement("FH-74")

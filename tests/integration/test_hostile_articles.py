@@ -8,9 +8,9 @@ import pytest
 
 from contracts.v1 import JobEnded
 from kit.clock import SystemClock
+from kit.documents.reading import Reader
 from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
-from kit.web.reading import Reader
 from services.auditor.adapters import WebArticles
 from services.auditor.domain import Article
 from tests.support.auditing import World
@@ -38,7 +38,7 @@ class Online(World):
         super().__init__(url=url)
         resolve, self.asked = resolver(addresses)
         http = GuardedHttpClient(Policy(contact_url="https://errata.example"), resolve=resolve, network=network)
-        self.pages = Pages(http, Reader().read, SystemClock(), archive=None)
+        self.pages = Pages(http, Reader().read_article, SystemClock(), archive=None)
         self.http = http
 
     async def fetch(self, address: str, accepted_at: datetime) -> Article:

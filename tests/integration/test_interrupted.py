@@ -39,6 +39,7 @@ ARGUMENTS = {
     "STAGE": "stage1",
     "PROVIDER": "openai",
     "MODEL": "gpt-5.4",
+    "TEXT": "The sky is blue.",
     "ARTICLE": "https://news.example/article",
     "CONSUMER": "validator-claim-proposed",
     "URL_OR_ID": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",

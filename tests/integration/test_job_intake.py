@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from decimal import Decimal
 from uuid import UUID, uuid4
 
@@ -92,6 +93,18 @@ async def test_50_requests_with_one_key_over_two_gateways_are_one_job(bus: Bus, 
         CreditPosted.SUBJECT: 1,
         JobRequested.SUBJECT: 1,
     }
+
+
+@pytest.mark.requirement("FH-11")
+async def test_a_job_was_accepted_when_its_answer_says(bus: Bus) -> None:
+    """FH-11: The 202 body names job, status, time, cost, cache and links."""
+    log, words = BusJobLog(bus), MemoryWords(CLOCK)
+    accepted = await gateway(bus, words).accept(order(FREE, "key"))
+    assert isinstance(accepted, JobAccepted)
+    found = await Jobs(log, words, Signals(log), CLOCK).read(accepted.job_id)
+    assert found is not None
+    assert found.created_at == accepted.created_at
+    assert found.request.deadline_at - found.created_at == timedelta(seconds=900)
 
 
 @pytest.mark.requirement("FH-40", "FH-172")

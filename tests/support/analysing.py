@@ -11,6 +11,8 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
+from prometheus_client import CollectorRegistry
+
 from analyses.claim_audit_prompts import ANALYSE_CLOSING
 from analyses.claims.normalise import NORMATIVE
 from contracts.jobs.result import AnalysisBody
@@ -30,6 +32,7 @@ from lifecycle.audits.runs import ANALYSE, Run, fold_run
 from lifecycle.audits.turns import AnalysisTurn
 from services.auditor.analysis import Analyst
 from services.auditor.evidence import EvidencePages
+from services.auditor.metrics import AuditorMetrics
 from services.auditor.ports import RunsPort
 from services.auditor.runs import Runs
 from tests.support.audits import hash_of
@@ -115,6 +118,8 @@ class World:
         self.fetched: list[str] = []
         self.model: Model | None = None
         self.deliveries = 0
+        self.registry = CollectorRegistry()
+        self.metrics = AuditorMetrics(self.registry)
 
     @property
     def texts(self) -> EphemeralTexts:
@@ -157,7 +162,9 @@ class World:
 
     def analyst(self, runs: RunsPort | None = None, call_micro_usd: int = 1_000_000) -> Analyst:
         runs = runs or Runs(self, self.texts, self, self.clock, "one")
-        return Analyst(self, self.texts, EvidencePages(self), runs, self.clock, call_micro_usd, Decimal("0.5"))
+        return Analyst(
+            self, self.texts, EvidencePages(self), runs, self.clock, call_micro_usd, Decimal("0.5"), self.metrics
+        )
 
     def hold(self, event: AssertionAnalysisRequested) -> None:
         """Store a request of another's, and the words that it names."""

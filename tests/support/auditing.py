@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
 
+from prometheus_client import CollectorRegistry
+
 from analyses.claims.answers import ExtractAnswer
 from contracts.jobs.words import RequestWords
 from contracts.v1 import (
+    AssertionAnalysed,
     AssertionAnalysisRequested,
     Event,
+    JobExtracted,
     JobRequested,
     RunFailed,
 )
+from contracts.v1.job import AuditOptions
 from contracts.v1.parts import EphemeralRef, Usage
 from contracts.v1.run import RunEnd, StageModel
 from kit.publisher import PublishConflict
-from lifecycle.audits.cache import Cached, Requested
+from lifecycle.audits.cache import Analysed, Cached, Requested
 from lifecycle.audits.jobs import Job
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT, Run, fold_run
 from services.auditor.domain import AlreadyFailed, Answered, Article, NoArticle, RunRequest
+from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
+from services.auditor.metrics import AuditorMetrics
 from services.auditor.ports import LoggedJob
 from tests.support.audits import asked
 from tests.support.factories import NOW
@@ -57,17 +65,27 @@ class World:
         self.articles: dict[str, Article | NoArticle] = {}
         self.clock = StillClock(NOW)
         self.log = MemoryLog()
+        self.stages: Mapping[str, StageModel] = MODELS
         self.answer = ANSWER if answer is None else answer
+        self.memos: dict[UUID, UUID] = {}
+        self.keys: dict[str, UUID] = {}
+        self.registry = CollectorRegistry()
+        self.metrics = AuditorMetrics(self.registry)
+        self.fetched: list[str] = []
         self.bought = 0
         self.refusals = 0
         words = RequestWords(**(request or {"text": TEXT}))
-        ref = self._keep(words.model_dump_json(), NOW)
+        ref = self.keep_request(**words.model_dump())
         given = {"input": ref, "reserved_micro_usd": 276_000, "input_type": "URL" if words.url else "TEXT"}
         self.request = asked(JOB).model_copy(update=given)
         if job is not None:
             self.request = job
             self.texts[job.input.sha256] = words.model_dump_json()
             self.log.publish(job)
+
+    def keep_request(self, **words: Any) -> EphemeralRef:
+        """Store what an account sent."""
+        return self._keep(RequestWords(**words).model_dump_json(), NOW)
 
     def _keep(self, text: str, until: datetime) -> EphemeralRef:
         digest = sha256(text.encode()).hexdigest()
@@ -83,19 +101,37 @@ class World:
         return self.texts[ref.sha256]
 
     async def fetch(self, address: str, accepted_at: datetime) -> Article:
+        self.fetched.append(address)
         found = self.articles[address]
         if isinstance(found, NoArticle):
             raise found
         return found
 
     async def models(self) -> Mapping[str, StageModel]:
-        return MODELS
+        return self.stages
+
+    async def find(self, memo_id: UUID) -> JobExtracted | None:
+        extracted = (event for event in self.log.events if isinstance(event, JobExtracted))
+        return next((event for event in extracted if event.job_id == self.memos.get(memo_id)), None)
+
+    async def is_shared(self, event: AssertionAnalysisRequested) -> bool:
+        return self.keys.setdefault(event.published_key, event.assertion_id) != event.assertion_id
+
+    async def keep(self, memo_id: UUID, job_id: UUID) -> None:
+        self.memos[memo_id] = job_id
+
+    async def again(self, job_id: UUID, options: AuditOptions | None = None, **changed: Any) -> JobExtracted:
+        """Another job about the same article; what was extracted for it."""
+        given = {"job_id": job_id, "options": options or self.request.options, **changed}
+        self.request = self.request.model_copy(update=given)
+        return next(fact for fact in await self.whole() if isinstance(fact, JobExtracted))
 
     async def job(self, job_id: UUID) -> LoggedJob | None:
         job = Job(job_id)
         for each in self.log.entries:
             job.apply(each.event)
-        first = next((each for each in self.log.entries if isinstance(each.event, JobRequested)), None)
+        own = [each for each in self.log.entries if each.event.key() == str(job_id)]
+        first = next((each for each in own if isinstance(each.event, JobRequested)), None)
         return None if first is None else LoggedJob(job, first.sequence, NOW, CORRELATION, NOW)
 
     async def run(self, run_id: UUID) -> Run:
@@ -103,12 +139,16 @@ class World:
 
     async def cached(self, assertion_id: UUID) -> Cached:
         about = [each for each in self.log.entries if each.event.key() == str(assertion_id)]
-        requests = [each for each in about if isinstance(each.event, AssertionAnalysisRequested)]
-        if not requests:
-            return Cached()
-        newest = requests[-1]
-        assert isinstance(newest.event, AssertionAnalysisRequested)
-        return Cached(requested=Requested(newest.sequence, NOW, newest.event))
+        cached = Cached()
+        for each in about:
+            match each.event:
+                case AssertionAnalysisRequested() as event:
+                    cached = replace(cached, requested=Requested(each.sequence, NOW, event))
+                case AssertionAnalysed() as event:
+                    cached = replace(cached, analysed=Analysed(each.sequence, NOW, event))
+                case _:
+                    pass
+        return cached
 
     async def request_analysis(self, event: AssertionAnalysisRequested, correlation: UUID) -> bool:
         assert (event.requested_by, correlation) == (self.request.job_id, CORRELATION)
@@ -137,7 +177,8 @@ class World:
     @property
     def auditor(self) -> Auditor:
         """The handlers, over all of this."""
-        return Auditor(self, self, self, self, self, self.clock, 1_000_000)
+        extractor = Extractor(self, self, self, self, self.clock, 1_000_000)
+        return Auditor(self, self, self, extractor, self, self, self.metrics, self.clock)
 
     async def deliver(self) -> list[Event]:
         """One delivery of the request; the facts that it yielded."""

@@ -76,7 +76,10 @@ class MemoryJobLog:
         self._answer()
         return sum(fact.envelope.occurred_at < moment for fact in self.facts)
 
-    async def publish(self, *facts: OnceEvent, correlation: UUID) -> bool:
+    async def publish(self, fact: OnceEvent, correlation: UUID) -> bool:
+        return await self.publish_together(fact, correlation=correlation, at=self.clock.now())
+
+    async def publish_together(self, *facts: OnceEvent, correlation: UUID, at: datetime) -> bool:
         self._answer()
         self.batches += 1
         await asyncio.sleep(0)
@@ -85,7 +88,7 @@ class MemoryJobLog:
             rival()
         if any(fact.follows != self.last(fact.subject()) for fact in facts):
             return False
-        self.add(*facts)
+        self.add(*facts, at=at)
         if self.loses_answers:
             raise Unavailable("broker: no answer")
         return True

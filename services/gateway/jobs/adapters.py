@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -63,18 +63,13 @@ class BusJobLog:
         except Retry as error:
             raise Unavailable(f"broker: {error}") from error
 
-    async def publish(self, *facts: OnceEvent, correlation: UUID) -> bool:
+    async def publish(self, fact: OnceEvent, correlation: UUID) -> bool:
+        """Store a fact."""
+        return await _store(self._bus.publish(fact, correlation=correlation))
+
+    async def publish_together(self, *facts: OnceEvent, correlation: UUID, at: datetime) -> bool:
         """Store all of these or none."""
-        try:
-            if len(facts) == 1:
-                await self._bus.publish(facts[0], correlation=correlation)
-            else:
-                await self._bus.publish_together(facts, correlation=correlation)
-        except PublishConflict:
-            return False
-        except BusError as error:
-            raise Unavailable(f"broker: {error}") from error
-        return True
+        return await _store(self._bus.publish_together(facts, correlation=correlation, at=at))
 
     async def newest(self) -> int:
         """The last sequence."""
@@ -101,6 +96,16 @@ class BusReceiptKeys:
             return await read_keys(self._bus)
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
+
+
+async def _store(publishing: Awaitable[object]) -> bool:
+    try:
+        await publishing
+    except PublishConflict:
+        return False
+    except BusError as error:
+        raise Unavailable(f"broker: {error}") from error
+    return True
 
 
 class BlobWords:

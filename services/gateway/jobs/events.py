@@ -32,6 +32,7 @@ from contracts.v1 import (
     RunFailed,
 )
 from contracts.v1 import job as facts
+from lifecycle.audits.jobs import needs_assessment
 from services.gateway.jobs.logged import LoggedJob
 
 _OUTCOMES: Final[Mapping[facts.LookOutcome, LookOutcome]] = {
@@ -93,13 +94,20 @@ def _describe(logged: LoggedJob, event: object) -> JobEvent | None:
             return Fetched(characters=event.characters, language=event.language)
         case JobExtracted():
             return Extracted(claims_total=len(event.claims), cached_extraction=event.memo_of is not None)
-        case JobResolved() if event.complete or logged.request.mode == "CREDIT":
-            return Assessing()  # without credit an article with a missing claim is not assessed
+        case JobResolved() if _needs_assessment(logged.request, event):
+            return Assessing()
         case JobEnded():
             ended = Ended(status=event.outcome, charged=event.charged_micro_usd, links=links_of(job_id))
             return ended if event.code is None else ended.model_copy(update={"code": event.code})
         case _:
             return None
+
+
+def _needs_assessment(request: JobRequested, resolved: JobResolved) -> bool:
+    analysed = sum(each.analysis_id is not None for each in resolved.claims)
+    failed = sum(each.failure is not None for each in resolved.claims)
+    missing = len(resolved.claims) - analysed - failed
+    return needs_assessment(request.mode, analysed=analysed, missing=missing, failed=failed)
 
 
 def _describe_plan(planned: JobPlanned) -> Planned:

@@ -122,7 +122,7 @@ class Intake:
             ref = ref or await self._words.put(_write_words(job_id, order.request), now + LIFETIME)
             requested = self._request(order, job, booked, ref, now)
             binding = None if order.key is None else _bind(order, order.key, job_id, known.follows, now)
-            if await self._publish(requested, [each for each in (binding, booked, requested) if each], order):
+            if await self._publish(requested, [each for each in (binding, booked, requested) if each], order, now):
                 return _describe(requested, _expect(job, booked, rate), now)
         await self._drop(ref)
         raise Unavailable("others keep using this account's credit")
@@ -159,10 +159,10 @@ class Intake:
             deadline_at=now + self._longest,
         )
 
-    async def _publish(self, requested: JobRequested, facts: Sequence[OnceEvent], order: Order) -> bool:
+    async def _publish(self, requested: JobRequested, facts: Sequence[OnceEvent], order: Order, now: datetime) -> bool:
         """Store the batch once. Raises: Unavailable: the log does not show that it is stored."""
         try:
-            return await self._log.publish(*facts, correlation=order.correlation)
+            return await self._log.publish_together(*facts, correlation=order.correlation, at=now)
         except Unavailable:
             if await self._log.latest(requested.subject(), current=True):
                 return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse
 from contracts.jobs.problems import PROBLEMS, CreditLimitReached, ProblemCode, ProblemDocument
 from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
 from contracts.jobs.result import Result
+from contracts.jobs.rights import WithdrawalRequest
 from services.gateway.jobs.versions import VERSIONS
 
 Schema = dict[str, Any]
@@ -27,8 +28,10 @@ WITH_BODY: Final[tuple[ProblemCode, ...]] = (
     "UNSUPPORTED_MEDIA_TYPE",
     "REQUEST_TIMEOUT",
 )
+OPEN: Final = tuple(code for code in WITH_BODY if code not in ("UNAUTHENTICATED", "FORBIDDEN"))
+"""Of a route with a body that needs no account."""
 _REF: Final = "#/components/schemas/{model}"
-_BY_HAND: Final = (AnalyzeRequest, ConfigureRequest, ProblemDocument, CreditLimitReached)
+_BY_HAND: Final = (AnalyzeRequest, ConfigureRequest, WithdrawalRequest, ProblemDocument, CreditLimitReached)
 _STRING: Final[Schema] = {"type": "string"}
 _VERSION: Final = "OpenErrata-Version"
 _PARAMETERS: Final[Mapping[str, Schema]] = {
@@ -72,7 +75,7 @@ class Answer(NamedTuple):
 
 def describe(
     *answers: Answer,
-    problems: Iterable[ProblemCode],
+    problems: Collection[ProblemCode],
     body: type[BaseModel] | None = None,
     takes: Iterable[str] = (),
     secured: bool = True,
@@ -82,7 +85,7 @@ def describe(
 
     `conflict`: a request that is not valid may also be 409.
     """
-    limits: Schema = {"headers": _LIMITS} if secured else {}
+    limits: Schema = {"headers": _LIMITS} if "RATE_LIMITED" in problems else {}
     responses = {
         each.status: {"description": "The answer", **limits, **({} if each.model is None else {"model": each.model})}
         for each in answers
@@ -99,17 +102,17 @@ def describe(
     return {"status_code": answers[0].status, "responses": {**responses, **errors}, "openapi_extra": extra}
 
 
-def describe_result(problems: Iterable[ProblemCode]) -> Schema:
+def describe_result(problems: Collection[ProblemCode]) -> Schema:
     """The route of a result."""
     return describe(Answer(200, Result), problems=problems, takes=("job_id", "Prefer"))
 
 
-def describe_report(problems: Iterable[ProblemCode]) -> Schema:
+def describe_report(problems: Collection[ProblemCode]) -> Schema:
     """The route of a report."""
     return _as_text(describe(Answer(200, None), problems=problems, takes=("job_id", "Prefer")), "text/markdown")
 
 
-def describe_stream(problems: Iterable[ProblemCode]) -> Schema:
+def describe_stream(problems: Collection[ProblemCode]) -> Schema:
     """The route of a job's events; 204 says that there is none after Last-Event-ID."""
     described = describe(Answer(200, None), Answer(204, None), problems=problems, takes=("job_id", "Last-Event-ID"))
     return _as_text(described, "text/event-stream")

@@ -31,8 +31,12 @@ class JobLog(Protocol):
         """The sequence behind which the facts since a moment are stored."""
         ...
 
-    async def publish(self, *facts: OnceEvent, correlation: UUID) -> bool:
-        """Store all of these or none; False: another fact came first, or all were stored before.
+    async def publish(self, fact: OnceEvent, correlation: UUID) -> bool:
+        """Store a fact; False: another one came first. Raises: Unavailable: it may or may not be stored."""
+        ...
+
+    async def publish_together(self, *facts: OnceEvent, correlation: UUID, at: datetime) -> bool:
+        """Store all of these or none, as of one moment; False: another fact came first, or all were stored before.
 
         Raises: Unavailable: they may or may not be stored.
         """

@@ -17,6 +17,7 @@ from contracts.jobs.answers import Estimate, Health, JobAccepted, JobFinished, J
 from contracts.jobs.credit import Credit
 from contracts.jobs.receipts import PublicKeys
 from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
+from contracts.jobs.rights import Withdrawal, WithdrawalRequest
 from contracts.jobs.stages import Configuration, Configured
 from kit.clock import Clock
 from services.gateway.cors import JOB_HEADERS, JOB_PREFLIGHT
@@ -39,6 +40,7 @@ from services.gateway.jobs.intake import Intake
 from services.gateway.jobs.job_routes import JobRoutes
 from services.gateway.jobs.openapi import (
     EVERYWHERE,
+    OPEN,
     SECURED,
     WITH_BODY,
     Answer,
@@ -52,6 +54,7 @@ from services.gateway.jobs.ports import JobLog, ReceiptKeys, Words
 from services.gateway.jobs.problems import Problem
 from services.gateway.jobs.rate_policies import RateLimit
 from services.gateway.jobs.reading import Jobs
+from services.gateway.jobs.rights_routes import RightsRoutes
 from services.gateway.jobs.signals import Signals
 from services.gateway.jobs.stages import StageSettings
 from services.gateway.jobs.versions import VERSIONS
@@ -77,6 +80,7 @@ class Limits:
     jobs: RateLimit
     estimates: RateLimit
     reads: RateLimit
+    rights: RateLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,7 @@ class JobsApi:
         *,
         body_timeouts: BodyTimeouts,
         public_url: str,
+        address: Callable[[Scope], str],
     ) -> None:
         self._clock = clock
         self._metrics = metrics
@@ -123,6 +128,7 @@ class JobsApi:
             stall_s=world.stall_s,
         )
         accounts = AccountRoutes(reception, intake, ledger, world.stages, world.keys, limits.estimates, limits.reads)
+        rights = RightsRoutes(reception, world.log, world.words, clock, limits.rights, address)
         self._app = FastAPI(
             title="OpenErrata",
             version=VERSIONS[0],
@@ -133,6 +139,7 @@ class JobsApi:
         )
         self._add_jobs(self._jobs)
         self._add_accounts(accounts)
+        self._add_rights(rights)
         for error in (Problem, Unavailable, HTTPException, BodyTooLarge, TimeoutError, ClientDisconnected, Exception):
             self._app.add_exception_handler(error, reception.fail)
 
@@ -222,4 +229,12 @@ class JobsApi:
         )
         self._add(
             "GET", "/admin/v1/llm/config", routes.configuration, describe(Answer(200, Configuration), problems=SECURED)
+        )
+
+    def _add_rights(self, routes: RightsRoutes) -> None:
+        self._add(
+            "POST",
+            "/v1/rights/invalidate",
+            routes.invalidate,
+            describe(Answer(202, Withdrawal), problems=OPEN, body=WithdrawalRequest, secured=False),
         )

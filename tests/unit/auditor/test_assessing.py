@@ -16,12 +16,16 @@ from joserfc import jws
 from joserfc.errors import BadSignatureError
 from joserfc.jwk import KeySet, KeySetSerialization
 
+from analyses.claims.answers import ExtractAnswer
+from analyses.claims.extraction import extract_claims
 from analyses.claims.report import write_report
 from contracts.jobs.ids import format_job_id
 from contracts.jobs.receipts import PublicKeys
-from contracts.v1 import JobEnded, JobResolved, RunFailed
+from contracts.v1 import AssertionAnalysisRequested, JobEnded, JobResolved, RunFailed
 from contracts.v1.job import AuditOptions, PlannedClaim
 from kit.errors import Outage
+from services.auditor.domain import Article
+from services.auditor.extraction import identify
 from tests.support.assessing import ISSUER, KEY, EndWorld
 from tests.support.auditing import CLAIMS, JOB, TEXT
 from tests.support.factories import NOW
@@ -30,9 +34,12 @@ MARKER = re.compile(" [0-9a-f]{20}(?=>>>)")
 TWO = {"language": "en", "thesis": "Things rise.", "claims": CLAIMS[:2]}
 
 
-@pytest.mark.requirement("FH-84", "FH-99", "FH-156")
+@pytest.mark.requirement("FH-67", "FH-72", "FH-84", "FH-85", "FH-99", "FH-156")
 async def test_the_result_of_a_job() -> None:
-    """FH-84: An assessment has its fields.
+    """FH-67: An empty canonical form is never a key.
+    FH-72: An analysis has scenarios, a recommended one and its time.
+    FH-84: An assessment has its fields.
+    FH-85: The distribution of verdicts uses truth labels and sums to the analysed claims.
     FH-99: The result holds everything but words in its list of calls.
     FH-156: A claim that fails says why and costs nothing.
     """
@@ -42,6 +49,8 @@ async def test_the_result_of_a_job() -> None:
     first, _, third = result["claims"]
     assert (first["claim_text"], first["cache_hit"], first["stale"]) == ("The sky is blue.", False, False)
     assert (first["rollup_verdict"], first["recommended_scenario"], first["families"]) == ("Supported", "s1", 2)
+    assert first["metadata"] == {"analysis_timestamp": "2026-03-04T05:06:07.089Z", "model_used": "gpt-5.4-2026"}
+    assert [each["scenario_id"] for each in first["scenarios"]] == ["s1"]
     assert first["links"]["self"] == f"/v1/jobs/{format_job_id(JOB)}/result#/claims/0"
     assert third["failure"] == {
         "code": "NOT_A_CLAIM",
@@ -197,6 +206,22 @@ async def test_a_cached_claim_costs_nothing_and_without_browsing_queries_are_pla
     assert result["cache_used"]
 
 
+@pytest.mark.requirement("FH-3")
+async def test_without_browsing_a_job_requests_nothing() -> None:
+    """FH-3: Without browsing only cached analyses are used, and other claims carry planned queries."""
+    claims = [CLAIMS[0], {**CLAIMS[1], "queries": ["unemployment november"]}]
+    world = EndWorld({**TWO, "claims": claims})
+    world.request = world.request.model_copy(update={"options": AuditOptions(browsing=False)})
+    await world.planned()
+    _, result = await world.result(await world.concluded())
+    assert [(each["status"], each["planned_queries"]) for each in result["claims"]] == [
+        ("cache_miss", []),
+        ("cache_miss", ["unemployment november"]),
+    ]
+    assert not [each for each in world.log.events if isinstance(each, AssertionAnalysisRequested)]
+    assert world.fetched == []
+
+
 async def test_an_article_whose_claims_all_miss_is_not_assessed() -> None:
     world = EndWorld(TWO)
     end, result = await world.result(await cached(world, "MISS", "MISS"))
@@ -295,3 +320,39 @@ async def test_a_job_that_ended_meanwhile_stays_as_it_is() -> None:
     world.log.publish(JobEnded(job_id=JOB, outcome="CANCELED", charged_micro_usd=0))
     assert await world.assess(event) == []
     assert world.shown == []
+
+
+@pytest.mark.requirement("FH-157")
+async def test_claims_beyond_the_limit_are_listed_and_cost_nothing() -> None:
+    """FH-157: Claims beyond the limit are listed and never analysed."""
+    sentences = [f"River {number} is long." for number in range(1, 10)]
+    said = {"language": "en", "claims": [{"text": each, "volatility": "TIMELESS"} for each in sentences]}
+    world = EndWorld(said, text=" ".join(sentences))
+    world.request = world.request.model_copy(update={"reserved_micro_usd": 438_000})
+    answer = ExtractAnswer.model_validate(said)
+    seventh = extract_claims(answer, None, NOW.date(), 9).claims[6]
+    world.log.publish(await world.analysed(identify(seventh, "en"), UUID(int=7)))
+    end, result = await world.result(await world.resolved())
+    assert [each["claim_text"] for each in result["claims"]] == sentences[:5]
+    more = result["claim_extraction"]["more_claims"]
+    assert [each["claim_text"] for each in more] == sentences[5:]
+    assert [each["cached"] for each in more] == [False, True, False, False]
+    assert more[1]["claim_hash"] == seventh.claim_hash
+    assert [each["spans"][0]["start"] for each in more] == [17 * place for place in range(5, 9)]
+    assert sum(isinstance(each, AssertionAnalysisRequested) for each in world.log.events) == 5
+    assert (end.charged_micro_usd, end.newly_analysed) == (438_000, 5)
+    assert all(sentence in write_report(result) for sentence in sentences)
+
+
+@pytest.mark.requirement("FH-158")
+async def test_a_claims_places_are_counted_in_both_ways() -> None:
+    """FH-158: A claim's places in the text are stated in code points and UTF-16 units."""
+    said = {"language": "en", "claims": [{"text": "The sky is blue."}, {"text": "It is not there."}]}
+    text = "\U0001f600 The sky is blue."
+    places = [{"start": 2, "end": 18, "start_utf16": 3, "end_utf16": 19}]
+    _, sent = await (world := EndWorld(said, text=text)).result(await world.resolved())
+    assert [each["spans"] for each in sent["claim_extraction"]["claims"]] == [places, None]
+    world = EndWorld(said, url="https://news.example/a")
+    world.articles["https://news.example/a"] = Article(text, NOW.date())
+    _, fetched = await world.result(await world.resolved())
+    assert [each["spans"] for each in fetched["claim_extraction"]["claims"]] == [None, None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -19,7 +20,7 @@ from contracts.v1.job import AuditOptions
 from kit.errors import Outage
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT
 from services.auditor.domain import Article, NoArticle
-from tests.support.auditing import CLAIMS, TEXT, World
+from tests.support.auditing import CLAIMS, JOB, MODELS, TEXT, World
 from tests.support.factories import NOW
 
 
@@ -129,3 +130,44 @@ async def test_a_claim_that_another_job_requests_first_is_looked_up_again() -> N
 async def test_a_request_that_the_log_does_not_show_yet_comes_again() -> None:
     with pytest.raises(Outage):
         await World().deliver()
+
+
+@pytest.mark.requirement("FH-53")
+async def test_an_extraction_serves_later_jobs_of_its_account() -> None:
+    """FH-53: An extraction is shared within an account while its words are kept."""
+    world = World()
+    first = await world.again(JOB)
+    other = AuditOptions(cache_preference="ALLOW_PARTIAL", max_claims=1)
+    second = await world.again(UUID(int=2), other)
+    assert world.bought == 1
+    assert (second.memo_of, second.end, second.memo_id) == (JOB, None, first.memo_id)
+    assert second.claims == first.claims[:1]
+    document = ExtractionWords.model_validate_json(world.texts[second.extraction.sha256]).extraction
+    assert (document.job_id, document.cost) == (UUID(int=2), 0)
+    assert [each.claim_text for each in document.more_claims] == [CLAIMS[1]["text"], CLAIMS[3]["text"]]
+    third = await world.again(UUID(int=3), AuditOptions())
+    assert (third.memo_of, third.claims) == (JOB, first.claims)
+
+
+@pytest.mark.requirement("FH-53", "FH-68")
+@pytest.mark.parametrize("why", ["skipped", "another account", "another model", "expired", "another article"])
+async def test_an_extraction_is_bought_where_none_serves(why: str) -> None:
+    """FH-53: An extraction is shared within an account while its words are kept.
+    FH-68: `prefer_cache` uses hits, `skip_cache` computes everything.
+    """
+    world = World()
+    first = await world.again(JOB)
+    changed: dict[str, Any] = {}
+    match why:
+        case "skipped":
+            changed["options"] = AuditOptions(cache_preference="SKIP_CACHE")
+        case "another account":
+            changed["account_id"] = UUID(int=0xACC2)
+        case "another model":
+            world.stages = {**MODELS, EXTRACT: MODELS[EXTRACT].model_copy(update={"model": "gpt-6"})}
+        case "expired":
+            del world.texts[first.extraction.sha256]
+        case _:
+            changed["input"] = world.keep_request(text=f"{TEXT} It is late.")
+    second = await world.again(UUID(int=2), **changed)
+    assert (world.bought, second.memo_of, second.end is None) == (2, None, False)

@@ -381,6 +381,34 @@ async def test_events_tell_how_far_a_job_is_and_end() -> None:
     ]
 
 
+@pytest.mark.requirement("FH-19", "FH-48")
+@pytest.mark.parametrize(
+    ("preference", "claims", "assessing"),
+    [
+        ("prefer_cache", [{}, {}], False),
+        ("prefer_cache", [{"failure": "NOT_A_CLAIM"}], False),
+        ("prefer_cache", [{"analysis_id": run(1)}, {}], True),
+        ("cache_only", [{"analysis_id": run(1)}, {}], False),
+        ("cache_only", [{"analysis_id": run(1)}, {"failure": "NOT_A_CLAIM"}], True),
+        ("cache_only", [], True),
+    ],
+)
+async def test_assessing_is_announced_where_it_happens(
+    preference: str, claims: list[dict[str, Any]], assessing: bool
+) -> None:
+    """FH-19: Events of a job are a stream that resumes and ends.
+    FH-48: In cache-only mode stage 3 runs with full coverage only.
+    """
+    bench = opened()
+    response = await analyze(bench, ARTICLE | {"options": {"cache_preference": preference}})
+    job = JobAccepted.model_validate_json(response.content).job_id
+    resolved = tuple(ResolvedClaim(number=number, **each) for number, each in enumerate(claims, 1))
+    bench.jobs.add(JobResolved(job_id=job, claims=resolved, complete=all("analysis_id" in each for each in claims)))
+    close(bench, job, result="{}")
+    events = [name for _, name, _ in parse((await send(bench, "GET", job_path(job) + "/events")).text)]
+    assert events == ["queued", *["assessing"] * assessing, "ended"]
+
+
 @pytest.mark.requirement("FH-19")
 async def test_events_resume_from_any_point() -> None:
     """FH-19: Events of a job are a stream that resumes and ends."""

@@ -366,7 +366,13 @@ async def test_the_routes_are_described() -> None:
         "/v1/user/credit",
         "/admin/v1/llm/configure",
         "/admin/v1/llm/config",
+        "/v1/rights/invalidate",
     }
+    rights = document["paths"]["/v1/rights/invalidate"]["post"]
+    assert rights["security"] == []
+    assert set(rights["responses"]) == {"202", "400", "408", "413", "415", "429", "503"}
+    assert "RateLimit" in rights["responses"]["202"]["headers"]
+    assert rights["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/WithdrawalRequest")
     assert not [path for path in document["paths"] if "account" in path or "sign" in path]
     operation = document["paths"]["/v1/estimate"]["post"]
     assert operation["security"] == [{"account": []}]

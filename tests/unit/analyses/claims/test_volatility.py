@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.claims.volatility import HORIZONS, Volatility, classify, is_fresh, more_volatile
+from analyses.claims.volatility import Volatility, classify, more_volatile
 from tests.support.audit_cases import HOSTILE, Case, read_cases
 
 DAY = date(2026, 11, 15)
@@ -55,25 +55,3 @@ def test_without_a_list_and_a_date_a_claim_is_slow(claim: str) -> None:
     words = "".join(each for each in claim if not each.isnumeric())
     for hint in (None, "TIMELESS", "DATED", "SLOW"):
         assert classify(words, "fi", hint, DAY) is Volatility.SLOW
-
-
-@pytest.mark.parametrize("each", Volatility)
-@pytest.mark.requirement("FH-146")
-def test_an_analysis_is_fresh_up_to_its_horizon(each: Volatility) -> None:
-    """FH-146: An analysis is fresh within the horizon of its class."""
-    assert is_fresh(HORIZONS[each], each, Volatility.TIMELESS)
-    assert is_fresh(HORIZONS[each], Volatility.TIMELESS, each)
-    assert not is_fresh(HORIZONS[each] + SECOND, each, Volatility.TIMELESS)
-    assert not is_fresh(HORIZONS[each] + SECOND, Volatility.TIMELESS, each)
-    assert is_fresh(HORIZONS[each] - SECOND, each, each)
-
-
-@pytest.mark.requirement("FH-146")
-def test_horizons() -> None:
-    """FH-146: An analysis is fresh within the horizon of its class."""
-    assert {each.name: horizon for each, horizon in HORIZONS.items()} == {
-        "FAST": timedelta(hours=1),
-        "SLOW": timedelta(days=7),
-        "DATED": timedelta(days=90),
-        "TIMELESS": timedelta(days=90),
-    }

@@ -27,7 +27,7 @@ from contracts.v1.parts import Usage
 from contracts.v1.run import RunEnd, StageModel
 from lifecycle.audits.cache import LIFETIME
 from lifecycle.audits.conclusion import CLAIM_FAILURES, find_failure, resolve
-from lifecycle.audits.jobs import Job, JobStep
+from lifecycle.audits.jobs import Job, JobStep, needs_assessment
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT
 from tests.support.audits import ACCOUNT, asked, hash_of, words
 from tests.support.factories import NOW
@@ -274,3 +274,25 @@ def test_a_job_that_succeeds_pays_for_what_it_did() -> None:
     assert job.charge("SUCCEEDED", assessed=True) == 114_000
     assert job.charge("SUCCEEDED") == 84_000
     assert job.charge("FAILED", assessed=True) == 0
+
+
+@pytest.mark.requirement("FH-48")
+@pytest.mark.parametrize(
+    ("analysed", "missing", "failed", "with_credit", "without"),
+    [
+        (0, 0, 0, True, True),
+        (2, 0, 0, True, True),
+        (2, 0, 1, True, True),
+        (2, 1, 0, True, False),
+        (2, 1, 1, True, False),
+        (0, 2, 0, False, False),
+        (0, 0, 2, False, False),
+        (0, 1, 1, False, False),
+    ],
+)
+def test_an_article_is_assessed_if_there_is_something_to_assess(
+    analysed: int, missing: int, failed: int, with_credit: bool, without: bool
+) -> None:
+    """FH-48: In cache-only mode stage 3 runs with full coverage only."""
+    assert needs_assessment("CREDIT", analysed=analysed, missing=missing, failed=failed) == with_credit
+    assert needs_assessment("CACHE_ONLY", analysed=analysed, missing=missing, failed=failed) == without

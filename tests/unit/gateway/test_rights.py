@@ -1,0 +1,85 @@
+"""Objections to quotes: anybody may send one, a few a day, and what they say is in no fact."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from contracts.jobs.rights import Withdrawal
+from contracts.jobs.words import FlagWords
+from contracts.v1 import FlagRaised
+from tests.support.job_api import opened, problem, send
+from tests.unit.gateway.fakes import NOW, Bench
+
+PATH = "/v1/rights/invalidate"
+PAGE = "https://news.example/a?b=1"
+HASH = f"sha256:{'a' * 64}"
+SAID = {"reason": "They are my words.", "contact": "owner@news.example"}
+
+
+async def object_to(bench: Bench, **wanted: Any) -> Any:
+    return await send(bench, "POST", PATH, SAID | wanted, key="")
+
+
+@pytest.mark.requirement("FH-28")
+@pytest.mark.parametrize(
+    ("wanted", "state", "entity"),
+    [({"url": "HTTPS://News.Example/a?b=1#top"}, "applied", "SOURCE"), ({"claim_hash": HASH}, "queued", "CLAIM")],
+)
+async def test_an_objection_is_stored_without_its_words(wanted: dict[str, str], state: str, entity: str) -> None:
+    """FH-28: Quotes are withdrawn at once when their owner asks."""
+    bench = opened()
+    response = await object_to(bench, **wanted)
+    assert response.status_code == 202, response.text
+    withdrawal = Withdrawal.model_validate_json(response.content)
+    (flag,) = bench.jobs.of(FlagRaised)
+    assert (withdrawal.withdrawal_id, withdrawal.received_at, withdrawal.state) == (flag.flag_id, NOW, state)
+    assert (flag.entity_type, flag.issue_type, flag.account_id) == (entity, "RIGHTS", None)
+    assert flag.url_sha256 == (sha256(PAGE.encode()).hexdigest() if "url" in wanted else None)
+    assert flag.range_key is not None
+    ((place, text),) = bench.words.texts.items()
+    assert place[1] == flag.description.sha256
+    assert FlagWords.model_validate_json(text) == FlagWords(**SAID, **wanted)
+    assert not any(word in flag.model_dump_json() for word in ("news.example", "words", "News"))
+
+
+@pytest.mark.requirement("FH-28")
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {},
+        {"url": PAGE, "claim_hash": HASH},
+        {"url": "ftp://news.example/a"},
+        {"url": "https://a:b@news.example/a"},
+        {"claim_hash": "a" * 64},
+        {"url": PAGE, "reason": ""},
+        {"url": PAGE, "reason": "x" * 2_001},
+        {"url": PAGE, "contact": "x" * 321},
+        {"url": PAGE, "more": 1},
+    ],
+)
+async def test_what_is_no_objection_is_refused(wanted: dict[str, Any]) -> None:
+    """FH-28: Quotes are withdrawn at once when their owner asks."""
+    bench = opened()
+    problem(await object_to(bench, **wanted), "VALIDATION_ERROR")
+    assert (bench.jobs.of(FlagRaised), bench.words.texts) == ([], {})
+
+
+@pytest.mark.requirement("FH-28")
+async def test_a_network_sends_ten_a_day() -> None:
+    """FH-28: Quotes are withdrawn at once when their owner asks."""
+    bench = opened()
+    for left in range(9, -1, -1):
+        response = await object_to(bench, url=PAGE)
+        assert response.status_code == 202
+        assert response.headers["ratelimit"].startswith(f'"rights";r={left};')
+    refused = await object_to(bench, url=PAGE)
+    problem(refused, "RATE_LIMITED")
+    assert refused.headers["retry-after"] == "8640"
+    assert len(bench.jobs.of(FlagRaised)) == 10
+
+
+async def test_without_the_job_api_there_is_no_such_route() -> None:
+    assert (await send(Bench(), "POST", PATH, SAID | {"url": PAGE}, key="")).status_code == 404
