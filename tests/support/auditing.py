@@ -14,6 +14,7 @@ from contracts.jobs.words import RequestWords
 from contracts.v1 import (
     AssertionAnalysisRequested,
     Event,
+    JobEnded,
     JobRequested,
     RunFailed,
 )
@@ -97,6 +98,9 @@ class World:
             job.apply(each.event)
         first = next((each for each in self.log.entries if isinstance(each.event, JobRequested)), None)
         return None if first is None else LoggedJob(job, first.sequence, NOW, CORRELATION, NOW)
+
+    async def is_over(self, job_id: UUID) -> bool:
+        return any(isinstance(each, JobEnded) for each in self.log.events)
 
     async def run(self, run_id: UUID) -> Run:
         return fold_run(run_id, [(each.sequence, each.event) for each in self.log.entries])
