@@ -101,6 +101,11 @@ class Job:
         claims = self.planned.claims if self.planned is not None else ()
         return frozenset(each.run_id for each in claims if each.run_id is not None)
 
+    def purchase_subjects(self) -> tuple[str, ...]:
+        """The subjects of the analyses that its worker requests one by one before it stores its plan."""
+        claims = self.extracted.claims if self.extracted is not None and self.planned is None else ()
+        return tuple(dict.fromkeys(f"{AssertionAnalysisRequested.SUBJECT}.{each.assertion_id}" for each in claims))
+
     def charge(self, outcome: JobOutcome, *, assessed: bool = False) -> int:
         """What the job is charged if it ends like this; `assessed`: its last step was done just now.
 

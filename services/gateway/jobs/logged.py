@@ -23,7 +23,6 @@ from contracts.jobs.answers import (
 from contracts.jobs.words import RequestWords
 from contracts.v1 import (
     AssertionAnalysed,
-    AssertionAnalysisRequested,
     JobEnded,
     JobExtracted,
     JobFetched,
@@ -149,11 +148,6 @@ class LoggedJob:
             *(f"{RunFailed.SUBJECT}.{run}" for run in waiting),
             *(f"{AssertionAnalysed.SUBJECT}.{assertion}" for assertion in analysed),
         )
-
-    def purchase_subjects(self) -> tuple[str, ...]:
-        """The subjects of the analyses that its worker requests one by one before it stores its plan."""
-        claims = self.job.extracted.claims if self.job.extracted is not None and self.job.planned is None else ()
-        return tuple(dict.fromkeys(f"{AssertionAnalysisRequested.SUBJECT}.{each.assertion_id}" for each in claims))
 
     def watched_keys(self) -> frozenset[str]:
         """The last tokens of subjects whose next fact may change the job."""
