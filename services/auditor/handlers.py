@@ -207,7 +207,7 @@ class Auditor:
         planned: list[PlannedClaim] = []
         for claim, words in zip(extracted.claims, document.claims, strict=True):
             if await self._log.is_over(request.job_id):
-                return  # what is requested from now on would be paid by nobody
+                return  # its charge is fixed: what is requested from now on would be free
             given = ClaimWords(
                 text=words.claim_text, canonical=words.canonical_claim, reference_day=fetched.reference_day
             )

@@ -10,17 +10,20 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any, Final, TypeVar
 from uuid import UUID, uuid4
 
 from prometheus_client import CollectorRegistry
 from pydantic import SecretStr
 
+from analyses.claims.guard import make_guard
+from analyses.claims.normalise import NORMATIVE, normalise_v1norm1
 from contracts.jobs.requests import AnalyzeRequest
 from contracts.topology import (
     AUDITOR_ASSERTION_ANALYSIS_REQUESTED,
@@ -30,7 +33,8 @@ from contracts.topology import (
     AUDITS_CONCLUDED,
     JOBS,
 )
-from contracts.v1 import CreditPosted, Event, JobEnded, JobRequested
+from contracts.v1 import Event
+from contracts.v1.ids import analysis_run_id, assertion_id
 from contracts.v1.run import StageModel
 from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
@@ -39,7 +43,6 @@ from kit.concluding import Concluder
 from kit.delivery import Delivery
 from kit.ephemeral import EphemeralTexts
 from kit.errors import Retry
-from kit.history import StoredFact, read_history
 from kit.models.base import Model
 from kit.models.stages import Stage, StoredStage, resolve
 from kit.publisher import BusError
@@ -68,9 +71,8 @@ from tests.support.audit_provider import AuditProvider
 from tests.support.mortal import Life, Store
 from tests.support.openai_server import openai_server
 from tests.support.providers import OPENAI
-from tests.support.system import until
 
-ACK_WAIT_S: Final = 2.0
+ACK_WAIT_S: Final = 4.0
 CALL_MICRO_USD: Final = 1_000_000
 WITHIN_S: Final = 90.0
 RESTART_S: Final = 0.2
@@ -86,6 +88,13 @@ def account(number: int, tier: str = "pro") -> Account:
     """One of many."""
     assert tier in ("free", "pro")
     return Account(UUID(int=0xACC0 + number), "reader", "free" if tier == "free" else "pro", None, False)
+
+
+def find_run(claim: str) -> UUID:
+    """The run of a claim's first analysis; the claim names no time."""
+    canonical, guard = normalise_v1norm1(claim, "en"), make_guard(claim, "").canonical_json()
+    hashes = (sha256(each.encode()).hexdigest() for each in (canonical, guard))
+    return analysis_run_id(assertion_id(NORMATIVE, "en", *hashes), 0)
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,7 @@ class AuditorProcess:
         self._store = Store()
         self._store.objects = instance.store.objects
         self._ready = asyncio.Event()
+        self._bus: Bus | None = None
         self._task = asyncio.create_task(self._live())
 
     async def started(self) -> None:
@@ -131,6 +141,8 @@ class AuditorProcess:
     async def kill(self) -> None:
         """End it at once. Its connection must be cut before, so that nothing it does while it ends is seen."""
         self._store.life = Life(1)
+        if self._bus is not None:
+            await self._bus.client.close()  # or it would connect again
         self._task.cancel()
         await asyncio.wait({self._task})
 
@@ -139,6 +151,7 @@ class AuditorProcess:
         model = OPENAI.make(instance.provider.url, key=SecretStr(self.name), silence_s=60)
         try:
             async with connect(self._url, name=self.name, drain_s=0.5) as bus:
+                self._bus = bus
                 await self._work(bus, model)
         finally:
             await model.aclose()
@@ -211,7 +224,7 @@ class Instance:
         return Counter(found[1] for name in self.store.objects if (found := _ANSWER.search(name)))
 
     def spawn(self, url: str | None = None) -> AuditorProcess:
-        """Another auditor, with a key of its own, so that its bills can be told from others'."""
+        """Another auditor, with a key of its own, so that its bills differ from others'."""
         name = f"auditor-{len(self.auditors) + 1}"
         process = AuditorProcess(self, name, url or self.url)
         self.auditors.append(process)
@@ -260,52 +273,3 @@ async def instance(url: str, **given: Any) -> AsyncIterator[Instance]:
         finally:
             for process in found.auditors:
                 await process.kill()
-
-
-async def facts(bus: Bus) -> list[StoredFact]:
-    """All of the stream."""
-    return await read_history(bus, "*", stream=JOBS)
-
-
-def of(found: Iterable[StoredFact], kind: type[E]) -> list[E]:
-    """The facts of a class."""
-    return [each.event for each in found if isinstance(each.event, kind)]
-
-
-async def ended(bus: Bus, jobs: Collection[UUID], within_s: float = WITHIN_S) -> dict[UUID, JobEnded]:
-    """How each of the jobs ended, once all have and their credit is settled or released."""
-
-    async def all_closed() -> bool:
-        entries = of(await facts(bus), CreditPosted)
-        return set(jobs) <= {each.job_id for each in entries if each.entry in ("SETTLED", "RELEASED")}
-
-    await until(all_closed, "all jobs are closed", within_s=within_s)
-    return {each.job_id: each for each in of(await facts(bus), JobEnded) if each.job_id in jobs}
-
-
-def require_balances(found: Sequence[StoredFact]) -> dict[UUID, int]:
-    """Assert that each job has one reservation and one end, and that every entry is the sum of those before it.
-
-    What each job was charged.
-    """
-    used: Counter[UUID] = Counter()
-    open_: dict[UUID, dict[UUID, int]] = {}
-    charged: dict[UUID, int] = {}
-    for each in of(found, CreditPosted):
-        reservations = open_.setdefault(each.period_id, {})
-        assert each.job_id is not None
-        if each.entry == "RESERVED":
-            assert each.job_id not in charged, "reserved again after its end"
-            assert reservations.setdefault(each.job_id, each.micro_usd) == each.micro_usd
-        else:
-            reserved = reservations.pop(each.job_id)  # a second end would find nothing
-            charged[each.job_id] = each.micro_usd if each.entry == "SETTLED" else 0
-            assert 0 <= charged[each.job_id] <= reserved
-            used[each.period_id] += charged[each.job_id]
-        assert each.used_micro_usd == used[each.period_id]
-        assert {one.job_id: one.micro_usd for one in each.open} == reservations
-    requested = of(found, JobRequested)
-    assert Counter(each.job_id for each in of(found, CreditPosted) if each.entry == "RESERVED") == Counter(
-        each.job_id for each in requested
-    ), "one reservation for each job"
-    return charged

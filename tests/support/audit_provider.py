@@ -55,6 +55,8 @@ class AuditProvider(OpenAIServer):
     seconds: Mapping[Step, float] = field(default_factory=dict)
     count_answers: Callable[[], Mapping[str, int]] = Counter
     held: asyncio.Event = field(default_factory=asyncio.Event)
+    most_at_once: Counter[Step] = field(default_factory=Counter)
+    _thinking: Counter[Step] = field(default_factory=Counter)
     caught: list[Bill] = field(default_factory=list)
     _holding: set[tuple[Step, int]] = field(default_factory=set)
     _asked: dict[str, tuple[Step, str]] = field(default_factory=dict)
@@ -91,9 +93,15 @@ class AuditProvider(OpenAIServer):
     def _find_gate(self, step: Step, subject: str) -> asyncio.Event | None:
         if step in self.seconds:
             thought = asyncio.Event()
-            asyncio.get_running_loop().call_later(self.seconds[step], thought.set)
+            self._thinking[step] += 1
+            self.most_at_once[step] = max(self.most_at_once[step], self._thinking[step])
+            asyncio.get_running_loop().call_later(self.seconds[step], self._end_thought, step, thought)
             return thought
         return self.gates.get((step, subject))
+
+    def _end_thought(self, step: Step, thought: asyncio.Event) -> None:
+        self._thinking[step] -= 1
+        thought.set()
 
 
 def _answer(step: Step, subject: str, turn: int) -> Json:
