@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -20,19 +21,26 @@ from tests.support.audit_instance import WITHIN_S
 from tests.support.system import until
 
 E = TypeVar("E", bound=Event)
+T = TypeVar("T")
+
+
+async def insist(ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask again until there is an answer, as a client does, with the key that names the request."""
+
+    async def try_once() -> tuple[T] | None:
+        try:
+            return (await ask(),)
+        except Unavailable:
+            return None
+
+    (found,) = await until(try_once, "an answer", within_s=WITHIN_S)
+    return found
 
 
 async def facts(bus: Bus, after: int = 0) -> list[StoredFact]:
     """All of the stream after a sequence."""
 
-    async def read() -> tuple[list[StoredFact]] | None:
-        try:
-            return (list(await BusJobLog(bus).read(">", after=after)),)
-        except Unavailable:
-            return None
-
-    (found,) = await until(read, "the log is read", within_s=WITHIN_S) or ([],)
-    return found
+    return list(await insist(partial(BusJobLog(bus).read, ">", after=after)))
 
 
 def of(found: Iterable[StoredFact], kind: type[E]) -> list[E]:

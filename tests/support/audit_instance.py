@@ -19,6 +19,7 @@ from hashlib import sha256
 from typing import Any, Final, TypeVar
 from uuid import UUID, uuid4
 
+import nats.errors
 from prometheus_client import CollectorRegistry
 from pydantic import SecretStr
 
@@ -142,7 +143,8 @@ class AuditorProcess:
         """End it at once. Its connection must be cut before, so that nothing it does while it ends is seen."""
         self._store.life = Life(1)
         if self._bus is not None:
-            await self._bus.client.close()  # or it would connect again
+            with suppress(OSError, nats.errors.Error):  # its line is cut
+                await self._bus.client.close()  # or it would connect again
         self._task.cancel()
         await asyncio.wait({self._task})
         if not self._task.cancelled():
