@@ -32,9 +32,12 @@ PUBLISH_TIMEOUT_S = 15.0
 """A cluster that lost the leader of a stream has another one within ten seconds, mostly within five."""
 PUBLISH_RETRY_DELAY_S = 0.25
 WRONG_LAST_SEQUENCE = 10071
+SEQUENCE_IN_PROCESS = 10164
+"""A cluster's "wrong last sequence" while it agrees on another message of the subject, which may come to nothing."""
 NO_SUITABLE_PEERS = 10005
 BATCH_INCOMPLETE = 10176
 BATCH_REPEATED = 10201
+_PASSING = frozenset({NO_SUITABLE_PEERS, BATCH_INCOMPLETE, SEQUENCE_IN_PROCESS})
 CONFLICT = 409
 
 
@@ -203,11 +206,12 @@ async def _confirm(future: asyncio.Future[Msg]) -> Msg:
 def _classify(error: _ApiError) -> BusError:
     """The exception for a stream's error.
 
-    Servers in trouble answer 5xx, that too few peers are available, or that a batch which they dropped is incomplete;
-    409 means that the same message is in flight, 429 that too many batches are.
+    Servers in trouble answer 5xx, that too few peers are available, that they agree on another message of the subject,
+    or that a batch which they dropped is incomplete; 409 means that the same message is in flight, 429 that too many
+    batches are.
     """
     description = error.get("description", "refused")
     if error.get("err_code") in (WRONG_LAST_SEQUENCE, BATCH_REPEATED):
         return PublishConflict(description)
-    is_transient = error.get("code", 503) >= CONFLICT or error.get("err_code") in (NO_SUITABLE_PEERS, BATCH_INCOMPLETE)
+    is_transient = error.get("code", 503) >= CONFLICT or error.get("err_code") in _PASSING
     return BusError(description) if is_transient else PublishRefused(description)

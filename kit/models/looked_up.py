@@ -1,4 +1,4 @@
-"""Which addresses a model has seen in a conversation: those it searched, opened, or had us fetch.
+"""Which addresses a model has seen in a conversation: those it searched, opened, or had us fetch; and if it could.
 
 Read from the record, so a conversation that several attempts held counts as a whole. An address that only the model
 wrote does not count: it may be invented.
@@ -12,6 +12,8 @@ from typing import Final
 
 from contracts.transcript import Transcript
 from kit.models.audit import rows
+from kit.models.audit_rows import ToolCall
+from kit.models.websearch.tool import WEB_SEARCH
 
 _OURS: Final = frozenset({"function_call", "tool_use"})
 """Calls of functions, whose arguments the model wrote; their answers are research."""
@@ -30,6 +32,28 @@ def list_looked_up(transcript: Transcript) -> frozenset[str]:
     for mark in _MARKS:
         found.update([each.removesuffix(mark) for each in found])
     return frozenset(found)
+
+
+def searched_in_vain(transcript: Transcript) -> bool:
+    """Whether the model searched, and not one of its searches was answered."""
+    answered = [_is_ok(each.output) for each in transcript.research if each.name == WEB_SEARCH.name]
+    for item in rows(transcript).output_items:
+        match item.tool_call:
+            case ToolCall(tool_type="web_search_call", status=status):
+                answered.append(status != "failed")
+            case ToolCall(tool_type="web_search_tool_result", raw_payload=payload):
+                answered.append(isinstance(payload.get("content"), list))
+            case _:
+                pass
+    return bool(answered) and not any(answered)
+
+
+def _is_ok(output: str) -> bool:
+    try:
+        found = json.loads(output)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and found.get("ok") is True
 
 
 def _read(output: str) -> Iterator[str]:

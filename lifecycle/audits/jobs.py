@@ -9,6 +9,7 @@ from uuid import UUID
 from contracts.jobs.costs import CostBreakdown
 from contracts.v1 import (
     AssertionAnalysed,
+    AssertionAnalysisRequested,
     Event,
     JobEnded,
     JobExtracted,
@@ -40,7 +41,8 @@ class JobStep(Enum):
 class Job:
     """One job. Events may arrive twice and, for the runs that it waits for, in any order; the first of each counts.
 
-    Shapes: `started` are runs that began an attempt; `ended` are results and failures by run.
+    Shapes: `started` are runs that began an attempt; `bought` are analyses that the job requested, known before its
+    plan names them; `ended` are results and failures by run.
     """
 
     job_id: UUID
@@ -51,6 +53,7 @@ class Job:
     resolved: JobResolved | None = None
     over: JobEnded | None = None
     started: set[UUID] = field(default_factory=set)
+    bought: set[UUID] = field(default_factory=set)
     ended: dict[UUID, AssertionAnalysed | RunFailed] = field(default_factory=dict)
 
     def apply(self, event: Event) -> None:
@@ -70,6 +73,8 @@ class Job:
                 self.over = self.over or event
             case RunStarted():
                 self.started.add(event.run_id)
+            case AssertionAnalysisRequested(requested_by=self.job_id):
+                self.bought.add(event.run_id)
             case RunFailed():
                 self.ended.setdefault(event.run_id, event)
             case AssertionAnalysed():
@@ -95,6 +100,11 @@ class Job:
         """The runs that its claims wait for."""
         claims = self.planned.claims if self.planned is not None else ()
         return frozenset(each.run_id for each in claims if each.run_id is not None)
+
+    def purchase_subjects(self) -> tuple[str, ...]:
+        """The subjects of the analyses that its worker requests one by one before it stores its plan."""
+        claims = self.extracted.claims if self.extracted is not None and self.planned is None else ()
+        return tuple(dict.fromkeys(f"{AssertionAnalysisRequested.SUBJECT}.{each.assertion_id}" for each in claims))
 
     def charge(self, outcome: JobOutcome, *, assessed: bool = False) -> int:
         """What the job is charged if it ends like this; `assessed`: its last step was done just now.
@@ -122,7 +132,7 @@ class Job:
         own = {each.run_id for each in claims if each.outcome == "OWN" and each.run_id is not None}
         return Steps(
             extract,
-            tuple(self._find_state(run, begun=True) for run in own),
+            tuple(self._find_state(run, begun=True) for run in own | self.bought),
             StepState.DONE if assessed else self._find_state(step_run_id(self.job_id, ASSESS)),
         )
 

@@ -13,6 +13,7 @@ from contracts.v1 import (
     AssertionAnalysed,
     AssertionAnalysisRequested,
     AssertionInvalidated,
+    JobEnded,
     JobExtracted,
     JobRequested,
     LlmStageConfigured,
@@ -56,6 +57,10 @@ class EventLog:
             job.apply(fact.event)
         extracted = next((fact.envelope.occurred_at for fact in facts if isinstance(fact.event, JobExtracted)), None)
         return LoggedJob(job, request.sequence, request.envelope.occurred_at, request.envelope.correlation, extracted)
+
+    async def is_over(self, job_id: UUID) -> bool:
+        """Whether the job has ended."""
+        return bool(await read_latest(self._bus, f"{JobEnded.SUBJECT}.{job_id}", stream=JOBS))
 
     async def run(self, run_id: UUID) -> Run:
         """A run, as far as its own events tell."""

@@ -25,7 +25,19 @@ from contracts.v1 import (
 from contracts.v1.job import ExtractedClaim, PlannedClaim
 from kit.clock import Clock
 from kit.errors import Outage
-from lifecycle.audits.cache import LIFETIME, Asked, Hit, Join, Miss, Request, Unusable, fall_back, look, shape_of
+from lifecycle.audits.cache import (
+    LIFETIME,
+    Asked,
+    Cached,
+    Hit,
+    Join,
+    Miss,
+    Request,
+    Unusable,
+    fall_back,
+    look,
+    shape_of,
+)
 from lifecycle.audits.charges import count_affordable
 from lifecycle.audits.jobs import JobStep
 from lifecycle.audits.runs import ANALYSE
@@ -71,6 +83,8 @@ class Auditor:
         before: JobStep | None = None
         while job.next_step is not before:
             before = job.next_step
+            if await self._log.is_over(event.job_id):
+                return  # its account cancelled it meanwhile
             async for fact in self._carry_out(before, logged, event, delivery_count):
                 yield fact
                 job.apply(fact)
@@ -137,6 +151,8 @@ class Auditor:
         left = count_affordable(request)
         planned: list[PlannedClaim] = []
         for claim, words in zip(extracted.claims, document.claims, strict=True):
+            if await self._log.is_over(request.job_id):
+                return  # its charge is fixed: what is requested from now on would be free
             given = ClaimWords(
                 text=words.claim_text, canonical=words.canonical_claim, reference_day=fetched.reference_day
             )
@@ -169,7 +185,7 @@ class Auditor:
             may_buy,
         )
         for _ in range(LOOKS):
-            cached = await self._log.cached(claim.assertion_id)
+            cached = Cached() if asked.assertion_id is None else await self._log.cached(asked.assertion_id)
             now = self._clock.now()
             older = fall_back(now, asked, cached)
             match look(now, asked, cached):

@@ -40,6 +40,10 @@ class Log(Protocol):
         """The job with its own steps' runs; None: the log does not show its request yet."""
         ...
 
+    async def is_over(self, job_id: UUID) -> bool:
+        """Whether the job has ended."""
+        ...
+
     async def run(self, run_id: UUID) -> Run: ...
 
     async def cached(self, assertion_id: UUID) -> Cached:

@@ -25,7 +25,7 @@ from kit.clock import Clock
 from kit.ephemeral import EphemeralTexts
 from kit.errors import Retry, Superseded
 from kit.models.base import Brief, Checkpoint, Finished, Limits, Model, ModelError, Sampling
-from kit.models.looked_up import list_looked_up
+from kit.models.looked_up import list_looked_up, searched_in_vain
 from kit.runs import RunRecord, limit_time
 from kit.settings import SettingsError
 from lifecycle.attempts import Exhausted, NotDue, OwnedByOtherWorker
@@ -43,6 +43,7 @@ REASONS: Final[Mapping[str, str]] = {
     "TokenLimit": "cost_limit",
     "PriceUnknown": "cost_limit",
     "RunTimeout": "timeout",
+    "SearchUnavailable": "search_unavailable",
 }
 """The code of a failure by the name of its error; every other one is `model_unavailable`."""
 MODEL_UNAVAILABLE: Final = "model_unavailable"
@@ -209,7 +210,7 @@ class Runs:
                         provider = None if item.model.provider == wanted.model.provider else item.model.provider
                         if provider is not None:
                             self._fallback_answers.labels(step.name, provider).inc()
-                        looked_up = await asyncio.to_thread(_list_looked_up, item.transcript) if brief.research else ()
+                        looked_up = await asyncio.to_thread(_list_looked_up, item) if brief.research else ()
                         yield Answered(
                             item.answer,
                             RunEnd(
@@ -269,8 +270,19 @@ class _Failure:
         )
 
 
-def _list_looked_up(transcript: bytes) -> frozenset[str]:
-    return list_looked_up(Transcript.model_validate_json(transcript))
+def _list_looked_up(finished: Finished[AnswerT]) -> frozenset[str]:
+    """Raises: ModelError: the model judged without a source, because its searches failed."""
+    transcript = Transcript.model_validate_json(finished.transcript)
+    found = list_looked_up(transcript)
+    if not found and searched_in_vain(transcript):
+        raise ModelError(
+            "NON_RETRYABLE",
+            "No search was answered.",
+            name="SearchUnavailable",
+            usage=finished.usage,
+            transcript=finished.transcript,
+        )
+    return found
 
 
 def _name_step(run_id: UUID, before: str | None) -> str:

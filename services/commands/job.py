@@ -148,6 +148,8 @@ async def load_job(bus: Bus, job_id: UUID) -> LoadedJob:
 async def cancel_job(bus: Bus, job_id: UUID) -> None:
     """End a job. Raises: click.ClickException: it is over, or there is none."""
     loaded = await load_job(bus, job_id)
+    for each in await read_latest(bus, *loaded.job.purchase_subjects(), stream=JOBS):
+        loaded.job.apply(each.event)  # what it bought is paid for, whether its plan says so yet or not
     end = loaded.job.cancel()
     if end is None:
         raise click.ClickException(f"the job is over: {loaded.status}")

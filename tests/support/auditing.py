@@ -18,6 +18,7 @@ from contracts.v1 import (
     AssertionAnalysed,
     AssertionAnalysisRequested,
     Event,
+    JobEnded,
     JobExtracted,
     JobRequested,
     RunFailed,
@@ -133,6 +134,9 @@ class World:
         own = [each for each in self.log.entries if each.event.key() == str(job_id)]
         first = next((each for each in own if isinstance(each.event, JobRequested)), None)
         return None if first is None else LoggedJob(job, first.sequence, NOW, CORRELATION, NOW)
+
+    async def is_over(self, job_id: UUID) -> bool:
+        return any(isinstance(each, JobEnded) for each in self.log.events)
 
     async def run(self, run_id: UUID) -> Run:
         return fold_run(run_id, [(each.sequence, each.event) for each in self.log.entries])

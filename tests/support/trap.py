@@ -1,4 +1,4 @@
-"""A line to the broker that stops a client at one exact word: a fact it publishes, or an acknowledgement it sends.
+"""A line to the broker that stops a client at an exact word: a fact it publishes, or an acknowledgement it sends.
 
 Killing a process there leaves the log in a known state, which no random moment does.
 """
@@ -52,38 +52,50 @@ class Trap(Line):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.sprung = asyncio.Event()
-        self._word: Word | None = None
-        self._heard = 0
+        self.caught: Word | None = None
+        self.subject = ""
+        """What it sprang at."""
+        self._heard: dict[Word, int] = {}
 
-    def set(self, word: Word) -> None:
-        """Wait for this word."""
-        self._word, self._heard = word, 0
+    def set(self, *words: Word) -> None:
+        """Wait for the first of these words."""
+        self._heard = dict.fromkeys(words, 0)
+        self.caught = None
         self.sprung.clear()
+
+    def discard(self, word: Word) -> None:
+        """Wait for this one no longer."""
+        self._heard.pop(word, None)
 
     def reset(self) -> None:
         """Hang up on whoever was caught, so that nothing it said can still arrive, and carry calls again."""
-        self._word = None
+        self._heard = {}
         self.fail("cut")
         self.heal()
 
     async def _call(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
         while (frame := await _next(source)) is not None:
             await self._open.wait()
-            if self._word is None or not self._is_awaited(self._word, frame):
+            word = self._find(frame)
+            if word is None:
                 target.write(frame.data)
                 await target.drain()
                 continue
             self.fail("silent")
-            if self._word.fate == "stored":
+            self.caught, self.subject = word, frame.subject
+            if word.fate == "stored":
                 target.write(frame.data)
                 await target.drain()
             self.sprung.set()
 
-    def _is_awaited(self, word: Word, frame: _Frame) -> bool:
-        if not frame.subject.startswith(word.prefix) or (word.empty and frame.body_bytes):
-            return False
-        self._heard += 1
-        return self._heard == word.nth
+    def _find(self, frame: _Frame) -> Word | None:
+        """The awaited word that this is, counting those that come before its turn."""
+        for word in self._heard:
+            if frame.subject.startswith(word.prefix) and not (word.empty and frame.body_bytes):
+                self._heard[word] += 1
+                if self._heard[word] == word.nth:
+                    return word
+        return None
 
 
 async def _next(source: asyncio.StreamReader) -> _Frame | None:

@@ -101,6 +101,8 @@ class Jobs:
 
     async def cancel(self, logged: LoggedJob, correlation: UUID) -> None:
         """End a job if it has not ended, and remove its words."""
+        for fact in await self._log.read(*logged.job.purchase_subjects(), after=logged.request_sequence):
+            logged.job.apply(fact.event)  # what it bought is paid for, whether its plan says so yet or not
         ended = logged.job.cancel()
         if ended is not None:
             await self._log.publish(ended, correlation=correlation)  # refused: it ended meanwhile

@@ -10,6 +10,7 @@ import pytest
 from contracts.jobs.words import ClaimWords, ExtractionWords
 from contracts.v1 import (
     AssertionAnalysisRequested,
+    Event,
     JobEnded,
     JobExtracted,
     JobFetched,
@@ -18,6 +19,7 @@ from contracts.v1 import (
 )
 from contracts.v1.job import AuditOptions
 from kit.errors import Outage
+from lifecycle.audits.cache import Cached
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT
 from services.auditor.domain import Article, NoArticle
 from tests.support.auditing import CLAIMS, JOB, MODELS, TEXT, World
@@ -171,3 +173,34 @@ async def test_an_extraction_is_bought_where_none_serves(why: str) -> None:
             changed["input"] = world.keep_request(text=f"{TEXT} It is late.")
     second = await world.again(UUID(int=2), **changed)
     assert (world.bought, second.memo_of, second.end is None) == (2, None, False)
+
+
+@pytest.mark.requirement("FH-155")
+@pytest.mark.parametrize("after", [JobFetched, JobExtracted])
+async def test_a_job_that_is_cancelled_meanwhile_buys_nothing_more(after: type[Event]) -> None:
+    """FH-155: A cancelled job pays for its own started steps."""
+    world = World()
+    world.log.publish(world.request)
+    async for fact in world.auditor.on_job_requested(world.request, 1):
+        world.log.publish(fact)
+        if isinstance(fact, after):
+            world.log.publish(JobEnded(job_id=world.request.job_id, outcome="CANCELED", charged_micro_usd=0))
+    assert isinstance(world.log.events[-1], JobEnded)
+    assert world.bought == (after is JobExtracted)
+
+
+@pytest.mark.requirement("FH-67")
+async def test_a_claim_without_words_is_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FH-67: An empty canonical form is never a key."""
+    world = World()
+    found = world.cached
+    looked: list[UUID] = []
+
+    async def look(assertion_id: UUID) -> Cached:
+        looked.append(assertion_id)
+        return await found(assertion_id)
+
+    monkeypatch.setattr(world, "cached", look)
+    facts = await world.whole()
+    extracted = next(each for each in facts if isinstance(each, JobExtracted))
+    assert looked == [each.assertion_id for each in extracted.claims[:2]]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.transcript import Call, Protocol, Research, Transcript
-from kit.models.looked_up import list_looked_up
+from kit.models.looked_up import list_looked_up, searched_in_vain
 from tests.support.factories import NOW
 
 JSON = {"content-type": "application/json"}
@@ -79,6 +79,39 @@ def test_what_anthropic_searched_counts_and_what_the_model_asked_of_us_does_not(
     body = "".join(f"data: {json.dumps(each)}\n\n" for each in events)
     found = list_looked_up(transcript("anthropic", body, headers=SSE))
     assert found == {"https://found.test/", "https://cited.test/"}
+
+
+OK, REFUSED = {"ok": True, "results": []}, {"ok": False, "error": "The engine is busy."}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "in_vain"),
+    [((), False), ((REFUSED, REFUSED), True), ((REFUSED, OK), False), (("no JSON",), True), ((OK,), False)],
+)
+def test_searches_of_ours_are_in_vain_if_none_is_answered(outputs: tuple[object, ...], in_vain: bool) -> None:
+    research = (lookup("fetch_url", {"ok": True}), *(lookup("web_search", each) for each in outputs))
+    assert searched_in_vain(transcript("chat_completions", research=research)) is in_vain
+
+
+@pytest.mark.parametrize(
+    ("statuses", "in_vain"), [(("failed",), True), (("failed", "completed"), False), (("completed",), False)]
+)
+def test_so_are_those_of_openai(statuses: tuple[str, ...], in_vain: bool) -> None:
+    output = [{"type": "web_search_call", "id": f"w{n}", "status": each} for n, each in enumerate(statuses)]
+    body = json.dumps({"object": "response", "output": output})
+    assert searched_in_vain(transcript("openai_responses", body)) is in_vain
+
+
+@pytest.mark.parametrize(("content", "in_vain"), [([], False), ({"type": "web_search_tool_result_error"}, True)])
+def test_and_those_of_anthropic(content: object, in_vain: bool) -> None:
+    block = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": content}
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {"id": "m"}},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_stop", "index": 0},
+    ]
+    body = "".join(f"data: {json.dumps(each)}\n\n" for each in events)
+    assert searched_in_vain(transcript("anthropic", body, headers=SSE)) is in_vain
 
 
 @given(st.text(), st.text())

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from contracts.v1 import (
     AssertionAnalysed,
+    AssertionAnalysisRequested,
     Event,
     JobEnded,
     JobExtracted,
@@ -92,6 +93,23 @@ def started(run: UUID, step: str = ANALYSE) -> RunStarted:
         provider="demo",
         model="demo",
         rules="r-1",
+    )
+
+
+def bought(run: UUID, job: UUID = JOB) -> AssertionAnalysisRequested:
+    return AssertionAnalysisRequested(
+        assertion_id=UUID(int=run.int + 1000),
+        run_id=run,
+        published_key=f"claim:v1norm1:en:{hash_of('canonical')}",
+        norm_version="v1norm1",
+        language="en",
+        canonical_sha256=hash_of("canonical"),
+        guard_sha256=hash_of("guard"),
+        volatility="SLOW",
+        words=words("words"),
+        shape=Shape(scenarios=1, evidence=3),
+        model=StageModel(step=ANALYSE, provider="demo", model="demo", max_tokens=1),
+        requested_by=job,
     )
 
 
@@ -245,12 +263,18 @@ OWN = (claim(1, "OWN"), claim(2, "JOINED"), claim(3, "HIT"), claim(4, "OWN"))
         ((fetched(), started(step_run_id(JOB, EXTRACT), EXTRACT)), 3_000),
         ((fetched(), extracted()), 3_000),
         ((fetched(), extracted(memo_of=OTHER)), 0),
+        ((fetched(), extracted(), bought(RUNS[1])), 84_000),
+        ((fetched(), extracted(), bought(RUNS[1], OTHER)), 3_000),
+        ((fetched(), extracted(), bought(RUNS[1]), planned(*OWN)), 165_000),
         ((fetched(), extracted(), planned(*OWN)), 165_000),
         ((fetched(), extracted(), planned(*OWN), started(RUNS[1]), failed(RUNS[1]), analysed(RUNS[2])), 84_000),
         ((fetched(), extracted(memo_of=OTHER), planned(*OWN), analysed(RUNS[1]), analysed(RUNS[4])), 162_000),
         ((fetched(), extracted(), planned(*OWN[1:3]), started(step_run_id(JOB, ASSESS), ASSESS)), 33_000),
     ],
-    ids=["asked", "fetched", "extracting", "extracted", "memo", "planned", "one failed", "analysed", "assessing"],
+    ids=[
+        *("asked", "fetched", "extracting", "extracted", "memo", "buying", "another buys", "bought"),
+        *("planned", "one failed", "analysed", "assessing"),
+    ],
 )
 @pytest.mark.requirement("FH-155")
 def test_a_job_that_is_cancelled_pays_for_what_it_began(events: tuple[Event, ...], charged: int) -> None:
