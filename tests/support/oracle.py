@@ -17,7 +17,18 @@ import psycopg
 from nats.js.errors import NoKeysError, NotFoundError
 from psycopg import sql
 
-from contracts.topology import CONCLUDE_MARK, CONCLUDED, CONSUMERS, DEAD, ERRATA, JOBS, MARKS, USER_KEYS, VIEWS, stream_of
+from contracts.topology import (
+    CONCLUDE_MARK,
+    CONCLUDED,
+    CONSUMERS,
+    DEAD,
+    ERRATA,
+    JOBS,
+    MARKS,
+    USER_KEYS,
+    VIEWS,
+    stream_of,
+)
 from kit.bus import Bus, connect
 from kit.database import open_session
 from kit.kv import Bucket
