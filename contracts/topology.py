@@ -190,6 +190,7 @@ AUDITS_CONCLUDED: Final = tuple(
         JobResolved,
         JobEnded,
         RunFailed,
+        AssertionAnalysisRequested,
         AssertionAnalysed,
     )
 )

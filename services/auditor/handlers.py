@@ -5,43 +5,41 @@ Each step begins where the log says the last one ended, so a crash repeats work 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from hashlib import sha256
 from typing import Final
 
 from analyses.claim_audit import Article as Material
 from analyses.claims.answers import ExtractAnswer
 from analyses.claims.extraction import Extraction, extract_claims
-from analyses.claims.guard import make_guard
-from analyses.claims.normalise import NORMATIVE
-from contracts.jobs.words import ArticleWords, ClaimWords, ExtractionWords, RequestWords
+from contracts.jobs.words import ArticleWords, ExtractionWords, RequestWords
 from contracts.v1 import (
-    AssertionAnalysisRequested,
     Event,
     JobEnded,
     JobExtracted,
     JobFetched,
-    JobPlanned,
     JobRequested,
 )
 from contracts.v1.ids import memo_id, step_run_id
-from contracts.v1.job import ExtractedClaim, PlannedClaim
 from kit.clock import Clock
 from kit.errors import Outage
-from lifecycle.audits.cache import LIFETIME, Asked, Hit, Join, Miss, Request, Unusable, fall_back, look, shape_of
-from lifecycle.audits.charges import count_affordable
+from lifecycle.audits.cache import (
+    Asked,
+    Hit,
+    look,
+    shape_of,
+)
 from lifecycle.audits.jobs import JobStep
-from lifecycle.audits.runs import ANALYSE, EXTRACT
-from lifecycle.audits.words import article_folder, text_folder
+from lifecycle.audits.runs import EXTRACT
+from lifecycle.audits.words import article_folder, run_folder, text_folder
 from services.auditor.domain import CLAIM_AUDIT, LOG_LAG_S, Answered, Article, NoArticle, RunRequest, take_text
-from services.auditor.extraction import EMPTY, describe_claims, identify, write_document
+from services.auditor.extraction import describe_claims, identify, write_document
 from services.auditor.materials import load_article
+from services.auditor.planning import Planner
 from services.auditor.ports import Articles, Log, LoggedJob, RunsPort, Stages, Texts
 
 EXTRACT_S: Final = 120.0
-LOOKS: Final = 5
-"""How often a claim is looked up again after others requested it first."""
 
 
 class Auditor:
@@ -64,6 +62,7 @@ class Auditor:
         self._stages = stages
         self._clock = clock
         self._call_micro_usd = call_micro_usd
+        self._planner = Planner(log, texts, clock)
 
     async def on_job_requested(self, event: JobRequested, delivery_count: int) -> AsyncIterator[Event]:
         """Go on until the job waits for its claims' analyses, or is over."""
@@ -92,9 +91,7 @@ class Auditor:
                 assert logged.job.fetched is not None
                 return self._extract(request, logged.job.fetched, delivery_count)
             case JobStep.PLAN:
-                assert logged.job.extracted is not None
-                assert logged.job.fetched is not None
-                return self._plan(logged, request, logged.job.fetched, logged.job.extracted)
+                return self._plan(logged, request)
             case _:
                 return _nothing()
 
@@ -114,15 +111,19 @@ class Auditor:
             publisher=article.publisher,
             published=article.published,
         )
-        models = await self._stages.models()
+        models, described_at, text_at = await asyncio.gather(
+            self._stages.models(),
+            self._texts.put(described.model_dump_json(), until, article_folder(request.job_id)),
+            self._texts.put(article.text, until, text_folder(request.job_id)),
+        )
         yield JobFetched(
             job_id=request.job_id,
             content_sha256=sha256(article.text.encode()).hexdigest(),
             characters=len(article.text),
             language=article.language,
             reference_day=article.reference_day,
-            article=await self._texts.put(described.model_dump_json(), until, article_folder(request.job_id)),
-            text=await self._texts.put(article.text, until, text_folder(request.job_id)),
+            article=described_at,
+            text=text_at,
             stages=tuple(models.values()),
             score_epoch=0,
         )
@@ -143,6 +144,7 @@ class Auditor:
             material=material,
             model=next(each for each in fetched.stages if each.step == EXTRACT),
             until=request.input.until,
+            folder=run_folder(request.job_id, EXTRACT),
             call_micro_usd=self._call_micro_usd,
             run_s=EXTRACT_S,
         )
@@ -176,106 +178,18 @@ class Auditor:
 
     async def _find_cached(self, request: JobRequested, found: Extraction) -> frozenset[str]:
         """The hashes of those of the further claims that have an analysis."""
-        shape, cached = shape_of(request.options), set()
-        for claim in found.more_claims:
-            assertion = identify(claim, found.language)
+        assertions = [identify(claim, found.language) for claim in found.more_claims]
+        known = await asyncio.gather(*(self._log.cached(assertion) for assertion in assertions))
+        now, shape, hashes = self._clock.now(), shape_of(request.options), set()
+        for claim, assertion, cached in zip(found.more_claims, assertions, known, strict=True):
             asked = Asked(assertion, request.job_id, 0, shape, claim.volatility.value, "CACHE_ONLY", may_buy=False)
-            if isinstance(look(self._clock.now(), asked, await self._log.cached(assertion)), Hit):
-                cached.add(claim.claim_hash)
-        return frozenset(cached)
+            if isinstance(look(now, asked, cached), Hit):
+                hashes.add(claim.claim_hash)
+        return frozenset(hashes)
 
-    async def _plan(
-        self, logged: LoggedJob, request: JobRequested, fetched: JobFetched, extracted: JobExtracted
-    ) -> AsyncIterator[Event]:
+    async def _plan(self, logged: LoggedJob, request: JobRequested) -> AsyncIterator[Event]:
         """Look every claim up, and request what is missing and can be paid for."""
-        document = ExtractionWords.model_validate_json(await self._texts.get(extracted.extraction)).extraction
-        left = count_affordable(request)
-        planned: list[PlannedClaim] = []
-        for claim, words in zip(extracted.claims, document.claims, strict=True):
-            given = ClaimWords(
-                text=words.claim_text, canonical=words.canonical_claim, reference_day=fetched.reference_day
-            )
-            language = document.article_metadata.language
-            found = await self._find(logged, request, fetched, claim, given, language, may_buy=left > 0)
-            left -= found.outcome == "OWN"
-            planned.append(found)
-        yield JobPlanned(job_id=request.job_id, claims=tuple(planned))
-
-    async def _find(
-        self,
-        logged: LoggedJob,
-        request: JobRequested,
-        fetched: JobFetched,
-        claim: ExtractedClaim,
-        words: ClaimWords,
-        language: str,
-        *,
-        may_buy: bool,
-    ) -> PlannedClaim:
-        """What serves a claim. Where another job requests it first, it is looked up again."""
-        asked = Asked(
-            None if claim.claim_hash == EMPTY else claim.assertion_id,
-            request.job_id,
-            logged.sequence,
-            shape_of(request.options),
-            claim.volatility,
-            request.options.cache_preference,
-            may_buy,
-        )
-        for _ in range(LOOKS):
-            cached = await self._log.cached(claim.assertion_id)
-            now = self._clock.now()
-            older = fall_back(now, asked, cached)
-            match look(now, asked, cached):
-                case Hit(analysis_id, stale):
-                    return PlannedClaim(number=claim.number, outcome="HIT", analysis_id=analysis_id, stale=stale)
-                case Join(run_id, own):
-                    return PlannedClaim(
-                        number=claim.number,
-                        outcome="OWN" if own else "JOINED",
-                        run_id=run_id,
-                        analysis_id=older.analysis_id if older else None,
-                    )
-                case Miss():
-                    return PlannedClaim(number=claim.number, outcome="MISS")
-                case Unusable():
-                    return PlannedClaim(number=claim.number, outcome="UNUSABLE")
-                case Request() as wanted:
-                    event = await self._write_request(request, fetched, claim, words, language, wanted)
-                    if await self._log.request_analysis(event, logged.correlation):
-                        return PlannedClaim(
-                            number=claim.number,
-                            outcome="OWN",
-                            run_id=wanted.run_id,
-                            analysis_id=older.analysis_id if older else None,
-                        )
-        raise Outage(LOG_LAG_S, "others keep requesting the same claim")
-
-    async def _write_request(
-        self,
-        request: JobRequested,
-        fetched: JobFetched,
-        claim: ExtractedClaim,
-        words: ClaimWords,
-        language: str,
-        wanted: Request,
-    ) -> AssertionAnalysisRequested:
-        guard = make_guard(words.text, claim.anchor or "").canonical_json()
-        return AssertionAnalysisRequested(
-            follows=wanted.follows,
-            assertion_id=claim.assertion_id,
-            run_id=wanted.run_id,
-            published_key=f"claim:{NORMATIVE}:{language}:{claim.claim_hash}",
-            norm_version=NORMATIVE,
-            language=language,
-            canonical_sha256=claim.claim_hash,
-            guard_sha256=sha256(guard.encode()).hexdigest(),
-            volatility=claim.volatility,
-            words=await self._texts.put(words.model_dump_json(), self._clock.now() + LIFETIME + timedelta(days=1)),
-            shape=wanted.shape,
-            model=next(each for each in fetched.stages if each.step == ANALYSE),
-            requested_by=request.job_id,
-        )
+        yield await self._planner.plan(logged, request)
 
 
 async def _nothing() -> AsyncIterator[Event]:
