@@ -52,25 +52,31 @@ def measure(found: Servers, folder: Path, report: Report) -> None:
 async def _compare(
     found: Servers, errata: Child, address: tuple[str, int], jobs: Child, sender: Child, report: Report
 ) -> None:
-    rates, costs, waits, paces = [], [], [], []
+    rates, costs, waits, paces, speeds = [], [], [], [], []
     async with connect(found.nats_url, name="bench") as bus:
         driver = Driver(bus, Blobs(found.blobs))
         await driver.open()
         await _investigate(driver, errata)
         _observe(sender, address)
         for _ in range(ROUNDS):
-            alone, alone_s = await _investigate(driver, errata), _observe(sender, address)
+            with report.watched() as free:
+                alone, alone_s = await _investigate(driver, errata), _observe(sender, address)
             before, began = jobs.ask(JOBS_PER_S), perf_counter()
-            beside, beside_s = await _investigate(driver, errata), _observe(sender, address)
+            with report.watched() as shared:
+                beside, beside_s = await _investigate(driver, errata), _observe(sender, address)
             paces.append((jobs.ask(JOBS_PER_S) - before) / (perf_counter() - began))
             jobs.ask(0)
             rates.append(alone.wall_s / beside.wall_s)
             costs.append(alone.total_s / beside.total_s)
             waits.append(alone_s / beside_s)
+            speeds.append(shared.of_full / free.of_full)
             last = beside, beside_s
     beside, beside_s = last
     each_ms = beside.ms_each(INVESTIGATIONS)
-    report.note(f"raw: the same without jobs; {median(paces):.0f} jobs/s ended meanwhile")
+    report.note(
+        f"raw: the same without jobs; {median(paces):.0f} jobs/s ended meanwhile, "
+        f"and the cores had {median(speeds):.2f} of the pace they had without"
+    )
     report.line("CPU of an investigation beside jobs", each_ms, "ms each", ratio=median(costs), target=of_raw(0.9))
     report.line("investigations", INVESTIGATIONS / beside.wall_s, "inv/s", ratio=median(rates), target=of_raw(0.9))
     report.line("new observation, p50", beside_s * 1e3, "ms", ratio=median(waits), target=of_raw(0.9))
