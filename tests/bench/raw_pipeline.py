@@ -72,14 +72,17 @@ class RawPipeline:
         subscription = await self._bus.jetstream.pull_subscribe(
             f"{self._subject}.work.*", durable="work", stream=self._stream
         )
-        while True:
-            try:
-                (message,) = await subscription.fetch(1, timeout=5)
-            except nats.errors.TimeoutError:
-                continue
-            await message.ack()
-            self._handled += 1
-            self._more.set()
+        try:
+            while True:
+                try:
+                    (message,) = await subscription.fetch(1, timeout=5)
+                except nats.errors.TimeoutError:
+                    continue
+                await message.ack()
+                self._handled += 1
+                self._more.set()
+        finally:  # the broker would still deliver to a request without a reader
+            await subscription.unsubscribe()
 
     async def _follow(self) -> None:
         async for batch in OrderedLog(self._bus, self._stream, self._read + 1).batches():
