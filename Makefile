@@ -47,7 +47,7 @@ lint: $(VENV)/dev.stamp ## Check style, types and import rules
 cluster: $(VENV)/dev.stamp ## Run the tests over three brokers, as root (ARGS="--writers 8 --runs 60")
 	$(BIN)/python -m pytest -s tests/cluster $(ARGS)
 
-bench: $(VENV)/dev.stamp ## Measure against raw limits of the same run (ARGS="gateway pipeline projector")
+bench: $(VENV)/dev.stamp ## Measure against raw limits of the same run (ARGS="gateway pipeline audits")
 	$(BIN)/python -m tests.bench $(ARGS)
 
 mutants: $(VENV)/dev.stamp ## Break important behaviour on purpose; a test must notice each (ARGS="projector")

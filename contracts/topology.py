@@ -191,6 +191,7 @@ AUDITS_CONCLUDED: Final = tuple(
         JobResolved,
         JobEnded,
         RunFailed,
+        AssertionAnalysisRequested,
         AssertionAnalysed,
     )
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import structlog
 import urllib3
+from minio.deleteobjects import DeleteObject
 from minio.error import MinioException, S3Error
 from urllib3.exceptions import HTTPError, MaxRetryError
 
@@ -204,8 +205,9 @@ class Blobs:
     async def remove_folder(self, place: str) -> int:
         """Remove all objects below a prefix for good; how many there were."""
         names = await self._run(self._list, f"{place}/")
+        await self._run(self._remove_all, names)
         for name in names:
-            await self.remove(name.sha256, name.under)
+            self._cache.evict(name.sha256)
         return len(names)
 
     async def remove(self, sha256: str, under: str | None = None) -> None:
@@ -231,6 +233,11 @@ class Blobs:
             under, _, digest = str(found.object_name).rpartition("/")
             names.append(_Name(digest, under, found.size or 0))
         return names
+
+    def _remove_all(self, names: Sequence[_Name]) -> None:
+        wanted = [DeleteObject(f"{each.under}/{each.sha256}") for each in names]
+        for error in self._client.remove_objects(self._bucket, wanted):
+            raise MinioException(f"{error.name} was not removed: {error.code}")
 
     def _put(self, name: str, data: bytes, media_type: str) -> None:
         self._client.put_object(self._bucket, name, io.BytesIO(data), len(data), content_type=media_type)

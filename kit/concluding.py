@@ -174,7 +174,10 @@ class Concluder(Generic[A]):
             await self._bus.publish(end, correlation=correlation, cause=cause)
 
     async def _close(self, key: str) -> None:
-        await self._rules.close(key, self._open[key].aggregate)
+        entry = self._open.get(key)
+        if entry is None:  # both tasks close; the other one was faster
+            return
+        await self._rules.close(key, entry.aggregate)
         self._open.pop(key, None)
         self._watcher.ended(key)
 

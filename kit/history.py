@@ -69,18 +69,20 @@ async def read_latest_from_leader(bus: Bus, *subjects: str, stream: Stream = ERR
 
     Raises: see `read_latest`.
     """
-    found: list[StoredFact] = []
-    for subject in subjects:
-        try:
-            message = await bus.jetstream.get_last_msg(stream.name, subject)
-            found.append(StoredFact(message.seq or 0, decode(message.subject or subject, message.data or b"")))
-        except nats.js.errors.NotFoundError:
-            continue
-        except (nats.errors.Error, TimeoutError) as error:
-            raise Outage(1.0, f"the log could not be read: {error or 'timeout'}") from error
-        except Undecodable as error:
-            raise Reject(f"the newest fact on {subject} cannot be read: {error}") from error
-    return sorted(found, key=lambda fact: fact.sequence)
+    found = await asyncio.gather(*(_read_latest_from_leader(bus, stream, subject) for subject in subjects))
+    return sorted((fact for fact in found if fact is not None), key=lambda fact: fact.sequence)
+
+
+async def _read_latest_from_leader(bus: Bus, stream: Stream, subject: str) -> StoredFact | None:
+    try:
+        message = await bus.jetstream.get_last_msg(stream.name, subject)
+        return StoredFact(message.seq or 0, decode(message.subject or subject, message.data or b""))
+    except nats.js.errors.NotFoundError:
+        return None
+    except (nats.errors.Error, TimeoutError) as error:
+        raise Outage(1.0, f"the log could not be read: {error or 'timeout'}") from error
+    except Undecodable as error:
+        raise Reject(f"the newest fact on {subject} cannot be read: {error}") from error
 
 
 async def _request_latest(bus: Bus, stream: Stream, subject: str) -> asyncio.Future[Msg]:

@@ -155,17 +155,20 @@ class Publisher:
         PublishRefused: they can never be stored. BusError: there was no confirmation in time, or too many batches.
         Source: NATS ADR-50. Conditions name no other subject: nats-server issue 8376.
         """
+        if not facts:
+            raise ValueError("a batch has at least one fact")
         batch, last = str(self.clock.new_id()), len(facts)
+        sent: list[asyncio.Future[Msg]] = []
         for number, fact in enumerate(facts, 1):
             outgoing = self.stamp(fact, correlation=correlation, cause=cause, at=at)
             outgoing.headers.update({"Nats-Batch-Id": batch, "Nats-Batch-Sequence": str(number)})
-            if number < last:
-                await _confirm(await self.send(outgoing))  # that the batch has it; nothing is stored yet
-                continue
-            outgoing.headers["Nats-Batch-Commit"] = "1"
-            committed = await self.wait_for_receipt(await self.send(outgoing))
-            return tuple(Receipt(committed.sequence - last + place) for place in range(1, last + 1))
-        raise ValueError("a batch has at least one fact")
+            if number == last:
+                outgoing.headers["Nats-Batch-Commit"] = "1"
+            sent.append(await self.send(outgoing))  # one connection keeps their order
+        for future in sent[:-1]:
+            await _confirm(future)  # that the batch has it; of several errors the first is the cause
+        committed = await self.wait_for_receipt(sent[-1])
+        return tuple(Receipt(committed.sequence - last + place) for place in range(1, last + 1))
 
     async def ensure_stored(self, outgoing: Outgoing, sent: asyncio.Future[Msg] | None = None) -> Receipt:
         """Wait until a fact is stored; without a confirmation send it again, as the cluster may be electing a leader.

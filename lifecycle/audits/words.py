@@ -1,7 +1,8 @@
 """Which words of a job are removed when it is over.
 
 Texts lie under their hash, so the same article would be one text for two jobs. A job's article therefore lies in a
-folder of its own, as the answers of its runs do, and removing one job's words leaves another's.
+folder of the job, and removing one job's words leaves another's. What goes when the job is over lies in one folder, so
+that it is removed at once: the article's text, and what the models of its own steps were sent and answered.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from contracts.steps import StepName
 from contracts.v1.ids import step_run_id
 from contracts.v1.parts import EphemeralRef
 from lifecycle.audits.jobs import Job
-from lifecycle.audits.runs import ASSESS, EXTRACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,19 @@ class Words:
     texts: tuple[EphemeralRef, ...] = ()
 
 
+def open_folder(job_id: UUID) -> str:
+    """The folder of what is kept only while the job is open."""
+    return f"{job_id}/open"
+
+
 def text_folder(job_id: UUID) -> str:
     """The folder of the article's text."""
-    return f"{job_id}/text"
+    return f"{open_folder(job_id)}/text"
+
+
+def run_folder(job_id: UUID, step: StepName) -> str:
+    """The folder of the answers to one of the job's own steps."""
+    return f"{open_folder(job_id)}/{step_run_id(job_id, step)}"
 
 
 def article_folder(job_id: UUID) -> str:
@@ -40,7 +51,7 @@ def list_removable(job: Job) -> Words:
     request.
     """
     if job.over is None or job.over.outcome != "CANCELED":
-        return Words((text_folder(job.job_id), *_list_runs(job.job_id)))
+        return Words((open_folder(job.job_id),))
     every = list_all(job)
     if job.requested is not None and job.requested.has_webhook:
         return Words(every.folders, tuple(each for each in every.texts if each != job.requested.input))
@@ -56,8 +67,4 @@ def list_all(job: Job) -> Words:
         texts.append(job.extracted.extraction)
     if job.over is not None:
         texts.append(job.over.result)
-    return Words((str(job.job_id), *_list_runs(job.job_id)), tuple(each for each in texts if each is not None))
-
-
-def _list_runs(job_id: UUID) -> tuple[str, ...]:
-    return tuple(str(step_run_id(job_id, step)) for step in (EXTRACT, ASSESS))
+    return Words((str(job.job_id),), tuple(each for each in texts if each is not None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,6 +14,7 @@ from contracts.v1 import (
     AssertionAnalysed,
     AssertionAnalysisRequested,
     AssertionInvalidated,
+    Event,
     JobEnded,
     JobExtracted,
     JobRequested,
@@ -46,12 +48,12 @@ class EventLog:
 
     async def job(self, job_id: UUID) -> LoggedJob | None:
         """The job with its own steps' runs; None: the log does not show its request yet."""
-        facts = await read_history(self._bus, str(job_id), stream=JOBS)
+        keys = (job_id, *(step_run_id(job_id, step) for step in (EXTRACT, ASSESS)))
+        found = await asyncio.gather(*(read_history(self._bus, str(key), stream=JOBS) for key in keys))
+        facts = [fact for each in found for fact in each]
         request = next((fact for fact in facts if isinstance(fact.event, JobRequested)), None)
         if request is None:
             return None
-        for step in (EXTRACT, ASSESS):
-            facts += await read_history(self._bus, str(step_run_id(job_id, step)), stream=JOBS)
         job = Job(job_id)
         for fact in facts:
             job.apply(fact.event)
@@ -76,18 +78,23 @@ class EventLog:
 
     async def cached(self, assertion_id: UUID) -> Cached:
         """The newest facts about an assertion."""
-        kinds = (AssertionAnalysisRequested, AssertionAnalysed, AssertionInvalidated)
+        cached = await self._read(assertion_id, AssertionAnalysisRequested, AssertionAnalysed, AssertionInvalidated)
+        requested, analysed = cached.requested, cached.analysed
+        if requested is None or (analysed is not None and analysed.sequence > requested.sequence):
+            return cached  # no run is under way, so there is none that may have failed
+        failed = await read_latest(self._bus, f"{RunFailed.SUBJECT}.{requested.event.run_id}", stream=JOBS)
+        return replace(cached, requested=replace(requested, failed=bool(failed)))
+
+    async def _read(self, assertion_id: UUID, *kinds: type[Event]) -> Cached:
+        """The newest facts of these kinds about an assertion."""
         found = await read_latest(self._bus, *(f"{kind.SUBJECT}.{assertion_id}" for kind in kinds), stream=JOBS)
         cached = Cached()
         for fact in found:
-            at = fact.envelope.occurred_at
             match fact.event:
                 case AssertionAnalysisRequested() as event:
-                    failed = await read_latest(self._bus, f"{RunFailed.SUBJECT}.{event.run_id}", stream=JOBS)
-                    requested = Requested(fact.sequence, at, event, failed=bool(failed))
-                    cached = replace(cached, requested=requested)
+                    cached = replace(cached, requested=Requested(fact.sequence, fact.envelope.occurred_at, event))
                 case AssertionAnalysed() as event:
-                    cached = replace(cached, analysed=Analysed(fact.sequence, at, event))
+                    cached = replace(cached, analysed=Analysed(fact.sequence, fact.envelope.occurred_at, event))
                 case AssertionInvalidated() as event:
                     cached = replace(cached, invalidated=Invalidated(fact.sequence, event))
                 case _:
@@ -96,7 +103,7 @@ class EventLog:
 
     async def analysis(self, assertion_id: UUID, analysis_id: UUID) -> Analysed | None:
         """An analysis, which is nearly always the newest; None: it was withdrawn."""
-        cached = await self.cached(assertion_id)
+        cached = await self._read(assertion_id, AssertionAnalysed, AssertionInvalidated)
         found = cached.analysed
         if found is None or found.event.analysis_id != analysis_id:
             facts = await read_history(self._bus, str(assertion_id), stream=JOBS)

@@ -110,6 +110,7 @@ class Analyst:
             material=ClaimToAnalyse(words.text, event.language, words.reference_day, shape.scenarios, shape.evidence),
             model=event.model,
             until=requested.at + TRANSCRIPT_KEPT,
+            folder=str(event.run_id),
             call_micro_usd=self._call_micro_usd,
             run_s=DEEP_S if is_deep else STANDARD_S,
             research=self._evidence.tools,

@@ -40,6 +40,7 @@ from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
 from services.auditor.jobs_log import JobsLog
 from services.auditor.metrics import AuditorMetrics
+from services.auditor.planning import Planner
 from services.auditor.runs import Runs
 from services.auditor.settings import AuditorSettings
 from services.auditor.waiting import OpenJobs
@@ -64,9 +65,7 @@ async def build(host: Host) -> None:
         WebArticles(articles),
         extractor,
         ConfiguredStages(host.bus, stages),
-        BucketKeys(host.bus),
-        metrics,
-        host.clock,
+        Planner(log, texts, BucketKeys(host.bus), metrics, host.clock),
     )
     analyst = Analyst(log, texts, evidence, runs, host.clock, call_micro_usd, settings.confidence_floor, metrics)
     key = choose_key(settings.receipt_key, host.data_folder)

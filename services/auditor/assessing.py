@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from kit.clock import Clock
 from kit.errors import Outage
 from lifecycle.audits.jobs import needs_assessment
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT
+from lifecycle.audits.words import run_folder
 from services.auditor.domain import CLAIM_AUDIT, LOG_LAG_S, Answered, RunRequest
 from services.auditor.materials import load_article
 from services.auditor.ports import EndingLog, LoggedJob, RunsPort, Signer, Texts
@@ -132,10 +134,13 @@ class Assessor:
         found = ExtractionWords.model_validate_json(await self._texts.get(job.extracted.extraction))
         resolved = {each.number: each for each in job.resolved.claims}
         planned = {each.number: each for each in job.planned.claims}
-        outcomes: list[Outcome] = []
-        for claim, queries in zip(job.extracted.claims, found.queries, strict=True):
-            missed = Missed(None if job.requested.options.browsing else queries)
-            outcomes.append(await self._find(claim, planned[claim.number], resolved[claim.number], missed))
+        browsing = job.requested.options.browsing
+        outcomes = await asyncio.gather(
+            *(
+                self._find(claim, planned[claim.number], resolved[claim.number], Missed(None if browsing else queries))
+                for claim, queries in zip(job.extracted.claims, found.queries, strict=True)
+            )
+        )
         for outcome in outcomes:
             if isinstance(outcome, Served):
                 job.apply(outcome.event)  # what was done for this job is charged
@@ -171,6 +176,7 @@ class Assessor:
             material=_show(job, article),
             model=_stage(job.fetched, ASSESS),
             until=job.request.input.until,
+            folder=run_folder(job.request.job_id, ASSESS),
             call_micro_usd=self._call_micro_usd,
             run_s=ASSESS_S,
         )

@@ -1,7 +1,8 @@
 """The rules by which jobs are concluded: resolved when nothing more is waited for, closed when they are over.
 
-Many jobs may wait for one run, so a run's end concerns all of them. A run may have ended before a job was planned that
-found it under way: such ends are read from the log when the plan comes.
+Many jobs may wait for one run, so a run's end concerns all of them. A job waits for the runs that it requested from
+their request on. A run of another job may have ended before the plan that found it under way: such ends are read from
+the log when the plan comes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from contracts.v1 import AssertionAnalysed, Event, JobEnded, JobPlanned, JobRequested, RunFailed
+from contracts.v1 import (
+    AssertionAnalysed,
+    AssertionAnalysisRequested,
+    Event,
+    JobEnded,
+    JobPlanned,
+    JobRequested,
+    RunFailed,
+)
 from contracts.v1.ids import step_run_id
 from contracts.v1.job import PlannedClaim
 from contracts.v1.parts import EphemeralRef
@@ -69,10 +78,14 @@ class JobRules:
         match fact.event:
             case RunFailed(run_id=run) | AssertionAnalysed(analysis_id=run):
                 return [(key, fact) for key in sorted(self._by_run.get(run, ()))]
+            case AssertionAnalysisRequested(requested_by=job, run_id=run):
+                if str(job) in self._jobs:
+                    self._wait_for(str(job), {run})
+                return ()
             case JobPlanned() as planned if (found := self._jobs.get(planned.key())) is not None:
-                waiting = [each for each in planned.claims if each.run_id is not None]
-                self._wait_for(planned.key(), {each.run_id for each in waiting if each.run_id is not None})
-                ends = await asyncio.gather(*(self._find_end(found.job, each) for each in waiting))
+                others = [each for each in planned.claims if each.run_id is not None and each.run_id not in found.runs]
+                self._wait_for(planned.key(), {each.run_id for each in others if each.run_id is not None})
+                ends = await asyncio.gather(*(self._find_end(found.job, each) for each in others))
                 return [(planned.key(), each) for each in (fact, *ends) if each is not None]
             case event:
                 return ((event.key(), fact),)

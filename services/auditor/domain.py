@@ -121,8 +121,8 @@ class QuotedPage:
 class RunRequest(Generic[MaterialT, AnswerT]):
     """A run that is wanted.
 
-    Shapes: `subject_id` is the job or the assertion. `research` answers the step's tools. Units: words are kept until
-    `until`; `call_micro_usd` is the most that one request may cost.
+    Shapes: `subject_id` is the job or the assertion. `research` answers the step's tools; answers are stored below
+    `folder`. Units: words are kept until `until`; `call_micro_usd` is the most that one request may cost.
     """
 
     run_id: UUID
@@ -132,6 +132,7 @@ class RunRequest(Generic[MaterialT, AnswerT]):
     material: MaterialT
     model: StageModel
     until: datetime
+    folder: str
     call_micro_usd: int
     run_s: float
     research: Tools = field(default_factory=dict)

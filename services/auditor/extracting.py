@@ -6,6 +6,7 @@ show the same model the same, whatever that job asks for.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Final
@@ -21,6 +22,7 @@ from contracts.v1.run import RunEnd, StageModel
 from kit.clock import Clock
 from lifecycle.audits.cache import Asked, Hit, look, shape_of
 from lifecycle.audits.runs import EXTRACT
+from lifecycle.audits.words import run_folder
 from services.auditor.domain import CLAIM_AUDIT, Answered, RunRequest
 from services.auditor.extraction import describe_claims, identify, write_document
 from services.auditor.materials import load_article
@@ -58,6 +60,7 @@ class Extractor:
             material=article,
             model=model,
             until=request.input.until,
+            folder=run_folder(request.job_id, EXTRACT),
             call_micro_usd=self._call_micro_usd,
             run_s=EXTRACT_S,
         )
@@ -65,6 +68,8 @@ class Extractor:
             if isinstance(item, Event):
                 yield item
             elif isinstance(item, Answered):
+                if await self._log.is_over(request.job_id):
+                    return  # cancelled meanwhile: its words are removed, and nothing may be kept of them
                 yield await self._describe(request, fetched, words, article, item.answer, memo_id=memo, end=item.end)
                 await self._memos.keep(memo, request.job_id)
 
@@ -110,13 +115,14 @@ class Extractor:
 
     async def _find_cached(self, request: JobRequested, found: Extraction) -> frozenset[str]:
         """The hashes of those of the further claims that have an analysis."""
-        shape, cached = shape_of(request.options), set()
-        for claim in found.more_claims:
-            assertion = identify(claim, found.language)
+        assertions = [identify(claim, found.language) for claim in found.more_claims]
+        known = await asyncio.gather(*(self._log.cached(assertion) for assertion in assertions))
+        now, shape, hashes = self._clock.now(), shape_of(request.options), set()
+        for claim, assertion, cached in zip(found.more_claims, assertions, known, strict=True):
             asked = Asked(assertion, request.job_id, 0, shape, claim.volatility.value, "CACHE_ONLY", may_buy=False)
-            if isinstance(look(self._clock.now(), asked, await self._log.cached(assertion)), Hit):
-                cached.add(claim.claim_hash)
-        return frozenset(cached)
+            if isinstance(look(now, asked, cached), Hit):
+                hashes.add(claim.claim_hash)
+        return frozenset(hashes)
 
 
 def _name_memo(account: UUID, fetched: JobFetched, model: StageModel) -> UUID:

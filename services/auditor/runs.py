@@ -148,7 +148,7 @@ class Runs:
         )
         record = RunRecord(
             _Texts(self._texts, wanted.until),
-            partial(_name_step, wanted.run_id),
+            partial(_name_step, wanted.folder),
             attempt.done,
             attempt.on_record,
             is_first=attempt.attempt == 1,
@@ -285,5 +285,5 @@ def _list_looked_up(finished: Finished[AnswerT]) -> frozenset[str]:
     return found
 
 
-def _name_step(run_id: UUID, before: str | None) -> str:
-    return f"{run_id}/{before or 'first'}"
+def _name_step(folder: str, before: str | None) -> str:
+    return f"{folder}/{before or 'first'}"

@@ -11,6 +11,7 @@ from time import monotonic
 
 from tests.bench import (
     bench_articles,
+    bench_audits,
     bench_cases,
     bench_demo,
     bench_extension,
@@ -28,6 +29,7 @@ BENCHES: dict[str, Callable[[Path, Report], None]] = {
     "gateway": bench_gateway.bench,
     "pipeline": bench_pipeline.bench,
     "projector": bench_projector.bench,
+    "audits": bench_audits.bench,
     "search": bench_search.bench,
     "site": bench_site.bench,
     "text": bench_text.bench,

@@ -7,11 +7,9 @@ import hmac
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cache
 from itertools import count, islice
 from pathlib import Path
-from statistics import median
 from time import monotonic
 from typing import Any
 
@@ -25,17 +23,12 @@ from services.commands.process import SERVICES
 from services.gateway.settings import GatewaySettings
 from tests.bench import load, raw
 from tests.bench.child import Child
-from tests.bench.cost import measured_processes
-from tests.bench.load import Plan, Round
-from tests.bench.pace import quietest
-from tests.bench.report import Report, at_most, of_raw
+from tests.bench.field import Field
+from tests.bench.report import Report, at_most
 from tests.bench.rig import SENTENCES, servers, start
 
 REGISTER = "post.registerObservedVersion"
 VIEW = "post.recordViewAndGetStatus"
-ROUNDS = 5
-ROUND_S = 1.5
-WARM_UP_S = 0.5
 IDLE_OBSERVATIONS = 200
 USER_KEY = "sk-bench0123456789abcdefghij"
 AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
@@ -54,82 +47,21 @@ def bench(folder: Path, report: Report) -> None:
         rest.hear()
         gateway = processes.enter_context(start(found, log, SERVICES[-1]))
         limit = processes.enter_context(Child(raw.main, found.nats_url))
-        field = Field(gateway, gateway.hear(), limit, limit.hear(), processes.enter_context(Child(load.main)), report)
+        sender, bare = processes.enter_context(Child(load.main)), request("", json.dumps(post(1)).encode())
+        field = Field(gateway, gateway.hear(), limit, limit.hear(), sender, report, bare)
         seen = json.dumps(post(next(_fresh))).encode()
         viewed = json.dumps({"postVersionId": asyncio.run(_investigated(field.url, seen))}).encode()
 
-        field.warm_up(request(VIEW, viewed))
+        field.warm_up([request(VIEW, viewed)], again=True)
         before = gateway.ask("statements")
-        views = field.compare("view of an investigated version", [request(VIEW, viewed)], share=0.5)
+        views = field.compare("view of an investigated version", lambda: [request(VIEW, viewed)], again=True, share=0.5)
         report.line(f"  SQL statements in {views:,} views", gateway.ask("statements") - before, "", target=at_most(0))
-        field.warm_up(request(REGISTER, seen))
-        field.compare("repeated observation", [request(REGISTER, seen)], share=0.5)
-        field.compare("new observation of an X post", None, share=0.10)
+        field.warm_up([request(REGISTER, seen)], again=True)
+        field.compare("repeated observation", lambda: [request(REGISTER, seen)], again=True, share=0.5)
+        field.compare(
+            "new observation of an X post", lambda: list(islice(observations(), 8_000)), again=False, share=0.1
+        )
         _idle(field, report)
-
-
-@dataclass
-class Field:
-    """The two servers that are compared, and who sends."""
-
-    gateway: Child
-    address: tuple[str, int]
-    limit: Child
-    limit_address: tuple[str, int]
-    sender: Child
-    report: Report
-
-    @property
-    def url(self) -> str:
-        return f"http://{self.address[0]}:{self.address[1]}"
-
-    def warm_up(self, wire: bytes) -> None:
-        """Fill caches and pools of both."""
-        self._send(self.address, [wire], again=True, seconds=WARM_UP_S)
-        self._send(self.limit_address, [request("", json.dumps(post(1)).encode())], again=True, seconds=WARM_UP_S)
-
-    def compare(self, name: str, wires: list[bytes] | None, *, share: float) -> int:
-        """Alternate between raw limit and gateway and tell both ratios; fresh observations unless requests are given.
-
-        Gives the number of requests the gateway answered.
-        """
-        bare = [request("", json.dumps(post(1)).encode())]
-        wall, cpu, rates, costs, ours = [], [], [], [], []
-        for _ in range(ROUNDS):
-            raw_round, raw_cpu_s = self._round(self.limit, self.limit_address, bare, again=True)
-            sent = wires or list(islice(observations(), 8_000))
-            with self.report.watched() as speed:
-                round_, cpu_s = self._round(self.gateway, self.address, sent, again=wires is not None)
-            ours.append((speed, round_))
-            rates.append(round_.per_second)
-            costs.append(cpu_s / len(round_.latencies) * 1e3)
-            wall.append(round_.per_second / raw_round.per_second)
-            cpu.append((raw_cpu_s / len(raw_round.latencies)) / (cpu_s / len(round_.latencies)))
-        self.report.line(name, median(rates), "req/s", ratio=median(wall), target=of_raw(share))
-        self.report.line("  CPU of the gateway's process", median(costs), "ms each", ratio=median(cpu))
-        self.report.line("  p50", median(each.percentile_ms(50) for _, each in ours), "ms")
-        speed, calm = quietest(ours)
-        self.report.line("  p99 of the quietest round", calm.percentile_ms(99), "ms", target=at_most(60), speed=speed)
-        return sum(len(each.latencies) for _, each in ours)
-
-    def _round(
-        self, server: Child, address: tuple[str, int], wires: list[bytes], *, again: bool
-    ) -> tuple[Round, float]:
-        with measured_processes({"server": server.pid}) as cost:
-            round_ = self._send(address, wires, again=again, seconds=ROUND_S)
-        return round_, cost.total_s
-
-    def _send(
-        self, address: tuple[str, int], wires: list[bytes], *, again: bool, seconds: float, connections: int = 32
-    ) -> Round:
-        round_: Round = self.sender.ask(Plan(address, wires, seconds, connections, again))
-        if round_.failures:
-            raise RuntimeError(f"{round_.failures} of {len(round_.latencies)} requests failed: {round_.failure}")
-        return round_
-
-    def one_by_one(self, wires: list[bytes]) -> Round:
-        """Each request after the answer to the one before."""
-        return self._send(self.address, wires, again=False, seconds=60, connections=1)
 
 
 def _idle(field: Field, report: Report) -> None:

@@ -13,6 +13,8 @@ from nats.aio.msg import Msg
 from contracts.v1 import InvestigationCompleted, InvestigationRequested, VersionRegistered
 from contracts.v1.ids import investigation_id, post_id, version_id
 from contracts.v1.parts import PostRef, Sighting
+from kit.blobs import Blobs
+from kit.bus import Bus
 from kit.history import read_history
 from kit.host import Host
 from kit.servers_in_use import Servers
@@ -30,12 +32,13 @@ ANALYSIS = "FACT_CHECK"
 class Driver:
     """Requests investigations and sees them completed, as a gateway would."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, bus: Bus, blobs: Blobs) -> None:
+        self._bus = bus
+        self._blobs = blobs
         self._waiting: dict[str, asyncio.Future[None]] = {}
 
     async def open(self) -> None:
-        await self._host.bus.client.subscribe(f"{InvestigationCompleted.SUBJECT}.*", cb=self._completed)
+        await self._bus.client.subscribe(f"{InvestigationCompleted.SUBJECT}.*", cb=self._completed)
 
     async def _completed(self, message: Msg) -> None:
         future = self._waiting.pop(message.subject.rpartition(".")[2], None)
@@ -55,7 +58,7 @@ class Driver:
         post = post_id(ref)
         hashed = version_hash(content_hash(text), occurrences_hash(()))
         version = version_id(post, hashed)
-        await self._host.bus.publish(
+        await self._bus.publish(
             VersionRegistered(
                 version_id=version,
                 post_id=post,
@@ -67,7 +70,7 @@ class Driver:
                     url="https://x.com/a/status/1",
                     metadata={"author_handle": "a", "media_urls": []},
                 ),
-                content=await self._host.blobs.put_text(text),
+                content=await self._blobs.put_text(text),
                 word_count=300,
                 occurrences_hash=occurrences_hash(()),
             ),
@@ -81,7 +84,7 @@ class Driver:
         investigation = investigation_id(version, ANALYSIS)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[str(investigation)] = future
-        await self._host.bus.publish(
+        await self._bus.publish(
             InvestigationRequested(
                 investigation_id=investigation,
                 version_id=version,
@@ -97,7 +100,8 @@ class Driver:
         return perf_counter() - began
 
 
-async def _many(driver: Driver, versions: list[tuple[UUID, UUID]], at_once: int) -> None:
+async def investigate_many(driver: Driver, versions: list[tuple[UUID, UUID]], at_once: int) -> None:
+    """So many under way at once."""
     gate = asyncio.Semaphore(at_once)
 
     async def one(post: UUID, version: UUID) -> None:
@@ -121,7 +125,7 @@ async def _round(
     versions = await driver.register(count)
     await asyncio.sleep(2)  # the projector settles
     with report.watched() as speed, measured(found.stack) as cost:
-        await _many(driver, versions, at_once)
+        await investigate_many(driver, versions, at_once)
     with measured(found.stack) as least:
         await raw.run(count, at_once)
     return speed, (cost, least)
@@ -129,10 +133,10 @@ async def _round(
 
 async def _measure(found: Servers, report: Report) -> None:
     async with system(found) as host:
-        driver = Driver(host)
+        driver = Driver(host.bus, host.blobs)
         await driver.open()
         first = await driver.register(200)
-        await _many(driver, first, 50)
+        await investigate_many(driver, first, 50)
         raw = await _raw(host, first[0][1])
         for at_once, count, rounds in ((200, 400, 6), (1_000, 1_500, 3)):
             found_out = [await _round(found, driver, raw, report, at_once, count) for _ in range(rounds)]

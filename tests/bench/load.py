@@ -17,7 +17,7 @@ from typing import cast
 
 CONNECTIONS = 32
 ANSWER_TIMEOUT_S = 45.0
-_STATUS = slice(9, 12)
+_STATUS_CLASS = slice(9, 10)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class _Connection(asyncio.Protocol):
         if not separator or len(body) < _length(head):
             return
         self._answers.latencies.append(perf_counter() - self._sent_at)
-        if head[_STATUS] != b"200":
+        if head[_STATUS_CLASS] != b"2":
             self._answers.failures += 1
             self._answers.failure = self._answers.failure or self._received[:300].decode(errors="replace")
         self._received = b""

@@ -26,12 +26,14 @@ _DELIVERED = tuple(consumer.event for consumer in CONSUMERS)
 
 
 class RawPipeline:
-    """Investigations' worth of messages. `facts`: those of one investigation, as the log has them."""
+    """Investigations' or jobs' worth of messages. `facts`: those of one, as the log has them."""
 
-    def __init__(self, bus: Bus, facts: Sequence[StoredFact]) -> None:
+    def __init__(self, bus: Bus, facts: Sequence[StoredFact], stream: str = STREAM) -> None:
         self._bus = bus
+        self._stream = stream
+        self._subject = stream.lower()
         self._messages = [
-            (f"scratch.{'work' if isinstance(each.envelope.event, _DELIVERED) else 'told'}", encode(each.envelope))
+            (f"{self._subject}.{'work' if isinstance(each.event, _DELIVERED) else 'other'}", encode(each.envelope))
             for each in facts
         ]
         self._handled = self._read = 0
@@ -39,15 +41,16 @@ class RawPipeline:
 
     async def open(self) -> None:
         """A stream of its own and a consumer on it."""
-        await self._bus.jetstream.add_stream(name=STREAM, subjects=["scratch.>"])
+        await self._bus.jetstream.add_stream(name=self._stream, subjects=[f"{self._subject}.>"])
         await self._bus.jetstream.add_consumer(
-            STREAM, ConsumerConfig(durable_name="work", filter_subject="scratch.work.*", max_ack_pending=1_024)
+            self._stream,
+            ConsumerConfig(durable_name="work", filter_subject=f"{self._subject}.work.*", max_ack_pending=1_024),
         )
 
     async def run(self, count: int, at_once: int) -> None:
         """So many investigations, so many under way; returns when everything was delivered and read."""
         gate = asyncio.Semaphore(at_once)
-        work = sum(subject == "scratch.work" for subject, _ in self._messages) * count + self._handled
+        work = sum(subject.endswith(".work") for subject, _ in self._messages) * count + self._handled
         read = len(self._messages) * count + self._read
         async with asyncio.TaskGroup() as group:
             busy = [group.create_task(self._work()) for _ in range(WORKERS)] + [group.create_task(self._follow())]
@@ -62,21 +65,26 @@ class RawPipeline:
         async with gate:
             for subject, body in self._messages:
                 name = str(uuid4())
-                headers = {"Nats-Msg-Id": name, "Nats-Expected-Stream": STREAM}
+                headers = {"Nats-Msg-Id": name, "Nats-Expected-Stream": self._stream}
                 await self._bus.wait_for_receipt(await self._bus.send(Outgoing(f"{subject}.{name}", body, headers)))
 
     async def _work(self) -> None:
-        subscription = await self._bus.jetstream.pull_subscribe("scratch.work.*", durable="work", stream=STREAM)
-        while True:
-            try:
-                (message,) = await subscription.fetch(1, timeout=5)
-            except nats.errors.TimeoutError:
-                continue
-            await message.ack()
-            self._handled += 1
-            self._more.set()
+        subscription = await self._bus.jetstream.pull_subscribe(
+            f"{self._subject}.work.*", durable="work", stream=self._stream
+        )
+        try:
+            while True:
+                try:
+                    (message,) = await subscription.fetch(1, timeout=5)
+                except nats.errors.TimeoutError:
+                    continue
+                await message.ack()
+                self._handled += 1
+                self._more.set()
+        finally:  # the broker would still deliver to a request without a reader
+            await subscription.unsubscribe()
 
     async def _follow(self) -> None:
-        async for batch in OrderedLog(self._bus, STREAM, self._read + 1).batches():
+        async for batch in OrderedLog(self._bus, self._stream, self._read + 1).batches():
             self._read += len(batch)
             self._more.set()

@@ -24,6 +24,7 @@ from kit.settings import Infrastructure
 from kit.telemetry import configure_logging
 from services.commands.process import SERVICES, Plan, assemble
 from services.commands.shared import run
+from tests.bench.audit_model import answer_step
 from tests.bench.child import Child, obey
 
 SENTENCES = ("The first sentence is wrong.", "The second sentence is wrong.", "The third sentence is fine.")
@@ -36,7 +37,7 @@ def article(number: int) -> str:
 
 
 class InstantModel:
-    """A model without latency: submits three claims, of which the reviewer approves two."""
+    """A model without latency: submits three claims, of which the reviewer approves two; and the steps of an audit."""
 
     name = ModelName(provider="bench", model="instant")
     labelled_demo = True
@@ -46,6 +47,9 @@ class InstantModel:
         if isinstance(brief.subject, ClaimInDoubt):
             wrong = "wrong" in brief.subject.claim.text
             yield Finished(Review(wrong, "it is fine"), Usage(), self.name, b"{}")
+            return
+        if brief.subject is None:
+            yield await answer_step(brief, self.name)
             return
         for number, sentence in enumerate(SENTENCES):
             source = Source(url="https://example.org/source", title="A source", snippet="It says otherwise.")

@@ -20,7 +20,7 @@ from kit.embedded import EmbeddedStack
 from kit.ephemeral import EphemeralTexts
 from kit.history import read_history
 from kit.kv import Bucket
-from lifecycle.audits.words import text_folder
+from lifecycle.audits.words import open_folder, text_folder
 from services.auditor.concluding import JobRules
 from services.auditor.concluding import Texts as TextsPort
 from services.auditor.jobs_log import JobsLog
@@ -146,4 +146,4 @@ async def test_a_fold_that_is_killed_before_its_mark_charges_once(bus: Bus, serv
     async with folding(server.endpoints.nats_url, texts):
         await until(passed, "the next one passes it")
     assert [each.entry for each in await entries(bus)] == ["RESERVED", "SETTLED"]
-    assert text_folder(job) in texts.folders
+    assert texts.folders == [open_folder(job)]

@@ -41,6 +41,7 @@ WANTED: Final = RunRequest(
     "a bat",
     ASKED,
     NOW + timedelta(hours=24),
+    str(RUN),
     call_micro_usd=1_000_000,
     run_s=60,
     research={"look_up": look_up},

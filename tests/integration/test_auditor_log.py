@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -19,7 +20,9 @@ from lifecycle.audits.runs import ANALYSE, EXTRACT
 from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog
 from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
+from services.auditor.planning import Planner
 from tests.support.auditing import World
+from tests.support.concluding_jobs import analysed, assertion_of, failed, requested_analysis
 
 pytest_plugins = ["tests.support.delivering"]
 
@@ -35,7 +38,8 @@ async def request(bus: Bus) -> tuple[World, JobRequested]:
 async def work(bus: Bus, world: World, job: JobRequested) -> JobPlanned:
     """Work on a job as a process does, and return its plan."""
     extractor = Extractor(EventLog(bus), world, world, BucketMemos(bus), world.clock, 1_000_000)
-    auditor = Auditor(EventLog(bus), world, world, extractor, world, BucketKeys(bus), world.metrics, world.clock)
+    planner = Planner(EventLog(bus), world, BucketKeys(bus), world.metrics, world.clock)
+    auditor = Auditor(EventLog(bus), world, world, extractor, world, planner)
     async for fact in auditor.on_job_requested(job, 1):
         await bus.publish(fact, correlation=uuid4())
     planned = [past.event for past in await read_history(bus, str(job.job_id), stream=JOBS)][-1]
@@ -100,3 +104,35 @@ async def test_the_stages_are_as_an_operator_stored_them(bus: Bus) -> None:
     models = await stages.models()
     assert (models[ANALYSE].provider, models[ANALYSE].model, models[ANALYSE].max_tokens) == ("openai", "gpt-5.5", 9_000)
     assert models[EXTRACT].provider == "anthropic"
+
+
+@pytest.mark.requirement("FH-43")
+async def test_a_look_up_of_a_cached_claim_is_three_reads(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FH-43: A cached claim returns its full verdict at no cost, within 100 ms.
+
+    How long the reads take, `make bench ARGS=audits` measures.
+    """
+    run, job = UUID(int=7), UUID(int=8)
+    await bus.publish(requested_analysis(run, job), correlation=uuid4())
+    await bus.publish(analysed(run), correlation=uuid4())
+    asked, publish = list[str](), bus.client.publish
+
+    async def record(subject: str, *given: Any, **named: Any) -> None:
+        asked.append(subject)
+        await publish(subject, *given, **named)
+
+    monkeypatch.setattr(bus.client, "publish", record)
+    found = await EventLog(bus).cached(assertion_of(run))
+    assert found.analysed is not None
+    assert found.analysed.event.analysis_id == run
+    assert len(asked) == 3
+    assert all(subject.startswith("$JS.API.DIRECT.GET.") for subject in asked)
+
+
+async def test_whether_its_run_failed_is_asked_of_a_request_without_an_analysis(bus: Bus) -> None:
+    run = UUID(int=7)
+    await bus.publish(requested_analysis(run, UUID(int=8)), correlation=uuid4())
+    await bus.publish(failed(run), correlation=uuid4())
+    found = await EventLog(bus).cached(assertion_of(run))
+    assert found.requested is not None
+    assert found.requested.failed

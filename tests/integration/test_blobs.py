@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, tzinfo
 
 import pytest
+from minio.deleteobjects import DeleteError
 
-from kit.blobs import BlobMissing, Blobs, BlobSettings
+from kit.blobs import BlobMissing, Blobs, BlobSettings, BlobsUnavailable
+from kit.s3_client import S3Client
 from tests.support.servers import S3
 
 pytest_plugins = ["tests.support.servers"]
@@ -96,3 +98,22 @@ async def test_a_clock_that_is_a_day_off_costs_nothing(
     assert await reader.get(stored.sha256) == b"written on another day"
     off = timedelta()
     assert (await writer.put(b"written today")).size_bytes == 13
+
+
+async def test_a_folder_is_removed_with_all_that_lies_below_it(stores: tuple[Blobs, Blobs, Blobs]) -> None:
+    writer, eraser, reader = stores
+    for folder in ("job/1/open", "job/1/open/text", "job/1/kept", "job/10/open"):
+        await writer.put(folder.encode(), under=folder)
+    assert await eraser.remove_folder("job/1/open") == 2
+    assert await eraser.remove_folder("job/1/open") == 0
+    assert [each.under for each in await reader.texts("job")] == ["job/1/kept", "job/10/open"]
+
+
+async def test_an_object_that_is_not_removed_is_no_success(
+    stores: tuple[Blobs, Blobs, Blobs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store answers a request for many objects with success, and names in it what went wrong."""
+    await stores[0].put(b"words", under="job/2")
+    monkeypatch.setattr(S3Client, "remove_objects", lambda *_: iter([DeleteError("AccessDenied", None, "job/2", None)]))
+    with pytest.raises(BlobsUnavailable, match="blob store"):
+        await stores[1].remove_folder("job/2")

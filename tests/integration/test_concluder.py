@@ -8,11 +8,12 @@ from uuid import UUID, uuid4
 import pytest
 from prometheus_client import CollectorRegistry
 
-from contracts.topology import CONCLUDE_MARK, CONCLUDED, ERRATA
+from contracts.topology import CONCLUDE_MARK, CONCLUDED, ERRATA, MARKS
 from kit import topology
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.concluding import CHECK_AFTER_S, Concluder
+from kit.kv import Bucket
 from kit.vault import MasterKey, UserKeys
 from lifecycle.investigation import Investigation
 from services.investigator.concluding import InvestigationRules
@@ -47,6 +48,42 @@ async def test_a_bug_while_the_mark_is_kept_ends_the_fold_so_that_it_is_seen(nat
         waiting = OpenInvestigations(CollectorRegistry(), SystemClock().now)
         with pytest.raises(ZeroDivisionError):
             await asyncio.wait_for(fold(bus, Broken(bus, ()), waiting).run(), CHECK_AFTER_S * 4)
+
+
+class Late(InvestigationRules):
+    """The log answers whether an investigation is over when the fold has just closed it."""
+
+    def __init__(self, bus: Bus) -> None:
+        super().__init__(bus, UserKeys(bus, ()))
+        self.asked, self.closed = asyncio.Event(), asyncio.Event()
+
+    async def is_over_in_log(self, key: str, aggregate: Investigation) -> bool:
+        self.asked.set()
+        await self.closed.wait()
+        return True
+
+    async def close(self, key: str, aggregate: Investigation) -> None:
+        await super().close(key, aggregate)
+        self.closed.set()
+
+
+async def test_what_the_fold_closes_while_the_log_is_asked_about_it_is_closed_once(nats_url: str) -> None:
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        rules, waiting = Late(bus), OpenInvestigations(CollectorRegistry(), SystemClock().now)
+        folding = asyncio.create_task(Concluder(bus, ERRATA, CONCLUDED, CONCLUDE_MARK, rules, waiting).run())
+        await bus.publish(requested(), correlation=uuid4())
+        await asyncio.wait_for(rules.asked.wait(), CHECK_AFTER_S * 4)
+        last = (await bus.publish(failed(), correlation=uuid4())).sequence
+        marks = await Bucket.open(bus, MARKS)
+
+        async def passed() -> bool:
+            return folding.done() or int(await marks.get(CONCLUDE_MARK) or b"0") >= last
+
+        await until(passed, "the mark passes its end")
+        assert not folding.done(), "the fold goes on"
+        folding.cancel()
+        await asyncio.gather(folding, return_exceptions=True)
 
 
 @pytest.mark.requirement("2.12-04")

@@ -19,7 +19,7 @@ from kit.ephemeral import EphemeralTexts
 from kit.history import read_history
 from lifecycle.audits.credits import Terms
 from lifecycle.audits.runs import EXTRACT
-from lifecycle.audits.words import text_folder
+from lifecycle.audits.words import run_folder, text_folder
 from services.commands.accounts import add_account
 from services.commands.credit import Owner, adjust_credit, find_owner, read_period
 from services.commands.job import cancel_job, describe, forget_job, load_job, render
@@ -122,7 +122,7 @@ async def test_words_are_removed_once_the_job_is_over(bus: Bus) -> None:
     texts = EphemeralTexts(store, StillClock())
     until = asked(JOB).input.until
     await publish_job(bus)
-    for folder in (text_folder(JOB), f"{JOB}/article", f"{step_run_id(JOB, EXTRACT)}/first"):
+    for folder in (text_folder(JOB), f"{JOB}/article", f"{run_folder(JOB, EXTRACT)}/first"):
         await texts.put("So they say.", until, folder)
     for ref in (asked(JOB).input, extracted(JOB, RUN).extraction, ended(JOB).result):
         assert ref is not None

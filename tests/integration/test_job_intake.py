@@ -33,6 +33,7 @@ from services.gateway.jobs.stages import StageSettings
 from services.gateway.ports import Unavailable
 from tests.support.job_api import fetched
 from tests.support.job_log import MemoryWords
+from tests.support.system import until
 
 pytest_plugins = ["tests.support.delivering"]
 
@@ -146,7 +147,11 @@ async def test_a_gateway_that_dies_in_a_batch_stores_nothing_or_all(
         monkeypatch.setattr(mortal, "send", dies_after)
         with pytest.raises(asyncio.CancelledError):
             await gateway(mortal, MemoryWords(CLOCK)).accept(order(FREE, "key"))
-    assert (await count_stored(bus)).total() == stored
+
+    async def committed() -> bool:
+        return (await count_stored(bus)).total() == stored
+
+    await until(committed, "the broker has finished the batch, if it was sent whole")
     found = await gateway(bus, MemoryWords(CLOCK)).accept(order(FREE, "key"))
     assert isinstance(found, Repeated if stored else JobAccepted)
     assert (await count_stored(bus)).total() == 3

@@ -49,14 +49,17 @@ from kit.models.stages import Stage, StoredStage, resolve
 from kit.publisher import BusError
 from kit.settings import LlmSettings
 from kit.telemetry import Telemetry
-from services.auditor.adapters import ConfiguredStages, EventLog
+from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog
 from services.auditor.analysis import Analyst
 from services.auditor.assessing import Assessor
 from services.auditor.concluding import JobRules, OpenJob
 from services.auditor.domain import Article, NoArticle
 from services.auditor.evidence import EvidencePages
+from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
 from services.auditor.jobs_log import JobsLog
+from services.auditor.metrics import AuditorMetrics
+from services.auditor.planning import Planner
 from services.auditor.runs import Runs
 from services.auditor.waiting import OpenJobs
 from services.gateway.domain import Account, Principal
@@ -163,10 +166,12 @@ class AuditorProcess:
     async def _work(self, bus: Bus, model: Model) -> None:
         log, texts, models = EventLog(bus), EphemeralTexts(self._store, CLOCK), _Models(model)
         runs = Runs(log, texts, models, CLOCK, self.name)
-        auditor = Auditor(log, texts, _NoWeb(), runs, ConfiguredStages(bus, models), CLOCK, CALL_MICRO_USD)
-        analyst = Analyst(
-            log, texts, EvidencePages(Pages()), runs, CLOCK, self._instance.analysis_micro_usd, Decimal("0.5")
-        )
+        metrics = AuditorMetrics(CollectorRegistry())
+        extractor = Extractor(log, texts, runs, BucketMemos(bus), CLOCK, CALL_MICRO_USD)
+        planner = Planner(log, texts, BucketKeys(bus), metrics, CLOCK)
+        auditor = Auditor(log, texts, _NoWeb(), extractor, ConfiguredStages(bus, models), planner)
+        limit = self._instance.analysis_micro_usd
+        analyst = Analyst(log, texts, EvidencePages(Pages()), runs, CLOCK, limit, Decimal("0.5"), metrics)
         assessor = Assessor(log, texts, runs, KEY, CLOCK, CALL_MICRO_USD, ISSUER, UPGRADE)
         delivery = Delivery(bus, Telemetry(), ack_wait_s=self._instance.ack_wait_s)
         delivery.subscribe(

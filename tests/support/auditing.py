@@ -34,6 +34,7 @@ from services.auditor.domain import AlreadyFailed, Answered, Article, NoArticle,
 from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
 from services.auditor.metrics import AuditorMetrics
+from services.auditor.planning import Planner
 from services.auditor.ports import LoggedJob
 from tests.support.audits import asked
 from tests.support.factories import NOW
@@ -182,7 +183,7 @@ class World:
     def auditor(self) -> Auditor:
         """The handlers, over all of this."""
         extractor = Extractor(self, self, self, self, self.clock, 1_000_000)
-        return Auditor(self, self, self, extractor, self, self, self.metrics, self.clock)
+        return Auditor(self, self, self, extractor, self, Planner(self, self, self, self.metrics, self.clock))
 
     async def deliver(self) -> list[Event]:
         """One delivery of the request; the facts that it yielded."""

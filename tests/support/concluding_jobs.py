@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from analyses.claims.normalise import NORMATIVE
 from contracts.v1 import (
     AssertionAnalysed,
+    AssertionAnalysisRequested,
     CreditPosted,
     Event,
     JobEnded,
@@ -25,7 +27,7 @@ from contracts.v1.run import RunEnd, StageModel
 from kit.history import StoredFact
 from kit.publisher import PublishConflict
 from lifecycle.audits.cache import LIFETIME
-from lifecycle.audits.runs import EXTRACT
+from lifecycle.audits.runs import ANALYSE, EXTRACT
 from services.auditor.concluding import JobRules, OpenJob
 from tests.support.audits import ACCOUNT, hash_of, words
 from tests.support.factories import NOW
@@ -174,6 +176,24 @@ def planned(job: UUID, *runs: UUID, own: bool = True) -> JobPlanned:
             PlannedClaim(number=number, outcome="OWN" if own else "JOINED", run_id=run)
             for number, run in enumerate(runs, 1)
         ),
+    )
+
+
+def requested_analysis(run: UUID, job: UUID) -> AssertionAnalysisRequested:
+    """A job requests a run."""
+    return AssertionAnalysisRequested(
+        assertion_id=assertion_of(run),
+        run_id=run,
+        published_key=f"claim:{NORMATIVE}:en:{hash_of('canonical')}",
+        norm_version=NORMATIVE,
+        language="en",
+        canonical_sha256=hash_of("canonical"),
+        guard_sha256=hash_of("guard"),
+        volatility="SLOW",
+        words=words("claim"),
+        shape=Shape(scenarios=1, evidence=3),
+        model=StageModel(step=ANALYSE, provider="demo", model="demo", max_tokens=1),
+        requested_by=job,
     )
 
 

@@ -89,6 +89,7 @@ def _want(thing: UUID, step: WeighStep, requested_at: datetime) -> RunRequest[st
         material="a bat",
         model=StageModel(step=step.name, provider="toy", model="toy", max_tokens=1_000),
         until=requested_at + KEPT_FOR,
+        folder=str(run_of(thing, step.name)),
         call_micro_usd=1_000_000,
         run_s=60,
         research={"look_up": look_up},

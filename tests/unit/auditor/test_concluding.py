@@ -12,7 +12,8 @@ from contracts.v1 import CreditPosted, JobEnded, JobResolved
 from contracts.v1.ids import period_id, step_run_id
 from lifecycle.audits.credits import Period, Refused, Terms, reserve
 from lifecycle.audits.jobs import Job
-from lifecycle.audits.runs import ASSESS, EXTRACT
+from lifecycle.audits.runs import EXTRACT
+from lifecycle.audits.words import open_folder
 from tests.support.audits import ACCOUNT, MONTH, PERIOD, asked, reserved
 from tests.support.concluding_jobs import (
     Fold,
@@ -27,6 +28,7 @@ from tests.support.concluding_jobs import (
     of_month,
     period_entries,
     planned,
+    requested_analysis,
 )
 
 JOB, OTHER = UUID(int=1), UUID(int=2)
@@ -77,6 +79,18 @@ async def test_a_run_that_ended_before_the_plan_is_found_in_the_log(later: bool)
     await Fold(log).read()
     (found,) = resolved(log)
     assert found.claims[0].analysis_id == RUNS[0]
+
+
+async def test_a_job_waits_for_a_run_of_its_own_from_the_request_on() -> None:
+    """The end is stored before the plan, and the log is not asked for it."""
+    log = log_of(JOB, OTHER)
+    log.store(requested_analysis(RUNS[0], JOB))
+    log.store(analysed(RUNS[0]))
+    log.newest_by_subject.clear()
+    log.store(planned(JOB, RUNS[0]))
+    log.store(planned(OTHER, RUNS[0], own=False))
+    await Fold(log).read()
+    assert [each.job_id for each in resolved(log)] == [JOB]
 
 
 async def test_a_run_that_failed_before_the_plan_is_found_too() -> None:
@@ -144,16 +158,15 @@ async def test_a_job_without_reservation_posts_nothing() -> None:
 @pytest.mark.requirement("FH-139")
 async def test_the_articles_text_goes_with_the_end_of_its_job_and_a_cancelled_job_keeps_nothing() -> None:
     """FH-139: An article's text is gone when its job ends."""
-    runs = [str(step_run_id(JOB, step)) for step in (EXTRACT, ASSESS)]
     log, texts = log_of(JOB), Texts()
     log.store(ended(JOB))
     await Fold(log, texts).read()
-    assert texts.folders == [f"{JOB}/text", *runs]
+    assert texts.folders == [open_folder(JOB)]
     assert texts.texts == []
     log, texts = log_of(JOB), Texts()
     log.store(JobEnded(job_id=JOB, outcome="CANCELED", charged_micro_usd=0))
     await Fold(log, texts).read()
-    assert texts.folders == [str(JOB), *runs]
+    assert texts.folders == [str(JOB)]
     assert texts.texts == [asked(JOB).input, extracted(JOB).extraction]
 
 

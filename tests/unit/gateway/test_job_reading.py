@@ -22,7 +22,7 @@ from contracts.v1.ids import step_run_id
 from contracts.v1.job import ResolvedClaim
 from kit.cancelling import cancel_and_wait
 from lifecycle.audits.runs import EXTRACT
-from lifecycle.audits.words import text_folder
+from lifecycle.audits.words import run_folder, text_folder
 from services.gateway.jobs.reading import Jobs
 from services.gateway.jobs.signals import Signals
 from tests.support.audits import words
@@ -214,7 +214,7 @@ async def test_deleting_a_job_cancels_it_and_removes_its_words() -> None:
     begin(bench, job)
     text = bench.jobs.of(JobRequested)[0].input
     await bench.words.put("the article", text.until, text_folder(job))
-    await bench.words.put("an answer", text.until, str(step_run_id(job, EXTRACT)))
+    await bench.words.put("an answer", text.until, run_folder(job, EXTRACT))
     assert (await send(bench, "DELETE", job_path(job))).status_code == 204
     (ended,) = bench.jobs.of(JobEnded)
     assert (ended.outcome, ended.charged_micro_usd) == ("CANCELED", 84_000), "its extraction and its own claim"
