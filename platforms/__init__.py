@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from platforms.base import Platform
+from platforms.bluesky import Bluesky
 from platforms.lesswrong import LessWrong
 from platforms.substack import Substack
 from platforms.wikipedia import Wikipedia
@@ -19,6 +20,7 @@ PLATFORMS: Final[tuple[Platform, ...]] = (
     X(),
     Substack(),
     Wikipedia(),
+    Bluesky(),
 )
 
 _OBSERVED: Any = reduce(or_, (site.observed for site in PLATFORMS))  # a union made of values is no type to a checker

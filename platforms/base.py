@@ -6,9 +6,10 @@ Requests are sent elsewhere, so that all sites are limited, cached and guarded i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Literal
+from datetime import datetime
+from typing import ClassVar, Final, Literal, NamedTuple
 
 import orjson
 from ada_url import URL
@@ -64,7 +65,8 @@ class CanonicalRequest:
 
     `immutable`: the response never changes, so it may be cached without expiry. `part` is the part of the site that is
     requested, where the URL does not tell. `missing_statuses` are the HTTP statuses that mean that the page does not
-    exist; of an API with one URL for all pages, 404 is an outage.
+    exist; of an API with one URL for all pages, 404 is an outage. Those in `readable_statuses` have a body to parse.
+    `max_bytes` limits the response; None: as for all sites.
     """
 
     method: str
@@ -74,6 +76,24 @@ class CanonicalRequest:
     immutable: bool = False
     part: str = ""
     missing_statuses: frozenset[int] = frozenset()
+    readable_statuses: frozenset[int] = frozenset()
+    max_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SiteAnswer:
+    """The response to a request: status 200, or one that the request calls readable."""
+
+    status: int
+    body: bytes
+    received_at: datetime
+
+
+class Sequence(NamedTuple):
+    """A position in a series that only advances, such as the revisions of a repository; `at` sorts as text."""
+
+    series: str
+    at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +101,8 @@ class CanonicalAnswer:
     """The page as its site served it; `post` is the identity the site states, which may differ from the requested one.
 
     `url` and `metadata` are the post's address and what the site says about it, under the names that an observation
-    uses; None: the site names no such value.
+    uses; None: the site names no such value. `proof` is what lets anybody check the page again without its site;
+    an answer that lies before another one in the same `sequence` is out of date.
     """
 
     post: PostRef
@@ -89,6 +110,12 @@ class CanonicalAnswer:
     revision_id: str | None = None
     url: str | None = None
     metadata: Metadata = field(default_factory=dict)
+    proof: bytes | None = None
+    sequence: Sequence | None = None
+
+
+Steps = Generator[CanonicalRequest, SiteAnswer, CanonicalAnswer]
+"""Requests that build on one another: each response is sent in, and the page is returned."""
 
 
 class Platform(ABC):
@@ -97,7 +124,9 @@ class Platform(ABC):
     Shapes: `name` is the wire's, `display_name` is for people; everything below `domains` belongs to the site.
     `observed` is the shape of observations, `stored` that of metadata in the read model. `default_endpoint` is the
     address of the public source unless configured otherwise, `endpoint_meaning` its kind; None without one. `disputed`
-    names the metadata in which readers and site are compared; the rest changes too often.
+    names the metadata in which readers and site are compared; the rest changes too often. `further_endpoints` are other
+    addresses that an operator may set: (default, meaning) by name. `confirmation` says how a text is confirmed; None:
+    by the site.
     """
 
     name: ClassVar[str]
@@ -107,7 +136,9 @@ class Platform(ABC):
     stored: ClassVar[type[StoredMetadata]]
     default_endpoint: ClassVar[str | None] = None
     endpoint_meaning: ClassVar[str | None] = None
+    further_endpoints: ClassVar[Mapping[str, tuple[str, str]]] = {}
     disputed: ClassVar[tuple[str, ...]] = ("title", "author_name")
+    confirmation: ClassVar[str | None] = None
 
     @abstractmethod
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
@@ -128,6 +159,18 @@ class Platform(ABC):
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Parse the response to `canonical_request`; deterministic for equal requests. Raises: CanonicalMismatch."""
         raise CanonicalMismatch("not_public", f"{self.display_name} has no public source")
+
+    def steps(self, observation: Observation, endpoints: Mapping[str, str]) -> Steps | None:
+        """Fetch the public page, one request after another; None if there is none. `endpoints` are by name.
+
+        The first request is that of the page: equal for equal pages. Raises, while it runs: CanonicalMismatch.
+        """
+        request = self.canonical_request(observation, endpoints.get(self.name))
+        return None if request is None else self._one_step(observation, request)
+
+    def _one_step(self, observation: Observation, request: CanonicalRequest) -> Steps:
+        answer = yield request
+        return self.parse_canonical(observation, answer.body)
 
     def is_own(self, url: str) -> bool:
         """Whether this URL is on the site's own hosts."""

@@ -152,7 +152,7 @@ class CanonicalPage(Value):
 
     `url` and `metadata` are the post's address and what the site says about it, under the names that an observation
     uses; they override what a reader sends. None in `metadata`: the site names no such value. `text` is the normalised
-    text of `html`.
+    text of `html`. `proof` is a blob by which the page can be checked again without its site, where a site has that.
     """
 
     post: PostRef
@@ -163,6 +163,7 @@ class CanonicalPage(Value):
     url: str | None = None
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     text: TextRef | None = None
+    proof: BlobRef | None = None
 
 
 class Sighting(Value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter
 
@@ -21,6 +21,8 @@ from platforms.base import (
     CanonicalMismatch,
     CanonicalRequest,
     Platform,
+    SiteAnswer,
+    Steps,
 )
 from platforms.text import UnparseableHtml
 from services.verifier.domain import (
@@ -47,6 +49,10 @@ THREAD_FROM: Final = 262_144
 GRACE_S: Final = 0.5
 """A look-up that reaches its own deadline gives a better reason than the caller's timeout."""
 
+PROOF: Final = "application/vnd.ipld.dag-cbor"
+"""The media type of a proof."""
+
+Parsed = TypeVar("Parsed")
 Key = tuple[str, CanonicalRequest]
 """A platform and a request to it."""
 
@@ -82,6 +88,8 @@ class SitePages:
         self._denials: Cache[Key, CanonicalPage | Unavailable] = Cache(clock, capacity=cached, ttl_s=denial_s)
         self._confirmed_before: Cache[Key, bool] = Cache(clock, capacity=cached)
         """Pages that the site has confirmed at any time."""
+        self._newest: Cache[str, str] = Cache(clock, capacity=cached)
+        """The newest position known of each series of answers."""
         self._texts = texts
         self._clock = clock
         self._endpoints = endpoints
@@ -104,11 +112,11 @@ class SitePages:
         """
         name = observation.post.platform
         site = get_platform(name)
-        request = site.canonical_request(observation, self._endpoints.get(name))
-        if request is None:
+        steps = site.steps(observation, self._endpoints)
+        if steps is None:
             return Unavailable(NO_PUBLIC_SOURCE, f"{name} has no public source for this post")
         # The reader's data is not part of the key, or made-up page ids would fetch one page many times.
-        key = (name, request)
+        key = (name, next(steps))
         network = observation.network_key or ""
         cached = self._pages.get(key) or self._denials.get(key)
         outcome = cached or await self._admit_and_look_up(key, site, observation, delivery_count)
@@ -159,7 +167,7 @@ class SitePages:
     ) -> CanonicalAnswer | Unavailable:
         """The site's answer; an answer of another host counts only if the site itself confirms it."""
         began_s = asyncio.get_running_loop().time()
-        first = await self._fetch(site, lookup, partial(site.parse_canonical, observation), time, demand)
+        first = await self._walk(site, observation, time, demand)
         if isinstance(first, Unavailable):
             return first
         answer, foreign = first
@@ -168,7 +176,7 @@ class SitePages:
             return answer
         left = time.after(asyncio.get_running_loop().time() - began_s)
         second = await self._fetch(
-            site, confirming, lambda body: site.parse_confirmation(observation, body, foreign), left, demand
+            site, confirming, lambda found: site.parse_confirmation(observation, found.body, foreign), left, demand
         )
         if isinstance(second, Unavailable):
             if second.reason == "not_found":
@@ -179,27 +187,46 @@ class SitePages:
             return Unavailable(OTHER_HOST, "the site does not confirm the answer of another host")
         return confirmed
 
+    async def _walk(
+        self, site: Platform, observation: Observation, time: Budget, demand: Demand
+    ) -> tuple[CanonicalAnswer, str | None] | Unavailable:
+        """The answer after all steps, and an address that is not the site's own if one was on the way."""
+        steps = site.steps(observation, self._endpoints)
+        assert steps is not None
+        began_s = asyncio.get_running_loop().time()
+        request, foreign = next(steps), None
+        while True:
+            left = time.after(asyncio.get_running_loop().time() - began_s)
+            found = await self._fetch(site, request, partial(_advance, steps), left, demand)
+            if isinstance(found, Unavailable):
+                return found
+            outcome, foreign = found[0], foreign or found[1]
+            if isinstance(outcome, CanonicalAnswer):
+                return outcome, foreign
+            request = outcome
+
     async def _fetch(
         self,
         site: Platform,
         lookup: CanonicalRequest,
-        parse: Callable[[bytes], CanonicalAnswer],
+        parse: Callable[[SiteAnswer], Parsed],
         time: Budget,
         demand: Demand,
-    ) -> tuple[CanonicalAnswer, str | None] | Unavailable:
+    ) -> tuple[Parsed, str | None] | Unavailable:
         """An answer, and its address if that or a redirect on the way is not the site's own."""
 
-        def read(fetched: Fetched) -> tuple[CanonicalAnswer, str | None] | Failure:
+        def read(fetched: Fetched) -> tuple[Parsed, str | None] | Failure:
             foreign = any(not _is_own(site, lookup, url) for url in (*fetched.hops, fetched.final_url))
             if foreign and self._confirming_request(site, "") is None:
                 return Failure(OTHER_HOST, "the site redirected to a host that is not its own", is_transient=False)
             try:
-                return parse(fetched.body), fetched.final_url if foreign else None
+                answer = SiteAnswer(fetched.status, fetched.body, self._clock.now())
+                return parse(answer), fetched.final_url if foreign else None
             except CanonicalMismatch as error:
                 return Failure(error.reason, str(error), is_transient=False, is_broken=error.broken)
 
-        request = Request(lookup.url, lookup.method, dict(lookup.headers), lookup.body)
-        return await self._fetcher.fetch(request, read, time, lookup.missing_statuses, demand)
+        request = Request(lookup.url, lookup.method, dict(lookup.headers), lookup.body, max_bytes=lookup.max_bytes)
+        return await self._fetcher.fetch(request, read, time, lookup.missing_statuses, demand, lookup.readable_statuses)
 
     def _confirming_request(self, site: Platform, external_id: str) -> CanonicalRequest | None:
         return site.confirming_request(external_id, self._endpoints.get(site.name))
@@ -210,6 +237,10 @@ class SitePages:
         answer = await self._confirm(site, observation, lookup, time, demand)
         if isinstance(answer, Unavailable):
             return answer
+        if answer.sequence is not None:
+            if answer.sequence.at < (self._newest.get(answer.sequence.series) or ""):
+                return Unavailable("bad_answer", "revision: a newer one is known")
+            self._newest.put(*answer.sequence)
         try:
             text = await _extract_text(site, answer.html, answer.post.external_id)
         except UnparseableHtml as error:
@@ -225,6 +256,7 @@ class SitePages:
             url=answer.url,
             metadata=dict(answer.metadata),
             text=await self._texts.put_text(text),
+            proof=None if answer.proof is None else await self._texts.put(answer.proof, PROOF),
         )
 
 
@@ -237,3 +269,12 @@ async def _extract_text(site: Platform, html: str, external_id: str) -> str:
     if len(html) > THREAD_FROM:
         return await asyncio.to_thread(site.extract_text, html, external_id)
     return site.extract_text(html, external_id)
+
+
+def _advance(steps: Steps, answer: SiteAnswer) -> CanonicalAnswer | CanonicalRequest:
+    """The next request, or what all steps lead to. Raises: CanonicalMismatch."""
+    try:
+        return steps.send(answer)
+    except StopIteration as end:
+        found: CanonicalAnswer = end.value
+        return found

@@ -74,10 +74,12 @@ class Fetcher:
         time: Budget,
         missing: frozenset[int] = frozenset(),
         demand: Demand | None = None,
+        readable: frozenset[int] = frozenset(),
     ) -> Found | Unavailable:
         """The result of `read` for a successful answer, or why there is none, within the time.
 
         `missing` are the statuses that deny that the page exists; `demand` decides about the order of turns.
+        Responses of status 200 and of those in `readable` are read.
         """
         try:
             host = self._hosts.get(parse_url(request.url).host)
@@ -96,7 +98,7 @@ class Fetcher:
                 if not host.breaker.admit(_now_s()):
                     return _make_unavailable(last, _CIRCUIT_OPEN)
                 tries += 1
-                answer = await self._try(host, request, read, ends_s, missing)
+                answer = await self._try(host, request, read, ends_s, missing, readable)
             now_s = _now_s()
             if not isinstance(answer, Failure):
                 host.breaker.record_success(now_s)
@@ -127,6 +129,7 @@ class Fetcher:
         read: Callable[[Fetched], Found | Failure],
         ends_s: float,
         missing: frozenset[int],
+        readable: frozenset[int],
     ) -> Found | Failure:
         began_s = _now_s()
         time_s = min(self._policy.try_s, max(ends_s - began_s, 0.0))
@@ -138,6 +141,8 @@ class Fetcher:
             return classify_error(error.kind, error.detail)
         finally:
             host.record_duration(_now_s() - began_s)
+        if fetched.status in readable:
+            return read(fetched)
         return classify_status(fetched.status, fetched.headers, self._clock.now(), missing) or read(fetched)
 
 

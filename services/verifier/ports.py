@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from contracts.v1.parts import CanonicalPage, Observation, TextRef
+from contracts.v1.parts import BlobRef, CanonicalPage, Observation, TextRef
 from services.verifier.domain import Overloaded, Unavailable
 
 
@@ -20,7 +20,11 @@ class Pages(Protocol):
 
 
 class Texts(Protocol):
-    """Texts by reference."""
+    """Texts and bytes by reference."""
+
+    async def put(self, data: bytes, media_type: str = ...) -> BlobRef:
+        """Store bytes under their hash."""
+        ...
 
     async def put_text(self, text: str) -> TextRef:
         """Reference a text; it is stored if it is too large for an event."""

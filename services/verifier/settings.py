@@ -23,7 +23,7 @@ class VerifierSettings(BaseSettings):
         "VERIFIER", "where sites can reach the operator, part of the User-Agent; Wikimedia asks for one"
     )
     slots: int = Field(
-        default=48, ge=1, description="observations handled at once in this process; each site has an equal share"
+        default=60, ge=1, description="observations handled at once in this process; each site has an equal share"
     )
     timeout_s: float = Field(default=5.0, gt=0, description="longest wait for one answer of a site")
     deadline_s: float = Field(default=8.0, gt=0, description="longest wait of a reader for all tries together")
@@ -45,17 +45,26 @@ class EndpointSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_VERIFIER_", frozen=True, extra="ignore")
 
 
-_SITES: Final = {f"{site.name.lower()}_url": site for site in PLATFORMS if site.default_endpoint is not None}
+_PLACES: Final = {
+    name: place
+    for site in PLATFORMS
+    if site.default_endpoint is not None
+    for name, place in {
+        site.name: (site.default_endpoint, site.endpoint_meaning),
+        **site.further_endpoints,
+    }.items()
+}
+_SETTINGS: Final = {f"{name.lower()}_url": name for name in _PLACES}
 _FIELDS: Final[dict[str, Any]] = {  # pydantic types the fields of `create_model` so
     setting: (
         Annotated[str, Field(pattern=_WEB)] | None,
-        Field(default=None, description=f"{site.endpoint_meaning} instead of {site.default_endpoint}; may be private"),
+        Field(default=None, description=f"{_PLACES[name][1]} instead of {_PLACES[name][0]}; may be private"),
     )
-    for setting, site in _SITES.items()
+    for setting, name in _SETTINGS.items()
 }
 Endpoints: Final = create_model("Endpoints", __base__=EndpointSettings, __module__=__name__, **_FIELDS)
 
 
 def load_endpoints() -> dict[str, str]:
-    """The addresses an operator set, by platform name. Raises: SettingsError."""
-    return {_SITES[setting].name: url for setting, url in load(Endpoints) if url is not None}
+    """The addresses an operator set, by the name of a platform or of another place. Raises: SettingsError."""
+    return {_SETTINGS[setting]: url for setting, url in load(Endpoints) if url is not None}

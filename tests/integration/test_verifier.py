@@ -16,7 +16,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
-from contracts.v1.parts import CanonicalPage, Observation, PostRef, TextRef
+from contracts.v1.parts import BlobRef, CanonicalPage, Observation, PostRef, TextRef
 from kit.clock import SystemClock
 from kit.errors import Retry
 from kit.web import GuardedHttpClient, Policy
@@ -45,6 +45,12 @@ class MemoryTexts:
     """Keeps texts in memory, all of them by reference only."""
 
     texts: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, bytes] = field(default_factory=dict)
+
+    async def put(self, data: bytes, media_type: str = "") -> BlobRef:
+        digest = hashlib.sha256(data).hexdigest()
+        self.objects[digest] = data
+        return BlobRef(sha256=digest, size_bytes=len(data), media_type=media_type)
 
     async def put_text(self, text: str) -> TextRef:
         data = text.encode()

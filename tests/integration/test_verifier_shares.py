@@ -28,7 +28,7 @@ from tests.support.virtual import run_virtually
 PATIENCE = FetchPolicy(
     deadline_s=8.0, timeout_s=5.0, retries=3, retry_base_s=0.2, per_host=4, breaker_failures=5, breaker_pause_s=15.0
 )
-SLOTS, PLACES = 48, 12
+SLOTS, PLACES = 60, 12
 """As the settings have it."""
 REAL = 100_000
 MADE_UP = 900_000

@@ -85,7 +85,7 @@ async def look_up_claim(claim: str) -> Mapping[str, Json]:
 async def corrections_of_post(platform: str, external_id: str) -> Mapping[str, Json]:
     """Return the published corrections of a post: sentences found wrong, with their sources. Needs no key.
 
-    platform: LESSWRONG, WIKIPEDIA, SUBSTACK or X; external_id: the platform's own id of the post.
+    platform: LESSWRONG, WIKIPEDIA, SUBSTACK, X or BLUESKY; external_id: the platform's own id of the post.
     """
     async with _connect() as client:
         record = read_data(await client.fetch(post_call(platform, external_id)))

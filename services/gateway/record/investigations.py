@@ -60,7 +60,9 @@ _REPORT: Final = sql(f"""
         (SELECT o.id FROM post_version o WHERE o.post_id = p.id ORDER BY o.last_seen_at DESC, o.id DESC LIMIT 1)
             AS newest_version_id,
         (SELECT f.reason FROM verification_failure f WHERE f.post_version_id = v.id ORDER BY f.failed_at DESC LIMIT 1)
-            AS unverified_because
+            AS unverified_because,
+        (SELECT m.document ->> 'signing_key' FROM version_metadata m
+            WHERE m.post_version_id = v.id AND m.platform = p.platform) AS signing_key
     {_HEADED} {_RUN}
     JOIN prompt r ON r.hash = i.prompt_hash
     JOIN content_blob b ON b.content_hash = v.content_hash
@@ -163,6 +165,7 @@ class Report(Card):
     word_count: int
     newest_version_id: UUID
     unverified_because: str | None
+    signing_key: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,7 @@ def test_every_setting_that_the_sources_define_is_known() -> None:
     files = list(sources("kit", "services"))
     defined = {name for name in rules.variables(files) if name.startswith("OPENERRATA_")}
     defined |= {f"OPENERRATA_VERIFIER_{site.name}_URL" for site in PLATFORMS if has_public_source(site.name)}
+    defined |= {f"OPENERRATA_VERIFIER_{name}_URL" for site in PLATFORMS for name in site.further_endpoints}
     assert len(defined) > 100
     assert defined <= list_known()
     elsewhere = {f"OPENERRATA_{name}" for name in ("API_KEY", "DATA_DIR", "IMAGE", "SERVER", "VECTORS")}

@@ -61,5 +61,11 @@ SAMPLES = {
             "en:77",
             {"language": "en", "title": "Green tea", "page_id": "77", "revision_id": "1234"},
         ),
+        Sample(
+            "BLUESKY",
+            "https://bsky.app/profile/ann.example.com/post/3l6oveex3ii2l",
+            "did:plc:ewvi7nxzyoun6zhxrhs64oiz/3l6oveex3ii2l",
+            {"author_did": "did:plc:ewvi7nxzyoun6zhxrhs64oiz", "author_handle": "ann.example.com"},
+        ),
     )
 }

@@ -195,7 +195,10 @@ def build_timeline(
     moments = [Moment(row.first_seen_at, "The text was first seen")]
     if row.server_verified_at:
         site = naming.platform_name(row.platform)
-        moments.append(Moment(row.server_verified_at, f"{site} itself confirmed the text"))
+        confirmed = (
+            "The author's signature of the text was checked" if row.signing_key else f"{site} itself confirmed the text"
+        )
+        moments.append(Moment(row.server_verified_at, confirmed))
     if row.corroborated_at:
         moments.append(Moment(row.corroborated_at, "Enough readers had seen the same text"))
     moments.append(Moment(row.queued_at, "An investigation was asked for"))

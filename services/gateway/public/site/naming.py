@@ -9,6 +9,7 @@ from typing import Final
 from platforms import PLATFORMS
 from services.gateway.public.site.pagination import weight
 
+CONFIRMATIONS: Final = {site.name: site.confirmation for site in PLATFORMS}
 SITES: Final = {site.name: site.display_name for site in PLATFORMS}
 
 CHECKED: Final = {
@@ -24,6 +25,11 @@ PROVIDERS: Final = {"openai": "OpenAI", "anthropic": "Anthropic", "chat_completi
 def platform_name(platform: str) -> str:
     """A site as people know it."""
     return SITES.get(platform, platform.capitalize() if platform.isupper() else platform)
+
+
+def confirmation(platform: str) -> str:
+    """How a text of this site is confirmed, as a phrase."""
+    return CONFIRMATIONS.get(platform) or f"confirmed by {platform_name(platform)}"
 
 
 def post_name(title: str | None, author: str | None, platform: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from services.gateway.public.site.naming import platform_name
+from services.gateway.public.site.naming import confirmation
 from services.gateway.record.rows import BackedText
 
 Backing = Literal["confirmed", "corroborated", "uncorroborated"]
@@ -21,7 +21,7 @@ def describe_backing(row: BackedText, platform: str) -> str:
     """The backing as a phrase."""
     match backing(row):
         case "confirmed":
-            return f"text confirmed by {platform_name(platform)}"
+            return f"text {confirmation(platform)}"
         case "corroborated":
             return "text reported by several readers"
     return "text reported by readers, not corroborated"
