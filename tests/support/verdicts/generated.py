@@ -6,7 +6,7 @@ import json
 from random import Random
 from typing import Final
 
-from tests.verdict.given import SCHEMA, Case
+from tests.support.verdicts.given import SCHEMA, Case
 
 WORDS: Final = (
     *("the", "tower", "is", "324 m", "tall", "{", "}", '"', "\\", "```", "<think>", "</THINK>", "<Think>"),

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 registerHooks({
   resolve: (name, context, next) => next(/^\.\.?\/(?:.*\/)?\w+$/.test(name) ? `${name}.ts` : name, context),
 });
-const folder = new URL('../../extension/src/verdict/', import.meta.url);
+const folder = new URL('../../../extension/src/verdict/', import.meta.url);
 const of = (name) => import(new URL(`${name}.ts`, folder).href);
 const { salvage, salvageReply } = await of('salvage');
 const { checkSources } = await of('sources');

@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 
 from tests.contract.verdict import FOLDER
-from tests.verdict import twin
-from tests.verdict.given import LIMITS, SCHEMA, Case, cases
+from tests.support.verdicts import twin
+from tests.support.verdicts.given import LIMITS, SCHEMA, Case, cases
 
 PROMPT: Final = (FOLDER / "prompt.txt").read_text()
 

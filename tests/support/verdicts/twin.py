@@ -15,8 +15,8 @@ from ada_url import URL
 
 from analyses.salvage import SPACES, drop_thoughts, find_objects, trim, well_formed
 from contracts.composed import nfc
-from tests.verdict.figures import find_figures, is_day
-from tests.verdict.given import LIMITS, SCHEMA
+from tests.support.verdicts.figures import find_figures, is_day
+from tests.support.verdicts.given import LIMITS, SCHEMA
 
 Json = dict[str, Any]
 """An answer, a result of a search: JSON whose shape the rules decide."""
