@@ -18,6 +18,7 @@ from contracts.v1 import EVENTS, PREFIX, Event
 from tests.contract.client_types import client_types
 from tests.contract.reference import PUBLISHERS, reference
 from tests.contract.schemas import EXAMPLES, ROOT, SCHEMAS, name_of, schemas
+from tests.contract.verdict import verdict
 
 STALE = "run `python -m tests.contract.write`"
 
@@ -32,7 +33,7 @@ def classes() -> set[type[Event]]:
 
 
 def test_what_is_written_from_the_contracts_is_current() -> None:
-    for path, text in (schemas() | reference() | client_types()).items():
+    for path, text in (schemas() | reference() | client_types() | verdict()).items():
         assert path.exists(), f"{path.name} is missing: {STALE}"
         assert path.read_text() == text, f"{path.name} is stale: {STALE}"
 

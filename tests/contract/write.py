@@ -1,4 +1,4 @@
-"""`python -m tests.contract.write`: write schemas, docs/events.md and the client's types from the contracts.
+"""`python -m tests.contract.write`: write schemas, docs/events.md, the client's types and what the extension is given.
 
 Refuses to write a schema that breaks readers of the one that is there, unless `--break` says that nobody relies on it.
 """
@@ -16,6 +16,7 @@ from tests.contract.exported import exported
 from tests.contract.growth import grown
 from tests.contract.reference import reference
 from tests.contract.schemas import SCHEMAS, schemas
+from tests.contract.verdict import verdict
 
 
 def breaks(wanted: dict[Path, str]) -> list[str]:
@@ -41,7 +42,8 @@ def main(arguments: list[str]) -> int:
     for path in SCHEMAS.glob("*.json"):
         if path not in wanted:
             path.unlink()
-    for path, text in (wanted | reference() | exported() | asyncapi() | broker_users() | client_types()).items():
+    others = (reference(), exported(), asyncapi(), broker_users(), client_types(), verdict())
+    for path, text in (wanted | {path: text for each in others for path, text in each.items()}).items():
         if not path.exists() or path.read_text() != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)

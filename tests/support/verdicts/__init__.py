@@ -1,0 +1,1 @@
+"""The rules of verdicts a second time, and what both languages are compared by."""
