@@ -47,7 +47,7 @@ def test_a_message_of_the_server_is_verified(secrets: Any) -> None:  # one secre
         (message(NEW), BODY),
         (message(OLD), BODY.replace(b"succeeded", b"failed")),
         (message(OLD, at=time.time() - 600), BODY),
-        (message(OLD, at=time.time() + 600), BODY),
+        (message(OLD, at=time.time() + 86_400), BODY),
         ({**message(OLD), "Webhook-Id": "msg_2"}, BODY),
         ({**message(OLD), "Webhook-Signature": "v1"}, BODY),
         ({**message(OLD), "Webhook-Signature": "v1,ä"}, BODY),

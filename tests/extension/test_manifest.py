@@ -28,6 +28,8 @@ SITES: Final = {
     for pattern in re.findall(r"'(.*?)'", patterns)
 }
 """What the sites' own files ask for."""
+NOT_READ_YET: Final = frozenset({"BLUESKY"})
+"""The server can prove such posts; the extension does not send them."""
 EVERYWHERE: Final = {"https://*/*", "http://*/*"}
 POLICY: Final = {
     "default-src": "'none'",
@@ -96,7 +98,8 @@ def test_its_script_runs_where_it_may_read_and_in_no_frame(browser: str) -> None
         "js": ["content-scripts/content.js"],
     }
     names = [re.findall(r"^  platform: '(\w+)',$", module, re.MULTILINE) for module in MODULES]
-    assert sorted(names) == sorted([site.name] for site in PLATFORMS), "both sides know the same sites"
+    known = sorted([site.name] for site in PLATFORMS if site.name not in NOT_READ_YET)
+    assert sorted(names) == known, "both sides know the same sites"
 
 
 @pytest.mark.parametrize("browser", BROWSERS)

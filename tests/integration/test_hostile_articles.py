@@ -91,7 +91,7 @@ async def test_a_redirect_inside_is_not_followed(inside: str) -> None:
     [
         (Answer(200, HTML, b"<p>" + b"A very long walk. " * 2_912_711), "UNSUPPORTED_CONTENT"),
         (Answer(200, {"content-type": "image/png"}, b"\x89PNG\r\n\x1a\n" + bytes(999)), "UNSUPPORTED_CONTENT"),
-        (Answer(200, HTML, b""), "INPUT_EMPTY"),
+        (Answer(200, HTML, b""), "UNSUPPORTED_CONTENT"),
         (Answer(200, HTML, b"<p>" + b"word " * 10_001), "INPUT_TOO_LONG"),
         (Answer(200, HTML, b"<div>" * 200_000), "UNSUPPORTED_CONTENT"),
         (Answer(401, HTML, b"<p>Log in.</p>"), "NOT_PUBLIC"),

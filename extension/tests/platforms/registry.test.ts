@@ -21,6 +21,9 @@ function patterns({ platform, displayName, domains }: (typeof SITES)[number]): R
   });
 }
 
+/** It lists hosts of sources, whether the extension reads those sites or not. */
+const GIVEN = 'src/verdict/given.ts';
+
 /** Files that may not name this module's site, with their text. */
 function foreignFiles(module: string): (readonly [string, string])[] {
   const own = new RegExp(`^src/platforms/${module}(_\\w+)?\\.ts$`);
@@ -30,7 +33,7 @@ function foreignFiles(module: string): (readonly [string, string])[] {
       .map((entry) => join(entry.parentPath, entry.name)),
   );
   return [...paths, 'wxt.config.ts']
-    .filter((path) => !own.test(path))
+    .filter((path) => !own.test(path) && path !== GIVEN)
     .map((path) => [path, readFileSync(path, 'utf8').replaceAll(path === REGISTRY ? LINE : /$^/g, '')] as const);
 }
 
