@@ -13,8 +13,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONUNBUFFERED := 1
 # Every process that a test starts, and every worker, would compile all modules anew (2.5 s of CPU each).
 unexport PYTHONDONTWRITEBYTECODE
-# Tests with servers spend a fifth of their time waiting, so more of them are run than there are cores.
-WORKERS ?= $(shell expr \( $$(nproc 2>/dev/null || echo 2) \* 3 + 1 \) / 2)
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick coverage lint bench mutants vectors requirements contracts up clean lock programs helm extension cluster fuzz

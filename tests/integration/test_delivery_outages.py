@@ -214,10 +214,12 @@ async def test_an_answer_that_no_stream_takes_is_kept_and_no_other_is_bought(bus
 async def test_an_answer_is_kept_by_a_worker_that_the_broker_has_given_up(bus: Bus, server: EmbeddedStack) -> None:
     await bus.publish(observed(), correlation=uuid4())
     kept: list[TextRef] = []
+    answers_again = asyncio.Event()
 
     async def keep(ref: TextRef) -> None:
         kept.append(ref)
         os.kill(server.pids["nats"], signal.SIGCONT)
+        answers_again.set()
 
     async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
         if delivery_count == 1:
@@ -226,6 +228,7 @@ async def test_an_answer_is_kept_by_a_worker_that_the_broker_has_given_up(bus: B
             yield advanced(ANSWER)
 
     async with worker(server.endpoints.nats_url, handle, replace(WORK, ack_wait_s=0.6), keep=keep):
+        await asyncio.wait_for(answers_again.wait(), 60)
         await until(lambda: settled(bus))
     assert kept == [ANSWER]
 
