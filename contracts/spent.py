@@ -15,6 +15,8 @@ from contracts.v1 import (
     InvestigationDrafted,
     InvestigationFailed,
     InvestigationRetryScheduled,
+    OnceEvent,
+    RunAdvanced,
 )
 from contracts.v1.parts import TextRef
 
@@ -42,6 +44,14 @@ def find_transcript(event: Event) -> TextRef | None:
 def find_purchased_output(event: Event) -> TextRef | None:
     """The transcript or segment that an event refers to, so that its answers are not bought again."""
     return event.segment if isinstance(event, InvestigationAdvanced) else find_transcript(event)
+
+
+def must_be_stored_first(event: Event) -> bool:
+    """Whether nothing else is bought before an event is stored.
+
+    A worker that takes over a run looks in the blob store for one answer behind the last event, not for several.
+    """
+    return isinstance(event, OnceEvent | RunAdvanced)
 
 
 def format_usd(micro: int) -> str:

@@ -228,11 +228,9 @@ class Blobs:
         return [str(each.object_name).removeprefix(prefix).rstrip("/") for each in found if each.is_dir]
 
     def _list(self, prefix: str) -> list[_Name]:
-        names: list[_Name] = []
-        for found in self._client.list_objects(self._bucket, prefix=prefix, recursive=True):
-            under, _, digest = str(found.object_name).rpartition("/")
-            names.append(_Name(digest, under, found.size or 0))
-        return names
+        found = self._client.list_objects(self._bucket, prefix=prefix, recursive=True)
+        parts = ((str(each.object_name).rpartition("/"), each.size or 0) for each in found)
+        return [_Name(digest, under, size) for (under, _, digest), size in parts]
 
     def _remove_all(self, names: Sequence[_Name]) -> None:
         wanted = [DeleteObject(f"{each.under}/{each.sha256}") for each in names]
@@ -275,11 +273,12 @@ class Blobs:
         deadline = loop.time() + (self._patience_s if patience_s is None else patience_s)
         fresh = False
         while True:
+            ahead = self._client.ahead
             try:
                 return await loop.run_in_executor(self._threads, call, *arguments)
             except _FAILURES as error:
                 if isinstance(error, S3Error):
-                    if self._client.correct_clock(error.response.headers.get("date")):
+                    if self._client.correct_clock(error.response.headers.get("date"), ahead):
                         continue
                 else:
                     self._connections.clear()  # the others are probably dead too

@@ -20,9 +20,9 @@ from faststream.nats import JStream, PullSub
 from faststream.nats.subscriber.usecases import LogicSubscriber
 from nats.aio.msg import Msg
 
-from contracts.spent import find_purchased_output
+from contracts.spent import find_purchased_output, must_be_stored_first
 from contracts.topology import REDELIVERY, Consumer, stream_of
-from contracts.v1 import Envelope, Event, OnceEvent
+from contracts.v1 import Envelope, Event
 from contracts.v1.parts import TextRef
 from kit.blobs import BlobsUnavailable
 from kit.bus import Bus
@@ -212,7 +212,7 @@ class Delivery:
                     answer = find_purchased_output(event)
                     if answer is not None:
                         last = outgoing, (await self._store_paid(outgoing, answer)).sequence
-                    elif isinstance(event, OnceEvent):
+                    elif must_be_stored_first(event):
                         last = outgoing, (await self._bus.ensure_stored(outgoing)).sequence
                     else:
                         in_flight.append((outgoing, await self._try_send(outgoing)))

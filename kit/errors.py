@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+from traceback import extract_tb
+
 
 class Retry(Exception):
     """Redeliver this message later. Units: `after_s` seconds from now."""
@@ -38,3 +41,13 @@ class Reject(Exception):
         super().__init__(reason)
         self.reason = reason
         self.dead_letter = dead_letter
+
+
+def locate(error: BaseException) -> str:
+    """An error's type and the calls it came through, innermost first, without its message.
+
+    A message may quote what was being read.
+    """
+    frames = reversed(extract_tb(error.__traceback__))
+    calls = (f"{each.name} ({'/'.join(PurePath(each.filename).parts[-2:])}:{each.lineno})" for each in frames)
+    return " < ".join((type(error).__name__, *calls))

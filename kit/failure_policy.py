@@ -26,12 +26,12 @@ import nats.errors
 import structlog
 from nats.aio.msg import Msg
 
-from contracts.topology import DEAD, Consumer
+from contracts.topology import DEAD, Consumer, stream_of
 from contracts.v1 import Envelope, Event, Undecodable, decode
 from kit.bus import Bus
 from kit.circuit import Circuit, StopLimit, pause_failing
 from kit.dead_letters import DeadLetter, Origin
-from kit.errors import Reject, Retry, Superseded
+from kit.errors import Reject, Retry, Superseded, locate
 from kit.failures import Failures
 from kit.lease import LeaseLost
 from kit.outage import is_outage
@@ -160,15 +160,12 @@ class FailurePolicy:
     async def _settle_bug(self, delivered: DeliveredMessage, error: Exception) -> None:
         failed = await _count_failure(delivered.failures)
         delay_s = min(BUG_RETRY_MAX_S, BUG_RETRY_BASE_S * 2 ** max(failed - 1, 0))
-        log.error(
-            "handler failed",
-            error=type(error).__name__,
-            retry_after_s=delay_s,
-            exc_info=error,
-            **delivered.log_fields,
-        )
+        confidential = stream_of(self._consumer.event).confidential
+        reason = locate(error) if confidential else f"{type(error).__name__}: {error}"
+        shown = {"at": reason} if confidential else {"exc_info": error}
+        log.error("handler failed", error=type(error).__name__, retry_after_s=delay_s, **shown, **delivered.log_fields)
         if failed >= self._consumer.attempts:
-            await self._dead_letter(delivered, f"{type(error).__name__}: {error}", is_bug=True)
+            await self._dead_letter(delivered, reason, is_bug=True)
         else:
             await _nak(delivered.message, delay_s)
 

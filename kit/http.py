@@ -50,12 +50,14 @@ class CannotListen(Exception):
 class _Server(Server):
     """Granian on a socket of ours; its own would let other processes share the port."""
 
-    def __init__(self, app: ASGIApp, bound: socket.socket, connections: int, header_timeout_s: float) -> None:
+    def __init__(
+        self, app: ASGIApp, bound: socket.socket, connections: int, header_timeout_s: float, websockets: bool
+    ) -> None:
         super().__init__(
             app,
             interface=Interfaces.ASGINL,
             http=HTTPModes.http1,
-            websockets=False,
+            websockets=websockets,
             backlog=BACKLOG,
             backpressure=connections,
             http1_settings=HTTP1Settings(header_read_timeout=max(1, round(header_timeout_s * 1_000))),
@@ -134,9 +136,10 @@ class HttpServer:
         *,
         connections: int = CONNECTIONS,
         header_timeout_s: float = HEADER_TIMEOUT_S,
+        websockets: bool = False,
     ) -> None:
         self.address: tuple[str, int] = bound.getsockname()[:2]
-        self._server = _Server(app, bound, ensure_files_for(connections), header_timeout_s)
+        self._server = _Server(app, bound, ensure_files_for(connections), header_timeout_s, websockets)
         self._task: asyncio.Task[None] | None = None
 
     @property

@@ -33,9 +33,12 @@ class Bucket:
 
     @classmethod
     async def open(cls, bus: Bus, bucket: topology.Bucket) -> Bucket:
-        """Open a declared bucket."""
-        async with _translate_errors(bus):
-            return cls(bus, await bus.jetstream.key_value(bucket.name))
+        """Open a declared bucket; the broker is asked for it once."""
+        store = bus.key_values.get(bucket.name)
+        if store is None:
+            async with _translate_errors(bus):
+                store = bus.key_values[bucket.name] = await bus.jetstream.key_value(bucket.name)
+        return cls(bus, store)
 
     async def get(self, key: str) -> bytes | None:
         """The value, or None."""

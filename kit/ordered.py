@@ -32,7 +32,8 @@ BATCH_DELAY_S = 0.02
 URGENT_BATCH_DELAY_S = 0.005
 MESSAGES_PER_DELAY = 4
 """The next batch may be delayed once for each such number of messages in the last one."""
-MAX_BATCH_DELAYS = 4
+MAX_BATCH_DELAYS = 10
+"""A reader that nothing waits for waits so long, however little it has."""
 RESTART_S = 0.5
 HEARTBEAT_S = 0.5
 """The client notices a lost consumer by two to four missing heartbeats; its default of 5 s means 20 s of silence."""
@@ -62,14 +63,22 @@ def parse_ack_subject(reply: str) -> tuple[int, datetime]:
 
 
 def batch_delay_s(
-    before: int, delays: int, buffer: Collection[StoredMessage], limit: int, urgent: tuple[str, ...]
+    before: int,
+    delays: int,
+    buffer: Collection[StoredMessage],
+    limit: int,
+    urgent: tuple[str, ...],
+    *,
+    unhurried: bool = False,
 ) -> float:
     """How long to wait for more messages, after a batch of `before` messages and so many delays; 0: not at all."""
-    if before < BUSY_BATCH or len(buffer) >= limit:
+    is_busy = before >= BUSY_BATCH
+    if len(buffer) >= limit or not (is_busy or unhurried):
         return 0.0
     if any(each.subject.startswith(urgent) for each in buffer):
-        return 0.0 if delays else URGENT_BATCH_DELAY_S
-    return BATCH_DELAY_S if delays < max(1, min(before // MESSAGES_PER_DELAY, MAX_BATCH_DELAYS)) else 0.0
+        return 0.0 if delays or not is_busy else URGENT_BATCH_DELAY_S
+    most = MAX_BATCH_DELAYS if unhurried else max(1, min(before // MESSAGES_PER_DELAY, MAX_BATCH_DELAYS))
+    return BATCH_DELAY_S if delays < most else 0.0
 
 
 class OrderedLog:
@@ -83,12 +92,17 @@ class OrderedLog:
         *,
         subjects: Sequence[str] = (">",),
         urgent: tuple[str, ...] | None = None,
+        unhurried: bool = False,
     ) -> None:
-        """`urgent`: prefixes of subjects whose facts somebody waits for; None: nothing is delayed."""
+        """`urgent`: prefixes of subjects whose facts are waited for; None: nothing is delayed.
+
+        `unhurried`: nothing waits for the others, so that even an idle reader lets a batch form.
+        """
         self._bus = bus
         self._stream = stream
         self._subjects = list(subjects)
         self._urgent = urgent
+        self._unhurried = unhurried
         self._last = max(start, 1) - 1
         self._buffer: deque[StoredMessage] = deque()
         self._buffer_bytes = 0
@@ -139,7 +153,7 @@ class OrderedLog:
     async def _delay_batch(self, before: int, limit: int) -> None:
         delays = 0
         while self._urgent is not None:
-            delay_s = batch_delay_s(before, delays, self._buffer, limit, self._urgent)
+            delay_s = batch_delay_s(before, delays, self._buffer, limit, self._urgent, unhurried=self._unhurried)
             if not delay_s:
                 break
             await asyncio.sleep(delay_s)

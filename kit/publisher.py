@@ -7,7 +7,6 @@ never resolves when the server refuses.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
@@ -116,16 +115,23 @@ class Publisher:
 
         Raises: PublishRefused: it is too large. BusError: the broker does not answer.
         """
-        if not self.link.is_reachable:
-            raise BusError(f"{outgoing.subject} could not be sent: the broker does not answer")
         address, future = self.inbox.expect(RECEIPT_TIMEOUT_S)
         try:
-            await self.client.publish(outgoing.subject, outgoing.data, reply=address, headers=outgoing.headers)
-        except nats.errors.Error as error:
+            await self.send_unconfirmed(outgoing, reply_to=address)
+        except BusError:
             self.inbox.discard(address)
+            raise
+        return future
+
+    async def send_unconfirmed(self, outgoing: Outgoing, *, reply_to: str = "") -> None:
+        """Send a fact whose receipt goes to `reply_to`, or to no one. Raises: see `send`."""
+        if not self.link.is_reachable:
+            raise BusError(f"{outgoing.subject} could not be sent: the broker does not answer")
+        try:
+            await self.client.publish(outgoing.subject, outgoing.data, reply=reply_to, headers=outgoing.headers)
+        except nats.errors.Error as error:
             kind = PublishRefused if isinstance(error, nats.errors.MaxPayloadError) else BusError
             raise kind(f"{outgoing.subject} could not be sent: {error}") from error
-        return future
 
     async def wait_for_receipt(self, future: asyncio.Future[Msg]) -> Receipt:
         """Wait until the stream confirms.
@@ -133,7 +139,7 @@ class Publisher:
         Raises: PublishConflict: a once-event came too late. PublishRefused: it can never be stored. BusError: it is not
         stored now, or there was no confirmation in time.
         """
-        message = await _confirm(future)
+        message = await confirm(future)
         answer = orjson.loads(message.data)
         return Receipt(answer["seq"], bool(answer.get("duplicate")))
 
@@ -142,33 +148,6 @@ class Publisher:
     ) -> Receipt:
         """Store one fact. Raises: PublishConflict, PublishRefused, BusError: see `ensure_stored`."""
         return await self.ensure_stored(self.stamp(event, correlation=correlation, cause=cause, reply_to=reply_to))
-
-    async def publish_together(
-        self, facts: Sequence[OnceEvent], *, correlation: UUID, cause: UUID | None = None, at: datetime | None = None
-    ) -> tuple[Receipt, ...]:
-        """Store all of these once-events or none; they are of one stream that takes batches and of different subjects.
-
-        It is sent once: without a confirmation it may or may not be stored, and a broker that lost its leader drops an
-        unfinished batch after ten seconds. So after any error look at the log before sending anything again.
-
-        Raises: PublishConflict: nothing was stored now; an event came too late, or all were stored before.
-        PublishRefused: they can never be stored. BusError: there was no confirmation in time, or too many batches.
-        Source: NATS ADR-50. Conditions name no other subject: nats-server issue 8376.
-        """
-        if not facts:
-            raise ValueError("a batch has at least one fact")
-        batch, last = str(self.clock.new_id()), len(facts)
-        sent: list[asyncio.Future[Msg]] = []
-        for number, fact in enumerate(facts, 1):
-            outgoing = self.stamp(fact, correlation=correlation, cause=cause, at=at)
-            outgoing.headers.update({"Nats-Batch-Id": batch, "Nats-Batch-Sequence": str(number)})
-            if number == last:
-                outgoing.headers["Nats-Batch-Commit"] = "1"
-            sent.append(await self.send(outgoing))  # one connection keeps their order
-        for future in sent[:-1]:
-            await _confirm(future)  # that the batch has it; of several errors the first is the cause
-        committed = await self.wait_for_receipt(sent[-1])
-        return tuple(Receipt(committed.sequence - last + place) for place in range(1, last + 1))
 
     async def ensure_stored(self, outgoing: Outgoing, sent: asyncio.Future[Msg] | None = None) -> Receipt:
         """Wait until a fact is stored; without a confirmation send it again, as the cluster may be electing a leader.
@@ -192,7 +171,7 @@ class Publisher:
             await asyncio.sleep(PUBLISH_RETRY_DELAY_S)
 
 
-async def _confirm(future: asyncio.Future[Msg]) -> Msg:
+async def confirm(future: asyncio.Future[Msg]) -> Msg:
     """The stream's answer, if it is no error. Raises: see `Publisher.wait_for_receipt`."""
     try:
         message = await future

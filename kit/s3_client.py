@@ -27,12 +27,14 @@ class S3Client(Minio):
         headers["x-amz-date"] = to_amz_date(date)
         return headers, date
 
-    def correct_clock(self, server_date: str | None) -> bool:
-        """Set the clock by a response's `Date`; whether it had been wrong."""
+    def correct_clock(self, server_date: str | None, dated_by: timedelta) -> bool:
+        """Set the clock by the `Date` of a response to a request that was dated by `dated_by`; whether that was wrong.
+
+        Requests that are sent together are all dated wrongly, though the first response corrects the clock.
+        """
         try:
             ahead = parsedate_to_datetime(server_date or "") - utcnow()
         except ValueError:
             return False
-        wrong = abs(ahead - self.ahead) > MAX_CLOCK_SKEW
-        self.ahead = ahead if wrong else self.ahead
-        return wrong
+        self.ahead = ahead if abs(ahead - self.ahead) > MAX_CLOCK_SKEW else self.ahead
+        return abs(ahead - dated_by) > MAX_CLOCK_SKEW

@@ -59,10 +59,11 @@ class Session(psycopg.AsyncConnection[TupleRow]):
 class _PendingStatement:
     """One statement without a result. `idle`: at the last check the server did not work on it."""
 
-    __slots__ = ("idle", "session", "timer")
+    __slots__ = ("idle", "pid", "session", "timer")
 
-    def __init__(self, session: Session, timer: asyncio.TimerHandle) -> None:
+    def __init__(self, session: Session, pid: int, timer: asyncio.TimerHandle) -> None:
         self.session = session
+        self.pid = pid
         self.timer = timer
         self.idle = False
 
@@ -92,7 +93,9 @@ class Watch:
     def begin(self, session: Session) -> _PendingStatement:
         """Watch a statement that is being sent."""
         self._refuse_if_silent()
-        pending = _PendingStatement(session, asyncio.get_running_loop().call_later(CHECK_AFTER_S, self._start_checking))
+        pid = session.pgconn.backend_pid  # read now: a connection that was lost does not tell it
+        timer = asyncio.get_running_loop().call_later(CHECK_AFTER_S, self._start_checking)
+        pending = _PendingStatement(session, pid, timer)
         self._pending.add(pending)
         return pending
 
@@ -117,7 +120,7 @@ class Watch:
     async def _check(self) -> None:
         while True:
             late = tuple(self._pending)
-            query = asyncio.create_task(self._find_working([each.session.pgconn.backend_pid for each in late]))
+            query = asyncio.create_task(self._find_working([each.pid for each in late]))
             for _ in range(CHECK_STEPS):  # in steps, so that a blocked event loop is not taken for a silent server
                 await asyncio.wait({query}, timeout=CHECK_TIMEOUT_S / CHECK_STEPS)
             working = None if not query.done() or query.exception() else query.result()
@@ -128,10 +131,10 @@ class Watch:
                 self.silent = working is None
                 log.warning("the database does not answer" if self.silent else "the database answers again")
             for pending in tuple(self._pending) if working is None else late:
-                if working is None or (pending.idle and pending.session.pgconn.backend_pid not in working):
+                if working is None or (pending.idle and pending.pid not in working):
                     _shut_down(pending.session)
                 else:
-                    pending.idle = pending.session.pgconn.backend_pid not in working
+                    pending.idle = pending.pid not in working
             if not self.silent and not self._pending:
                 return
             await asyncio.sleep(CHECK_EVERY_S)

@@ -16,9 +16,10 @@ from pathlib import Path
 from kit.embedded.errors import EmbeddedError
 
 PR_SET_PDEATHSIG = 1
-PR_SET_KEEPCAPS = 8
+PR_SET_SECUREBITS = 28
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_RAISE = 2
+SECBIT_NO_SETUID_FIXUP = 1 << 2
 CAP_DAC_READ_SEARCH = 2
 CAPABILITY_VERSION_3 = 0x20080522
 
@@ -66,8 +67,11 @@ def _check(result: int) -> None:
 
 
 def _change_user(uid: int) -> None:
-    """Change the user, but keep the capability to read everything: programs may lie in a private home folder."""
-    _check(_libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+    """Change the user, but keep the capability to read everything: programs may lie in a private home folder.
+
+    Without the secure bit, access(2) would ignore the capability, and initdb asks it before it starts a program.
+    """
+    _check(_libc.prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0))
     os.setgroups([])
     os.setgid(pwd.getpwuid(uid).pw_gid)
     os.setuid(uid)

@@ -21,7 +21,7 @@ from kit.models import failures
 from kit.models.anthropic_assembly import Assembly, spent
 from kit.models.base import Image, Sampling
 from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
-from kit.models.events import Json
+from kit.models.events import Json, writable
 from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession, SdkBody
 
 CACHED: Final[dict[str, JsonValue]] = {"type": "ephemeral"}
@@ -130,7 +130,7 @@ class _Messages:
         try:
             async with stream:
                 async for event in stream:
-                    block = answer.feed(event.to_dict(mode="json"))
+                    block = answer.feed(writable(event.to_dict(mode="json")))
                     if block is not None and block["type"] == "tool_use":
                         call = self._call_ids.assign(FunctionCall(block["id"], block["name"], arguments(block)))
                         block["id"] = call.id

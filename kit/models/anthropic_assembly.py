@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from kit.models.audit_rows import as_count
-from kit.models.events import SHAPE_ERRORS, BadEvent, Json
+from kit.models.events import SHAPE_ERRORS, BadEvent, Json, writable
 from kit.models.prices import Spent
 
 
@@ -72,7 +72,7 @@ class Assembly:
         arguments = self._arguments.pop(index, "")
         if arguments:
             try:
-                block["input"] = json.loads(arguments)
+                block |= writable({"input": json.loads(arguments)})
             except ValueError:
                 block["input"] = {"unreadable": arguments}
         self.blocks.append(block)

@@ -21,7 +21,7 @@ from kit.models import failures
 from kit.models.base import AnswerT, Brief, DecisionT, Image, Sampling
 from kit.models.chat_assembly import Assembly, spent
 from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
-from kit.models.events import Json
+from kit.models.events import Json, writable
 from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession, SdkBody
 from kit.models.websearch.tool import WEB_SEARCH
 
@@ -162,7 +162,7 @@ class _Chat:
         try:
             async with await self._client.chat.completions.create(**sent) as stream:
                 async for chunk in stream:
-                    for call in answer.feed(chunk.to_dict(mode="json", warnings=False)):
+                    for call in answer.feed(writable(chunk.to_dict(mode="json", warnings=False))):
                         yield self._with_own_id(call)
         finally:
             if (cost := spent(answer.usage)) is not None:

@@ -48,11 +48,15 @@ def _object(text: str) -> Iterator[Json]:
     except ValueError:
         return
     if isinstance(found, dict):
-        yield {name: _writable(value) for name, value in found.items()}
+        yield writable(found)
+
+
+def writable(found: Json) -> Json:
+    """The same without NUL and lone surrogates, which JSON can spell and neither UTF-8 nor a database can hold."""
+    return {name: _writable(value) for name, value in found.items()}
 
 
 def _writable(value: object) -> object:
-    """The same without NUL and lone surrogates, which JSON can spell and neither UTF-8 nor a database can hold."""
     match value:
         case str():
             return _UNWRITABLE.sub("\ufffd", value)

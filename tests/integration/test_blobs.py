@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from datetime import datetime, timedelta, tzinfo
 
@@ -93,9 +94,12 @@ async def test_a_clock_that_is_a_day_off_costs_nothing(
             return cls.fromisoformat(moment.isoformat())
 
     monkeypatch.setattr("minio.time.datetime", Wrong)
-    writer, _, reader = stores
+    writer, other, reader = stores
     stored = await writer.put(b"written on another day")
     assert await reader.get(stored.sha256) == b"written on another day"
+    assert await asyncio.gather(*(other.folders("job") for _ in range(4))) == [[]] * 4, (
+        "sent together, all are dated so"
+    )
     off = timedelta()
     assert (await writer.put(b"written today")).size_bytes == 13
 

@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from kit.database import Database, migrate
 from kit.embedded import EmbeddedStack
-from kit.sessions import SuccessiveSessions
+from kit.sessions import Session, SuccessiveSessions
 from tests.support.line import Line
 from tests.support.suspended import suspended
 from tests.support.system import until
@@ -57,6 +57,22 @@ async def test_a_server_that_was_stopped_is_used_again_at_once(server: EmbeddedS
                 await asked
             assert await refused_s(database) < 0.1, "while it is known to be silent nobody waits"
         await until(lambda: answers(database), "the database answers", within_s=RECOVERED_S)
+    finally:
+        await database.close()
+
+
+async def test_a_connection_that_was_closed_meanwhile_hides_no_silence(server: EmbeddedStack) -> None:
+    """Until the driver notices, its statement is waited for like the others."""
+    database = Database(server.endpoints.database_url, role="reader", pool_size=1)
+    try:
+        assert await answers(database), "a connection is open before the silence"
+        session = await database.session()
+        assert isinstance(session, Session)
+        assert session.watch is not None
+        session.watch.begin(session)
+        session.pgconn.finish()
+        with suspended(server):
+            assert await refused_s(database) < REFUSED_S
     finally:
         await database.close()
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
+from structlog.testing import capture_logs
 
-from contracts.topology import DEAD, ERRATA, REDELIVERY, VERIFIER_OBSERVATION_RECEIVED
-from contracts.v1 import CanonicalUnavailable, Event, ObservationReceived
+from contracts.topology import CURATOR_JOB_ENDED, DEAD, ERRATA, REDELIVERY, VERIFIER_OBSERVATION_RECEIVED
+from contracts.v1 import CanonicalUnavailable, Event, JobEnded, ObservationReceived
 from contracts.v1.parts import Observation, PostRef
 from kit import circuit, dead_letters, topology
 from kit.bus import Bus, connect
@@ -170,6 +171,26 @@ async def test_what_a_handler_refuses_on_purpose_stops_nobody(bus: Bus) -> None:
 
         await until(all_buried, "all are buried")
         assert not any(each.paused for each in (await measure_flow(bus)).consumers)
+
+
+@pytest.mark.requirement("FH-167")
+async def test_a_bug_in_handling_an_audit_is_located_and_its_message_withheld(bus: Bus) -> None:
+    """FH-167: Facts hold no words."""
+
+    async def fail(event: JobEnded, delivery_count: int) -> AsyncIterator[Event]:
+        raise KeyError("a sentence of the article")
+        yield event
+
+    delivery = Delivery(bus, Telemetry())
+    delivery.subscribe(replace(CURATOR_JOB_ENDED, attempts=1), fail)
+    await bus.publish(JobEnded(job_id=uuid4(), outcome="CANCELED", charged_micro_usd=0), correlation=uuid4())
+    with capture_logs() as logs:
+        await delivery.start()
+        (kept,) = await until(lambda: lying(bus), "a letter lies")
+    (failed,) = [each for each in logs if each["event"] == "handler failed"]
+    assert kept.dead_letter.reason.startswith("KeyError < fail (integration/test_dead.py:")
+    assert (failed["error"], failed["at"]) == ("KeyError", kept.dead_letter.reason)
+    assert "sentence" not in f"{kept} {logs}"
 
 
 async def test_the_flow_tells_what_waits_how_long_and_how_fast(bus: Bus) -> None:

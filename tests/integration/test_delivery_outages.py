@@ -7,14 +7,15 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 from nats.aio.msg import Msg
 
-from contracts.topology import ERRATA, FAILURES
-from contracts.v1 import CanonicalUnavailable, Event, InvestigationAdvanced, ObservationReceived
-from contracts.v1.parts import TextRef
+from contracts.topology import ERRATA, FAILURES, JOBS
+from contracts.v1 import CanonicalUnavailable, Event, InvestigationAdvanced, ObservationReceived, RunAdvanced
+from contracts.v1.parts import EphemeralRef, TextRef, Usage
 from kit import failure_policy, topology
 from kit.blobs import BlobsUnavailable
 from kit.bus import Bus
@@ -209,6 +210,29 @@ async def test_an_answer_that_no_stream_takes_is_kept_and_no_other_is_bought(bus
         await until(lambda: settled(bus))
     assert kept == [ANSWER]
     assert bought == [1]
+
+
+async def test_no_other_answer_is_bought_before_the_last_one_of_an_audit_is_on_record(
+    bus: Bus, server: EmbeddedStack
+) -> None:
+    """Whoever takes over looks for one answer that the log does not name, not for several."""
+    segment = EphemeralRef(sha256="0" * 64, size_bytes=3, until=datetime(2030, 1, 1, tzinfo=UTC), answers="run/first")
+    first, second = (RunAdvanced(run_id=uuid4(), attempt=1, calls=n, segment=segment, usage=Usage()) for n in (1, 2))
+    await bus.publish(first, correlation=uuid4())
+    full = topology.stream_config(JOBS, 1)
+    await bus.jetstream.update_stream(replace(full, max_msgs=1))
+    await bus.publish(observed(), correlation=uuid4())
+    bought: list[int] = []
+
+    async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
+        if delivery_count > 1:
+            await bus.jetstream.update_stream(replace(full, max_msgs=-1))
+        yield second
+        bought.append(delivery_count)
+
+    async with worker(server.endpoints.nats_url, handle):
+        await until(lambda: settled(bus))
+    assert bought == [2]
 
 
 async def test_an_answer_is_kept_by_a_worker_that_the_broker_has_given_up(bus: Bus, server: EmbeddedStack) -> None:

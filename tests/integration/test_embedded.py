@@ -7,10 +7,13 @@ import http.client as http_client
 import io
 import json
 import os
+import pwd
 import signal
 import socket
 import ssl
 import stat
+import subprocess
+import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -24,7 +27,7 @@ from sqlalchemy import create_engine, text
 
 from kit.embedded import DataDirInUse, EmbeddedError, EmbeddedStack, Endpoints, running_endpoints
 from kit.embedded.ports import GRPC_OFFSET
-from kit.embedded.privileges import CAP_DAC_READ_SEARCH
+from kit.embedded.privileges import CAP_DAC_READ_SEARCH, make_child_hook
 
 HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 """How a client of gRPC begins."""
@@ -136,6 +139,20 @@ def test_no_server_runs_as_root(running: EmbeddedStack) -> None:
         status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
         assert "0" not in status["Uid"].split(), name
         assert int(status["CapEff"], 16) == 1 << CAP_DAC_READ_SEARCH, "it reads where it is led, and writes its own"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="servers run as whoever started them")
+def test_a_server_starts_from_a_home_that_is_private_to_root(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    program = home / "program"
+    program.touch(mode=0o755)
+    # What initdb does before it starts a program.
+    looking = (
+        "import os, sys; sys.exit(not os.access(sys.argv[1], os.R_OK | os.X_OK))"  # as initdb does before it starts one
+    )
+    hook = make_child_hook(signal.SIGTERM, pwd.getpwnam("nobody").pw_uid)
+    subprocess.run([sys.executable, "-c", looking, program], check=True, preexec_fn=hook)
 
 
 def doors(server: EmbeddedStack) -> tuple[list[int], list[int]]:

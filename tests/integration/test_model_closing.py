@@ -135,3 +135,17 @@ async def test_a_run_that_was_cut_short_goes_on_to_the_same_closing_question(api
     assert [call.body for call in Transcript.model_validate_json(resumed.transcript).calls][:known] == [
         call.body for call in Transcript.model_validate_json(whole.transcript).calls
     ][:known]
+
+
+@pytest.mark.parametrize("said", ["Half a \ud83d smile.", ""], ids=["in words", "only in a call"])
+@pytest.mark.parametrize(
+    "arguments", [r'{"thing": "a \ud83d bat"}', '{"thing": "a \ud83d bat"}'], ids=["escaped", "plain"]
+)
+@pytest.mark.parametrize("api", APIS, ids=repr)
+async def test_half_a_surrogate_pair_goes_back_as_a_mark(api: Api, arguments: str, said: str) -> None:
+    """JSON can spell it and a request cannot hold it."""
+    words = (message(said),) if said else ()
+    async with provider(api, Answer((*words, call("look_up", arguments, "a"))), WEIGHT) as (model, server):
+        finished = await ask(model, weigh())
+    assert finished.answer == Weight(grams=40)
+    assert len(server.requests) == 2

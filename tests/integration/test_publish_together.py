@@ -162,3 +162,62 @@ async def test_of_posts_with_one_key_one_makes_a_job(bus: Bus, server: EmbeddedS
     assert last is not None
     assert len(last.open) == 1
     assert await messages(bus) == 3
+
+
+def key_and_job() -> list[OnceEvent]:
+    job = uuid4()
+    return [bound(job, str(job)), asked(job)]
+
+
+async def batches_of(bus: Bus) -> list[str]:
+    """The batch that each stored message came in."""
+    stored = [await bus.jetstream.get_msg(JOBS.name, number + 1) for number in range(await messages(bus))]
+    return [(each.headers or {})["Nats-Batch-Id"] for each in stored]
+
+
+async def begin(bus: Bus) -> asyncio.Task[object]:
+    """A batch that is under way."""
+    sent = asyncio.create_task(bus.publish_together(key_and_job(), correlation=uuid4()))
+    await asyncio.sleep(0)  # it waits for others that arrive at once
+    await asyncio.sleep(0)
+    return sent
+
+
+async def test_what_comes_while_a_batch_is_under_way_shares_the_next(bus: Bus) -> None:
+    first = await begin(bus)
+    receipts = await asyncio.gather(*(bus.publish_together(key_and_job(), correlation=uuid4()) for _ in range(4)))
+    assert [each.sequence for part in receipts for each in part] == list(range(3, 11))
+    assert first.done()
+    found = await batches_of(bus)
+    assert (len(set(found)), len(set(found[:2])), len(set(found[2:]))) == (2, 1, 1)
+
+
+async def test_a_stale_expectation_refuses_only_its_own_caller(bus: Bus) -> None:
+    stale = key_and_job()
+    await bus.publish(stale[1], correlation=uuid4())
+    wanted = [key_and_job(), key_and_job(), stale, key_and_job()]
+    outcomes = await asyncio.gather(
+        *(bus.publish_together(each, correlation=uuid4()) for each in wanted), return_exceptions=True
+    )
+    assert [type(each) for each in outcomes] == [tuple, tuple, PublishConflict, tuple]
+    assert await messages(bus) == 7
+
+
+async def test_two_that_expect_something_of_one_subject_do_not_share(bus: Bus) -> None:
+    jobs = [uuid4() for _ in range(3)]
+    wanted = [key_and_job(), *([reserved(job), asked(job)] for job in jobs)]
+    outcomes = await asyncio.gather(
+        *(bus.publish_together(each, correlation=uuid4()) for each in wanted), return_exceptions=True
+    )
+    assert [type(each) for each in outcomes] == [tuple, tuple, PublishConflict, PublishConflict]
+    assert len(set(await batches_of(bus))) == 1, "the first two were not refused together with the others"
+
+
+async def test_a_caller_that_was_cancelled_while_it_waited_stores_nothing(bus: Bus) -> None:
+    first = await begin(bus)
+    second = asyncio.create_task(bus.publish_together(key_and_job(), correlation=uuid4()))
+    await asyncio.sleep(0)
+    second.cancel()
+    await first
+    await bus.publish_together(key_and_job(), correlation=uuid4())
+    assert await messages(bus) == 4

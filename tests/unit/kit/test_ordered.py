@@ -102,6 +102,23 @@ def test_a_crowded_reader_lingers_longer_for_what_nobody_awaits(
 
 
 @pytest.mark.parametrize(
+    ("before", "held", "waits"),
+    [
+        (0, [PUBLISHED], [BATCH_DELAY_S] * MAX_BATCH_DELAYS),
+        (100 * MESSAGES_PER_DELAY, [PUBLISHED], [BATCH_DELAY_S] * MAX_BATCH_DELAYS),
+        (0, [PUBLISHED, OBSERVED], []),
+        (BUSY_BATCH, [PUBLISHED, OBSERVED], [URGENT_BATCH_DELAY_S]),
+        (0, [PUBLISHED] * 50, []),
+    ],
+)
+def test_an_unhurried_reader_lets_a_batch_form_unless_something_in_it_is_awaited(
+    before: int, held: list[StoredMessage], waits: list[float]
+) -> None:
+    found = (batch_delay_s(before, delays, held, 50, AWAITED, unhurried=True) for delays in count())
+    assert list(takewhile(bool, found)) == waits
+
+
+@pytest.mark.parametrize(
     "reply",
     [
         "$JS.ACK.ERRATA.reader.1.12345678901.77.1763807404123456789.3",
