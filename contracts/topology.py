@@ -7,6 +7,7 @@ see the names in every tool, so they follow one grammar: `<service>-<aggregate>-
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from contracts.v1 import (
@@ -45,7 +46,8 @@ DAY_S: Final = 86_400
 class Stream:
     """One stream. `max_age_s` 0: no limit; `work`: a work queue, whose messages are deleted once acknowledged.
 
-    `atomic`: several messages may be stored all or none.
+    `atomic`: several messages may be stored all or none. `confidential`: handling its messages reads words that may be
+    in no log.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Stream:
     max_age_s: int = 0
     work: bool = False
     atomic: bool = False
+    confidential: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Consumer:
     costly: bool = False
     share: str = ""
 
-    @property
+    @cached_property
     def name(self) -> str:
         """`<service>-<aggregate>-<event>`, and `-<share>` where there is one."""
         aggregate, event = self.event.SUBJECT.removeprefix(PREFIX).split(".")
@@ -146,6 +149,7 @@ JOBS: Final = Stream(
         )
     ),
     atomic=True,
+    confidential=True,
 )
 """Facts about audits. They are not in ERRATA, whose order an observation waits for and whose facts are published again
 to analysts; and they are one stream, because a batch, an order and a position are those of one stream."""
@@ -213,7 +217,7 @@ RECEIPT_KEYS: Final = Bucket("receipt-keys")
 RECEIPT_KEYS_ENTRY: Final = "jwks"
 """Its only entry: the public keys of all receipts."""
 MEMOS: Final = Bucket("memos", ttl_s=DAY_S)
-"""By the id of an extraction, the job whose extraction it is; its words are kept as long."""
+"""By the id of an extraction, and of what its account sent, the job whose extraction it is; its words live as long."""
 CLAIM_KEYS: Final = Bucket("claim-keys", ttl_s=90 * DAY_S)
 """By published key, the first assertion that has it; those that share one are counted."""
 BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS, MEMOS, CLAIM_KEYS)

@@ -168,7 +168,7 @@ async def create_readmodel(url: str, schema: str) -> None:
 async def is_current(url: str, role: Role | None = None) -> bool:
     """Whether every history that a role sees is at its newest revision; a few milliseconds.
 
-    The curator's role sees nothing of the read model, whose tables are granted again whenever it is built anew.
+    The curator's role sees only those columns of the read model that labels need.
     """
     histories: tuple[History, ...] = ("durable",) if role == "curator" else ("durable", "readmodel")
     session = await open_session(url)

@@ -200,6 +200,21 @@ class SearchSettings(BaseSettings):
     api_key: SecretStr | None = None
 
 
+class LabelerSettings(BaseSettings):
+    """`OPENERRATA_LABELER_*`: the labeler that this instance is; without a DID it is none.
+
+    Shapes: `key` is the private key `#atproto_label` on secp256k1, 32 bytes in hexadecimal, which only the gateway
+    needs.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="OPENERRATA_LABELER_", frozen=True, extra="ignore", env_ignore_empty=True
+    )
+
+    did: str | None = Field(default=None, pattern=r"^did:(plc:[a-z2-7]{24}|web:[a-z0-9.-]{4,253})$")
+    key: SecretStr | None = None
+
+
 S = TypeVar("S", bound=BaseSettings)
 
 

@@ -13,6 +13,7 @@ reads and what serves each of them:
 - trust: `corroboration_credit` by investigation, `verification_failure` by version
 - an account's jobs and credit: `job` by (account_id, created_at), `credit_period` by (account_id, month)
 - a claim and its analyses: `assertion` by id or published key, `analysis` by (assertion_id, analysed_at)
+- labels on posts: `label` by its sequence, or by the beginning of `uri`
 """
 
 from contracts.readmodel.accounts import account, instance_api_key
@@ -67,6 +68,7 @@ from contracts.readmodel.jobs import (
     run_attempt,
     stage_config,
 )
+from contracts.readmodel.labels import LABEL_REASON, label
 from contracts.readmodel.ledger import fact, parked, position, refused_fact, skipped
 from contracts.readmodel.posts import (
     author,
@@ -103,6 +105,7 @@ __all__ = [
     "CANDIDATE_STATE",
     "CHECK_STATUS",
     "JOB_STATUS",
+    "LABEL_REASON",
     "LEDGER",
     "OPERATOR",
     "READMODEL",
@@ -146,6 +149,7 @@ __all__ = [
     "investigation_round",
     "job",
     "job_claim",
+    "label",
     "output_item",
     "parked",
     "position",

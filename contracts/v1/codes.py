@@ -28,6 +28,14 @@ PublishedKey = Annotated[str, Field(pattern=r"^claim:v[0-9]+norm[0-9]+:[a-z]{2,3
 """Key of a claim in the public form: `claim:<version>:<language>:<SHA-256 of the canonical text>`."""
 Domain = Annotated[str, Field(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", max_length=253)]
 """Registrable domain of a cited source, which is public."""
+RecordUri = Annotated[
+    str, Field(pattern=r"^at://did:[a-z]+:[A-Za-z0-9._:%-]+/[A-Za-z0-9.-]+/[A-Za-z0-9._~:-]+$", max_length=512)
+]
+"""Address of a public record in the AT Protocol: DID, collection, record key."""
+Cid = Annotated[str, Field(pattern=r"^b[a-z2-7]{58}$")]
+"""Hash of such a record, in base32."""
+LabelValue = Annotated[str, Field(pattern=r"^[a-z-]{1,128}$")]
+"""What a label says."""
 MicroUsd = Annotated[int, Field(ge=0)]
 """Units: millionths of a US dollar."""
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -107,6 +107,16 @@ def idempotency_id(account: UUID, key: str) -> UUID:
     return _derive_id("idempotency", str(account), sha256(key.encode()).hexdigest())
 
 
+def label_id(uri: str, cid: str, val: str) -> UUID:
+    """The id of a label: one value on one pinned record."""
+    return _derive_id("label", uri, cid, val)
+
+
 def memo_id(account: UUID, content_sha256: str, beside_sha256: str, prompt_version: str) -> UUID:
     """The id of an extraction: the same account, article and prompt, and what else decides it, have the same one."""
     return _derive_id("memo", str(account), content_sha256, beside_sha256, prompt_version)
+
+
+def sent_memo_id(account: UUID, sent: str, prompt_version: str) -> UUID:
+    """The id of an extraction by what the account sent: a text or an address."""
+    return _derive_id("sent", str(account), sha256(sent.encode()).hexdigest(), prompt_version)

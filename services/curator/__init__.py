@@ -1,1 +1,1 @@
-"""Brings about what time brings about: ends overdue jobs, deletes what has expired, sends webhooks."""
+"""Brings about what time brings about: ends overdue jobs, deletes what has expired, sends webhooks, issues labels."""

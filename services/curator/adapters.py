@@ -1,4 +1,4 @@
-"""The stream `JOBS`, accounts' secrets and metrics, as the curator sees them."""
+"""The stream `JOBS`, the public record, accounts' secrets and metrics, as the curator sees them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,64 @@ from uuid import UUID
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
+from pydantic import TypeAdapter
 from sqlalchemy import text
 
-from contracts.topology import JOBS
+from contracts.topology import ERRATA, JOBS
 from contracts.v1 import AssertionAnalysed, Event, JobEnded, JobRequested, decode
 from kit.bus import Bus
 from kit.database import Database
 from kit.history import read_latest
-from kit.pages import find_first_since, read_page
+from kit.pages import find_first_since, read_last_sequence, read_page
 from kit.publisher import PublishConflict
 from kit.vault import KeyUnusable, MasterKey, unseal
+from platforms.base import REFUSALS
 from services.curator.domain import EndedJob
+from services.curator.labelling import ANALYSIS, ERRATUM, PinnedRecord
 
 PAGE: Final = 256
 _SECRETS: Final = text("SELECT webhook_secrets FROM operator.account WHERE id = :id AND closed_at IS NULL")
+_POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
+# A version's `cid` is that of a proof that was checked: no browser can send one.
+_RECORDS: Final = text("""
+    WITH pinned AS (
+        SELECT m.document->>'uri' AS uri, m.document->>'cid' AS cid, d.investigation_id, v.post_id,
+            d.claim_count AS findings,
+            v.server_verified_at IS NOT NULL AND d.provenance = 'SERVER_VERIFIED' AS is_confirmed,
+            NOT EXISTS (
+                SELECT FROM post_version w
+                WHERE w.post_id = v.post_id AND w.server_verified_at IS NOT NULL
+                    AND (w.last_seen_at, w.id) > (v.last_seen_at, v.id)
+            ) AS is_newest,
+            EXISTS (
+                SELECT FROM verification_failure f
+                WHERE f.post_id = v.post_id AND f.reason = ANY (:refusals) AND f.failed_at >= v.server_verified_at
+            ) OR EXISTS (
+                SELECT FROM post p JOIN author a ON a.id = p.author_id
+                WHERE p.id = v.post_id AND a.hidden_at IS NOT NULL
+            ) AS is_hidden,
+            lower(i.provider) = 'demo' AS is_demo
+        FROM (
+            SELECT DISTINCT post_version_id AS id FROM investigation_doc WHERE analysis = :analysis AND claim_count > 0
+        ) flagged
+        JOIN version_metadata m ON m.post_version_id = flagged.id
+        JOIN post_version v ON v.id = flagged.id
+        JOIN LATERAL (
+            SELECT investigation_id, provenance, claim_count FROM investigation_doc
+            WHERE post_version_id = v.id AND analysis = :analysis
+            ORDER BY checked_at DESC, investigation_id DESC LIMIT 1
+        ) d ON true
+        JOIN investigation i ON i.id = d.investigation_id
+        WHERE m.document ? 'cid'
+    ), current AS (
+        SELECT l.*, EXISTS (SELECT FROM forgotten f WHERE f.post_id = l.post_id) AS is_forgotten
+        FROM label l WHERE val = :val
+    )
+    SELECT coalesce(p.uri, l.uri) AS uri, coalesce(p.cid, l.cid) AS cid, to_jsonb(p) AS result, to_jsonb(l) AS label
+    FROM pinned p FULL JOIN current l ON l.uri = p.uri AND l.cid = p.cid
+    WHERE p.findings > 0 OR NOT l.neg
+""")
+_READ_RECORDS: Final = TypeAdapter(list[PinnedRecord])
 
 log = structlog.get_logger(__name__)
 
@@ -65,6 +109,29 @@ class EventLog:
                 if isinstance(event, AssertionAnalysed) and url_sha256 in {each.url_sha256 for each in event.citations}:
                     yield event
             after, more = page.messages[-1].sequence if page.messages else after, page.more
+
+
+class SqlLabelRecord:
+    """The public record in the tables of the read model, and the log that they follow."""
+
+    def __init__(self, bus: Bus, database: Database) -> None:
+        self._bus = bus
+        self._database = database
+
+    async def newest(self) -> int:
+        """The last sequence of the log."""
+        return await read_last_sequence(self._bus, ERRATA.name)
+
+    async def read(self, since: int) -> Sequence[PinnedRecord] | None:
+        """Pinned records with findings or labels; None: the tables do not hold the log up to there yet."""
+        async with self._database.connect() as connection:
+            position: int | None = (await connection.execute(_POSITION, {"stream": ERRATA.name})).scalar()
+            if (position or 0) < since:
+                return None
+            found = await connection.execute(
+                _RECORDS, {"analysis": ANALYSIS, "val": ERRATUM, "refusals": list(REFUSALS)}
+            )
+            return _READ_RECORDS.validate_python([dict(row) for row in found.mappings()])
 
 
 class SqlSecrets:

@@ -12,12 +12,13 @@ from kit.concluding import Concluder
 from kit.ephemeral import EphemeralTexts
 from kit.host import Host
 from kit.leader import Leadership
-from kit.settings import load
+from kit.settings import LabelerSettings, load
 from kit.web import GuardedHttpClient
 from kit.webhooks import Webhooks as Sender
 from kit.webhooks import webhook_policy
-from services.curator.adapters import CuratorMetrics, EventLog, SqlSecrets
+from services.curator.adapters import CuratorMetrics, EventLog, SqlLabelRecord, SqlSecrets
 from services.curator.handlers import Webhooks
+from services.curator.label_sweep import LabelSweep
 from services.curator.overdue import Deadlines
 from services.curator.rights import Withdrawals
 from services.curator.settings import CuratorSettings
@@ -32,7 +33,8 @@ async def build(host: Host) -> None:
     settings = load(CuratorSettings)
     log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
     metrics = CuratorMetrics(host.telemetry.registry)
-    secrets = SqlSecrets(host.database("curator"), host.master_keys)
+    database = host.database("curator")
+    secrets = SqlSecrets(database, host.master_keys)
     webhooks = Webhooks(log, texts, secrets, Sender(_client(host, settings)), metrics, host.clock)
     host.delivery.subscribe(CURATOR_JOB_ENDED, webhooks.on_job_ended, slots=settings.webhook_slots)
     withdrawals = Withdrawals(log, texts, host.clock)
@@ -45,6 +47,9 @@ async def build(host: Host) -> None:
     host.keep_running("curator-leader", leadership.run)
     host.keep_running("curator-deadlines", _repeat(leadership, deadlines.end_overdue, TICK_S))
     host.keep_running("curator-sweep", _repeat(leadership, sweep.run_once, settings.sweep_s))
+    if load(LabelerSettings).did is not None:
+        labels = LabelSweep(SqlLabelRecord(host.bus, database), log, host.clock)
+        host.keep_running("curator-labels", _repeat(leadership, labels.run_once, settings.labels_s))
     host.on_stop(leadership.release)
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from contracts.v1 import AssertionAnalysed, Event
 from contracts.v1.parts import EphemeralRef
 from services.curator.domain import EndedJob
+from services.curator.labelling import PinnedRecord
 
 Outcome = Literal["delivered", "gone", "failed"]
 """`gone`: the receiver wants no more messages."""
@@ -28,6 +29,18 @@ class Log(Protocol):
 
     async def publish(self, event: Event, correlation: UUID) -> bool:
         """Whether it was stored, now or before; False: another one came first."""
+        ...
+
+
+class LabelRecord(Protocol):
+    """The public record as labels need it. Raises: Outage: it could not be read now."""
+
+    async def newest(self) -> int:
+        """The last sequence of the log."""
+        ...
+
+    async def read(self, since: int) -> Sequence[PinnedRecord] | None:
+        """Pinned records with findings or labels; None: the tables do not hold the log up to there yet."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Settings of the curator: how often it sweeps, and its access to receivers of webhooks."""
+"""Settings of the curator: how often it sweeps and compares labels, and its access to receivers of webhooks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ class CuratorSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_CURATOR_", frozen=True, extra="ignore")
 
     sweep_s: float = Field(default=3_600.0, gt=0, description="seconds between two deletions of expired texts")
+    labels_s: float = Field(default=60.0, gt=0, description="seconds between two comparisons of labels with findings")
     webhook_slots: int = Field(default=8, ge=1, description="webhooks at once in this process that are sent")
     contact_url: ContactUrl = contact_url_field(
         "CURATOR", "where receivers of webhooks can reach the operator, part of the User-Agent"

@@ -1,0 +1,15 @@
+"""Labels on posts, and what the curator reads to decide about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0031"
+down_revision = "0029"
+
+
+def upgrade() -> None:
+    """Run the script beside this file."""
+    op.get_bind().connection.cursor().execute(Path(__file__).with_suffix(".sql").read_text())
