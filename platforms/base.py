@@ -33,10 +33,15 @@ class IdentityMismatch(ValueError):
         self.reason = reason
 
 
-Mismatch = Literal["bad_answer", "not_found", "other_revision", "not_public", "no_text", "other_publication"]
+HIDDEN_BY_AUTHOR: Final = "hidden_by_author"
+Mismatch = Literal[
+    "bad_answer", "not_found", "other_revision", "not_public", "hidden_by_author", "no_text", "other_publication"
+]
 
 NO_PUBLIC_SOURCE: Final = "no_public_source"
-REFUSALS: Final = frozenset({"not_found", "other_revision", "not_public", "no_text", NO_PUBLIC_SOURCE})
+REFUSALS: Final = frozenset(
+    {"not_found", "other_revision", "not_public", HIDDEN_BY_AUTHOR, "no_text", NO_PUBLIC_SOURCE}
+)
 """The reasons that mean that the site does not show this page to the public, and that of an observation without a
 canonical request. All others are outages, which say nothing about the page."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from hashlib import sha256
-from html import escape
 from typing import ClassVar, Final, Literal, NoReturn
 from urllib.parse import urlencode
 
@@ -22,6 +21,7 @@ from platforms.atproto.did import Identity, is_did, is_handle, parse_document, w
 from platforms.atproto.reasons import InvalidProof
 from platforms.atproto.records import POST, PROFILE, PROFILE_KEY, is_record_key, prove_post, prove_profile
 from platforms.base import (
+    HIDDEN_BY_AUTHOR,
     CanonicalAnswer,
     CanonicalMismatch,
     CanonicalRequest,
@@ -37,8 +37,8 @@ from platforms.base import (
     parse_json,
     require_equal,
 )
+from platforms.bluesky_text import make_html, shown_text
 from platforms.stored import StoredMetadata
-from platforms.text import js_trim
 from platforms.urls import decode_component, parse_url, web_page
 
 _APPVIEW: Final = "https://public.api.bsky.app"
@@ -167,13 +167,14 @@ class Bluesky(Platform):
         except InvalidProof as error:
             raise CanonicalMismatch("bad_answer", str(error)) from error
         if profile.is_hidden:
-            raise CanonicalMismatch("not_public", "the author asks not to be shown to people without an account")
-        if not make_html(post.text):
+            raise CanonicalMismatch(HIDDEN_BY_AUTHOR, "the author asks not to be shown to people without an account")
+        html = make_html(shown_text(post.text, post.facets))
+        if not html:
             raise CanonicalMismatch("no_text", "the post has no text")
         proof = encode({"document": document.body, "post": post_car.body, "profile": profile_car.body})
         return CanonicalAnswer(
             observation.post,
-            make_html(post.text),
+            html,
             revision_id=post.cid,
             url=self.address(observation),
             metadata={
@@ -190,12 +191,6 @@ class Bluesky(Platform):
             proof=proof,
             sequence=Sequence(did, post.rev),
         )
-
-
-def make_html(text: str) -> str:
-    """A record's text, a paragraph a line. Links, quoted posts and cards are not part of it."""
-    lines = map(js_trim, text.replace("\0", "").split("\n"))
-    return "".join(f"<p>{escape(line, quote=False)}</p>" for line in lines if line)
 
 
 def _actor(url: str) -> str:

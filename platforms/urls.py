@@ -26,6 +26,7 @@ class Url(NamedTuple):
     path: str
     search: str
     has_credentials: bool
+    fragment: str = ""
 
     @property
     def address(self) -> str:
@@ -51,6 +52,7 @@ def parse_url(url: str) -> Url | None:
         path=parsed.pathname,
         search=parsed.search,
         has_credentials=bool(parsed.username or parsed.password),
+        fragment=parsed.hash,
     )
 
 

@@ -29,6 +29,7 @@ author: Final = Table(
     timestamp("created_at"),
     timestamp("updated_at"),
     _confirmed_flag(),
+    timestamp("hidden_at", null=True),
     UniqueConstraint("platform", "platform_user_id"),
     Index(None, "display_name", "id", postgresql_where=sql("confirmed")),
     Index(

@@ -93,7 +93,9 @@ verification_failure: Final = Table(
     text("reason", null=True),
     text("detail", null=True),
     timestamp("failed_at", null=True),
+    uuid("post_id", null=True),
     Index(None, "post_version_id"),
+    Index(None, "post_id"),
     comment="Why the site did not confirm an observation, and the version it became; either may be known first",
 )
 

@@ -11,6 +11,8 @@ import hashlib
 from typing import Final, NamedTuple, TypeAlias
 
 MAX_DEPTH: Final = 64
+MAX_VALUES: Final = 3_000
+"""What a thousand times as many would cost is the event loop for seconds."""
 DAG_CBOR: Final = 0x71
 RAW: Final = 0x55
 CID_BYTES: Final = 36
@@ -54,9 +56,12 @@ class Cid(NamedTuple):
 Value: TypeAlias = "bool | int | str | bytes | Cid | list[Value] | dict[str, Value] | None"
 
 
-def decode(data: bytes) -> Value:
-    """Read one value, which must be the whole of the bytes. Raises: InvalidCbor."""
-    reader = _Reader(data)
+def decode(data: bytes, most: int = MAX_VALUES) -> Value:
+    """Read one value, which must be the whole of the bytes, with at most so many keys and values in it.
+
+    Raises: InvalidCbor.
+    """
+    reader = _Reader(data, most)
     value = reader.value(MAX_DEPTH)
     if reader.at != len(data):
         raise InvalidCbor("bytes follow the value")
@@ -99,12 +104,14 @@ def _order(key: bytes) -> tuple[int, bytes]:
 
 
 class _Reader:
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, most: int) -> None:
         self._data = data
+        self._left = most
         self.at = 0
 
     def value(self, depth: int) -> Value:
         """The next value; `depth` is how much further it may nest."""
+        self._count_one()
         if depth == 0:
             raise InvalidCbor(f"values nest deeper than {MAX_DEPTH}")
         first = self._take(1)[0]
@@ -128,6 +135,11 @@ class _Reader:
                 return self._link(depth - 1)
             case _:
                 raise InvalidCbor("a float, tag, simple value or number that the data model does not have")
+
+    def _count_one(self) -> None:
+        if self._left == 0:
+            raise InvalidCbor("there are too many values")
+        self._left -= 1
 
     def _argument(self, additional: int) -> int:
         if additional < 24:
@@ -162,6 +174,7 @@ class _Reader:
         found: dict[str, Value] = {}
         previous: tuple[int, bytes] | None = None
         for _ in range(pairs):
+            self._count_one()
             first = self._take(1)[0]
             if first >> 5 != 3:
                 raise InvalidCbor("a key is not a text")

@@ -25,9 +25,10 @@ _KEY_PREFIX: Final = "did:key:"
 _MAX_DOCUMENT_ITEMS: Final = 64
 
 Curve = Literal["P-256", "K-256"]
+K256_ORDER: Final = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _CURVES: Final[dict[bytes, tuple[Curve, ec.EllipticCurve, int]]] = {
     b"\x80\x24": ("P-256", ec.SECP256R1(), 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551),
-    b"\xe7\x01": ("K-256", ec.SECP256K1(), 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141),
+    b"\xe7\x01": ("K-256", ec.SECP256K1(), K256_ORDER),
 }
 """Curves and their orders by the multicodec of a compressed public key."""
 
@@ -95,6 +96,16 @@ def parse_key(multibase: str) -> SigningKey:
     except ValueError:
         raise InvalidProof("did_document", "the key is no point of its curve") from None
     return SigningKey(multibase, name, order, point)
+
+
+def format_key(curve: Curve, point: bytes) -> str:
+    """A compressed public key as a document has it."""
+    prefix = next(prefix for prefix, (name, *_) in _CURVES.items() if name == curve)
+    number, text = int.from_bytes(prefix + point), ""
+    while number:
+        number, place = divmod(number, 58)
+        text = _ALPHABET[place] + text
+    return f"z{text}"
 
 
 def parse_document(document: object, did: str) -> Identity:

@@ -17,6 +17,7 @@ from platforms.atproto.did import Identity
 from platforms.atproto.reasons import InvalidProof
 
 MAX_AHEAD: Final = timedelta(minutes=5)
+MAX_COMMIT_VALUES: Final = 100
 _TID = re.compile("[2-7a-j][2-7a-z]{12}")
 _TID_ALPHABET: Final = "234567abcdefghijklmnopqrstuvwxyz"
 _CLOCK_BITS: Final = 10
@@ -70,7 +71,7 @@ def _check_commit(block: bytes | None, identity: Identity) -> tuple[str, Cid]:
     if block is None:
         raise InvalidProof("commit", "the root's block is missing")
     try:
-        document = decode(block)
+        document = decode(block, MAX_COMMIT_VALUES)
     except InvalidCbor as error:
         raise InvalidProof("commit", f"the commit is not DAG-CBOR: {error}") from None
     if not isinstance(document, dict):

@@ -28,6 +28,7 @@ class ProvenPost(NamedTuple):
     created_at: str
     cid: str
     rev: str
+    facets: Value = None
 
 
 class ProvenProfile(NamedTuple):
@@ -48,7 +49,7 @@ def prove_post(car: bytes, identity: Identity, key: str, now: datetime, newest_r
     if record is None:
         return None
     text, created_at = _read_post(record.fields)
-    return ProvenPost(text, created_at, str(record.cid), rev)
+    return ProvenPost(text, created_at, str(record.cid), rev, record.fields.get("facets"))
 
 
 def prove_profile(car: bytes, identity: Identity, now: datetime, newest_rev: str = "") -> ProvenProfile:

@@ -15,6 +15,8 @@ from platforms.atproto.cbor import DAG_CBOR, Cid, InvalidCbor, Value, decode
 from platforms.atproto.reasons import InvalidProof
 
 MAX_KEY_BYTES: Final = 1_024
+MAX_ENTRIES: Final = 250
+"""How many keys a path may have: three in a node on average, and ten nodes if there are a million records."""
 _HASH_BITS: Final = 256
 
 
@@ -45,8 +47,12 @@ def find(blocks: Mapping[Cid, bytes], root: Cid, key: bytes) -> Cid | None:
     before: bytes | None = None
     at: int | None = None
     link: Cid | None = root
+    read = 0
     while link is not None:
         node = _read(blocks, link)
+        read += len(node.entries)
+        if read > MAX_ENTRIES:
+            raise InvalidProof("path", f"the nodes of the path have more than {MAX_ENTRIES} keys")
         at = _check_layer(node, at)
         _check_order(node, after, before)
         link = node.left

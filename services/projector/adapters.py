@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import select
 
 from contracts.readmodel import position
+from contracts.topology import JOBS
 from contracts.v1.event import PREFIX
 from contracts.v1.parts import TextRef
 from kit.blobs import BlobMissing, Blobs
@@ -20,6 +21,8 @@ from services.projector.ports import Extent
 AWAITED_PREFIXES: Final = tuple(f"{PREFIX}{aggregate}." for aggregate in ("version", "erasure", "entity_erasure"))
 """Readers wait until their observation is in the read model, operators until something is erased: batches with these
 are not delayed."""
+UNHURRIED: Final = frozenset({JOBS.name})
+"""Who asks for a job is answered from the stream, so its tables may be a moment late."""
 
 
 class BlobTexts:
@@ -72,7 +75,8 @@ class BusLog:
 
     def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[StoredMessage]]:
         """Read with an ordered consumer."""
-        return OrderedLog(self._bus, stream, start, urgent=AWAITED_PREFIXES).batches(self._batch)
+        log = OrderedLog(self._bus, stream, start, urgent=AWAITED_PREFIXES, unhurried=stream in UNHURRIED)
+        return log.batches(self._batch)
 
     async def announce(self, stream: str, sequence: int) -> None:
         """Publish on the stream's position subject."""

@@ -38,6 +38,7 @@ PAGES = (
     "/investigations/{}/text",
     "/investigations/{}/audit",
     "/investigations/{}/prompt.txt",
+    "/investigations/{}/proof.cbor",
     "/investigations/{}/card.png",
     "/investigations/{}.json",
     "/posts/{}/{}",

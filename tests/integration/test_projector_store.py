@@ -7,7 +7,9 @@ import random
 import pytest
 
 from contracts.readmodel import integrity_anomaly, investigation, post_version, prompt
+from contracts.v1 import Event
 from contracts.v1.parts import Author, Prompt
+from platforms.base import HIDDEN_BY_AUTHOR
 from tests.integration.readmodel_tables import AUDITS, everything, fill, owner, prepare, store_at, total
 from tests.support.servers import Prepare, Servers
 from tests.unit.projector.histories import Page, Tape, digest, mixed
@@ -43,6 +45,27 @@ async def test_batches_do_not_matter(database_url: str, stack: Servers, seed: in
         await fill(cut, views.records, [1] * len(views.records))
         await cut.close()
         assert await everything(other) == expected
+
+
+@pytest.mark.requirement("FS-52")
+async def test_an_authors_wish_stands_until_a_post_of_theirs_is_proved_without_it(database_url: str) -> None:
+    """FS-52: An author's wish not to be shown without an account means not public."""
+    first, second = (Page(f"did:plc:ewvi7nxzyoun6zhxrhs64oiz/{key}", platform="BLUESKY") for key in "ab")
+    first.author = second.author = Author(platform_user_id="did:plc:ewvi7nxzyoun6zhxrhs64oiz", display_name="Ann")
+    errata, store = Tape(), store_at(database_url)
+
+    async def hidden_after(event: Event) -> bool:
+        errata.add(event)
+        await fill(store, errata.records[-1:])
+        (author,) = (await everything(database_url))["author"]
+        return author["hidden_at"] is not None
+
+    assert not await hidden_after(first.registered("1"))
+    assert not await hidden_after(first.unavailable("2", "not_public"))
+    assert await hidden_after(first.unavailable("3", HIDDEN_BY_AUTHOR))
+    assert await hidden_after(first.forged("4"))
+    assert not await hidden_after(second.registered("5"))
+    await store.close()
 
 
 @pytest.mark.requirement("3.2-06")

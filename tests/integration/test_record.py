@@ -60,6 +60,7 @@ OF_ONE = {
 WITHOUT_FINDINGS = {
     "/corrections/{id}",
     "/investigations/{id}/prompt.txt",
+    "/investigations/{id}/proof.cbor",
     "/investigations/{id}/card.png",
     "/sources/{sha256}",
     "/how-it-works",

@@ -139,7 +139,7 @@ async def test_what_is_not_proved_is_refused_for_its_reason() -> None:
         at.network.repository = replace(whole, records={})
         assert (await at.refusal())[0] == "not_found"
         at.network.repository = replace(whole, records={POST_PATH: post(WORDS), PROFILE_PATH: profile("Ann", HIDDEN)})
-        assert (await at.refusal())[0] == "not_public"
+        assert (await at.refusal())[0] == "hidden_by_author"
         at.network.error = "RepoTakendown"
         assert (await at.refusal())[0] == "not_public"
 

@@ -89,7 +89,10 @@ export interface Site {
   readonly publishes: 'posts' | 'articles';
   /** Host names that mean this site with all their subdomains; settings keep the first. */
   readonly domains: readonly [string, ...string[]];
-  /** Match patterns asked for at installation. Each is https, and has a whole host or `*.` before one. */
+  /**
+   * Match patterns asked for at installation. Each is https, and has a whole host or `*.` before one. None: the site is
+   * off until a reader switches it on, and its first domain is asked for then.
+   */
   readonly matches: readonly string[];
   readonly customDomain?: CustomDomain;
   /** The metadata that a registration may carry. */

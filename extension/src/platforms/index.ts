@@ -5,6 +5,7 @@ import './lesswrong';
 import './x';
 import './substack';
 import './wikipedia';
+import './bluesky';
 
 import { addedSites, type Site } from './base';
 

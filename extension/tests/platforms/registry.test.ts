@@ -22,18 +22,18 @@ function patterns({ platform, displayName, domains }: (typeof SITES)[number]): R
 }
 
 /** It lists hosts of sources, whether the extension reads those sites or not. */
-const GIVEN = 'src/verdict/given.ts';
+const NAMED_ELSEWHERE = ['src/verdict/given.ts', 'src/feeds/base.ts', 'src/feeds/index.ts'];
 
 /** Files that may not name this module's site, with their text. */
 function foreignFiles(module: string): (readonly [string, string])[] {
-  const own = new RegExp(`^src/platforms/${module}(_\\w+)?\\.ts$`);
+  const own = new RegExp(`^src/(?:platforms|feeds)/${module}(_\\w+)?\\.ts$`);
   const paths = ['src', 'public/_locales'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name)),
   );
   return [...paths, 'wxt.config.ts']
-    .filter((path) => !own.test(path) && path !== GIVEN)
+    .filter((path) => !own.test(path) && !NAMED_ELSEWHERE.includes(path))
     .map((path) => [path, readFileSync(path, 'utf8').replaceAll(path === REGISTRY ? LINE : /$^/g, '')] as const);
 }
 
@@ -57,6 +57,7 @@ describe('the registry of sites', () => {
       const url = pattern.replace('*.', 'sub.').replace('/*', '/page');
       expect([isBuiltIn(url), siteOf(url)]).toEqual([true, site.domains[0]]);
     }
+    if (site.matches.length === 0) expect(isBuiltIn(`https://${site.domains[0]}/page`)).toBe(false);
     expect(readPlatform(site.platform, 'platform')).toBe(site.platform);
   });
 });

@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { main } from '../../vectors/main';
+import { browser } from './browser';
 import { LESSWRONG, lesswrong } from './pages';
 
+const chromium = browser();
 const WITHIN_MS = 120_000;
 let folder = '';
 let printed: string[] = [];
@@ -21,8 +23,11 @@ function write(name: string, cases: unknown): void {
   writeFileSync(join(folder, `${name}.json`), JSON.stringify({ name, what: 'own cases', cases }));
 }
 
-function run(...args: string[]): Promise<number> {
-  return main(args, (line) => printed.push(line));
+/** Run in the browser that all tests share, and leave it a clean page. */
+async function run(...args: string[]): Promise<number> {
+  const code = await main(args, (line) => printed.push(line), chromium());
+  if (code !== 2) await chromium().renew();
+  return code;
 }
 
 const style = { html: '<style>s{}</style><p>a</p>' };

@@ -14,7 +14,7 @@ from services.gateway.record.question import Hit, Place, has_trigram, like_patte
 
 _AUTHOR: Final = sql("""
     SELECT id, platform, platform_user_id, display_name FROM author
-    WHERE id = ANY (CAST(:ids AS uuid[])) AND confirmed
+    WHERE id = ANY (CAST(:ids AS uuid[])) AND confirmed AND hidden_at IS NULL
 """)
 _AUTHOR_METRICS: Final = sql("""
     SELECT a.id AS author_id, t.posts AS investigated_posts, t.flagged_posts, t.claims AS claim_count
@@ -74,7 +74,7 @@ class Authors(Queries):
         self, words: str | None, platform: str | None, after: tuple[str, UUID] | None, limit: int
     ) -> list[Author]:
         """Authors in the order of their names; `words` is a substring of the name."""
-        conditions = ["confirmed"]
+        conditions = ["confirmed", "hidden_at IS NULL"]
         values: dict[str, object] = {"limit": limit}
         if words is not None:
             conditions.append("display_name ILIKE :pattern")

@@ -13,15 +13,16 @@ from sqlalchemy import text as sql
 from contracts.v1.ids import post_id
 from contracts.v1.parts import PostRef
 from services.gateway.record.connection import Queries
-from services.gateway.record.rows import Claim, ClaimSummary, Investigated
+from services.gateway.record.rows import BY_HIDDEN, Claim, ClaimSummary, Investigated
 
-_FINISHED: Final = """
+_FINISHED: Final = f"""
     FROM investigation_doc d
     JOIN investigation_input n ON n.investigation_id = d.investigation_id
     JOIN post_version v ON v.id = d.post_version_id
-    JOIN post p ON p.id = v.post_id
+    JOIN post p ON p.id = v.post_id AND NOT {BY_HIDDEN}
 """
-"""Public are investigations with a document, that is, finished ones. No statement below reads others."""
+"""Public are investigations with a document, that is, finished ones, of posts that may be shown. No statement below
+reads others."""
 _HEADED: Final = f"{_FINISHED} LEFT JOIN version_heading h ON h.post_version_id = v.id"
 _RUN: Final = "JOIN investigation i ON i.id = d.investigation_id AND i.status = 'COMPLETE'"
 _WANTED: Final = "JOIN unnest(CAST(:ids AS uuid[])) WITH ORDINALITY wanted(id, place) ON wanted.id = d.investigation_id"
@@ -61,9 +62,9 @@ _REPORT: Final = sql(f"""
             AS newest_version_id,
         (SELECT f.reason FROM verification_failure f WHERE f.post_version_id = v.id ORDER BY f.failed_at DESC LIMIT 1)
             AS unverified_because,
-        (SELECT m.document ->> 'signing_key' FROM version_metadata m
-            WHERE m.post_version_id = v.id AND m.platform = p.platform) AS signing_key
+        m.document ->> 'signing_key' AS signing_key, m.document ->> 'proof_sha256' AS proof_sha256
     {_HEADED} {_RUN}
+    LEFT JOIN version_metadata m ON m.post_version_id = v.id AND m.platform = p.platform
     JOIN prompt r ON r.hash = i.prompt_hash
     JOIN content_blob b ON b.content_hash = v.content_hash
     WHERE d.investigation_id = :id
@@ -166,6 +167,7 @@ class Report(Card):
     newest_version_id: UUID
     unverified_because: str | None
     signing_key: str | None
+    proof_sha256: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

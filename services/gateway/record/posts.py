@@ -13,15 +13,15 @@ from sqlalchemy import text as sql
 from contracts.v1.ids import post_id
 from contracts.v1.parts import PostRef
 from services.gateway.record.connection import Queries
-from services.gateway.record.rows import BackedText
+from services.gateway.record.rows import BY_HIDDEN, BackedText
 
 VERSIONS: Final = 50
 
-_POST: Final = sql("""
+_POST: Final = sql(f"""
     SELECT p.id, p.platform, p.external_id, p.url, a.display_name AS author_name, p.confirmed AS author_confirmed,
         CASE WHEN p.confirmed THEN p.author_id END AS author_id
-    FROM post p LEFT JOIN author a ON a.id = p.author_id WHERE p.id = :id
-""")
+    FROM post p LEFT JOIN author a ON a.id = p.author_id WHERE p.id = :id AND NOT {BY_HIDDEN}
+""")  # noqa: S608 (our words)
 _VERSIONS: Final = sql("""
     SELECT v.id, v.content_hash, v.first_seen_at, v.last_seen_at, v.server_verified_at,
         v.corroborated_at, b.word_count, h.title, d.investigation_id, d.claim_count, i.status, i.provider

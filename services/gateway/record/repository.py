@@ -14,6 +14,7 @@ from services.gateway.record.authors import Authors
 from services.gateway.record.connection import open_transaction
 from services.gateway.record.counts import Tallies
 from services.gateway.record.investigations import Investigations, Summary
+from services.gateway.record.labels import Labels
 from services.gateway.record.posts import Posts
 from services.gateway.record.question import Filters
 from services.gateway.record.search import Search
@@ -28,6 +29,7 @@ class RecordSession:
         self.authors = Authors(connection)
         self.counts = Tallies(connection)
         self.investigations = Investigations(connection)
+        self.labels = Labels(connection)
         self.posts = Posts(connection)
         self.search = Search(connection)
         self.sitemap = Sitemap(connection)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from contracts.v1.parts import Provenance
+
+BY_HIDDEN: Final = "EXISTS (SELECT FROM author w WHERE w.id = p.author_id AND w.hidden_at IS NOT NULL)"
+"""Whether the author of a post `p` asks not to be shown in public: then neither are its findings, which quote it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from contracts.v1 import (
     JobPlanned,
     JobRequested,
     JobResolved,
+    LabelIssued,
     LlmStageConfigured,
     RetentionPurged,
     RunAdvanced,
@@ -31,10 +32,11 @@ from contracts.v1 import (
     RunStarted,
 )
 from services.projector.facts.fact import Need
-from services.projector.projections import assertions, audit_jobs, credit, rules, runs
+from services.projector.projections import assertions, audit_jobs, credit, labels, rules, runs
 from services.projector.projections.rules import Rule, Rules
 from services.projector.rows.assertions import ANALYSES, ASSERTION_TABLES, ASSERTIONS
 from services.projector.rows.jobs import JOB_TABLES, JOBS, RUN_ATTEMPTS
+from services.projector.rows.labels import LABELS
 from services.projector.rows.table import AnyTable, Tables
 
 IGNORED: Final[dict[type[Event], str]] = {
@@ -43,7 +45,7 @@ IGNORED: Final[dict[type[Event], str]] = {
     EntityErasureOrdered: "it removes rows instead of making some: see erasure",
 }
 
-TABLES: Final[tuple[AnyTable, ...]] = (*JOB_TABLES, *ASSERTION_TABLES)
+TABLES: Final[tuple[AnyTable, ...]] = (*JOB_TABLES, *ASSERTION_TABLES, LABELS)
 """In the order that their references demand."""
 
 _RULES: Final[Rules] = {
@@ -62,6 +64,7 @@ _RULES: Final[Rules] = {
     AssertionInvalidated: Rule(assertions.invalidation_keys, assertions.invalidate),
     CreditPosted: Rule(credit.period_keys, credit.post),
     LlmStageConfigured: Rule(credit.stage_keys, credit.configure),
+    LabelIssued: Rule(labels.keys, labels.issue),
     RetentionPurged: Rule(credit.purge_keys, credit.purge),
 }
 

@@ -9,8 +9,10 @@ from typing import Final
 from uuid import UUID
 
 from contracts.v1 import CanonicalUnavailable, IntegrityAnomalyDetected, VersionRegistered, VersionVerified
-from contracts.v1.ids import author_id
+from contracts.v1.ids import author_id, post_id
 from contracts.v1.version import VersionEvent
+from platforms import find_platform
+from platforms.base import HIDDEN_BY_AUTHOR
 from services.projector.facts.fact import Fact
 from services.projector.projections import bounds, metadata
 from services.projector.projections.material import Material
@@ -45,8 +47,10 @@ def heading_keys(event: VersionRegistered | VersionVerified) -> Sequence[RowKey]
 
 
 def failure_keys(event: CanonicalUnavailable) -> Sequence[RowKey]:
-    """The row of an observation that could not be confirmed."""
-    return ((_FAILURE, event.observation.observation_id),)
+    """The row of an observation that could not be confirmed, and its author's."""
+    author = _hidden_author(event)
+    failure: RowKey = (_FAILURE, event.observation.observation_id)
+    return (failure,) if author is None else (failure, (_AUTHOR, author))
 
 
 def register(tables: Tables, fact: Fact, event: VersionRegistered, material: Material) -> None:
@@ -104,7 +108,18 @@ def fail(tables: Tables, fact: Fact, event: CanonicalUnavailable, material: Mate
     observation = event.observation.observation_id
     failure = tables[rows.FAILURES].get(observation) or rows.Failure(observation)
     if failure.reason is None:
-        tables[rows.FAILURES].put(replace(failure, reason=event.reason, detail=event.detail, failed_at=fact.at))
+        tables[rows.FAILURES].put(
+            replace(
+                failure,
+                reason=event.reason,
+                detail=event.detail,
+                failed_at=fact.at,
+                post_id=post_id(event.observation.post),
+            )
+        )
+    author = _hidden_author(event)
+    if author is not None and (known := tables[rows.AUTHORS].get(author)) is not None:
+        tables[rows.AUTHORS].put(replace(known, hidden_at=fact.at))
 
 
 def contradict(tables: Tables, fact: Fact, event: IntegrityAnomalyDetected, material: Material) -> None:
@@ -185,8 +200,18 @@ def _put_author(tables: Tables, fact: Fact, event: VersionEvent, *, confirmed: b
         author = rows.Author(id_, event.post.platform, given.platform_user_id, name, fact.at, fact.at, confirmed)
         tables[rows.AUTHORS].put(author)
     elif confirmed:
-        tables[rows.AUTHORS].put(replace(known, display_name=name, updated_at=fact.at, confirmed=True))
+        tables[rows.AUTHORS].put(replace(known, display_name=name, updated_at=fact.at, confirmed=True, hidden_at=None))
     return id_
+
+
+def _hidden_author(event: CanonicalUnavailable) -> UUID | None:
+    """The author who asks not to be shown, if that is the reason."""
+    observation = event.observation
+    site = find_platform(observation.post.platform)
+    if event.reason != HIDDEN_BY_AUTHOR or site is None:
+        return None
+    author = site.author(observation.metadata)
+    return author_id(observation.post.platform, author.platform_user_id) if author else None
 
 
 def _author_of(event: VersionEvent) -> UUID | None:

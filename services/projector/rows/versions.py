@@ -13,7 +13,10 @@ from services.projector.rows.table import AnyTable, Table, columns_but, row
 
 @row
 class Author:
-    """A name on a platform: the first that a reader gave, until the site gives one; then the site's newest."""
+    """A name on a platform: the first that a reader gave, until the site gives one; then the site's newest.
+
+    `hidden_at`: since then the author asks not to be shown in public; None once the site shows a post of theirs again.
+    """
 
     id: UUID
     platform: str
@@ -22,6 +25,7 @@ class Author:
     created_at: datetime
     updated_at: datetime
     confirmed: bool
+    hidden_at: datetime | None = None
 
 
 @dataclass
@@ -131,6 +135,7 @@ class Failure:
     reason: str | None = None
     detail: str | None = None
     failed_at: datetime | None = None
+    post_id: UUID | None = None
 
 
 @row
@@ -147,7 +152,7 @@ class Anomaly:
     detected_at: datetime
 
 
-AUTHORS: Final = Table("author", Author, ("id",), ("display_name", "updated_at", "confirmed"))
+AUTHORS: Final = Table("author", Author, ("id",), ("display_name", "updated_at", "confirmed", "hidden_at"))
 POSTS: Final = Table("post", Post, ("id",), ("url", "author_id", "updated_at", "confirmed"))
 CONTENTS: Final = Table("content_blob", Content, ("content_hash",))
 HTMLS: Final = Table("html_blob", Html, ("html_hash",))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from platforms.atproto import tree
 from platforms.atproto.cbor import Cid, Value, decode, encode
 from platforms.atproto.did import Curve, Identity, is_did, is_handle, parse_document, parse_key
-from platforms.atproto.proof import Proven, is_tid, prove, tid_moment
+from platforms.atproto.proof import MAX_COMMIT_VALUES, Proven, is_tid, prove, tid_moment
 from platforms.atproto.reasons import Check, InvalidProof
 from platforms.atproto.records import HIDDEN, MAX_TEXT_BYTES, is_record_key, prove_post, prove_profile
 from tests.support.repositories import (
@@ -47,6 +48,14 @@ SOME = {f"app.bsky.feed.post/{tid(NOW - timedelta(hours=hours))}": post(f"Tea, {
 def repository(**more: Value) -> Repository:
     """One with enough posts for a tree of several layers."""
     return Repository({**SOME, POST_PATH: post(WORDS), PROFILE_PATH: profile(), **more})
+
+
+def crowded(beside: int) -> bytes:
+    """A repository whose tree has so many keys in the node of the post."""
+    names = (f"app.bsky.feed.post/{number:06}" for number in itertools.count())
+    near = (name for name in names if height(name.encode()) == height(POST_PATH.encode()))
+    others: dict[str, Value] = {name: post("Tea.") for name in itertools.islice(near, beside)}
+    return repository(**others).car(POST_PATH)
 
 
 def identity(of: Repository) -> Identity:
@@ -349,6 +358,12 @@ BROKEN: list[tuple[str, Check, Callable[[], bytes]]] = [
         "an endless text",
         "content",
         lambda: Repository({POST_PATH: post("ä" * (MAX_TEXT_BYTES // 2 + 1))}).car(POST_PATH),
+    ),
+    ("a path of too many keys", "path", lambda: crowded(tree.MAX_ENTRIES)),
+    (
+        "a commit of too many fields",
+        "commit",
+        lambda: replace(repository(), commit={"more": [0] * MAX_COMMIT_VALUES}).car(POST_PATH),
     ),
     ("a revision of tomorrow", "revision", lambda: replace(repository(), at=NOW + timedelta(minutes=6)).car(POST_PATH)),
     ("a revision of yesterday", "revision", lambda: replace(repository(), at=NOW - timedelta(days=2)).car(POST_PATH)),

@@ -19,6 +19,7 @@ from platforms.atproto.cbor import Cid, Value, decode, encode
 from platforms.atproto.did import parse_document
 from platforms.atproto.records import HIDDEN, prove_post
 from platforms.base import (
+    HIDDEN_BY_AUTHOR,
     NO_PUBLIC_SOURCE,
     REFUSALS,
     CanonicalAnswer,
@@ -27,7 +28,8 @@ from platforms.base import (
     Sequence,
     SiteAnswer,
 )
-from platforms.bluesky import Bluesky, make_html
+from platforms.bluesky import Bluesky
+from platforms.bluesky_text import make_html
 from platforms.text import normalize
 from tests.support.bluesky import Network, observation, signed
 from tests.support.repositories import (
@@ -179,8 +181,8 @@ def test_a_one_sided_handle_is_refused(bend: Callable[[Network], Network]) -> No
 @pytest.mark.requirement("FS-52")
 def test_an_author_who_asks_not_to_be_shown_is_not_public() -> None:
     """FS-52: An author's wish not to be shown without an account means not public."""
-    assert refused(network(**{PROFILE_PATH: profile("Ann", HIDDEN)})).reason == "not_public"
-    assert "not_public" in REFUSALS
+    assert refused(network(**{PROFILE_PATH: profile("Ann", HIDDEN)})).reason == HIDDEN_BY_AUTHOR
+    assert HIDDEN_BY_AUTHOR in REFUSALS
 
 
 @pytest.mark.requirement("FS-52")

@@ -224,7 +224,6 @@ class Instance:
             language="en",
             reference_day=self.now.date(),
             article=self.tape.keep(f"Title: {CANARY}", self.now),
-            text=self.tape.keep(CANARY, self.now),
             stages=tuple(map(model_of, (EXTRACT, ANALYSE, ASSESS))),
             score_epoch=3,
         )

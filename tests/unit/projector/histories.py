@@ -166,6 +166,8 @@ class Page:
                 return {"language": "en", "page_id": "7", "revision_id": "70", "title": "T"}
             case "SUBSTACK":
                 return common | {"substack_post_id": "9", "publication_subdomain": "p"}
+            case "BLUESKY":
+                return {"author_did": self.post.external_id.partition("/")[0]}
             case "LESSWRONG":
                 return common | {"tags": ["one", "two"], "published_at": "2026-01-01T00:00:00Z"}
         return {}
@@ -187,7 +189,11 @@ class Page:
     def observation(self, who: str) -> Observation:
         """What one browser sent."""
         return Observation(
-            observation_id=uid(f"{self.version_id}{who}"), post=self.post, url=self.url, text=inline(self.text)
+            observation_id=uid(f"{self.version_id}{who}"),
+            post=self.post,
+            url=self.url,
+            text=inline(self.text),
+            metadata=self.metadata,
         )
 
     def received(self, who: str) -> ObservationReceived:

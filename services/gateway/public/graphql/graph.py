@@ -222,7 +222,7 @@ async def _results(
     session: RecordSession, hits: Sequence[Hit], cursors: Sequence[str], first: int, text: str | None
 ) -> Connection:
     ids = [hit.investigation_id for hit in hits[:first]]
-    rows = await session.investigations.summaries(ids)
+    rows = {row.id: row for row in await session.investigations.summaries(ids)}
     passages = {} if text is None else await session.investigations.passages(ids, text)
     edges = [
         ResultEdge(
@@ -233,7 +233,8 @@ async def _results(
             author_confirmed=row.author_confirmed,
             highlights=() if text is None else find_highlights(passages[row.id], text),
         )
-        for row, cursor in zip(rows, cursors, strict=False)
+        for id_, cursor in zip(ids, cursors, strict=False)
+        if (row := rows.get(id_)) is not None
     ]
     return _page(edges, has_next=len(hits) > first)
 

@@ -1,4 +1,4 @@
-"""Serves archived pages as plain text or as a download.
+"""Serves archived pages as plain text or as a download, and proofs of posts.
 
 They are untrusted content under our own origin, so their own content type is never sent, the policy sandboxes them, and
 only pages cited by a published finding are served.
@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from services.gateway.ports import Copies
 from services.gateway.public.site.answers import answer
+from services.gateway.record.investigations import Report
 from services.gateway.record.repository import PublicRecord
 
 GUARDS: Final = {"content-security-policy": "default-src 'none'; sandbox", "x-robots-tag": "noindex"}
@@ -43,6 +44,15 @@ class SourceArchive:
         name = f"{sha256[:16]}{guess_extension(row.media_type) or '.bin'}"
         headers = GUARDS | {"content-disposition": f'attachment; filename="{name}"'}
         return answer(request, data, "application/octet-stream", guards=headers)
+
+    async def proof(self, request: Request, report: Report | None) -> Response | None:
+        """What proves the post of an investigation; None: it has no proof, or it was erased. Raises: Unavailable."""
+        sha256 = None if report is None else report.proof_sha256
+        data = None if sha256 is None else await self._copies.copy(sha256)
+        if sha256 is None or data is None:
+            return None
+        headers = GUARDS | {"content-disposition": f'attachment; filename="{sha256[:16]}.cbor"'}
+        return answer(request, data, "application/vnd.ipld.dag-cbor", guards=headers)
 
 
 def _charset(data: bytes) -> str:

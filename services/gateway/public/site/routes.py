@@ -64,6 +64,7 @@ class Site:
             ("/investigations/{id}/text", self._text),
             ("/investigations/{id}/audit", self._audit),
             ("/investigations/{id}/prompt.txt", self._prompt),
+            ("/investigations/{id}/proof.cbor", self._proof),
             ("/investigations/{id}/card.png", self._card),
             ("/posts/{platform}/{external_id:path}", self._post),
             ("/sources/{sha256}", self._copy),
@@ -164,6 +165,10 @@ class Site:
         if prompt is None:
             return self._page(request, "missing.html", None)
         return answer(request, prompt, "text/plain; charset=utf-8", max_age_s=86_400)
+
+    async def _proof(self, request: Request) -> Response:
+        response = await self._archived.proof(request, await self._pages.report(request.path_params["id"]))
+        return response or self._page(request, "missing.html", None)
 
     async def _card(self, request: Request) -> Response:
         picture = await self._pages.card(request.path_params["id"])
