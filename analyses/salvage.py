@@ -25,6 +25,10 @@ _FENCED: Final = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 _TOKEN: Final = re.compile(r'"(?:[^"\\]+|\\.)*"?|[{}\[\]]', re.DOTALL)
 _ENDS: Final = re.compile(rf"\A[{SPACES}]+|[{SPACES}]+\Z")
 _HALF: Final = re.compile("[\ud800-\udfff]")
+_ESCAPED: Final = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+"""An escape in a string of JSON; the group is half of a surrogate pair without the other half."""
 
 
 def find_objects(said: str) -> Iterator[dict[str, JsonValue]]:
@@ -39,6 +43,11 @@ def well_formed(text: str) -> str:
     """A text without halves of surrogate pairs; two halves that belong together are one character."""
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") if _HALF.search(text) else text
     return _HALF.sub("\ufffd", joined)
+
+
+def replace_halves(json_text: str) -> str:
+    """JSON without halves of surrogate pairs, plain or escaped, which no encoding holds; each becomes U+FFFD."""
+    return _ESCAPED.sub(lambda found: r"\ufffd" if found[1] else found[0], well_formed(json_text))
 
 
 def trim(text: str) -> str:

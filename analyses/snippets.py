@@ -27,8 +27,9 @@ AROUND: Final = 300
 MAX_CHARACTERS: Final = 2_000
 _MAX_PLACES: Final = 10_000
 
-_INVISIBLE: Final = "\u00ad\u061c\u200b\u200c\u200d\u200e\u200f\u2060\ufe0e\ufe0f\ufeff" + "".join(
-    map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+_VARIATIONS: Final = (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
+_INVISIBLE: Final = "\u00ad\u061c\u200b\u200c\u200d\u200e\u200f\u2060\ufeff" + "".join(
+    map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A), *_VARIATIONS))
 )
 _SHAPES: Final = str.maketrans(
     dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u301d\u301e\u301f\uff02", '"')

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from analyses.claims.labels import Label, read_label, read_share
 from analyses.claims.scoring import Fallacy, Impact, Severity
 from analyses.kinds import InvalidAnswer
+from analyses.salvage import replace_halves
 
 MAX_CLAIMS: Final = 60
 """Ten that may be analysed, and fifty more that are listed."""
@@ -84,7 +85,7 @@ _Word = BeforeValidator(lambda value: _read_code(value) if isinstance(value, str
 
 
 class _Answer(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
 
 class ClaimAnswer(_Answer):
@@ -190,7 +191,7 @@ class AssessAnswer(_Answer):
 def read_answer(answer: str, shape: type[ModelT]) -> ModelT:
     """The first reading of an answer that has the shape. Raises: InvalidAnswer."""
     reason = "it holds no JSON object"
-    for candidate in _candidates(answer):
+    for candidate in _candidates(replace_halves(answer)):
         try:
             return shape.model_validate_json(candidate)
         except ValidationError as error:
@@ -199,8 +200,8 @@ def read_answer(answer: str, shape: type[ModelT]) -> ModelT:
     raise InvalidAnswer(f"The answer does not have the asked-for shape: {reason}.")
 
 
-def _candidates(answer: str) -> Iterator[bytes]:
+def _candidates(answer: str) -> Iterator[str]:
     """The answer itself, the content of a fence, and the text between the outermost braces."""
     fenced = _FENCED.search(answer)
     texts = (answer, fenced[1] if fenced else "", answer[answer.find("{") : answer.rfind("}") + 1])
-    return (text.encode("utf-8", "replace") for text in dict.fromkeys(texts) if "{" in text)
+    return (text for text in dict.fromkeys(texts) if "{" in text)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from hashlib import sha256
 from typing import Final
+from uuid import UUID
 
 from analyses.claims.anchor import find_anchor
 from analyses.claims.answers import ClaimAnswer, ExtractAnswer
@@ -15,7 +17,9 @@ from analyses.claims.guard import Guard, make_guard
 from analyses.claims.normalise import NORMATIVE, VERSIONS, hash_claim
 from analyses.claims.spans import Span, find_spans
 from analyses.claims.volatility import Volatility, classify
+from contracts.v1.ids import assertion_id
 
+HASH_PREFIX: Final = "sha256:"
 MAX_MORE: Final = 50
 
 
@@ -29,6 +33,11 @@ class ExtractedClaim:
     guard: Guard
     volatility: Volatility
     spans: tuple[Span, ...] | None
+
+    def assertion_id(self, language: str) -> UUID:
+        """The assertion that it is."""
+        guard = sha256(self.guard.canonical_json().encode()).hexdigest()
+        return assertion_id(NORMATIVE, language, self.claim_hash.removeprefix(HASH_PREFIX), guard)
 
 
 @dataclass(frozen=True, slots=True)

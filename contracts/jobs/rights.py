@@ -1,4 +1,4 @@
-"""Withdrawing quotes: `POST /v1/rights/invalidate`, for those whose words they are. It needs no account."""
+"""Withdrawing quotes, for those whose words they are, and what was withdrawn. Neither needs an account."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from uuid import UUID
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from contracts.jobs.values import Absent, ClaimHash, Document, Instant
+from contracts.jobs.values import Absent, ClaimHash, Count, Document, Instant
 from contracts.rpc.values import URL_CHARACTERS, Url
+from contracts.v1.parts import Sha256
 
 REASON_CHARACTERS = 2_000
 CONTACT_CHARACTERS = 320
@@ -36,3 +37,21 @@ class Withdrawal(Document):
     withdrawal_id: UUID
     received_at: Instant
     state: Literal["applied", "queued"]
+
+
+class AppliedWithdrawal(Document):
+    """A withdrawal that took quotes away, from so many analyses.
+
+    `url_sha256`: of the page's address, by which those who know it recognise it.
+    """
+
+    withdrawal_id: UUID
+    recorded_at: Instant
+    url_sha256: Sha256
+    analyses: Count
+
+
+class AppliedWithdrawals(Document):
+    """The newest withdrawals, newest first."""
+
+    withdrawals: tuple[AppliedWithdrawal, ...]

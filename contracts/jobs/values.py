@@ -34,7 +34,7 @@ T = TypeVar("T")
 class Document(BaseModel):
     """Base of all documents: immutable, no unknown keys, no coercion. A field with a default may be absent."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
 
 class _MoneySchema:

@@ -26,8 +26,9 @@ class RequestWords(Value):
 
 
 class ArticleWords(Value):
-    """What the article's page says of itself; its text is stored apart."""
+    """The article, and what its page says of itself."""
 
+    text: str
     title: str | None = None
     address: str | None = None
     author: str | None = None

@@ -164,8 +164,8 @@ class JobRequested(OnceEvent):
 class JobFetched(OnceEvent):
     """The article is there, and everything that later steps must not change under a running job is frozen.
 
-    Shapes: `article` holds title, address and author, `text` the article. `reference_day` is what "yesterday" refers
-    to. `score_epoch` numbers the publishers' scores that count. Units: `characters` are code points.
+    Shapes: `article` holds its text, title, address and author. `reference_day` is what "yesterday" refers to.
+    `score_epoch` numbers the publishers' scores that count. Units: `characters` are code points.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.job.fetched"
@@ -176,7 +176,6 @@ class JobFetched(OnceEvent):
     language: Language | None = None
     reference_day: date
     article: EphemeralRef
-    text: EphemeralRef
     stages: tuple[StageModel, ...] = Field(min_length=1)
     score_epoch: int = Field(ge=0)
 

@@ -28,7 +28,7 @@ INLINE_BYTES = 16_384
 class Value(BaseModel):
     """Base of everything inside an event: immutable, tolerant of fields added later."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
 
 class PostRef(Value):

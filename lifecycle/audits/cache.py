@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from contracts.v1 import AssertionAnalysed, AssertionAnalysisRequested, AssertionInvalidated
+from contracts.v1 import AssertionAnalysed, AssertionAnalysisRequested, AssertionInvalidated, Event
 from contracts.v1.assertion import Shape
 from contracts.v1.ids import analysis_run_id
 from contracts.v1.job import AuditOptions, CachePreference, Volatility
 
+DECISIVE: Final = (AssertionAnalysisRequested, AssertionAnalysed, AssertionInvalidated)
+"""The newest of these about an assertion decide what serves it, and whether the newest run failed."""
 LIFETIME: Final = timedelta(days=90)
 """After it no analysis serves. Source: FH-56."""
 HORIZONS: Final[dict[Volatility, timedelta]] = {
@@ -59,6 +61,29 @@ class Cached:
     requested: Requested | None = None
     analysed: Analysed | None = None
     invalidated: Invalidated | None = None
+
+    def apply(self, sequence: int, at: datetime, event: Event) -> Cached:
+        """With a newer fact."""
+        match event:
+            case AssertionAnalysisRequested():
+                return replace(self, requested=Requested(sequence, at, event))
+            case AssertionAnalysed():
+                return replace(self, analysed=Analysed(sequence, at, event))
+            case AssertionInvalidated():
+                return replace(self, invalidated=Invalidated(sequence, event))
+            case _:
+                return self
+
+    @property
+    def open_run(self) -> UUID | None:
+        """The newest run that was requested, unless it succeeded: it is under way, or has failed."""
+        requested, analysed = self.requested, self.analysed
+        is_done = analysed is not None and requested is not None and analysed.sequence > requested.sequence
+        return None if requested is None or is_done else requested.event.run_id
+
+    def with_run_failed(self) -> Cached:
+        """Where the newest run that was requested has failed."""
+        return self if self.requested is None else replace(self, requested=replace(self.requested, failed=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +174,12 @@ def look(now: datetime, asked: Asked, cached: Cached) -> Outcome:
     return Miss()
 
 
-def fall_back(now: datetime, asked: Asked, cached: Cached) -> Hit | None:
-    """The analysis that serves where no provider answers, marked as stale; None: the claim has failed."""
+def fall_back(now: datetime, asked: Asked, cached: Cached) -> UUID | None:
+    """The analysis that serves, marked as stale, if the one that is waited for fails; None: then the claim fails."""
     analysed = cached.analysed
     if analysed is None or not _is_usable(now, asked, analysed, cached.invalidated):
         return None
-    return Hit(analysed.event.analysis_id, stale=True)
+    return analysed.event.analysis_id
 
 
 def is_withdrawn(analysed: Analysed, invalidated: Invalidated | None) -> bool:

@@ -116,6 +116,11 @@ def release(period: Period, job: UUID) -> CreditPosted | None:
     return None if found is None else _post(period, "RELEASED", job, found.micro_usd, open_=_without(period, job))
 
 
+def close(period: Period, job: UUID, charged: int) -> CreditPosted | None:
+    """Charge a job that has ended, or give its reservation back; None: it is not open any more."""
+    return settle(period, job, charged) if charged else release(period, job)
+
+
 def extract(period: Period, terms: Terms, job: UUID, day: date) -> CreditPosted | Refused:
     """Count a job of mode CACHE_ONLY, which costs nothing, on a UTC day."""
     count = period.extractions_on(day)

@@ -2,7 +2,7 @@
 
 Texts lie under their hash, so the same article would be one text for two jobs. A job's article therefore lies in a
 folder of the job, and removing one job's words leaves another's. What goes when the job is over lies in one folder, so
-that it is removed at once: the article's text, and what the models of its own steps were sent and answered.
+that it is removed at once: the article, and what the models of its own steps were sent and answered.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def open_folder(job_id: UUID) -> str:
     return f"{job_id}/open"
 
 
-def text_folder(job_id: UUID) -> str:
-    """The folder of the article's text."""
-    return f"{open_folder(job_id)}/text"
+def article_folder(job_id: UUID) -> str:
+    """The folder of the article."""
+    return f"{open_folder(job_id)}/article"
 
 
 def run_folder(job_id: UUID, step: StepName) -> str:
@@ -39,13 +39,8 @@ def run_folder(job_id: UUID, step: StepName) -> str:
     return f"{open_folder(job_id)}/{step_run_id(job_id, step)}"
 
 
-def article_folder(job_id: UUID) -> str:
-    """The folder of what the article's page says of itself."""
-    return f"{job_id}/article"
-
-
 def list_removable(job: Job) -> Words:
-    """What is removed as soon as the job is over: the article's text and what was said to models and by them.
+    """What is removed as soon as the job is over: the article and what was said to models and by them.
 
     Of a cancelled job everything is removed. Only where a webhook is still to be sent, its address stays, in the
     request.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -29,7 +28,7 @@ from kit.history import read_history, read_latest
 from kit.kv import Bucket
 from kit.models.stages import STEPS, Stage, Stages, StoredStage
 from kit.publisher import PublishConflict
-from lifecycle.audits.cache import Analysed, Cached, Invalidated, Requested, is_withdrawn
+from lifecycle.audits.cache import DECISIVE, Analysed, Cached, is_withdrawn
 from lifecycle.audits.jobs import Job
 from lifecycle.audits.runs import ASSESS, EXTRACT, Run, fold_run
 from lifecycle.audits.turns import AnalysisTurn
@@ -78,27 +77,18 @@ class EventLog:
 
     async def cached(self, assertion_id: UUID) -> Cached:
         """The newest facts about an assertion."""
-        cached = await self._read(assertion_id, AssertionAnalysisRequested, AssertionAnalysed, AssertionInvalidated)
-        requested, analysed = cached.requested, cached.analysed
-        if requested is None or (analysed is not None and analysed.sequence > requested.sequence):
-            return cached  # no run is under way, so there is none that may have failed
-        failed = await read_latest(self._bus, f"{RunFailed.SUBJECT}.{requested.event.run_id}", stream=JOBS)
-        return replace(cached, requested=replace(requested, failed=bool(failed)))
+        cached = await self._read(assertion_id, *DECISIVE)
+        if cached.open_run is None:
+            return cached
+        failed = await read_latest(self._bus, f"{RunFailed.SUBJECT}.{cached.open_run}", stream=JOBS)
+        return cached.with_run_failed() if failed else cached
 
     async def _read(self, assertion_id: UUID, *kinds: type[Event]) -> Cached:
         """The newest facts of these kinds about an assertion."""
         found = await read_latest(self._bus, *(f"{kind.SUBJECT}.{assertion_id}" for kind in kinds), stream=JOBS)
         cached = Cached()
         for fact in found:
-            match fact.event:
-                case AssertionAnalysisRequested() as event:
-                    cached = replace(cached, requested=Requested(fact.sequence, fact.envelope.occurred_at, event))
-                case AssertionAnalysed() as event:
-                    cached = replace(cached, analysed=Analysed(fact.sequence, fact.envelope.occurred_at, event))
-                case AssertionInvalidated() as event:
-                    cached = replace(cached, invalidated=Invalidated(fact.sequence, event))
-                case _:
-                    pass
+            cached = cached.apply(fact.sequence, fact.envelope.occurred_at, fact.event)
         return cached
 
     async def analysis(self, assertion_id: UUID, analysis_id: UUID) -> Analysed | None:

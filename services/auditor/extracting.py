@@ -15,16 +15,16 @@ from uuid import UUID
 from analyses.claim_audit import Article
 from analyses.claims.answers import ExtractAnswer
 from analyses.claims.extraction import Extraction, extract_claims
-from contracts.jobs.words import ArticleWords, ExtractionWords
+from contracts.jobs.words import ArticleWords, ExtractionWords, RequestWords
 from contracts.v1 import Event, JobExtracted, JobFetched, JobRequested
-from contracts.v1.ids import memo_id, step_run_id
+from contracts.v1.ids import memo_id, sent_memo_id, step_run_id
 from contracts.v1.run import RunEnd, StageModel
 from kit.clock import Clock
 from lifecycle.audits.cache import Asked, Hit, look, shape_of
 from lifecycle.audits.runs import EXTRACT
 from lifecycle.audits.words import run_folder
 from services.auditor.domain import CLAIM_AUDIT, Answered, RunRequest
-from services.auditor.extraction import describe_claims, identify, write_document
+from services.auditor.extraction import describe_claims, write_document
 from services.auditor.materials import load_article
 from services.auditor.ports import Log, Memos, RunsPort, Texts
 
@@ -52,6 +52,7 @@ class Extractor:
         if earlier is not None and answer is not None:
             yield await self._describe(request, fetched, words, article, answer, memo_id=memo, memo_of=earlier.job_id)
             return
+        memos = memo, await self._name_sent(request)
         wanted: RunRequest[Article, ExtractAnswer] = RunRequest(
             run_id=step_run_id(request.job_id, EXTRACT),
             subject_id=request.job_id,
@@ -71,7 +72,12 @@ class Extractor:
                 if await self._log.is_over(request.job_id):
                     return  # cancelled meanwhile: its words are removed, and nothing may be kept of them
                 yield await self._describe(request, fetched, words, article, item.answer, memo_id=memo, end=item.end)
-                await self._memos.keep(memo, request.job_id)
+                await asyncio.gather(*(self._memos.keep(each, request.job_id) for each in memos))
+
+    async def _name_sent(self, request: JobRequested) -> UUID:
+        """The memo by which an estimate finds the extraction."""
+        words = RequestWords.model_validate_json(await self._texts.get(request.input))
+        return sent_memo_id(request.account_id, words.text or words.url or "", CLAIM_AUDIT.extract.prompt.version)
 
     async def _recall(self, earlier: JobExtracted) -> ExtractAnswer | None:
         """What the model answered for an earlier job; None: its words are gone."""
@@ -115,7 +121,7 @@ class Extractor:
 
     async def _find_cached(self, request: JobRequested, found: Extraction) -> frozenset[str]:
         """The hashes of those of the further claims that have an analysis."""
-        assertions = [identify(claim, found.language) for claim in found.more_claims]
+        assertions = [claim.assertion_id(found.language) for claim in found.more_claims]
         known = await asyncio.gather(*(self._log.cached(assertion) for assertion in assertions))
         now, shape, hashes = self._clock.now(), shape_of(request.options), set()
         for claim, assertion, cached in zip(found.more_claims, assertions, known, strict=True):

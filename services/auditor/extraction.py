@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final
-from uuid import UUID
 
 from analyses.claims import extraction as rules
-from analyses.claims.normalise import NORMATIVE
 from contracts.jobs import extraction as wire
 from contracts.jobs.words import ArticleWords
 from contracts.v1 import JobFetched, JobRequested
-from contracts.v1.ids import assertion_id
 from contracts.v1.job import Evaluability, ExtractedClaim
 
 EMPTY: Final = sha256(b"").hexdigest()
 """The hash of a claim of which nothing is left after normalisation."""
-_PREFIX: Final = "sha256:"
 _EVALUABILITY: Final[Mapping[str, Evaluability]] = {
     "evaluable": "EVALUABLE",
     "partially_evaluable": "PARTIALLY_EVALUABLE",
@@ -25,24 +21,13 @@ _EVALUABILITY: Final[Mapping[str, Evaluability]] = {
 }
 
 
-def identify(claim: rules.ExtractedClaim, language: str) -> UUID:
-    """The assertion that a claim is."""
-    guard = sha256(claim.guard.canonical_json().encode()).hexdigest()
-    return assertion_id(NORMATIVE, language, bare_hash(claim), guard)
-
-
-def bare_hash(claim: rules.ExtractedClaim) -> str:
-    """The SHA-256 of a claim's canonical text, as facts have it."""
-    return claim.claim_hash.removeprefix(_PREFIX)
-
-
 def describe_claims(found: rules.Extraction) -> tuple[ExtractedClaim, ...]:
     """The claims as the fact has them: without words."""
     return tuple(
         ExtractedClaim(
             number=number,
-            assertion_id=identify(claim, found.language),
-            claim_hash=bare_hash(claim),
+            assertion_id=claim.assertion_id(found.language),
+            claim_hash=claim.claim_hash.removeprefix(rules.HASH_PREFIX),
             central=claim.found.is_central,
             claim_type=claim.found.claim_type,
             evaluability=_EVALUABILITY[claim.found.evaluability],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from hashlib import sha256
+from typing import Final
 
 from contracts.jobs.words import ArticleWords, RequestWords
 from contracts.v1 import (
@@ -18,11 +19,13 @@ from contracts.v1 import (
 )
 from kit.errors import Outage
 from lifecycle.audits.jobs import JobStep
-from lifecycle.audits.words import article_folder, text_folder
+from lifecycle.audits.words import article_folder
 from services.auditor.domain import LOG_LAG_S, Article, NoArticle, take_text
 from services.auditor.extracting import Extractor
 from services.auditor.planning import Planner
 from services.auditor.ports import Articles, Log, LoggedJob, Stages, Texts
+
+STEPS: Final = (JobStep.FETCH, JobStep.EXTRACT, JobStep.PLAN)
 
 
 class Auditor:
@@ -49,15 +52,14 @@ class Auditor:
         logged = await self._log.job(event.job_id)
         if logged is None:
             raise Outage(LOG_LAG_S, "the log does not show the request yet")
-        job = logged.job
-        before: JobStep | None = None
-        while job.next_step is not before:
-            before = job.next_step
-            if await self._log.is_over(event.job_id):
+        job, done = logged.job, None
+        while (step := job.next_step) in STEPS and step is not done:
+            if done is not None and await self._log.is_over(event.job_id):
                 return  # its account cancelled it meanwhile
-            async for fact in self._carry_out(before, logged, event, delivery_count):
+            async for fact in self._carry_out(step, logged, event, delivery_count):
                 yield fact
                 job.apply(fact)
+            done = step
 
     async def on_exhausted(self, event: JobRequested, reason: str) -> AsyncIterator[Event]:
         """A job that cannot be worked on fails, so that its credit is released."""
@@ -72,10 +74,8 @@ class Auditor:
             case JobStep.EXTRACT:
                 assert logged.job.fetched is not None
                 return self._extractor.extract(request, logged.job.fetched, delivery_count)
-            case JobStep.PLAN:
-                return self._plan(logged, request)
             case _:
-                return _nothing()
+                return self._plan(logged, request)
 
     async def _fetch(self, logged: LoggedJob, request: JobRequested) -> AsyncIterator[Event]:
         """Read the article, and freeze what later steps must not change."""
@@ -87,16 +87,16 @@ class Auditor:
             return
         until = request.input.until
         described = ArticleWords(
+            text=article.text,
             title=article.title,
             address=article.address,
             author=article.author,
             publisher=article.publisher,
             published=article.published,
         )
-        models, described_at, text_at = await asyncio.gather(
+        models, stored = await asyncio.gather(
             self._stages.models(),
             self._texts.put(described.model_dump_json(), until, article_folder(request.job_id)),
-            self._texts.put(article.text, until, text_folder(request.job_id)),
         )
         yield JobFetched(
             job_id=request.job_id,
@@ -104,8 +104,7 @@ class Auditor:
             characters=len(article.text),
             language=article.language,
             reference_day=article.reference_day,
-            article=described_at,
-            text=text_at,
+            article=stored,
             stages=tuple(models.values()),
             score_epoch=0,
         )
@@ -120,9 +119,3 @@ class Auditor:
         planned = await self._planner.plan(logged, request)
         if planned is not None:
             yield planned
-
-
-async def _nothing() -> AsyncIterator[Event]:
-    none: tuple[Event, ...] = ()
-    for event in none:
-        yield event

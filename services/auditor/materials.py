@@ -11,5 +11,4 @@ from services.auditor.ports import Texts
 async def load_article(texts: Texts, fetched: JobFetched) -> tuple[ArticleWords, Article]:
     """The article as its page describes it, and as a model is shown it. Raises: LookupError: it has expired."""
     words = ArticleWords.model_validate_json(await texts.get(fetched.article))
-    text = await texts.get(fetched.text)
-    return words, Article(text, words.title, words.address, words.author, words.publisher, words.published)
+    return words, Article(words.text, words.title, words.address, words.author, words.publisher, words.published)

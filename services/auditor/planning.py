@@ -62,18 +62,23 @@ class Planner:
         known = await asyncio.gather(*(self._find_cached(claim) for claim in job.extracted.claims))
         left = count_affordable(request)
         planned: list[PlannedClaim] = []
+        first: list[AssertionAnalysisRequested] = []
         for claim, written, cached in zip(job.extracted.claims, document.claims, known, strict=True):
             words = ClaimWords(
                 text=written.claim_text, canonical=written.canonical_claim, reference_day=job.fetched.reference_day
             )
             language = document.article_metadata.language
-            found = await self._find(logged, request.options, claim, words, language, cached, may_buy=left > 0)
+            found = await self._find(logged, request.options, claim, words, language, cached, first, may_buy=left > 0)
             if found is None:
-                return None
+                break
             left -= found.outcome == "OWN"
             self._metrics.count_look(found.outcome)
             planned.append(found)
-        return JobPlanned(job_id=job.job_id, claims=tuple(planned))
+        for is_shared in await asyncio.gather(*(self._keys.is_shared(each) for each in first)):
+            if is_shared:
+                self._metrics.count_shared_key()
+        is_whole = len(planned) == len(job.extracted.claims)
+        return JobPlanned(job_id=job.job_id, claims=tuple(planned)) if is_whole else None
 
     async def _find_cached(self, claim: ExtractedClaim) -> Cached:
         return Cached() if claim.claim_hash == EMPTY else await self._log.cached(claim.assertion_id)
@@ -86,10 +91,11 @@ class Planner:
         words: ClaimWords,
         language: str,
         cached: Cached,
+        first: list[AssertionAnalysisRequested],
         *,
         may_buy: bool,
     ) -> PlannedClaim | None:
-        """What serves a claim."""
+        """What serves a claim; None: the job was cancelled. The first request of an assertion is added to `first`."""
         asked = Asked(
             None if claim.claim_hash == EMPTY else claim.assertion_id,
             logged.job.job_id,
@@ -110,7 +116,7 @@ class Planner:
                         number=claim.number,
                         outcome="OWN" if own else "JOINED",
                         run_id=run_id,
-                        analysis_id=older.analysis_id if older else None,
+                        analysis_id=older,
                     )
                 case Miss():
                     return PlannedClaim(number=claim.number, outcome="MISS")
@@ -121,13 +127,13 @@ class Planner:
                         return None  # its charge is fixed: what is requested from now on would be free
                     event = await self._write_request(logged, claim, words, language, wanted)
                     if await self._log.request_analysis(event, logged.correlation):
-                        if not wanted.follows and await self._keys.is_shared(event):
-                            self._metrics.count_shared_key()
+                        if not wanted.follows:
+                            first.append(event)
                         return PlannedClaim(
                             number=claim.number,
                             outcome="OWN",
                             run_id=wanted.run_id,
-                            analysis_id=older.analysis_id if older else None,
+                            analysis_id=older,
                         )
                     cached = await self._log.cached(claim.assertion_id)
         raise Outage(LOG_LAG_S, "others keep requesting the same claim")

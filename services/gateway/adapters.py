@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from math import inf
 from pathlib import Path
 from uuid import UUID
@@ -12,8 +13,8 @@ from uuid import UUID
 from pydantic import SecretStr
 from sqlalchemy import Row, text
 
-from contracts.topology import ERRATA, INGEST_OBSERVATION_UNVERIFIABLE, VIEWS
-from contracts.v1 import Event, InvestigationRequested, ObservationUnverifiable, OnceEvent
+from contracts.topology import ERRATA, INGEST_OBSERVATION_UNVERIFIABLE, JOBS, VIEWS
+from contracts.v1 import Event, InvestigationRequested, LabelIssued, ObservationUnverifiable, OnceEvent, decode
 from contracts.v1.parts import TextRef
 from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
 from kit.bus import Bus, RequestRejected
@@ -126,6 +127,28 @@ class BusEvents:
     def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[StoredMessage], None]:
         """Batches of messages after a sequence, without an end."""
         return OrderedLog(self._bus, ERRATA.name, after + 1, subjects=patterns).batches()
+
+
+class BusLabels:
+    """Labels in the log."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def newest(self) -> int:
+        """The last sequence of the log."""
+        try:
+            return await read_last_sequence(self._bus, JOBS.name)
+        except Retry as error:
+            raise Unavailable(f"broker: {error}") from error
+
+    async def follow(self, after: int) -> AsyncGenerator[Sequence[tuple[int, LabelIssued]], None]:
+        """Labels after a sequence with their own, in batches as they are stored, without an end."""
+        subjects = (f"{LabelIssued.SUBJECT}.*",)
+        async with aclosing(OrderedLog(self._bus, JOBS.name, after + 1, subjects=subjects).batches()) as batches:
+            async for batch in batches:
+                decoded = [(each.sequence, decode(each.subject, each.data).event) for each in batch]
+                yield [(sequence, event) for sequence, event in decoded if isinstance(event, LabelIssued)]
 
 
 class ServerSpace:

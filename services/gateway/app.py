@@ -11,12 +11,13 @@ from kit.clock import Clock
 from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.positions import Positions
-from kit.settings import AuditSettings, ChatSettings, LlmSettings, SettingsError, load
+from kit.settings import AuditSettings, ChatSettings, LabelerSettings, LlmSettings, SettingsError, load
 from services.gateway.adapters import (
     BlobCopies,
     BlobTexts,
     BusEvents,
     BusFacts,
+    BusLabels,
     ModelProbe,
     SealedKeys,
     ServerSpace,
@@ -34,11 +35,12 @@ from services.gateway.extension.procedures import procedures
 from services.gateway.extension.status import Statuses, Viewing
 from services.gateway.health import ServerHealth
 from services.gateway.http import BodyTimeouts
-from services.gateway.jobs.adapters import BlobWords, BusJobLog, BusReceiptKeys
+from services.gateway.jobs.adapters import BlobWords, BusJobLog, BusMemos, BusReceiptKeys
 from services.gateway.jobs.rate_policies import RateLimit, RatePolicy
 from services.gateway.jobs.routes import JobsApi, Limits, World
 from services.gateway.jobs.stages import StageSettings
 from services.gateway.keys import InstanceKeys, KeyChecks
+from services.gateway.labels import Labeler, LabelsEndpoint, LabelSource
 from services.gateway.metrics import Metrics
 from services.gateway.ports import (
     Copies,
@@ -91,6 +93,7 @@ class Dependencies:
     space: Space
     clock: Clock
     registry: CollectorRegistry
+    labels: LabelSource | None = None
 
 
 def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
@@ -186,7 +189,21 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
         per_network=settings.events_clients_per_network,
     )
     events = EventsEndpoint(feed, admission, callers.address, dependencies.registry, stall_s=settings.events_stall_s)
-    return Gateway(rpc, graphql, events, feed, erasures, described, jobs)
+    labels = None
+    if dependencies.labels is not None:
+        labels = LabelsEndpoint(
+            dependencies.labels,
+            dependencies.record,
+            Admission(
+                TokenBuckets(clock, burst=settings.events_connects_burst, every_s=settings.events_connects_every_s),
+                clients=settings.events_clients,
+                per_network=settings.events_clients_per_network,
+            ),
+            callers.address,
+            clock,
+            stall_s=settings.events_stall_s,
+        )
+    return Gateway(rpc, graphql, events, feed, erasures, described, jobs, labels)
 
 
 def open_jobs(host: Host, settings: GatewaySettings) -> World:
@@ -195,6 +212,7 @@ def open_jobs(host: Host, settings: GatewaySettings) -> World:
     return World(
         log=jobs,
         words=BlobWords(host.blobs, host.clock),
+        memos=BusMemos(host.bus),
         keys=BusReceiptKeys(host.bus),
         stages=StageSettings(jobs, load(LlmSettings), load(ChatSettings).model_id, audits.prices),
         job_s=audits.job_s,
@@ -206,13 +224,14 @@ def open_jobs(host: Host, settings: GatewaySettings) -> World:
 async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServer:
     """Bind the port and serve until the host stops.
 
-    Raises: kit.http.CannotListen. SettingsError: the public URL is not set.
+    Raises: kit.http.CannotListen. SettingsError: the public URL is not set, or half a labeler is.
     """
     settings = settings or load(GatewaySettings)
     if host.servers_given and not settings.public_url:
         raise SettingsError(
             "OPENERRATA_GATEWAY_PUBLIC_URL is not set: feeds and links need the address where readers reach the gateway"
         )
+    labeler = Labeler.of(load(LabelerSettings))
     database = host.database("reader", "procedures", pool_size=settings.database_connections)
     wait_s = settings.page_wait_s
     pages = PublicRecord(host.database("reader", "pages", pool_size=settings.page_connections, wait_s=wait_s))
@@ -246,6 +265,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             space=ServerSpace(host.bus, host.data_folder),
             clock=host.clock,
             registry=host.telemetry.registry,
+            labels=None if labeler is None else LabelSource(labeler, BusLabels(host.bus)),
         ),
     )
     server = HttpServer(
@@ -253,12 +273,15 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
         bind(settings.host, settings.port, given_by="--port and OPENERRATA_GATEWAY_HOST"),
         connections=settings.connections,
         header_timeout_s=settings.header_timeout_s,
+        websockets=gateway.labels is not None,
     )
     await server.start()
     host.public_url = host.public_url or server.url
     host.check("gateway-http", server.problem)
     host.on_stop(server.stop)
     host.on_stop(gateway.events.stop)  # first: the server waits for requests under way, and these have no end
+    if gateway.labels is not None:
+        host.on_stop(gateway.labels.stop)
     if gateway.jobs is not None:
         host.on_stop(gateway.jobs.stop)
         host.keep_running("gateway-jobs", gateway.jobs.signals.run)

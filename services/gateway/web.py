@@ -24,6 +24,8 @@ from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respon
 from services.gateway.jobs.openapi import merge
 from services.gateway.jobs.routes import PREFIXES as JOB_PREFIXES
 from services.gateway.jobs.routes import JobsApi
+from services.gateway.labels import PREFIX as LABELS
+from services.gateway.labels import LabelsEndpoint
 from services.gateway.openapi import Schema, add_procedures
 from services.gateway.ports import Documents, HealthChecks, Unavailable
 from services.gateway.procedure import Procedure
@@ -52,6 +54,7 @@ class Gateway:
         erasures: ErasureWatch,
         shell: FastAPI,
         jobs: JobsApi | None,
+        labels: LabelsEndpoint | None = None,
     ) -> None:
         self._rpc = rpc
         self._graphql = graphql
@@ -60,10 +63,13 @@ class Gateway:
         self.erasures = erasures
         self.shell = shell
         self.jobs = jobs
+        self.labels = labels
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
+        if self.labels is not None and scope["type"] != "lifespan" and scope["path"].startswith(LABELS):
+            await self.labels(scope, receive, send)
+        elif scope["type"] != "http":
             await self.shell(scope, receive, send)
         elif self.jobs is not None and scope["path"].startswith(JOB_PREFIXES):
             await self.jobs(scope, receive, send)

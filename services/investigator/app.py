@@ -47,6 +47,7 @@ async def build(host: Host) -> None:
         within_s=settings.pictures_s,
     )
     reads = SqlReads(host.database("reader"))
+    host.on_close(reads.close)
     # A client of its own: the origin allowed for pictures is not allowed for pages.
     lookups = Lookups(http(settings.page_origin), Reader(), reads, host.clock)
     investigator = Investigator(

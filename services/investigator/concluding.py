@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from contracts.v1 import Event, InvestigationRequested
+from contracts.v1 import Event, InvestigationCompleted, InvestigationFailed, InvestigationRequested
 from kit.bus import Bus
 from kit.history import StoredFact, read_history, read_latest
 from kit.vault import UserKeys
 from lifecycle.conclusion import conclude
-from lifecycle.investigation import Investigation
+from lifecycle.investigation import Investigation, ends_round
 
 
 class InvestigationRules:
@@ -42,9 +42,11 @@ class InvestigationRules:
         return conclude(aggregate)
 
     async def is_over_in_log(self, key: str, aggregate: Investigation) -> bool:
-        """Whether its newest round has ended, read from the log."""
-        found = Investigation.fold(await read_history(self._bus, key))
-        return found is not None and found.is_over(aggregate.round.number)
+        """Whether its newest round has ended, by the newest ends in the log; a later round follows an end."""
+        ends = await read_latest(
+            self._bus, *(f"{end.SUBJECT}.{key}" for end in (InvestigationCompleted, InvestigationFailed))
+        )
+        return any(ends_round(aggregate.round.number, end.event) for end in ends)
 
     async def close(self, key: str, aggregate: Investigation) -> None:
         """Discard the reader's key, if it paid."""

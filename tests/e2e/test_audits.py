@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,29 @@ async def test_the_same_article_again_costs_its_assessment(world: World) -> None
     assert [claim["claim_text"] for claim in result["claim_extraction"]["claims"]] == [WRONG, OTHER]
 
 
+@pytest.mark.requirement("FH-13", "FH-154")
+async def test_an_estimate_knows_what_its_account_had_extracted(world: World) -> None:
+    """FH-13: Claims to extract are estimated hits and new claims, and the basis says how.
+    FH-154: An estimate buys and stores nothing.
+    """
+    await audited(world.alice)
+    await world.oracle.settled()
+    before = await world.oracle.heads()
+
+    async def estimate(client: httpx.AsyncClient, **options: str) -> tuple[Any, ...]:
+        body = {"input_text": ARTICLE, "options": options}
+        found = (await client.post("/v1/estimate", json=body)).json()
+        info = found["cache_info"]
+        return info["basis"], info["estimated_cache_hits"], info["estimated_new_claims"], found["estimated_cost"]
+
+    assert await estimate(world.alice) == ("memo", 2, 0, 0.03)
+    assert await estimate(world.alice, depth="deep") == ("memo", 0, 2, 0.192)
+    for found in (await estimate(world.alice, cache_preference="skip_cache"), await estimate(world.bob)):
+        assert found[0] == "rolling_hit_rate", "nothing is known, and nothing of another account"
+    assert await world.oracle.heads() == before
+    assert (await audited(world.alice))["charged"] == 0.03
+
+
 @pytest.mark.requirement("FH-28")
 async def test_quotes_from_a_page_are_withdrawn(world: World) -> None:
     """FH-28: Quotes are withdrawn at once when their owner asks."""
@@ -150,11 +174,34 @@ async def test_quotes_from_a_page_are_withdrawn(world: World) -> None:
         return bool(await world.oracle.value(rows, quoted["source_url"]) == 0)
 
     await until(gone, "the quotes are withdrawn")
+    async with httpx.AsyncClient(base_url=world.system.url) as reader:
+        (listed,) = (await reader.get("/v1/rights/withdrawals")).json()["withdrawals"]
+    assert listed.pop("analyses") > 0
+    assert listed.pop("recorded_at") >= answer.json()["received_at"]
+    assert listed == {
+        "withdrawal_id": answer.json()["withdrawal_id"],
+        "url_sha256": sha256(quoted["source_url"].encode()).hexdigest(),
+    }
     assert await world.oracle.value(verdicts) == before
     for where, text in (await read_everything(world.system, world.oracle)).items():
         assert quoted["text"] not in text or where.startswith("object until/"), where
     (again,) = (await audited(world.bob, sentence))["result"]["claims"]
     assert (again["cache_hit"], again["rollup_verdict"]) == (False, "Refuted")
+
+
+@pytest.mark.requirement("FH-68")
+async def test_the_cache_is_skipped_and_what_is_found_serves_from_then_on(world: World) -> None:
+    """FH-68: `prefer_cache` uses hits, `skip_cache` computes everything."""
+    sentence = "Lightning never strikes the same place twice."
+    await audited(world.alice, sentence)
+    job = await audited(world.alice, sentence, options={"cache_preference": "skip_cache"})
+    result = job["result"]
+    assert [claim["cache_hit"] for claim in result["claims"]] == [False]
+    assert (job["charged"], result["stages_cached"]) == (0.114, [])
+    assert [call["stage"] for call in result["llm_calls"]] == ["stage1", "stage2", "stage3"]
+    later = (await audited(world.bob, sentence))["result"]
+    assert [claim["cache_hit"] for claim in later["claims"]] == [True]
+    assert [claim["analysed_at"] for claim in later["claims"]] == [claim["analysed_at"] for claim in result["claims"]]
 
 
 @pytest.mark.requirement("FH-57", "FH-66")

@@ -1,64 +1,95 @@
-"""An article's words and where they are: while its job runs, a day later, and when all of it has expired."""
+"""An article's words and where they are: while its job runs, a day later, and when all of it has expired.
+
+The services are processes of their own that live by a clock which the test moves; what expires is deleted by the
+curator's own schedule.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from uuid import uuid4
 
 import httpx
 import psutil
 import pytest
 
+from contracts.topology import AUDITOR_JOB_REQUESTED, DEAD, FAILURES, JOBS
+from contracts.v1 import JobEnded
 from contracts.v1.parts import EPHEMERAL
 from kit.blobs import Blobs, BlobSettings
+from kit.clock import SystemClock
+from kit.database import migrate
 from kit.ephemeral import EphemeralTexts
-from services.curator.adapters import EventLog
-from services.curator.sweep import Sweep
-from tests.support.curating import Metrics
+from kit.history import read_latest
+from kit.kv import Bucket
+from tests.support.audits import asked
+from tests.support.clocks import JumpingClock
 from tests.support.everywhere import read_everything
-from tests.support.fakes import StillClock
 from tests.support.oracle import Oracle, oracle
-from tests.support.system import System, system, until
+from tests.support.system import GivenServers, System, system, until
 
-CANARY = "The zebras of Quixotia sleep in violet hammocks."
-TITLE = "Nights in Quixotia"
-WRONG = "Humans use only 10 percent of their brains."
-ARTICLE = f"{TITLE}. {WRONG} {CANARY}"
-WORDS_OF_THE_ARTICLE = (CANARY, TITLE)
+CANARY: Final = "The zebras of Quixotia sleep in violet hammocks."
+TITLE: Final = "Nights in Quixotia"
+WRONG: Final = "Humans use only 10 percent of their brains."
+ARTICLE: Final = f"{TITLE}. {WRONG} {CANARY}"
+LABEL: Final = "a secret label"
+UNREADABLE: Final = "Otters of Quixotia read at dusk."
+WORDS_OF_THE_ARTICLE: Final = (CANARY, TITLE, LABEL)
 DAY, QUARTER = timedelta(hours=25), timedelta(days=92)
+EXTRACTION, ANALYSIS, ASSESSMENT = 0.003, 0.081, 0.03
+SERVICES: Final = ("projector", "gateway", "auditor", "curator")
 
 
+@dataclass(frozen=True)
 class World:
-    """A system with one audit that has ended."""
+    """A running system, and a client of its job API."""
 
-    def __init__(self, running: System, looking: Oracle, job_id: str) -> None:
-        self.system = running
-        self.oracle = looking
-        self.job_id = job_id
+    system: System
+    oracle: Oracle
+    clock: JumpingClock
+    client: httpx.AsyncClient
 
     async def find(self, *words: str) -> list[str]:
         """Where any of these words are."""
         await self.oracle.settled()
         found = await read_everything(self.system, self.oracle) | processes(self.system)
-        assert {"stream JOBS", "stream ERRATA_DEAD", "stream ERRATA_REDELIVERY", "logs"} <= found.keys()
-        assert any("services up" in text for where, text in found.items() if where.startswith("process"))
+        assert {"stream JOBS", "stream ERRATA_REDELIVERY", "stream KV_memos", "logs"} <= found.keys()
+        assert found[f"stream {DEAD.name}"], "a dead letter lies there"
+        assert "handler failed" in found["logs"]
+        for service in SERVICES:
+            assert any(f"services up {service}" in text for where, text in found.items() if where.startswith("process"))
         return sorted(where for where, text in found.items() if any(word in text for word in words))
 
-    async def sweep(self, age: timedelta) -> int:
-        """Delete what has expired at that age, as the curator does."""
-        given = self.system.blob_settings
-        endpoint, access, secret, bucket = (
-            given[f"OPENERRATA_S3_{name}"] for name in ("ENDPOINT", "ACCESS_KEY", "SECRET_KEY", "BUCKET")
-        )
-        blobs = Blobs(BlobSettings(endpoint.removeprefix("http://"), access, secret, bucket))
-        clock = StillClock(datetime.now(UTC) + age)
+    async def wait(self, age: timedelta) -> None:
+        """Let so much time have passed since the start, and wait until the curator has deleted what has expired."""
+        self.clock.jump(int(age.total_seconds()))
+        now = datetime.now(UTC) + age
+        blobs = open_blobs(self.system)
+
+        async def swept() -> bool:
+            hours = [hour for hour in await blobs.folders(EPHEMERAL) if datetime.fromisoformat(f"{hour}:00Z") <= now]
+            return not any([await blobs.texts(f"{EPHEMERAL}/{hour}") for hour in hours])
+
         try:
-            return await Sweep(EventLog(self.oracle.bus), EphemeralTexts(blobs, clock), Metrics(), clock).run_once()
+            await until(swept, "what has expired is deleted", within_s=60)
         finally:
             blobs.close()
+
+
+def open_blobs(running: System) -> Blobs:
+    """The system's blob store."""
+    given = running.blob_settings
+    endpoint, access, secret, bucket = (
+        given[f"OPENERRATA_S3_{name}"] for name in ("ENDPOINT", "ACCESS_KEY", "SECRET_KEY", "BUCKET")
+    )
+    return Blobs(BlobSettings(endpoint.removeprefix("http://"), access, secret, bucket))
 
 
 def processes(running: System) -> dict[str, str]:
@@ -72,26 +103,86 @@ def processes(running: System) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def audited(folder: Path) -> AsyncIterator[World]:
-    """A system that has audited one article."""
-    settings = {"OPENERRATA_GATEWAY_JOBS": "on", "OPENERRATA_LOG_LEVEL": "debug"}
-    async with system(folder, **settings) as running, AsyncExitStack() as stack:
-        await running.up(settings={"LD_PRELOAD": ""})  # as a command of its own, which the list of processes shows
-        assert (await running.run("accounts", "add", "alice")).code == 0
-        key = (await running.run("keys", "add", "alice", "--account", "alice", "--right", "audit")).out.strip()
-        client = await stack.enter_async_context(
-            httpx.AsyncClient(base_url=running.url, headers={"authorization": f"Bearer {key}"}, timeout=60)
-        )
-        looking = await stack.enter_async_context(oracle(running.database_url, running.nats_url))
-        asked: dict[str, Any] = {"input_text": ARTICLE, "client": {"source_label": "a secret label"}}
-        done = (await client.post("/v1/analyze", json=asked, headers={"prefer": "wait=30"})).json()
-        assert done["status"] == "SUCCEEDED", done
+async def started(folder: Path) -> AsyncIterator[World]:
+    """The services of audits over servers, each a process, with a clock that can be moved."""
+    clock = JumpingClock(folder)
+    with GivenServers(folder / "servers") as servers:
+        settings = {
+            **servers.settings,
+            **clock.settings,
+            "OPENERRATA_GATEWAY_JOBS": "on",
+            "OPENERRATA_MODEL": "demo",
+            "OPENERRATA_CURATOR_SWEEP_S": "0.5",
+            "OPENERRATA_LOG_LEVEL": "debug",
+        }
+        async with system(folder / "system", **settings) as running:
+            await migrate(running.database_url)
+            assert (await running.run("topology", "apply")).code == 0
+            for service in SERVICES:
+                running.spawn(service)
+            await asyncio.gather(*(process.started() for process in running.processes.values()))
+            assert (await running.run("accounts", "add", "alice")).code == 0
+            key = (await running.run("keys", "add", "alice", "--account", "alice", "--right", "audit")).out.strip()
+            headers = {"authorization": f"Bearer {key}"}
+            async with (
+                oracle(running.database_url, running.nats_url) as looking,
+                httpx.AsyncClient(base_url=running.url, headers=headers, timeout=60) as client,
+            ):
+                yield World(running, looking, clock, client)
 
-        async def closed() -> bool:
-            return bool((await client.get("/v1/user/credit")).json()["open_jobs"] == 0)
 
-        await until(closed, "the job is settled")
-        yield World(running, looking, done["job_id"])
+async def audit(world: World, text: str, **labels: str) -> dict[str, Any]:
+    """Have an article audited; the job."""
+    sent = {"input_text": text, "client": labels}
+    answer = await world.client.post("/v1/analyze", json=sent, headers={"prefer": "wait=60"})
+    done: dict[str, Any] = answer.json()
+    assert done["status"] == "SUCCEEDED", done
+
+    async def closed() -> bool:
+        return bool((await world.client.get("/v1/user/credit")).json()["open_jobs"] == 0)
+
+    await until(closed, "the job is settled")
+    view: dict[str, Any] = (await world.client.get(done["links"]["self"])).json()
+    return {**done, **view}
+
+
+async def require_expired(world: World, job: dict[str, Any]) -> None:
+    """Assert that a job is still known, and that what is asked of its words is answered by their having expired."""
+    links = job["links"]
+    view = (await world.client.get(links["self"])).json()
+    kept = ("job_id", "status", "created_at", "ended_at", "expires_at", "charged")
+    assert [view[each] for each in kept] == [job[each] for each in kept]
+    assert view["client"] == {"request_id": None, "source_label": None}
+    for name in ("result", "report"):
+        answer = await world.client.get(links[name])
+        assert (answer.status_code, answer.json()["error"]["code"]) == (410, "EXPIRED"), name
+    events = await world.client.get(links["events"])
+    assert events.text.count("event: ended") == 1
+    assert (await world.client.delete(links["self"])).status_code == 204
+
+
+async def fail_for_good(world: World) -> None:
+    """Have a job given up whose words have a form that this version cannot read, as those of a later one may have."""
+    bus, job = world.oracle.bus, uuid4()
+    blobs = open_blobs(world.system)
+    try:
+        texts = EphemeralTexts(blobs, SystemClock())
+        words = json.dumps({"job_id": str(job), "text": [UNREADABLE]})
+        ref = await texts.put(words, datetime.now(UTC) + timedelta(hours=24))
+    finally:
+        blobs.close()
+    deadline = datetime.now(UTC) + timedelta(minutes=15)
+    request = asked(job, cache_only=True).model_copy(update={"input": ref, "deadline_at": deadline})
+    receipt = await bus.publish(request, correlation=uuid4())
+    failures, message = await Bucket.open(bus, FAILURES), f"{AUDITOR_JOB_REQUESTED.name}.JOBS.{receipt.sequence}"
+
+    async def failed() -> bool:
+        return await failures.get(message) == b"1"
+
+    await until(failed, "the auditor fails")
+    await failures.put(message, str(AUDITOR_JOB_REQUESTED.attempts - 1).encode())  # instead of the minutes between
+    await until(world.oracle.dead, "it is given up")
+    assert await read_latest(bus, f"{JobEnded.SUBJECT}.{job}", stream=JOBS), "its account is told"
 
 
 async def restored(world: World, folder: Path) -> dict[str, str]:
@@ -114,22 +205,35 @@ async def test_words_go_when_they_expire_and_the_tables_can_be_built_again(tmp_p
     FH-167: Facts hold no words.
     FH-176: Words with an expiry are in no backup.
     """
-    async with audited(tmp_path / "system") as world:
-        everywhere = await world.find(*WORDS_OF_THE_ARTICLE, "a secret label")
+    async with started(tmp_path) as world:
+        job = await audit(world, ARTICLE, source_label=LABEL)
+        known = await audit(world, WRONG)
+        assert known["charged"] == EXTRACTION + ASSESSMENT
+        await fail_for_good(world)
+        everywhere = await world.find(*WORDS_OF_THE_ARTICLE)
         assert everywhere, "the request is kept for a day"
-        assert all(where.startswith(f"object {EPHEMERAL}/") for where in everywhere), everywhere
+        unread = await world.find(UNREADABLE)
+        assert len(unread) == 1, unread
+        assert all(where.startswith(f"object {EPHEMERAL}/") for where in (*everywhere, *unread)), (everywhere, unread)
         assert not [where for where in await world.find(WRONG) if where.startswith(("stream", "logs", "process"))]
 
-        backup = await restored(world, tmp_path)
+        words = (*WORDS_OF_THE_ARTICLE, UNREADABLE, WRONG)
+        backup = await restored(world, tmp_path / "at once")
         assert "job.extracted" in backup["stream JOBS"], "the backup holds the job"
-        words = (*WORDS_OF_THE_ARTICLE, WRONG, "a secret label")
+        assert "job.requested" in backup[f"stream {DEAD.name}"], "and the dead letter"
         assert [where for where, text in backup.items() if any(word in text for word in words)] == []
 
-        assert await world.sweep(DAY) > 0
-        assert await world.find(*WORDS_OF_THE_ARTICLE, "a secret label") == []
+        await world.wait(DAY)
+        assert await world.find(*WORDS_OF_THE_ARTICLE, UNREADABLE) == []
         assert await world.find(WRONG), "an analysis lives for 90 days"
+        await require_expired(world, job)
+        again = await audit(world, WRONG)
+        assert again["charged"] == EXTRACTION + ASSESSMENT, "what was extracted has expired, the analysis has not"
+        assert [each["cache_hit"] for each in again["result"]["claims"]] == [True]
+        backup = await restored(world, tmp_path / "a day later")
+        assert [where for where, text in backup.items() if any(word in text for word in words)] == []
 
-        assert await world.sweep(QUARTER) > 0
+        await world.wait(QUARTER)
         assert await world.find(*words) == []
         found = await read_everything(world.system, world.oracle)
         assert [where for where in found if where.startswith(f"object {EPHEMERAL}/")] == []
@@ -144,3 +248,7 @@ async def test_words_go_when_they_expire_and_the_tables_can_be_built_again(tmp_p
         assert {name: sorted(text.splitlines()) for name, text in after.items()} == {
             name: sorted(text.splitlines()) for name, text in before.items()
         }
+        await require_expired(world, job)
+        last = await audit(world, WRONG)
+        assert last["charged"] == EXTRACTION + ANALYSIS + ASSESSMENT, "nothing is left"
+        assert [each["cache_hit"] for each in last["result"]["claims"]] == [False]

@@ -20,7 +20,7 @@ from kit.embedded import EmbeddedStack
 from kit.ephemeral import EphemeralTexts
 from kit.history import read_history
 from kit.kv import Bucket
-from lifecycle.audits.words import open_folder, text_folder
+from lifecycle.audits.words import article_folder, open_folder
 from services.auditor.concluding import JobRules
 from services.auditor.concluding import Texts as TextsPort
 from services.auditor.jobs_log import JobsLog
@@ -89,7 +89,7 @@ async def test_two_folds_at_once_settle_each_job_once(bus: Bus, server: Embedded
     jobs = [UUID(int=number) for number in range(1, 13)]
     await reserve_all(bus, jobs)
     texts = EphemeralTexts(Store(), StillClock())
-    kept = {job: await texts.put("So they say.", asked(job).input.until, text_folder(job)) for job in jobs}
+    kept = {job: await texts.put("So they say.", asked(job).input.until, article_folder(job)) for job in jobs}
     async with AsyncExitStack() as stack:
         registries = [await stack.enter_async_context(folding(server.endpoints.nats_url, texts)) for _ in range(2)]
         for job in jobs:

@@ -207,4 +207,4 @@ def test_the_texts_of_an_event_are_found() -> None:
     from services.projector.erasure.erase import find_ephemeral
 
     fetched = next(event for event, _ in two_jobs().events if isinstance(event, JobFetched))
-    assert list(find_ephemeral(fetched)) == [fetched.article, fetched.text]
+    assert list(find_ephemeral(fetched)) == [fetched.article]

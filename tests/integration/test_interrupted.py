@@ -49,7 +49,7 @@ MORE = {("up",): ("--port", "0"), ("dead", "requeue"): ("1",), ("dead", "drop"):
 EMPTY_BACKUP = (
     '{"version": "0", "data": "data", "files": {}, "tables": {}, "streams": {}, "blobs": 0, "taken_at": "now"}'
 )
-ALONE = {("topology", "show"), ("keys", "master"), ("mcp",)}
+ALONE = {("topology", "show"), ("keys", "master"), ("labels", "describe"), ("mcp",)}
 """They ask no server and end by themselves."""
 MEANT_TO_BE_STOPPED = {("up",), ("demo",), ("tail",), ("streams",)}
 """Ctrl-C is how these end, so it is no failure."""

@@ -19,7 +19,7 @@ from kit.ephemeral import EphemeralTexts
 from kit.history import read_history
 from lifecycle.audits.credits import Terms
 from lifecycle.audits.runs import EXTRACT
-from lifecycle.audits.words import run_folder, text_folder
+from lifecycle.audits.words import article_folder, run_folder
 from services.commands.accounts import add_account
 from services.commands.credit import Owner, adjust_credit, find_owner, read_period
 from services.commands.job import cancel_job, describe, forget_job, load_job, render
@@ -122,12 +122,12 @@ async def test_words_are_removed_once_the_job_is_over(bus: Bus) -> None:
     texts = EphemeralTexts(store, StillClock())
     until = asked(JOB).input.until
     await publish_job(bus)
-    for folder in (text_folder(JOB), f"{JOB}/article", f"{run_folder(JOB, EXTRACT)}/first"):
+    for folder in (article_folder(JOB), f"{JOB}/other", f"{run_folder(JOB, EXTRACT)}/first"):
         await texts.put("So they say.", until, folder)
     for ref in (asked(JOB).input, extracted(JOB, RUN).extraction, ended(JOB).result):
         assert ref is not None
         store.objects[f"{ref.under}/{ref.sha256}"] = b""
-    other = await texts.put("So they say.", until, text_folder(UUID(int=9)))
+    other = await texts.put("So they say.", until, article_folder(UUID(int=9)))
     with pytest.raises(click.ClickException, match="not over"):
         await forget_job(bus, texts, JOB)
     await bus.publish(ended(JOB), correlation=uuid4())

@@ -20,12 +20,14 @@ from contracts.v1 import CreditPosted, JobEnded, JobFetched, JobRequested
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.embedded import EmbeddedStack
+from kit.publisher import Outgoing
 from kit.settings import LlmSettings
 from services.gateway.domain import Account, Principal
-from services.gateway.jobs.adapters import BusJobLog
+from services.gateway.jobs.adapters import BusJobLog, BusMemos
 from services.gateway.jobs.credit import Ledger
 from services.gateway.jobs.events import list_events
 from services.gateway.jobs.intake import Intake, Order, Repeated
+from services.gateway.jobs.memory import Memory
 from services.gateway.jobs.problems import Problem
 from services.gateway.jobs.reading import Jobs
 from services.gateway.jobs.signals import Signals
@@ -47,7 +49,8 @@ def gateway(bus: Bus, words: MemoryWords) -> Intake:
     """The intake of one process."""
     log, prices = BusJobLog(bus), dict[str, Decimal]()
     stages = StageSettings(log, LlmSettings(), "", prices)
-    return Intake(log, words, Ledger(log, CLOCK, job_s=900), stages, CLOCK, job_s=900)
+    ledger, memory = Ledger(log, CLOCK, job_s=900), Memory(log, words, BusMemos(bus))
+    return Intake(log, words, ledger, memory, stages, CLOCK, job_s=900)
 
 
 @asynccontextmanager
@@ -131,20 +134,19 @@ async def test_a_gateway_that_dies_in_a_batch_stores_nothing_or_all(
 ) -> None:
     """FH-35: Concurrent posts with one key make one job and one charge."""
     async with connect(server.endpoints.nats_url, name="mortal") as mortal:
-        send, count = mortal.send, 0
+        send, count = mortal.send_unconfirmed, 0
 
-        async def dies_after(outgoing: object) -> object:
+        async def dies_after(outgoing: Outgoing, *, reply_to: str = "") -> None:
             nonlocal count
             if count == sent:
                 raise asyncio.CancelledError
             count += 1
-            receipt = await send(outgoing)  # type: ignore[arg-type]  # it is passed on as it is
+            await send(outgoing, reply_to=reply_to)
             if count == sent == 3:
                 await mortal.client.flush()
                 raise asyncio.CancelledError
-            return receipt
 
-        monkeypatch.setattr(mortal, "send", dies_after)
+        monkeypatch.setattr(mortal, "send_unconfirmed", dies_after)
         with pytest.raises(asyncio.CancelledError):
             await gateway(mortal, MemoryWords(CLOCK)).accept(order(FREE, "key"))
 

@@ -244,6 +244,7 @@ async def test_what_was_found_before_is_the_newest_verified_result_of_another_ve
     assert await reads.prior(second.post_id, second.version_id, FACT_CHECK) is None, "its own result is no prior one"
     assert await reads.prior(third.post_id, third.version_id, "ANOTHER") is None
     assert await reads.prior(reader_edit.post_id, reader_edit.version_id, FACT_CHECK) is None, "nobody vouched for it"
+    await reads.close()
     await database.close()
 
 

@@ -318,3 +318,32 @@ async def test_audits_add_no_row_for_posts(database_url: str) -> None:
     after = await everything(database_url)
     for name in ("candidate", "investigation", "claim", "search_document", "expense", "prompt"):
         assert after[name] == before[name]
+
+
+@pytest.mark.requirement("FH-168")
+async def test_a_post_takes_the_same_statements_beside_audits(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FH-168: Audits cost the first system nothing."""
+    statements: list[str] = []
+    execute = psycopg.AsyncCursor.execute
+
+    def record(cursor: psycopg.AsyncCursor[Any], query: Any, *given: Any, **named: Any) -> Any:
+        statements.append(query if isinstance(query, str) else repr(query))
+        return execute(cursor, query, *given, **named)
+
+    errata, taken = Tape(), []
+    store = store_at(database_url)
+    for number in range(3):
+        page, before = Page(str(number)), len(errata.records)
+        errata.add(page.registered(), *page.investigated())
+        if number == 2:
+            await fill(store, one_job().tape.records)
+        with monkeypatch.context() as patched:
+            patched.setattr(psycopg.AsyncCursor, "execute", record)
+            await fill(store, errata.records[before:])
+        taken.append(tuple(statements))
+        statements.clear()
+    await store.close()
+    assert len(taken[1]) > 5
+    assert taken[2] == taken[1]

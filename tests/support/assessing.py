@@ -96,6 +96,7 @@ class EndWorld(World):
         self.assessed: Mapping[str, Any] = ASSESSED
         self.shown: list[str] = []
         self.withdrawn: set[UUID] = set()
+        self.body, self.recommended = BODY, 1
 
     async def planned(self) -> JobPlanned:
         """Go up to the plan."""
@@ -120,9 +121,12 @@ class EndWorld(World):
             shape=Shape(scenarios=2, evidence=6),
             volatility="TIMELESS",
             expires_at=NOW + LIFETIME,
-            body=await self.put(BODY.model_dump_json(), NOW + LIFETIME),
-            scenarios=(AnalysedScenario(ordinal=1, probability=0.95, confidence=0.95, label="HIGHLY_LIKELY"),),
-            recommended=1,
+            body=await self.put(self.body.model_dump_json(), NOW + LIFETIME),
+            scenarios=tuple(
+                AnalysedScenario(ordinal=ordinal, probability=0.95, confidence=0.95, label="HIGHLY_LIKELY")
+                for ordinal, _ in enumerate(self.body.scenarios, 1)
+            ),
+            recommended=self.recommended,
             rollup="SUPPORTED",
             score_epoch=0,
             end=RunEnd(

@@ -43,6 +43,7 @@ from kit.clock import SystemClock
 from kit.concluding import Concluder
 from kit.delivery import Delivery
 from kit.ephemeral import EphemeralTexts
+from kit.ephemeral import Store as BlobStore
 from kit.errors import Retry
 from kit.models.base import Model
 from kit.models.stages import Stage, StoredStage, resolve
@@ -63,9 +64,10 @@ from services.auditor.planning import Planner
 from services.auditor.runs import Runs
 from services.auditor.waiting import OpenJobs
 from services.gateway.domain import Account, Principal
-from services.gateway.jobs.adapters import BusJobLog
+from services.gateway.jobs.adapters import BlobWords, BusJobLog, BusMemos
 from services.gateway.jobs.credit import Ledger
 from services.gateway.jobs.intake import Intake, Order
+from services.gateway.jobs.memory import Memory
 from services.gateway.jobs.reading import Jobs
 from services.gateway.jobs.signals import Signals
 from services.gateway.jobs.stages import StageSettings
@@ -94,11 +96,16 @@ def account(number: int, tier: str = "pro") -> Account:
     return Account(UUID(int=0xACC0 + number), "reader", "free" if tier == "free" else "pro", None, False)
 
 
-def find_run(claim: str) -> UUID:
-    """The run of a claim's first analysis; the claim names no time."""
+def find_assertion(claim: str) -> UUID:
+    """The assertion that a claim is; the claim names no time."""
     canonical, guard = normalise_v1norm1(claim, "en"), make_guard(claim, "").canonical_json()
     hashes = (sha256(each.encode()).hexdigest() for each in (canonical, guard))
-    return analysis_run_id(assertion_id(NORMATIVE, "en", *hashes), 0)
+    return assertion_id(NORMATIVE, "en", *hashes)
+
+
+def find_run(claim: str) -> UUID:
+    """The run of a claim's first analysis."""
+    return analysis_run_id(find_assertion(claim), 0)
 
 
 @dataclass(frozen=True)
@@ -241,16 +248,18 @@ class Instance:
 
     def gateway(self, bus: Bus) -> Gateway:
         """A gateway over a connection."""
-        return Gateway(BusJobLog(bus), self.texts)
+        return Gateway(bus, self.store)
 
 
 class Gateway:
     """What a gateway does with jobs."""
 
-    def __init__(self, log: BusJobLog, texts: EphemeralTexts) -> None:
+    def __init__(self, bus: Bus, store: BlobStore) -> None:
+        log, words = BusJobLog(bus), BlobWords(store, CLOCK)
         self.ledger = Ledger(log, CLOCK, job_s=900)
-        self.jobs = Jobs(log, texts, Signals(log), CLOCK)
-        self._intake = Intake(log, texts, self.ledger, StageSettings(log, LlmSettings(), "", {}), CLOCK, job_s=900)
+        self.jobs = Jobs(log, words, Signals(log), CLOCK)
+        stages, memory = StageSettings(log, LlmSettings(), "", {}), Memory(log, words, BusMemos(bus))
+        self._intake = Intake(log, words, self.ledger, memory, stages, CLOCK, job_s=900)
 
     async def accept(self, owner: Account, text: str, key: str | None = None, **options: object) -> UUID:
         """A job, new or known. Raises: Problem, Unavailable."""

@@ -1,6 +1,6 @@
 """A provider for all three stages of an audit, which writes a bill for every call: each costs money, however it ends.
 
-An article's claims are its lines, but for those that begin with a number sign. Two pages are opened for each claim.
+An article's claims are its lines, but for those that begin with a number sign. For each claim two pages are opened.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ _STEPS: Final[Mapping[str, Step]] = {
 }
 CALLS: Final[Mapping[Step, int]] = {"extract": 1, "analyse": 3, "assess": 1}
 """What an undisturbed step takes."""
-_OPENED: Final = (OFFICE, PAPER)
 _BLOCK: Final = re.compile(r"<<<BEGIN (ARTICLE|CLAIM) ([0-9a-f]+)>>>\n(.*?)\n<<<END \1 \2>>>", re.DOTALL)
 
 
@@ -54,6 +53,7 @@ class AuditProvider(OpenAIServer):
     gates: dict[tuple[Step, str], asyncio.Event] = field(default_factory=dict)
     seconds: Mapping[Step, float] = field(default_factory=dict)
     count_answers: Callable[[], Mapping[str, int]] = Counter
+    opened: tuple[str, ...] = (OFFICE, PAPER)
     held: asyncio.Event = field(default_factory=asyncio.Event)
     most_at_once: Counter[Step] = field(default_factory=Counter)
     _thinking: Counter[Step] = field(default_factory=Counter)
@@ -88,7 +88,7 @@ class AuditProvider(OpenAIServer):
             return Broken("silence")
         if self.troubles.get((step, subject)):
             return self.troubles[step, subject].pop(0)
-        return Answer((_answer(step, subject, turn),), gate=self._find_gate(step, subject))
+        return Answer((self._answer(step, subject, turn),), gate=self._find_gate(step, subject))
 
     def _find_gate(self, step: Step, subject: str) -> asyncio.Event | None:
         if step in self.seconds:
@@ -103,19 +103,18 @@ class AuditProvider(OpenAIServer):
         self._thinking[step] -= 1
         thought.set()
 
-
-def _answer(step: Step, subject: str, turn: int) -> Json:
-    match step:
-        case "extract":
-            lines = [line for line in subject.splitlines() if not line.startswith("#")]
-            claims = [{"text": line, "is_central": True, "volatility": "TIMELESS"} for line in lines]
-            return message(json.dumps({"language": "en", "thesis": "It is so.", "claims": claims}))
-        case "analyse" if turn < len(_OPENED):
-            return call("fetch_url", {"url": _OPENED[turn]}, f"page-{turn}")
-        case "analyse":
-            return message(json.dumps(CONFIDENT))
-        case _:
-            return message(json.dumps(ASSESSED))
+    def _answer(self, step: Step, subject: str, turn: int) -> Json:
+        match step:
+            case "extract":
+                lines = [line for line in subject.splitlines() if not line.startswith("#")]
+                claims = [{"text": line, "is_central": True, "volatility": "TIMELESS"} for line in lines]
+                return message(json.dumps({"language": "en", "thesis": "It is so.", "claims": claims}))
+            case "analyse" if turn < len(self.opened):
+                return call("fetch_url", {"url": self.opened[turn]}, f"page-{turn}")
+            case "analyse":
+                return message(json.dumps(CONFIDENT))
+            case _:
+                return message(json.dumps(ASSESSED))
 
 
 def _read(request: Request) -> tuple[Step, str]:

@@ -137,7 +137,6 @@ def fetched(job: UUID) -> JobFetched:
         characters=4,
         reference_day=NOW.date(),
         article=words("article"),
-        text=words("text"),
         stages=(stage,),
         score_epoch=0,
     )

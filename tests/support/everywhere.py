@@ -35,7 +35,7 @@ async def tables(system: System) -> AsyncIterator[tuple[str, str]]:
 
 
 def objects(system: System) -> Iterator[tuple[str, str]]:
-    """Every object in the blob store."""
+    """Every object in the blob store, and every version of it that is kept."""
     given = system.blob_settings
     client = Minio(
         given["OPENERRATA_S3_ENDPOINT"].removeprefix("http://"),
@@ -44,8 +44,8 @@ def objects(system: System) -> Iterator[tuple[str, str]]:
         secure=False,
     )
     bucket = given["OPENERRATA_S3_BUCKET"]
-    for each in client.list_objects(bucket, recursive=True):
-        answer = client.get_object(bucket, each.object_name)
+    for each in client.list_objects(bucket, recursive=True, include_version=True):
+        answer = client.get_object(bucket, each.object_name, version_id=each.version_id)
         yield f"object {each.object_name}", answer.data.decode(errors="replace")
         answer.close()
 
@@ -56,8 +56,9 @@ async def read_everything(system: System, oracle: Oracle) -> dict[str, str]:
     found |= {where: text async for where, text in streams(oracle)}
     found |= {where: text async for where, text in tables(system)}
     found |= await asyncio.to_thread(lambda: dict(objects(system)))
-    process = next(iter(system.processes.values()))
-    for url in (process.url, process.operations_url):
+    for url in filter(
+        None, (each for process in system.processes.values() for each in (process.url, process.operations_url))
+    ):
         async with Extension(url) as reader:
             for path in ("/metrics", "/health", "/openapi.json"):
                 found[f"{url}{path}"] = (await reader.http.get(path)).text

@@ -28,7 +28,8 @@ from contracts.v1.job import ExtractedClaim, PlannedClaim
 from contracts.v1.parts import EphemeralRef, Usage
 from contracts.v1.run import RunEnd
 from kit.ephemeral import round_up
-from lifecycle.audits.credits import Period, Terms, adjust, settle
+from lifecycle.audits import credits
+from lifecycle.audits.credits import Period, Terms, adjust
 from services.gateway.domain import Account
 from tests.support.auditing import MODELS
 from tests.support.audits import hash_of, words
@@ -108,8 +109,10 @@ def period_of(bench: Bench, account: Account = ALICE) -> Period:
     return Period(account.account_id, month, last, sequence)
 
 
-def close(bench: Bench, job: UUID, *, charged: int = 0, result: str | None = None, **given: Any) -> JobEnded:
-    """End a job, as auditor and fold do. `result`: it succeeded."""
+def close(
+    bench: Bench, job: UUID, *, charged: int = 0, result: str | None = None, settled: bool = True, **given: Any
+) -> JobEnded:
+    """End a job, as auditor and fold do. `result`: it succeeded. `settled`: the fold has charged it, too."""
     ref = None
     if result is not None:
         until = round_up(bench.clock.now() + timedelta(hours=24))
@@ -126,9 +129,9 @@ def close(bench: Bench, job: UUID, *, charged: int = 0, result: str | None = Non
         }
     )
     bench.jobs.add(ended)
-    settled = settle(period_of(bench), job, charged)
-    if settled is not None:
-        bench.jobs.add(settled)
+    entry = credits.close(period_of(bench), job, charged) if settled else None
+    if entry is not None:
+        bench.jobs.add(entry)
     return ended
 
 
@@ -150,7 +153,6 @@ def fetched(job: UUID) -> JobFetched:
         language="en",
         reference_day=NOW.date(),
         article=words("article"),
-        text=words(TEXT),
         stages=tuple(MODELS.values()),
         score_epoch=0,
     )

@@ -39,11 +39,15 @@ class MemoryJobLog:
     following: int = 0
     _stored: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def add(self, *events: Event, at: datetime | None = None) -> int:
+    def add(self, *events: Event, at: datetime | None = None, cause: UUID | None = None) -> int:
         """Store facts as other services do; the sequence of the last."""
         for event in events:
             envelope = Envelope(
-                id=event.event_id(), occurred_at=at or self.clock.now(), correlation=UUID(int=1), event=event
+                id=event.event_id(),
+                occurred_at=at or self.clock.now(),
+                correlation=UUID(int=1),
+                cause=cause,
+                event=event,
             )
             self.facts.append(StoredFact(len(self.facts) + 1, envelope))
         self._stored.set()
@@ -144,3 +148,13 @@ class MemoryWords:
         under = ephemeral_prefix(round_up(until), step)
         for place in [place for place in self.texts if f"{place[0]}/".startswith(f"{under}/")]:
             del self.texts[place]
+
+
+@dataclass
+class MemoryMemos:
+    """Which job's extraction serves others."""
+
+    jobs: dict[UUID, UUID] = field(default_factory=dict)
+
+    async def find(self, memo_id: UUID) -> UUID | None:
+        return self.jobs.get(memo_id)

@@ -29,9 +29,9 @@ def suspended(server: EmbeddedStack) -> Iterator[None]:
 
 
 def _stop(pid: int) -> None:
-    """The signal is sent at once and obeyed a moment later."""
+    """The signal is sent at once and obeyed a moment later; a child that has just ended waits for its parent."""
     os.kill(pid, signal.SIGSTOP)
-    while any(_state(task) not in "Tt" for task in Path(f"/proc/{pid}/task").iterdir()):
+    while any(_state(task) not in "TtZX" for task in Path(f"/proc/{pid}/task").iterdir()):
         time.sleep(0.001)
 
 

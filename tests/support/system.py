@@ -187,9 +187,9 @@ class System:
 
     @property
     def blob_settings(self) -> dict[str, str]:
-        """What tells another system to use the same embedded blob store."""
-        names = ("endpoint", "access_key", "secret_key", "bucket")
-        return {f"OPENERRATA_S3_{name.upper()}": self._endpoint(f"s3_{name}") for name in names}
+        """What tells another system to use the same blob store."""
+        names = {f"OPENERRATA_S3_{name}": name for name in ("ENDPOINT", "ACCESS_KEY", "SECRET_KEY", "BUCKET")}
+        return {each: self.settings.get(each) or self._endpoint(f"s3_{name.lower()}") for each, name in names.items()}
 
     def _endpoint(self, name: str) -> str:
         endpoints = running_endpoints(self.data_dir)

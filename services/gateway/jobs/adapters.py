@@ -9,15 +9,16 @@ from typing import Final
 from uuid import UUID
 
 from contracts.jobs.receipts import PublicKeys
-from contracts.topology import JOBS
+from contracts.topology import JOBS, MEMOS
 from contracts.v1 import OnceEvent, Undecodable, decode
 from contracts.v1.parts import EphemeralRef
-from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
+from kit.blobs import BlobMissing, BlobsUnavailable
 from kit.bus import Bus
 from kit.clock import Clock
-from kit.ephemeral import EphemeralTexts
+from kit.ephemeral import EphemeralTexts, Store
 from kit.errors import Reject, Retry
 from kit.history import StoredFact, read_latest, read_latest_from_leader
+from kit.kv import Bucket
 from kit.ordered import OrderedLog
 from kit.pages import find_first_since, read_last_sequence, read_page
 from kit.publisher import BusError, PublishConflict
@@ -98,6 +99,21 @@ class BusReceiptKeys:
             raise Unavailable(f"broker: {error}") from error
 
 
+class BusMemos:
+    """Extractions that serve later jobs, over the broker."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def find(self, memo_id: UUID) -> UUID | None:
+        """The job that an extraction was bought for."""
+        try:
+            job = await (await Bucket.open(self._bus, MEMOS)).get(str(memo_id))
+        except BusError as error:
+            raise Unavailable(f"broker: {error}") from error
+        return None if job is None else UUID(job.decode())
+
+
 async def _store(publishing: Awaitable[object]) -> bool:
     try:
         await publishing
@@ -111,7 +127,7 @@ async def _store(publishing: Awaitable[object]) -> bool:
 class BlobWords:
     """Texts that expire, in the blob store."""
 
-    def __init__(self, blobs: Blobs, clock: Clock) -> None:
+    def __init__(self, blobs: Store, clock: Clock) -> None:
         self._texts = EphemeralTexts(blobs, clock)
 
     async def put(self, text: str, until: datetime) -> EphemeralRef:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -15,7 +15,7 @@ from contracts.v1.ids import period_id
 from kit.cache import Cache
 from kit.clock import Clock
 from kit.history import StoredFact
-from lifecycle.audits.credits import EXTRACTIONS_PER_DAY, Period
+from lifecycle.audits.credits import EXTRACTIONS_PER_DAY, Period, close
 from services.gateway.domain import Account
 from services.gateway.jobs.expectation import HitRate
 from services.gateway.jobs.options import terms_of
@@ -58,10 +58,10 @@ class Ledger:
         self._usage: Cache[UUID, _Usage] = Cache(clock, capacity=ACCOUNTS)
         self._rate: Cache[str, HitRate] = Cache(clock, capacity=1, ttl_s=RATE_TTL_S)
 
-    async def read(self, account: Account, now: datetime, *, current: bool = False) -> Balance:
-        """The account's month; `current`: as the stream's leader has it."""
-        found = await self._log.latest(*balance_subjects(account, now), current=current)
-        return await self.complete(account, now, found)
+    async def read(self, account: Account, now: datetime) -> Balance:
+        """The account's month. A job whose end can be seen counts as settled, which it is a moment later."""
+        balance = await self.complete(account, now, await self._log.latest(*balance_subjects(account, now)))
+        return replace(balance, period=await self._close_ended(balance.period))
 
     async def complete(self, account: Account, now: datetime, found: Iterable[StoredFact]) -> Balance:
         """The account's month from the newest facts on `balance_subjects`, others among them."""
@@ -102,6 +102,12 @@ class Ledger:
     async def hit_rate(self) -> HitRate:
         """How often the cache answered claims of jobs that ended in the past hours, on this instance."""
         return await self._rate.get_or_make("", self._measure_rate)
+
+    async def _close_ended(self, period: Period) -> Period:
+        for fact in await self._log.latest(*(f"{JobEnded.SUBJECT}.{each.job_id}" for each in period.open)):
+            if isinstance(end := fact.event, JobEnded):
+                period = replace(period, last=close(period, end.job_id, end.charged_micro_usd) or period.last)
+        return period
 
     async def _measure_rate(self) -> HitRate:
         after = await self._log.find_sequence(self._clock.now() - RATE_WINDOW)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from contracts.jobs.answers import CacheInfo
 from contracts.jobs.costs import CostBreakdown
 from contracts.v1.job import AuditOptions, AuditPrices, Mode
 from lifecycle.audits.charges import compute_least
+
+
+class Forecast(NamedTuple):
+    """How many claims of a job the cache will answer, and how many are new; by a memo, they are known."""
+
+    hits: int
+    new: int
+    basis: Literal["memo", "rolling_hit_rate"]
 
 
 class HitRate(NamedTuple):
@@ -16,10 +24,12 @@ class HitRate(NamedTuple):
     cached: int = 0
     new: int = 0
 
-    def expect_hits(self, claims: int) -> int:
-        """How many of so many claims will be hits at this rate, rounded half up; none where nothing is known."""
-        total = self.cached + self.new
-        return (2 * claims * self.cached + total) // (2 * total) if total else 0
+    def forecast(self, options: AuditOptions) -> Forecast:
+        """As many claims as the job may have, at this rate rounded half up; no hits where nothing is known."""
+        claims, total = options.max_claims, self.cached + self.new
+        knows = total and options.cache_preference != "SKIP_CACHE"
+        hits = (2 * claims * self.cached + total) // (2 * total) if knows else 0
+        return Forecast(hits, claims - hits, "rolling_hit_rate")
 
 
 class Expectation(NamedTuple):
@@ -33,22 +43,20 @@ class Expectation(NamedTuple):
 NO_COSTS: Final = CostBreakdown(stage1_extraction=0, stage2_new_claims=0, stage2_cached_claims=0, stage3_holistic=0)
 
 
-def expect(options: AuditOptions, prices: AuditPrices, mode: Mode, reserved: int, rate: HitRate) -> Expectation:
-    """What a job of so many claims costs at the rolling hit rate; no more claims are bought than are reserved for."""
-    hits = 0 if options.cache_preference == "SKIP_CACHE" else rate.expect_hits(options.max_claims)
-    new = options.max_claims - hits
+def expect(options: AuditOptions, prices: AuditPrices, mode: Mode, reserved: int, forecast: Forecast) -> Expectation:
+    """What a job of so many claims costs; no more claims are bought than are reserved for."""
     cache = CacheInfo(
-        claims_to_extract=options.max_claims,
-        estimated_cache_hits=hits,
-        estimated_new_claims=new,
-        basis="rolling_hit_rate",
+        claims_to_extract=forecast.hits + forecast.new,
+        estimated_cache_hits=forecast.hits,
+        estimated_new_claims=forecast.new,
+        basis=forecast.basis,
     )
     if mode == "CACHE_ONLY":
         return Expectation(NO_COSTS, 0, cache)
-    most = max(0, reserved - compute_least(prices))
+    most, new = max(0, reserved - compute_least(prices)), forecast.new * prices.analyse_micro_usd
     costs = CostBreakdown(
-        stage1_extraction=prices.extract_micro_usd,
-        stage2_new_claims=min(new * prices.analyse_micro_usd, _whole_claims(most, prices)) if options.browsing else 0,
+        stage1_extraction=0 if forecast.basis == "memo" else prices.extract_micro_usd,
+        stage2_new_claims=min(new, _whole_claims(most, prices)) if options.browsing else 0,
         stage2_cached_claims=0,
         stage3_holistic=prices.assess_micro_usd,
     )

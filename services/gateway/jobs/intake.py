@@ -30,8 +30,9 @@ from lifecycle.audits.credits import Refused
 from lifecycle.audits.intake import KEY_LIFETIME, NewJob, NewRequest, OtherBody, Repetition, book, look_up_key
 from services.gateway.domain import Principal
 from services.gateway.jobs.credit import Balance, Ledger, balance_subjects
-from services.gateway.jobs.expectation import Expectation, HitRate, expect
+from services.gateway.jobs.expectation import Expectation, Forecast, expect
 from services.gateway.jobs.logged import LIFETIME
+from services.gateway.jobs.memory import Memory
 from services.gateway.jobs.options import hash_body, hash_options, terms_of, to_fact
 from services.gateway.jobs.ports import JobLog, Words
 from services.gateway.jobs.problems import CreditLimit, Problem
@@ -64,10 +65,19 @@ class Intake:
     """Accepts and estimates jobs. Units: a job ends within `job_s` seconds."""
 
     def __init__(
-        self, log: JobLog, words: Words, ledger: Ledger, stages: StageSettings, clock: Clock, *, job_s: float
+        self,
+        log: JobLog,
+        words: Words,
+        ledger: Ledger,
+        memory: Memory,
+        stages: StageSettings,
+        clock: Clock,
+        *,
+        job_s: float,
     ) -> None:
         self._log = log
         self._words = words
+        self._memory = memory
         self._ledger = ledger
         self._stages = stages
         self._clock = clock
@@ -91,7 +101,7 @@ class Intake:
         balance = await self._ledger.read(principal.account, now)
         job = NewJob(self._clock.new_id(), to_fact(request.options), prices, _day(now))
         booked = book(balance.period, terms_of(principal.account), job, open_elsewhere=balance.open_elsewhere)
-        expected = _expect(job, booked, await self._ledger.hit_rate())
+        expected = _expect(job, booked, await self._forecast(request, principal, now))
         return Estimate(
             estimated_cost=expected.costs.total,
             maximum_cost=expected.maximum,
@@ -102,15 +112,22 @@ class Intake:
             would_be_accepted=not isinstance(booked, Refused),
         )
 
+    async def _forecast(self, request: AnalyzeRequest, principal: Principal, now: datetime) -> Forecast:
+        """How many claims the cache will answer: known by an earlier extraction, else as the past makes likely."""
+        known = await self._memory.forecast(request, principal.account.account_id, now)
+        return known or (await self._ledger.hit_rate()).forecast(to_fact(request.options))
+
     async def _store(self, order: Order) -> JobAccepted | Repeated:
         job_id, ref = self._clock.new_id(), None
-        prices, rate = await asyncio.gather(self._stages.prices(), self._ledger.hit_rate())
+        prices, forecast = await asyncio.gather(
+            self._stages.prices(), self._forecast(order.request, order.principal, self._clock.now())
+        )
         account, options = order.principal.account, to_fact(order.request.options)
-        terms = terms_of(account)
+        terms, body_sha256 = terms_of(account), hash_body(order.request)
         for attempt in range(TRIES):
             now = self._clock.now()
             bound, balance = await self._look(order, now, current=attempt > 0)
-            known = _look_up(order, bound, now)
+            known = _look_up(bound, body_sha256, now)
             if isinstance(known, Repetition):
                 await self._drop(ref)
                 return Repeated(known.job_id)
@@ -121,9 +138,11 @@ class Intake:
                 raise _refuse(booked, balance, terms.limit_micro_usd, now)
             ref = ref or await self._words.put(_write_words(job_id, order.request), now + LIFETIME)
             requested = self._request(order, job, booked, ref, now)
-            binding = None if order.key is None else _bind(order, order.key, job_id, known.follows, now)
+            binding = None
+            if order.key is not None:
+                binding = _bind(account.account_id, order.key, job_id, known.follows, body_sha256, now)
             if await self._publish(requested, [each for each in (binding, booked, requested) if each], order, now):
-                return _describe(requested, _expect(job, booked, rate), now)
+                return _describe(requested, _expect(job, booked, forecast), now)
         await self._drop(ref)
         raise Unavailable("others keep using this account's credit")
 
@@ -179,25 +198,26 @@ def choose_key(header: str | None, request: AnalyzeRequest) -> str | None:
     return header or request.client.request_id or None
 
 
-def _look_up(order: Order, bound: StoredFact | None, now: datetime) -> NewRequest | Repetition:
+def _look_up(bound: StoredFact | None, body_sha256: str, now: datetime) -> NewRequest | Repetition:
     """Raises: Problem: the key names another request."""
     event = bound.event if bound is not None else None
     assert event is None or isinstance(event, JobIdempotencyKeyBound)
-    found = look_up_key(event, bound.sequence if bound is not None else 0, hash_body(order.request), now)
+    found = look_up_key(event, bound.sequence if bound is not None else 0, body_sha256, now)
     if isinstance(found, OtherBody):
         message = "The idempotency key was used for another request within the last 24 hours: take a new one."
         raise Problem("VALIDATION_ERROR", message, status=409)
     return found
 
 
-def _bind(order: Order, key: str, job_id: UUID, follows: int, now: datetime) -> JobIdempotencyKeyBound:
-    account_id = order.principal.account.account_id
+def _bind(
+    account_id: UUID, key: str, job_id: UUID, follows: int, body_sha256: str, now: datetime
+) -> JobIdempotencyKeyBound:
     return JobIdempotencyKeyBound(
         follows=follows,
         key_id=idempotency_id(account_id, key),
         account_id=account_id,
         job_id=job_id,
-        body_sha256=hash_body(order.request),
+        body_sha256=body_sha256,
         expires_at=now + KEY_LIFETIME,
     )
 
@@ -229,9 +249,9 @@ def _pays(booked: CreditPosted | Refused) -> bool:
     return isinstance(booked, Refused) or booked.entry == "RESERVED"
 
 
-def _expect(job: NewJob, booked: CreditPosted | Refused, rate: HitRate) -> Expectation:
+def _expect(job: NewJob, booked: CreditPosted | Refused, forecast: Forecast) -> Expectation:
     reserved = compute_most(job.prices, job.options) if isinstance(booked, Refused) else booked.micro_usd
-    return expect(job.options, job.prices, "CREDIT" if _pays(booked) else "CACHE_ONLY", reserved, rate)
+    return expect(job.options, job.prices, "CREDIT" if _pays(booked) else "CACHE_ONLY", reserved, forecast)
 
 
 def _describe(requested: JobRequested, expected: Expectation, now: datetime) -> JobAccepted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -32,6 +33,7 @@ def to_wire(options: AuditOptions) -> Options:
     return Options.model_validate(given)
 
 
+@lru_cache(256)
 def hash_options(options: AuditOptions) -> str:
     """What recognises an extraction with the same options."""
     return _hash(options.model_dump(mode="json"))

@@ -75,3 +75,11 @@ class ReceiptKeys(Protocol):
     async def read(self) -> PublicKeys:
         """All that were ever announced."""
         ...
+
+
+class Memos(Protocol):
+    """Extractions that serve later jobs of their account. Raises: Unavailable."""
+
+    async def find(self, memo_id: UUID) -> UUID | None:
+        """The job that an extraction was bought for."""
+        ...

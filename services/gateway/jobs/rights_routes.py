@@ -1,20 +1,26 @@
-"""The route by which anybody withdraws quotes from pages of theirs. It is limited by network and needs no account."""
+"""The routes by which quotes are withdrawn by the owner of their page, and withdrawals are listed.
+
+They need no account and are limited by network.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from hashlib import sha256
+from itertools import islice
 from typing import Final
 
 from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from contracts.jobs.rights import Withdrawal, WithdrawalRequest
+from contracts.jobs.rights import AppliedWithdrawal, AppliedWithdrawals, Withdrawal, WithdrawalRequest
 from contracts.jobs.words import FlagWords
-from contracts.v1 import FlagRaised
+from contracts.v1 import AssertionInvalidated, FlagRaised
 from kit.addresses import ip_range_prefix
+from kit.cache import Cache
 from kit.clock import Clock
 from kit.web import WebError, parse_url
 from services.gateway.domain import derive_ip_range_key
@@ -33,6 +39,8 @@ from services.gateway.jobs.rate_policies import RateLimit
 
 KEPT: Final = timedelta(days=5 * 365)
 """How long the words of an objection are kept. Source: requirements FH-121."""
+LISTED: Final = 1_000
+LIST_TTL_S: Final = 60.0
 _REQUEST: Final = TypeAdapter(WithdrawalRequest)
 
 
@@ -46,6 +54,7 @@ class RightsRoutes:
         words: Words,
         clock: Clock,
         limit: RateLimit,
+        reads: RateLimit,
         address: Callable[[Scope], str],
     ) -> None:
         self._reception = reception
@@ -53,6 +62,8 @@ class RightsRoutes:
         self._words = words
         self._clock = clock
         self._limit = limit
+        self._reads = reads
+        self._listed: Cache[str, AppliedWithdrawals] = Cache(clock, capacity=1, ttl_s=LIST_TTL_S)
         self._address = address
 
     async def invalidate(self, request: Request) -> Response:
@@ -76,6 +87,27 @@ class RightsRoutes:
         await self._log.publish(flag, correlation=exchange.correlation)
         state: Final = "queued" if url_sha256 is None else "applied"
         return answer(Withdrawal(withdrawal_id=flag.flag_id, received_at=now, state=state), status=202)
+
+    async def list_applied(self, request: Request) -> Response:
+        """The withdrawals that took quotes away."""
+        exchange: Exchange = choose_exchange_version(request)
+        exchange.limits = self._reads.take(ip_range_prefix(self._address(request.scope)))
+        return answer(await self._listed.get_or_make("", self._list), {"cache-control": "public, max-age=60"})
+
+    async def _list(self) -> AppliedWithdrawals:
+        facts = await self._log.read(f"{FlagRaised.SUBJECT}.*", f"{AssertionInvalidated.SUBJECT}.*")
+        analyses = Counter(fact.envelope.cause for fact in facts if isinstance(fact.event, AssertionInvalidated))
+        found = (
+            AppliedWithdrawal(
+                withdrawal_id=flag.flag_id,
+                recorded_at=fact.envelope.occurred_at,
+                url_sha256=flag.url_sha256,
+                analyses=analyses[fact.envelope.id],
+            )
+            for fact in reversed(facts)
+            if isinstance(flag := fact.event, FlagRaised) and flag.url_sha256 and analyses[fact.envelope.id]
+        )
+        return AppliedWithdrawals(withdrawals=tuple(islice(found, LISTED)))
 
 
 def _hash_address(address: str) -> str:

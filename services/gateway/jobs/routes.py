@@ -17,9 +17,10 @@ from contracts.jobs.answers import Estimate, Health, JobAccepted, JobFinished, J
 from contracts.jobs.credit import Credit
 from contracts.jobs.receipts import PublicKeys
 from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
-from contracts.jobs.rights import Withdrawal, WithdrawalRequest
+from contracts.jobs.rights import AppliedWithdrawals, Withdrawal, WithdrawalRequest
 from contracts.jobs.stages import Configuration, Configured
 from kit.clock import Clock
+from kit.errors import locate
 from services.gateway.cors import JOB_HEADERS, JOB_PREFLIGHT
 from services.gateway.http import (
     BodyTimeouts,
@@ -38,6 +39,7 @@ from services.gateway.jobs.credit import Ledger
 from services.gateway.jobs.exchange import Exchange, Reception
 from services.gateway.jobs.intake import Intake
 from services.gateway.jobs.job_routes import JobRoutes
+from services.gateway.jobs.memory import Memory
 from services.gateway.jobs.openapi import (
     EVERYWHERE,
     OPEN,
@@ -50,7 +52,7 @@ from services.gateway.jobs.openapi import (
     describe_result,
     describe_stream,
 )
-from services.gateway.jobs.ports import JobLog, ReceiptKeys, Words
+from services.gateway.jobs.ports import JobLog, Memos, ReceiptKeys, Words
 from services.gateway.jobs.problems import Problem
 from services.gateway.jobs.rate_policies import RateLimit
 from services.gateway.jobs.reading import Jobs
@@ -89,6 +91,7 @@ class World:
 
     log: JobLog
     words: Words
+    memos: Memos
     stages: StageSettings
     keys: ReceiptKeys
     job_s: float
@@ -116,7 +119,8 @@ class JobsApi:
         self.signals = Signals(world.log)
         reception = Reception(keys, body_timeouts, public_url)
         ledger = Ledger(world.log, clock, job_s=world.job_s)
-        intake = Intake(world.log, world.words, ledger, world.stages, clock, job_s=world.job_s)
+        memory = Memory(world.log, world.words, world.memos)
+        intake = Intake(world.log, world.words, ledger, memory, world.stages, clock, job_s=world.job_s)
         jobs = Jobs(world.log, world.words, self.signals, clock)
         self._jobs = JobRoutes(
             reception,
@@ -128,7 +132,7 @@ class JobsApi:
             stall_s=world.stall_s,
         )
         accounts = AccountRoutes(reception, intake, ledger, world.stages, world.keys, limits.estimates, limits.reads)
-        rights = RightsRoutes(reception, world.log, world.words, clock, limits.rights, address)
+        rights = RightsRoutes(reception, world.log, world.words, clock, limits.rights, limits.reads, address)
         self._app = FastAPI(
             title="OpenErrata",
             version=VERSIONS[0],
@@ -170,8 +174,8 @@ class JobsApi:
             scope["method"], send = "GET", without_body(send)
         try:
             await self._app(scope, receive, sending)
-        except Exception:  # was answered by `fail`
-            log.exception("internal error", correlation=str(exchange.correlation))
+        except Exception as error:  # was answered by `fail`
+            log.error("internal error", correlation=str(exchange.correlation), at=locate(error))
         finally:
             route = getattr(scope.get("route"), "path", "unknown")
             self._metrics.request(route, status, perf_counter() - began)
@@ -238,3 +242,5 @@ class JobsApi:
             routes.invalidate,
             describe(Answer(202, Withdrawal), problems=OPEN, body=WithdrawalRequest, secured=False),
         )
+        withdrawals = describe(Answer(200, AppliedWithdrawals), problems=(*EVERYWHERE, "RATE_LIMITED"), secured=False)
+        self._add("GET", "/v1/rights/withdrawals", routes.list_applied, withdrawals)

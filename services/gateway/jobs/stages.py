@@ -24,6 +24,7 @@ from contracts.v1 import LlmStageConfigured
 from contracts.v1.job import AuditPrices
 from contracts.v1.llm_stage import StageName
 from contracts.v1.run import StageModel
+from kit.cache import Cache
 from kit.models.stages import PROVIDERS, StoredStage, find_provider, resolve
 from kit.models.stages import Stage as Number
 from kit.settings import LlmSettings
@@ -32,6 +33,8 @@ from services.gateway.ports import Unavailable
 
 TRIES: Final = 5
 """How often a change is made again behind another admin's."""
+PRICES_TTL_S: Final = 1.0
+"""How long a job may be accepted at the price before a change that another process made."""
 
 
 class _Place(NamedTuple):
@@ -69,6 +72,7 @@ class StageSettings:
         self._settings = settings
         self._local_model = local_model
         self._prices = prices
+        self._current: Cache[str, AuditPrices] = Cache(capacity=1, ttl_s=PRICES_TTL_S)
 
     async def models(self) -> Mapping[Stage, StageModel]:
         """The model of each stage."""
@@ -77,6 +81,9 @@ class StageSettings:
 
     async def prices(self) -> AuditPrices:
         """What a job costs that is accepted now."""
+        return await self._current.get_or_make("", self._find_prices)
+
+    async def _find_prices(self) -> AuditPrices:
         models = await self.models()
         extract, analyse, assess = (self.price(stage, models[stage]) for stage in _PLACES)
         return AuditPrices(extract_micro_usd=extract, analyse_micro_usd=analyse, assess_micro_usd=assess)
@@ -120,6 +127,7 @@ class StageSettings:
                 by=by,
             )
             if await self._log.publish(fact, correlation=correlation):
+                self._current.clear()
                 return self._compare(stage, self._resolve(stage, stored.choice), self._resolve(stage, _choice_of(fact)))
         raise Unavailable("others keep changing this stage")
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from analyses.snippets import AROUND, MAX_CHARACTERS, MAX_GAP, find, fold, page_text
+
+INVISIBLE: Final[list[dict[str, Any]]] = json.loads(
+    (Path(__file__).parents[2] / "cases" / "invisible.json").read_text(encoding="utf-8")
+)
 
 PAGE = (
     "Mount Everest\n\nThe summit was first reached on 29 May 1953, by Edmund Hillary and Tenzing Norgay.[12] "
@@ -152,6 +159,12 @@ def test_the_words_around_are_shown_and_bounded() -> None:
     held = find(long, page_text(long))
     assert held is not None
     assert len(held) == MAX_CHARACTERS
+
+
+@pytest.mark.parametrize("case", INVISIBLE, ids=lambda case: case["name"])
+def test_what_readers_cannot_see_is_ignored_as_it_is_in_the_extension(case: dict[str, Any]) -> None:
+    plain, marked = "tea 地", "te{0}a 地{0}".format(case["character"])
+    assert (fold(marked) == fold(plain)) is case["ignored"]
 
 
 words = st.text("abcdeß éØ019'-—…”«»[]()., \n\u00ad\u200b\u202f\u2066ﬁ地", max_size=80)

@@ -25,8 +25,7 @@ from contracts.v1 import AssertionAnalysisRequested, JobEnded, JobResolved, RunF
 from contracts.v1.job import AuditOptions, PlannedClaim
 from kit.errors import Outage
 from services.auditor.domain import Article
-from services.auditor.extraction import identify
-from tests.support.assessing import ISSUER, KEY, EndWorld
+from tests.support.assessing import BODY, ISSUER, KEY, EndWorld
 from tests.support.auditing import CLAIMS, JOB, TEXT
 from tests.support.factories import NOW
 
@@ -278,6 +277,21 @@ async def test_a_job_that_can_buy_nothing() -> None:
     assert (end.charged_micro_usd, end.outcome, len(complete.shown)) == (0, "SUCCEEDED", 1)
 
 
+@pytest.mark.requirement("FH-82")
+async def test_a_cached_claim_shows_the_scenario_that_is_recommended() -> None:
+    """FH-82: A cached claim shows its recommended scenario's label."""
+    world = EndWorld({"language": "en", "claims": CLAIMS[:1]})
+    world.request = world.request.model_copy(update={"mode": "CACHE_ONLY", "period_id": None, "reserved_micro_usd": 0})
+    (first,) = BODY.scenarios
+    verdict = first.verdict.model_copy(update={"label": "Unlikely", "truth_label": "UNSUPPORTED", "confidence": 0.6})
+    second = first.model_copy(update={"scenario_id": "s2", "verdict": verdict})
+    world.body, world.recommended = BODY.model_copy(update={"scenarios": (first, second)}), 2
+    _, result = await world.result(await cached(world, "HIT"))
+    (shown,) = result["cached_claims"]
+    assert (shown["verdict"], shown["confidence"]) == ("Unlikely", 0.6)
+    assert result["claims"][0]["recommended_scenario"] == "s2"
+
+
 @pytest.mark.requirement("FH-162")
 async def test_a_receipt_is_verified_by_another_library() -> None:
     """FH-162: A result carries a signed receipt."""
@@ -331,7 +345,7 @@ async def test_claims_beyond_the_limit_are_listed_and_cost_nothing() -> None:
     world.request = world.request.model_copy(update={"reserved_micro_usd": 438_000})
     answer = ExtractAnswer.model_validate(said)
     seventh = extract_claims(answer, None, NOW.date(), 9).claims[6]
-    world.log.publish(await world.analysed(identify(seventh, "en"), UUID(int=7)))
+    world.log.publish(await world.analysed(seventh.assertion_id("en"), UUID(int=7)))
     end, result = await world.result(await world.resolved())
     assert [each["claim_text"] for each in result["claims"]] == sentences[:5]
     more = result["claim_extraction"]["more_claims"]

@@ -15,6 +15,7 @@ from contracts.v1.ids import (
     idempotency_id,
     memo_id,
     period_id,
+    sent_memo_id,
     step_run_id,
 )
 
@@ -70,8 +71,12 @@ def test_whatever_differs_has_another_id() -> None:
         memo_id(A, *HASHES, "p-1"),
         memo_id(A, *HASHES, "p-2"),
         memo_id(B, *HASHES, "p-1"),
+        sent_memo_id(A, "text", "p-1"),
+        sent_memo_id(A, "text", "p-2"),
+        sent_memo_id(A, "Text", "p-1"),
+        sent_memo_id(B, "text", "p-1"),
     }
-    assert len(ids) == 19
+    assert len(ids) == 23
 
 
 def test_ids_in_the_log_never_change() -> None:

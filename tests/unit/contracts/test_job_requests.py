@@ -60,12 +60,12 @@ def test_exactly_one_input_is_given(kind: str | None, given: tuple[str, ...], ab
             analyze(body)
 
 
-LIMITS = [("max_claims", 1, 10), ("scenarios_per_claim", 1, 5), ("max_evidence_per_scenario", 3, 10)]
+LIMITS = [("max_claims", 1, 10, 5), ("scenarios_per_claim", 1, 5, 2), ("max_evidence_per_scenario", 3, 10, 6)]
 
 
 @pytest.mark.requirement("FH-5", "FH-6", "FH-7")
-@pytest.mark.parametrize(("option", "least", "most"), LIMITS)
-def test_numbers_have_limits_and_are_never_clamped(option: str, least: int, most: int) -> None:
+@pytest.mark.parametrize(("option", "least", "most", "usual"), LIMITS)
+def test_numbers_have_limits_and_are_never_clamped(option: str, least: int, most: int, usual: int) -> None:
     """FH-5: `options.max_claims` integer 1…10, default 5; out of range is 400, never clamped.
     FH-6: `options.scenarios_per_claim` integer 1…5, default 2.
     FH-7: `options.max_evidence_per_scenario` integer 3…10, default 6.
@@ -74,6 +74,7 @@ def test_numbers_have_limits_and_are_never_clamped(option: str, least: int, most
     FH-6: `scenarios_per_claim` is 1 to 5, 2 by default.
     FH-7: `max_evidence_per_scenario` is 3 to 10, 6 by default.
     """
+    assert getattr(analyze({"input_url": URL}).options, option) == usual
     for value in range(least, most + 1):
         assert getattr(analyze({"input_url": URL, "options": {option: value}}).options, option) == value
     for wrong in (least - 1, most + 1, least + 0.5, 2.5, str(least), "5", True, None, [least], -1, 10**30):

@@ -43,7 +43,7 @@ from services.gateway.ports import (
 from services.gateway.record.repository import PublicRecord
 from services.gateway.settings import GatewaySettings
 from tests.support.event_log import MemoryEvents
-from tests.support.job_log import MemoryJobLog, MemoryWords
+from tests.support.job_log import MemoryJobLog, MemoryMemos, MemoryWords
 from tests.unit.gateway import shapes
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89_000, tzinfo=UTC)
@@ -314,6 +314,7 @@ class Bench:
         self.key_table = KeyTable()
         self.jobs = MemoryJobLog(self.clock)
         self.words = MemoryWords(self.clock)
+        self.memos = MemoryMemos()
         self.health = Signs()
         self.room = Room()
         self.registry = CollectorRegistry()
@@ -335,6 +336,7 @@ class Bench:
                 jobs=World(
                     log=self.jobs,
                     words=self.words,
+                    memos=self.memos,
                     keys=AnnouncedKeys(),
                     stages=StageSettings(self.jobs, LlmSettings(), "", prices or {}),
                     job_s=900,

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from contracts.jobs.answers import Estimate
 from contracts.jobs.credit import Credit
 from contracts.jobs.stages import Configuration, Configured
 from contracts.v1 import JobRequested, LlmStageConfigured
@@ -82,6 +83,18 @@ async def test_an_account_reads_its_credit() -> None:
     assert (await credit(bench, "oe_of-bob")).credit_used == 0
 
 
+async def test_who_sees_a_job_end_sees_it_paid() -> None:
+    """A job is settled a moment after its end is stored."""
+    bench = opened()
+    charged, free, open_still = await start(bench), await start(bench), await start(bench)
+    close(bench, charged, charged=114_000, result="{}", settled=False)
+    close(bench, free, settled=False)
+    found = await credit(bench)
+    assert (found.credit_used, found.credit_reserved, found.open_jobs) == (114_000, 438_000, 1)
+    close(bench, open_still, settled=False)
+    assert (await credit(bench)).credit_remaining == 10_000_000 - 114_000
+
+
 @pytest.mark.requirement("FH-39")
 async def test_credit_starts_anew_with_the_month() -> None:
     """FH-39: Credit starts anew on the first of a month."""
@@ -135,6 +148,21 @@ async def test_an_admin_configures_a_stage() -> None:
     back = Configured.model_validate_json((await configure(bench, provider="anthropic", model="x")).content)
     assert back.cost_impact.savings_percent == -80
     assert [each.follows for each in bench.jobs.of(LlmStageConfigured)] == [0, 1]
+
+
+@pytest.mark.requirement("FH-27")
+async def test_a_changed_price_holds_from_the_change_on() -> None:
+    """Prices are not read for every request, but a change by this process is known to it.
+
+    FH-27: Admin routes need the role, and a change holds for jobs not yet started.
+    """
+    bench = with_admin()
+    prices = []
+    for _ in range(2):
+        answer = await send(bench, "POST", "/v1/estimate", {"input_text": "So they say."})
+        prices.append(Estimate.model_validate_json(answer.content).maximum_cost)
+        await configure(bench)
+    assert prices[0] - prices[1] == 5 * (81_000 - 45_000), "five claims at most"
 
 
 @pytest.mark.requirement("FH-26")

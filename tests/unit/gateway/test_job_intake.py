@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,7 +16,9 @@ from contracts.jobs.problems import CreditLimitReached
 from contracts.jobs.words import RequestWords
 from contracts.v1 import CreditPosted, Event, JobEnded, JobIdempotencyKeyBound, JobRequested
 from lifecycle.audits.credits import reserve
+from services.gateway.domain import Account
 from tests.support.job_api import (
+    ALICE,
     ARTICLE,
     BOB,
     COMPLETE,
@@ -133,7 +136,7 @@ async def test_a_key_is_free_again_after_a_day() -> None:
     first = await start(bench, idempotency_key="key")
     bench.clock.pass_by(86_399)
     assert (await analyze(bench, idempotency_key="key")).status_code == 200
-    bench.clock.pass_by(2)
+    bench.clock.pass_by(1)
     assert await start(bench, idempotency_key="key") != first
     assert [each.follows for each in bench.jobs.of(JobIdempotencyKeyBound)] == [0, 1]
 
@@ -251,12 +254,13 @@ async def test_a_soft_tier_goes_on() -> None:
 
 
 @pytest.mark.requirement("FH-49")
-async def test_cache_only_never_spends_credit() -> None:
+@pytest.mark.parametrize("account", [ALICE, BOB, replace(BOB, tier="enterprise")], ids=lambda account: account.tier)
+async def test_cache_only_never_spends_credit(account: Account) -> None:
     """FH-49: `cache_only` never spends credit."""
     bench = opened()
-    accepted = JobAccepted.model_validate_json(
-        (await analyze(bench, ARTICLE | {"options": {"cache_preference": "cache_only"}})).content
-    )
+    bench.key_table.add("oe_of-any-tier", "audit", account=account)
+    body = ARTICLE | {"options": {"cache_preference": "cache_only"}}
+    accepted = JobAccepted.model_validate_json((await analyze(bench, body, key="oe_of-any-tier")).content)
     assert (accepted.mode, accepted.estimated_cost, accepted.maximum_cost) == ("cache_only", 0, 0)
     (posted,) = bench.jobs.of(CreditPosted)
     assert (posted.entry, posted.extractions, posted.open) == ("EXTRACTION", 1, ())
@@ -346,6 +350,25 @@ async def test_the_cost_follows_the_rolling_hit_rate() -> None:
         assert found.cache_info.basis == "rolling_hit_rate"
         assert found.maximum_cost == COMPLETE
     assert len(bench.jobs.of(JobEnded)) == 2
+
+
+@pytest.mark.requirement("FH-13")
+@pytest.mark.parametrize(
+    ("cached", "new", "claims", "hits"), [(1, 1, 5, 3), (1, 2, 5, 2), (3, 1, 5, 4), (0, 9, 5, 0), (9, 0, 7, 7)]
+)
+async def test_hits_are_estimated_to_the_nearest_claim(cached: int, new: int, claims: int, hits: int) -> None:
+    """FH-13: Claims to extract are estimated hits and new claims, and the basis says how."""
+    bench = opened()
+    close(bench, await start(bench), result="{}", from_cache=cached, newly_analysed=new)
+    bench.clock.pass_by(301)
+    info = JobAccepted.model_validate_json(
+        (await analyze(bench, ARTICLE | {"options": {"max_claims": claims}})).content
+    ).cache_info
+    assert (info.claims_to_extract, info.estimated_cache_hits, info.estimated_new_claims) == (
+        claims,
+        hits,
+        claims - hits,
+    )
 
 
 async def test_without_browsing_nothing_new_is_reserved_for() -> None:

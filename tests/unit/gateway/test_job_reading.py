@@ -22,7 +22,7 @@ from contracts.v1.ids import step_run_id
 from contracts.v1.job import ResolvedClaim
 from kit.cancelling import cancel_and_wait
 from lifecycle.audits.runs import EXTRACT
-from lifecycle.audits.words import run_folder, text_folder
+from lifecycle.audits.words import article_folder, run_folder
 from services.gateway.jobs.reading import Jobs
 from services.gateway.jobs.signals import Signals
 from tests.support.audits import words
@@ -124,7 +124,9 @@ async def test_a_job_is_read_as_far_as_it_is() -> None:
     assert (await view(bench, job)).client.request_id is None
 
 
+@pytest.mark.requirement("FH-16")
 async def test_a_run_that_started_says_that_the_job_runs() -> None:
+    """FH-16: A job has one of five statuses and never leaves a terminal one."""
     bench = opened()
     job = await start(bench)
     bench.jobs.add(
@@ -213,7 +215,7 @@ async def test_deleting_a_job_cancels_it_and_removes_its_words() -> None:
     job, other = await start(bench), await start(bench)
     begin(bench, job)
     text = bench.jobs.of(JobRequested)[0].input
-    await bench.words.put("the article", text.until, text_folder(job))
+    await bench.words.put("the article", text.until, article_folder(job))
     await bench.words.put("an answer", text.until, run_folder(job, EXTRACT))
     assert (await send(bench, "DELETE", job_path(job))).status_code == 204
     (ended,) = bench.jobs.of(JobEnded)

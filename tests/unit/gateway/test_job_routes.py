@@ -10,6 +10,7 @@ from uuid import UUID
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from contracts.jobs.answers import Health
 from contracts.jobs.problems import PROBLEMS, ProblemCode, ProblemDocument, slug_of
@@ -31,6 +32,7 @@ ROUTES: Final = [
     ("POST", "/admin/v1/llm/configure"),
     ("GET", "/admin/v1/llm/config"),
     ("POST", "/v1/rights/invalidate"),
+    ("GET", "/v1/rights/withdrawals"),
     ("GET", "/problems/not-found"),
     ("GET", "/.well-known/openerrata-receipts.json"),
 ]
@@ -262,9 +264,11 @@ async def test_other_errors_are_in_both_shapes_too() -> None:
     assert "broker" not in outage.text
     bench.jobs.facts = [RuntimeError("hunter2")]  # type: ignore[list-item]  # nothing can be made of it
     bench.jobs.broken = False
-    broken = await estimate(bench)
+    with capture_logs() as logs:
+        broken = await estimate(bench)
     problem(broken, "INTERNAL")
-    assert "hunter2" not in broken.text
+    assert any(each["event"] == "internal error" for each in logs)
+    assert "hunter2" not in f"{broken.text} {logs}"
 
 
 @pytest.mark.requirement("FH-151")
@@ -367,6 +371,7 @@ async def test_the_routes_are_described() -> None:
         "/admin/v1/llm/configure",
         "/admin/v1/llm/config",
         "/v1/rights/invalidate",
+        "/v1/rights/withdrawals",
     }
     rights = document["paths"]["/v1/rights/invalidate"]["post"]
     assert rights["security"] == []

@@ -41,6 +41,18 @@ async def test_an_observation_is_named(post: Any) -> None:
     assert bench.log.waited_for == [101]
 
 
+@pytest.mark.requirement("FH-168")
+async def test_a_registration_asks_nothing_of_what_audits_are_kept_in() -> None:
+    """FH-168: Audits cost the first system nothing."""
+    seen = []
+    for jobs in (False, True):
+        bench = Bench(jobs=jobs)
+        bench.jobs.broken = bench.words.broken = True
+        answer = data(REGISTER, await bench.mutate(REGISTER, post_on_x()))
+        seen.append((answer, bench.log.requests, bench.log.told, bench.log.waited_for, bench.reads.asked))
+    assert seen[0] == seen[1]
+
+
 async def test_the_event_holds_what_was_seen() -> None:
     bench = Bench()
     image = {"originalIndex": 0, "normalizedTextOffset": 5, "sourceUrl": "https://e.org/1.png", "captionText": "A"}

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from contracts.jobs.rights import Withdrawal
+from contracts.jobs.rights import AppliedWithdrawals, Withdrawal
 from contracts.jobs.words import FlagWords
-from contracts.v1 import FlagRaised
+from contracts.v1 import AssertionInvalidated, FlagRaised
 from tests.support.job_api import opened, problem, send
 from tests.unit.gateway.fakes import NOW, Bench
 
 PATH = "/v1/rights/invalidate"
+LIST = "/v1/rights/withdrawals"
 PAGE = "https://news.example/a?b=1"
 HASH = f"sha256:{'a' * 64}"
 SAID = {"reason": "They are my words.", "contact": "owner@news.example"}
@@ -79,6 +81,30 @@ async def test_a_network_sends_ten_a_day() -> None:
     problem(refused, "RATE_LIMITED")
     assert refused.headers["retry-after"] == "8640"
     assert len(bench.jobs.of(FlagRaised)) == 10
+
+
+@pytest.mark.requirement("FH-28")
+async def test_withdrawals_are_listed_by_the_hash_of_their_address() -> None:
+    """FH-28: Quotes are withdrawn at once when their owner asks."""
+    bench = opened(reads_rate="2/60")
+    for wanted in ({"url": PAGE}, {"url": f"{PAGE}&unquoted"}, {"claim_hash": HASH}, {"url": f"{PAGE}&c=2"}):
+        assert (await object_to(bench, **wanted)).status_code == 202
+    first, _, _, last = bench.jobs.of(FlagRaised)
+    for flag, number in ((first, 1), (first, 2), (last, 3)):
+        gone = AssertionInvalidated(assertion_id=UUID(int=number), analysis_id=UUID(int=number), why="RIGHTS")
+        bench.jobs.add(gone, cause=flag.event_id())
+    bench.jobs.add(AssertionInvalidated(assertion_id=UUID(int=4), why="EDIT"))
+    listed = await send(bench, "GET", LIST, key="")
+    found = AppliedWithdrawals.model_validate_json(listed.content).withdrawals
+    assert [(each.withdrawal_id, each.url_sha256, each.analyses) for each in found] == [
+        (last.flag_id, last.url_sha256, 1),
+        (first.flag_id, first.url_sha256, 2),
+    ]
+    assert found[1].recorded_at == NOW
+    assert not any(word in listed.text for word in ("news.example", "My", "contact"))
+    assert listed.headers["ratelimit"].startswith('"reads";r=1;')
+    assert (await send(bench, "GET", LIST, key="")).status_code == 200
+    problem(await send(bench, "GET", LIST, key=""), "RATE_LIMITED")
 
 
 async def test_without_the_job_api_there_is_no_such_route() -> None:

@@ -120,3 +120,28 @@ def test_fallacies_and_qualities_are_those_that_are_looked_for() -> None:
     assert [(each.type, each.severity) for each in answer.fallacies] == [(Fallacy.STRAW_MAN, Severity.SEVERE)]
     with pytest.raises(InvalidAnswer, match="reasoning_quality"):
         read_answer(json.dumps(ASSESSMENT | {"reasoning_quality": {"nuance": "great"}}), AssessAnswer)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"a \ud83d b", "a \ufffd b"),
+        (r"a \uDE00\uD83D b", "a \ufffd\ufffd b"),
+        (r"a \ud83d\ud83d\ude00 b", "a \ufffd\U0001f600 b"),
+        ("a \ud83d b", "a \ufffd b"),
+        ("a \ud83d\ude00 b", "a \U0001f600 b"),
+        (r"a \ud83d\u00e9 b", "a \ufffd\xe9 b"),
+        (r"C:\\ud83d", r"C:\ud83d"),
+        (r"C:\\\ud83d", "C:\\\ufffd"),
+    ],
+)
+def test_half_a_surrogate_pair_becomes_a_mark_and_costs_no_claim(written: str, read: str) -> None:
+    found = read_answer(f'{{"claims": [{{"text": "{written}"}}, {{"text": "whole"}}]}}', ExtractAnswer)
+    assert [each.text for each in found.claims] == [read, "whole"]
+
+
+@given(st.text(st.characters(), max_size=20))
+def test_whatever_a_claim_says_can_be_stored(text: str) -> None:
+    for written in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
+        for claim in read_answer(f'{{"claims": [{{"text": {written}}}]}}', ExtractAnswer).claims:
+            claim.model_dump_json().encode()

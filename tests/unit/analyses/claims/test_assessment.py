@@ -66,6 +66,16 @@ def test_no_claims_no_score() -> None:
     assert found.recommendation.requires_review
 
 
+@pytest.mark.requirement("FH-87")
+@pytest.mark.parametrize(
+    ("is_central", "verdict"), [(True, ArticleVerdict.REFUTED), (False, ArticleVerdict.WELL_SUPPORTED)]
+)
+def test_only_central_claims_decide(is_central: bool, verdict: ArticleVerdict) -> None:
+    """FH-87: Central claims decide before reasoning does."""
+    wrong = AssessedClaim(is_central, Rollup.REFUTED, Label.HIGHLY_UNLIKELY, Decimal("0.95"))
+    assert assess(TRUE, wrong).verdict is verdict
+
+
 def test_a_claim_without_an_analysis_asks_for_a_review() -> None:
     assert assess(TRUE, MISSING).recommendation.review_reason == CLAIM_WITHOUT_ANALYSIS
 

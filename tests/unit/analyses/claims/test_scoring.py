@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -37,6 +39,7 @@ class Scored(Case):
 
 CLAIMS = st.builds(ScoredClaim, st.sampled_from(TruthLabel), st.decimals(0, 1, places=9))
 FALLACIES = st.lists(st.sampled_from(Severity), max_size=8)
+KNOWN = st.builds(Factor, st.sampled_from(sorted(FACTORS)), st.sampled_from(Impact))
 NAMED = st.builds(Factor, st.sampled_from(sorted(FACTORS)) | HOSTILE, st.sampled_from(Impact))
 
 
@@ -83,6 +86,33 @@ def test_a_score_is_a_share_and_never_rises_by_a_fault(
     assert worse is not None
     assert negative is not None
     assert max(worse, negative) <= score
+
+
+@given(st.lists(CLAIMS, min_size=1, max_size=10), FALLACIES, st.lists(KNOWN, max_size=8))
+@pytest.mark.requirement("FH-89", "FH-90")
+def test_the_score_is_the_formula_in_exact_fractions(
+    claims: list[ScoredClaim], fallacies: list[Severity], factors: list[Factor]
+) -> None:
+    """FH-89: Factors are positive, neutral or negative, and unknown ones weigh nothing.
+    FH-90: The score follows the published formula.
+    """
+    signs = {Impact.POSITIVE: 1, Impact.NEUTRAL: 0, Impact.NEGATIVE: -1}
+    confidence = add(Fraction(each.confidence) for each in claims) / len(claims)
+    weighed = add(Fraction(WEIGHTS[each.label]) * Fraction(each.confidence) for each in claims) / len(claims)
+    reasoning = cut(1 + add(Fraction(PENALTIES[each]) for each in fallacies))
+    context = cut(1 + add(signs[each.impact] * Fraction(FACTORS[each.name]) for each in factors))
+    whole = Fraction(6, 10) * weighed + Fraction(2, 10) * reasoning + Fraction(2, 10) * context
+    score = score_article(claims, fallacies, factors)
+    assert score is not None
+    assert abs(Fraction(score) - cut(whole * (Fraction(8, 10) + Fraction(2, 10) * confidence))) < Fraction(1, 10**40)
+
+
+def add(values: Iterable[Fraction]) -> Fraction:
+    return sum(values, Fraction(0))
+
+
+def cut(value: Fraction) -> Fraction:
+    return min(max(value, Fraction(0)), Fraction(1))
 
 
 @given(FALLACIES, st.lists(NAMED))

@@ -76,3 +76,11 @@ def test_a_recommendation_fits_its_tier(
 def test_tier_a_is_reviewed_even_without_a_reason() -> None:
     """FH-98: Tier A requires a review, and a disputed claim a disclaimer."""
     assert recommend(Tier.A, (), {}).review_reason
+
+
+@pytest.mark.requirement("FH-98")
+@pytest.mark.parametrize(("tier", "disclaimers"), [(Tier.A, 1), (Tier.B, 1), (Tier.C, 0)])
+def test_a_disputed_claim_is_disclaimed(tier: Tier, disclaimers: int) -> None:
+    """FH-98: Tier A requires a review, and a disputed claim a disclaimer."""
+    found = recommend(tier, (), {TruthLabel.TRUE: 8, TruthLabel.DISPUTED: 1}).disclaimers
+    assert found == (DISPUTED_DISCLAIMER,) * disclaimers

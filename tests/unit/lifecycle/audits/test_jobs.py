@@ -46,7 +46,6 @@ def fetched() -> JobFetched:
         characters=4,
         reference_day=NOW.date(),
         article=words("article"),
-        text=words("text"),
         stages=(stage,),
         score_epoch=0,
     )

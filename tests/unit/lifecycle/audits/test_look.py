@@ -160,7 +160,7 @@ def test_after_ninety_days_nothing_serves(preference: CachePreference) -> None:
     cached = Cached(request(), analysis(volatility="TIMELESS"))
     assert look(NOW + LIFETIME - SECOND, who, cached) == Hit(RUN)
     assert look(NOW + LIFETIME + SECOND, who, cached) == Miss()
-    assert fall_back(NOW + LIFETIME - SECOND, who, cached) == Hit(RUN, stale=True)
+    assert fall_back(NOW + LIFETIME - SECOND, who, cached) == RUN
     assert fall_back(NOW + LIFETIME + SECOND, who, cached) is None
 
 
@@ -200,8 +200,12 @@ def test_a_repeated_delivery_finds_its_own_request(cached: Cached, preference: C
     assert look(NOW, asks(preference), cached) == Join(RUN, own=True)
 
 
+@pytest.mark.requirement("FH-68")
 def test_skip_cache_takes_only_what_was_requested_after_the_job() -> None:
-    """FH-68 asks for the analysis of now; two such jobs at once still buy one."""
+    """It asks for the analysis of now; two such jobs at once still buy one.
+
+    FH-68: `prefer_cache` uses hits, `skip_cache` computes everything.
+    """
     early, late = request(), request(JOB_SEQUENCE + 5)
     anew = look(NOW, asks("SKIP_CACHE"), Cached(early))
     assert anew == Request(analysis_run_id(CLAIM, 10), 10, STANDARD)
