@@ -33,7 +33,7 @@ export default defineConfig({
     default_locale: 'en',
     icons: { 16: 'icons/16.png', 32: 'icons/32.png', 48: 'icons/48.png', 128: 'icons/128.png' },
     action: { default_title: '__MSG_extName__', default_icon: { 16: 'icons/16.png', 32: 'icons/32.png' } },
-    permissions: ['storage', 'alarms', 'scripting', 'activeTab'],
+    permissions: ['storage', 'alarms', 'scripting', 'activeTab', ...(browser === 'firefox' ? [] : ['offscreen'])],
     host_permissions: [...INSTALL_HOSTS],
     optional_host_permissions: [...OPTIONAL_HOSTS],
     commands: {
@@ -46,6 +46,7 @@ export default defineConfig({
         description: '__MSG_commandPreviousFinding__',
       },
       'toggle-highlights': { description: '__MSG_commandToggleHighlights__' },
+      'check-post': { description: '__MSG_commandCheckPost__' },
     },
     content_security_policy: { extension_pages: CONTENT_SECURITY_POLICY },
     web_accessible_resources: [{ resources: ['frame.html'], matches: [...FRAME_HOSTS], use_dynamic_url: true }],

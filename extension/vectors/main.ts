@@ -22,12 +22,17 @@ type Used = Map<Rule, string[]>;
 
 export class BadFolder extends Error {}
 
-export async function main(args: readonly string[], print: (line: string) => void = console.log): Promise<number> {
+/** Run a folder. A `shared` browser is left open; without one, one of its own is started. */
+export async function main(
+  args: readonly string[],
+  print: (line: string) => void = console.log,
+  shared?: Chromium,
+): Promise<number> {
   let files: (CaseFile | BadFolder)[];
   let chromium: Chromium;
   try {
     files = readFolder(args);
-    chromium = await Chromium.start();
+    chromium = shared ?? (await Chromium.start());
   } catch (error) {
     if (!(error instanceof BadFolder || error instanceof NoChromium)) throw error;
     print(`vectors: ${error.message}`);
@@ -56,7 +61,7 @@ export async function main(args: readonly string[], print: (line: string) => voi
       for (const line of report(name, verdicts)) print(line);
     }
   } finally {
-    await chromium.close();
+    if (shared === undefined) await chromium.close();
   }
   for (const [rule, ids] of used) print(`  ${rule}: ${RULES[rule]} (${ids.join(', ')})`);
   return failed ? 1 : 0;

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from playwright.async_api import BrowserContext, Frame, Page, Route, async_playwright
+from playwright.async_api import BrowserContext, Frame, Page, Route, Worker, async_playwright
 
 from tests.browser.chromium import FLAGS, executable
 from tests.extension.posts import Post
@@ -103,6 +103,8 @@ class Reader:
     """What is said instead of the server's own answer to a procedure."""
     sent: list[Sent] = field(default_factory=list)
     offline: bool = False
+    reachable: set[str] = field(default_factory=lambda: {"127.0.0.1"})
+    """Hosts that requests are let through to."""
 
     async def open(self, post: Post) -> Page:
         """Go to a post in a new tab."""
@@ -138,6 +140,16 @@ class Reader:
         popup = await self.context.new_page()
         await popup.goto(f"chrome-extension://{self.id}/popup.html?tab={tab}")
         return popup
+
+    @property
+    def worker(self) -> Worker:
+        """The extension's own, while it runs."""
+        return next(one for one in self.context.service_workers if self.id in one.url)
+
+    async def command(self, page: Page, name: str) -> None:
+        """Dispatch a command of the keyboard over a tab, as the browser does when its keys are pressed."""
+        await page.bring_to_front()
+        await self.worker.evaluate("(name) => chrome.commands.onCommand.dispatch(name)", name)
 
     async def says(self, page: Page, words: str) -> None:
         """Wait until the popup over a tab says something."""
@@ -182,7 +194,7 @@ class Reader:
         page = await self.options()
         await page.get_by_label(words("optionsServer")).fill(server)
         await page.get_by_label(words("optionsInstanceKey"), exact=True).fill(key)
-        await page.get_by_role("button", name=words("optionsSave")).click()
+        await page.get_by_role("button", name=words("optionsSave"), exact=True).click()
         await page.get_by_text(words("testInstanceKeyAccepted")).wait_for()
         assert await self.chrome("() => chrome.permissions.contains({ origins: ['http://127.0.0.1/*'] })")
         await page.close()
@@ -300,14 +312,14 @@ async def _now(value: T) -> T:
 
 
 @asynccontextmanager
-async def reader(package: Path, *flags: str) -> AsyncIterator[Reader]:
+async def reader(package: Path, *flags: str, headless: bool = True) -> AsyncIterator[Reader]:
     """A new browser with the extension just installed."""
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(
             "",
             executable_path=executable(),
-            headless=True,
+            headless=headless,
             viewport={"width": VIEW["width"], "height": VIEW["height"]},
             chromium_sandbox=not as_root,
             ignore_default_args=["--disable-extensions"],
@@ -344,7 +356,7 @@ async def _installed(context: BrowserContext) -> Reader:
             await route.abort("internetdisconnected")
         elif (answer := found.answers.get(urlsplit(address).path.rpartition("/")[2])) is not None:
             await route.fulfill(json={"result": {"data": answer}})
-        elif urlsplit(address).hostname == "127.0.0.1":
+        elif urlsplit(address).hostname in found.reachable:
             await route.continue_()
         elif address in found.pages:
             await route.fulfill(

@@ -54,6 +54,8 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
             OPENERRATA_VERIFIER_WIKIPEDIA_URL=f"{sites.url}/w/api.php",
             OPENERRATA_VERIFIER_LESSWRONG_URL=f"{sites.url}/graphql",
             OPENERRATA_VERIFIER_SUBSTACK_URL=sites.url,
+            OPENERRATA_VERIFIER_BLUESKY_URL=sites.url,
+            OPENERRATA_VERIFIER_PLC_URL=sites.url,
             OPENERRATA_SELECTOR_RUNS_PER_DAY="0",
             OPENERRATA_DEMO_PACE_S=PACE_S,
         ) as running,

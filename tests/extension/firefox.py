@@ -114,10 +114,21 @@ class Firefox:
         assert said["type"] == "success", said
         return json.loads(said["result"].get("value", "null"))
 
-    async def point(self, tab: str, x: float, y: float) -> None:
-        """Move the pointer."""
-        moves = [{"type": "pointerMove", "x": round(x) + by, "y": round(y)} for by in (-1, 0)]
-        pointer = {"type": "pointer", "id": "mouse", "actions": moves}
+    async def welcome(self) -> str:
+        """The first-run page of the extension, which opens by itself."""
+
+        async def found() -> str | None:
+            tree = (await self.do("browsingContext.getTree"))["contexts"]
+            return next((one["context"] for one in tree if one["url"].endswith("/welcome.html")), None)
+
+        return await until(found, "the first-run page opens by itself", within_s=WITHIN_S)
+
+    async def point(self, tab: str, x: float, y: float, press: bool = False) -> None:
+        """Move the pointer, and press there."""
+        actions = [{"type": "pointerMove", "x": round(x) + by, "y": round(y)} for by in (-1, 0)]
+        if press:
+            actions += [{"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]
+        pointer = {"type": "pointer", "id": "mouse", "actions": actions}
         await self.do("input.performActions", context=tab, actions=[pointer])
 
     async def shot(self, tab: str) -> bytes:

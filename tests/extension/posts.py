@@ -1,4 +1,4 @@
-"""Pages of the four sites, written by us: what a reader's browser gets, and what the site says when the server asks.
+"""Pages of the sites, written by us: what a reader's browser gets, and what the site says when the server asks.
 
 Each is the smallest page that the site's adapter takes for a post. No network stands behind any of them.
 """
@@ -8,8 +8,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
 from itertools import count
 
+from tests.support.bluesky import Network
+from tests.support.repositories import DID, HANDLE, POST_PATH, PROFILE_PATH, RKEY, Repository, post, profile
 from tests.support.sites import Sites, WikiPage
 
 BRAIN = "Humans use only 10 percent of their brains."
@@ -122,3 +126,24 @@ def x_protected() -> Post:
     says = f"These posts are protected. Only confirmed followers have access. {BRAIN}"
     page = document("", f'<div data-testid="primaryColumn"><h1>{says}</h1></div>')
     return Post(f"https://x.com/ada/status/{id_}", page)
+
+
+def bluesky(sites: Sites, *sentences: str) -> Post:
+    """A post of Bluesky with an answer that quotes it; its author's repository proves it."""
+    text = "\n\n".join(("The morning began in the library.", *sentences, f"Then it rained. Note {number()}."))
+    repository = Repository({POST_PATH: post(text), PROFILE_PATH: profile()}, at=datetime.now(UTC))
+    Network(repository).serve(sites)
+    answer = f'<div data-word-wrap="1">No.</div><a href="/profile/{HANDLE}/post/{RKEY}">{_words(sentences[0])}</a>'
+    page = document(
+        "",
+        '<div data-testid="postThreadScreen">'
+        f'<div data-testid="postThreadItem-by-{HANDLE}"><a href="/profile/{HANDLE}">'
+        f'<img src="https://cdn.bsky.app/img/avatar/plain/{DID}/cid@jpeg"></a>{_words(text)}'
+        f'<a href="/profile/{HANDLE}/post/{RKEY}/liked-by">3 likes</a></div>'
+        f'<div data-testid="postThreadItem-by-bob.example.com">{answer}</div></div>',
+    )
+    return Post(f"https://bsky.app/profile/{HANDLE}/post/{RKEY}", page, sentences)
+
+
+def _words(text: str) -> str:
+    return f'<div dir="auto" data-word-wrap="1" style="white-space: pre-wrap">{escape(text)}</div>'

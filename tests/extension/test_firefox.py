@@ -25,12 +25,7 @@ async def test_install_underline_and_hover(world: World, tmp_path: Path) -> None
     assert (package / "manifest.json").exists(), "build the extension first: cd extension && npm ci && npm run build"
     post = await investigated(world, BRAIN)
     async with firefox(package, tmp_path, {post.url: post.html}) as fox:
-
-        async def first_run() -> str | None:
-            tree = (await fox.do("browsingContext.getTree"))["contexts"]
-            return next((one["context"] for one in tree if one["url"].endswith("/welcome.html")), None)
-
-        welcome = await until(first_run, "the first-run page opens by itself", within_s=60)
+        welcome = await fox.welcome()
         await fox.evaluate(welcome, f"browser.storage.local.set({{ apiBaseUrl: '{world.url}', apiKey: '{KEY}' }})")
         tab = await fox.open(post.url)
 

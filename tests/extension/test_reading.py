@@ -18,13 +18,6 @@ from tests.extension.test_pages import investigated
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("extension")]
 
 
-async def command(chromium: Reader, page: Page, name: str) -> None:
-    """Have the browser tell the extension of a command, as it does when its keys are pressed."""
-    await page.bring_to_front()
-    worker = next(one for one in chromium.context.service_workers if chromium.id in one.url)
-    await worker.evaluate("(name) => chrome.commands.onCommand.dispatch(name)", name)
-
-
 async def place(frame: Frame) -> FloatRect:
     """Where the frame is seen."""
     box = await (await frame.frame_element()).bounding_box()
@@ -45,7 +38,7 @@ async def panel(chromium: Reader, page: Page, words: str) -> Frame:
 async def test_commands_lead_from_finding_to_finding(chromium: Reader, world: World) -> None:
     page = await chromium.open(await investigated(world, BRAIN, WALL))
     await chromium.underlines(page, [BRAIN, WALL])
-    await command(chromium, page, "next-finding")
+    await chromium.command(page, "next-finding")
     frame = await chromium.frame(page)
     first, second = frame.get_by_role("listitem").nth(0), frame.get_by_role("listitem").nth(1)
 
@@ -57,15 +50,15 @@ async def test_commands_lead_from_finding_to_finding(chromium: Reader, world: Wo
     one, other = await first.inner_text(), await second.inner_text()
     assert one != other
     await chromium.until(focused, "the first is spoken", lambda said: said == one)
-    await command(chromium, page, "next-finding")
+    await chromium.command(page, "next-finding")
     await chromium.until(focused, "then the second", lambda said: said == other)
-    await command(chromium, page, "next-finding")
+    await chromium.command(page, "next-finding")
     await chromium.until(focused, "and round again", lambda said: said == one)
-    await command(chromium, page, "previous-finding")
+    await chromium.command(page, "previous-finding")
     await chromium.until(focused, "and back", lambda said: said == other)
-    await command(chromium, page, "toggle-highlights")
+    await chromium.command(page, "toggle-highlights")
     await chromium.underlines(page, [])
-    await command(chromium, page, "toggle-highlights")
+    await chromium.command(page, "toggle-highlights")
     await chromium.underlines(page, [BRAIN, WALL])
 
 
@@ -109,7 +102,7 @@ async def test_the_list_stands_where_lines_end(
     post = await investigated(world, BRAIN)
     page = await chromium.open(replace(post, html=post.html.replace("<html ", f'<html dir="{direction}" ')))
     await chromium.underlines(page, [BRAIN])
-    await command(chromium, page, "next-finding")
+    await chromium.command(page, "next-finding")
     frame = await chromium.frame(page)
     at = await chromium.until(lambda: place(frame), "the list is seen", lambda at: at["width"] > 50 and at["y"] < 50)
     left, right = at["x"], VIEW["width"] - at["x"] - at["width"]
@@ -167,7 +160,7 @@ async def test_nothing_glides_for_who_wants_no_motion(
         "() => { globalThis.stops = new Set(); addEventListener('scroll', () => stops.add(Math.round(scrollY)));"
         " addEventListener('scrollend', () => { globalThis.arrived = true; }); }"
     )
-    await command(chromium, page, "next-finding")
+    await chromium.command(page, "next-finding")
     await page.wait_for_function("globalThis.arrived === true")
     stops = await page.evaluate("stops.size")
     assert stops == 1 if motion == "reduce" else stops > 1

@@ -114,7 +114,7 @@ async def test_basic_and_advanced_settings_stand_apart(chromium: Reader) -> None
         "optionsAdvanced": {"optionsServer", "optionsInstanceKey", "optionsSecret"},
     }
     assert await options.get_by_role("heading", level=2).all_inner_texts() == [
-        words(key) for key in (*groups, "optionsSites", "optionsTransfer")
+        words(key) for key in (*groups, "optionsChecks", "optionsSites", "optionsTransfer")
     ]
     for group, fields in groups.items():
         region = options.get_by_role("region", name=words(group), exact=True)
@@ -128,7 +128,7 @@ async def test_settings_against_right_and_wrong_servers(package: Path, world: Wo
         options = await new.options()
         server = options.get_by_label(words("optionsServer"))
         key = options.get_by_label(words("optionsInstanceKey"), exact=True)
-        save = options.get_by_role("button", name=words("optionsSave"))
+        save = options.get_by_role("button", name=words("optionsSave"), exact=True)
         for entered, said in (
             ("somewhere", words("addressNoUrl")),
             ("ftp://files.example", words("addressScheme")),
@@ -174,7 +174,7 @@ async def test_a_key_is_kept_in_this_browser_and_goes_nowhere_but_to_the_readers
         await new.choose(world.url, KEY)
         options = await new.options()
         await options.get_by_label(words("optionsOpenAiKey"), exact=True).fill(own)
-        await options.get_by_role("button", name=words("optionsSave")).click()
+        await options.get_by_role("button", name=words("optionsSave"), exact=True).click()
         await options.get_by_text(words("optionsSaved")).wait_for()
         kept = "async (area) => JSON.stringify(await chrome.storage[area].get(null))"
         for area in ("local", "sync", "session", "managed"):

@@ -29,7 +29,7 @@ export interface Folded {
 const SPACE = /[\s\u0085\u001c-\u001f]/;
 /** Soft hyphen, zero-width characters, bidi marks and isolates, variation selectors, interlinear annotation. */
 const INVISIBLE =
-  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb]/;
+  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\u{e0100}-\u{e01ef}]/u;
 const ZERO_WIDTH_SPACE = '\u200b';
 const MARK = /^[\p{M}\u1160-\u11ff]$/u;
 /** Ligatures, presentation forms and full or half width: one letter in another shape. */
@@ -103,7 +103,7 @@ export function fold(text: WalkedText, skipped: WalkedText['markers'] = []): Fol
     }
     const end = clusterEnd(raw, at);
     const cluster = raw.slice(at, end);
-    if (end - at === 1) {
+    if (end - at === lengthAt(raw, at)) {
       if (SPACE.test(cluster) && cluster !== '\ufeff') gap = SPACED;
       else if (INVISIBLE.test(cluster)) {
         if (cluster === ZERO_WIDTH_SPACE && gap === JOINED) gap = LOOSE;
@@ -132,7 +132,7 @@ export function foldString(raw: string): Folded {
 
 /** The end of the base character at `at` with the marks that combine with it. */
 function clusterEnd(raw: string, at: number): number {
-  let end = at + ((raw.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
+  let end = at + lengthAt(raw, at);
   if (SPACE.test(raw[at]!)) return end;
   while (end < raw.length && raw.charCodeAt(end) >= 0x300) {
     const mark = String.fromCodePoint(raw.codePointAt(end)!);
@@ -140,6 +140,10 @@ function clusterEnd(raw: string, at: number): number {
     end += mark.length;
   }
   return end;
+}
+
+function lengthAt(raw: string, at: number): number {
+  return (raw.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }
 
 function foldCharacter(one: string): string {

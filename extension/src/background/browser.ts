@@ -81,7 +81,12 @@ async function startIn(tabId: number): Promise<void> {
 
 function contentScript(): { js: string[]; css: string[] } {
   const [script] = browser.runtime.getManifest().content_scripts ?? [];
-  return { js: [...(script?.js ?? [])], css: [...(script?.css ?? [])] };
+  return { js: (script?.js ?? []).map(pathOf), css: (script?.css ?? []).map(pathOf) };
+}
+
+/** Firefox gives a manifest's files by their whole addresses, and takes only paths. */
+function pathOf(file: string): string {
+  return new URL(file, browser.runtime.getURL('/')).pathname.slice(1);
 }
 
 /**

@@ -1,17 +1,25 @@
 /**
- * Where the extension runs: the built-in sites, publications' own domains that the reader added, minus what is off.
+ * Where the extension runs: the built-in sites, hosts that the reader added, social networks where posts can be checked,
+ * minus what is off.
  *
- * The browser's permission is the truth about an added domain: whenever it may have changed, the registered scripts are
+ * The browser's permission is the truth about an added host: whenever it may have changed, the registered scripts are
  * brought in line with it, one change after the other.
  */
+import { FEEDS, feedFor } from '../feeds';
+import type { FeedSite } from '../feeds/base';
 import type { PageSettings } from '../protocol/messages';
 import { readSettings, type Settings, writeSettings } from '../settings/settings';
-import { hostOf, isBuiltIn, siteOf, sitePattern } from '../settings/sites';
+import { hostOf, isBuiltIn, siteOf, sitePattern, wantedHosts } from '../settings/sites';
 import type { Area, Scripts } from './ports';
 
 /** What a content script on this page has to know. */
 export function pageSettings(settings: Settings, url: string): PageSettings {
-  return { active: isActive(settings, url), showHighlights: settings.showHighlights };
+  const feed = feedFor(new URL(url));
+  return {
+    active: isActive(settings, url),
+    showHighlights: settings.showHighlights,
+    checks: feed !== null && settings.verdictSites.includes(feed.site),
+  };
 }
 
 export function isActive({ sitesOff, sitesAdded }: Settings, url: string): boolean {
@@ -43,7 +51,18 @@ export class Sites {
       const { sitesAdded } = await readSettings(this.#area);
       await writeSettings(this.#area, { sitesAdded: sitesAdded.filter((added) => added !== host) });
       await this.#align();
-      await this.#scripts.revokePermission(sitePattern(host));
+      await this.#giveBack([host]);
+    });
+  }
+
+  /** Let posts be checked on a social network, or no longer. */
+  async setChecks(site: FeedSite, on: boolean): Promise<void> {
+    return this.#enqueue(async () => {
+      const { verdictSites } = await readSettings(this.#area);
+      const others = verdictSites.filter((name) => name !== site);
+      await writeSettings(this.#area, { verdictSites: on ? [...others, site] : others });
+      await this.#align();
+      if (!on) await this.#giveBack(FEEDS[site].hosts);
     });
   }
 
@@ -61,13 +80,19 @@ export class Sites {
   }
 
   async #align(): Promise<void> {
-    const { sitesAdded } = await readSettings(this.#area);
+    const hosts = wantedHosts(await readSettings(this.#area));
     const registered = await this.#scripts.registeredHosts();
-    for (const host of new Set([...registered, ...sitesAdded])) {
-      const wanted = sitesAdded.includes(host) && (await this.#scripts.hasPermission(sitePattern(host)));
+    for (const host of new Set([...registered, ...hosts])) {
+      const wanted = hosts.includes(host) && (await this.#scripts.hasPermission(sitePattern(host)));
       if (wanted && !registered.includes(host)) await this.#scripts.register(host, sitePattern(host));
       if (!wanted && registered.includes(host)) await this.#scripts.unregister(host);
     }
+  }
+
+  /** Give permissions back that nothing needs any more. */
+  async #giveBack(hosts: readonly string[]): Promise<void> {
+    const wanted = wantedHosts(await readSettings(this.#area));
+    for (const host of hosts) if (!wanted.includes(host)) await this.#scripts.revokePermission(sitePattern(host));
   }
 
   async #enqueue(step: () => Promise<void>): Promise<void> {

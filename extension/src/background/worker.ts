@@ -153,6 +153,7 @@ export class Worker {
       await this.#updateBadges();
       for (const [tabId] of this.#tabs.all()) this.#resync(tabId);
     }
+    if (keys.includes('verdictSites')) await this.sites.align();
     if ([...PAGE_KEYS, 'sitesAdded'].some((key) => keys.includes(key))) await this.#sendSettings();
   }
 
@@ -165,7 +166,7 @@ export class Worker {
     } else if (tabId !== null && (name === 'next-finding' || name === 'previous-finding')) {
       const to = name === 'next-finding' ? ('next' as const) : ('previous' as const);
       this.#send(tabId, write('STEP', { to }));
-    }
+    } else if (tabId !== null && name === 'check-post') this.#send(tabId, write('CHECK_POST', {}));
   }
 
   async #handleContentMessage(message: FromContent, tabId: number, url: string): Promise<MessageReply> {
@@ -221,6 +222,9 @@ export class Worker {
         return { ok: true };
       case 'REMOVE_SITE':
         await this.sites.remove(message.payload.host);
+        return { ok: true };
+      case 'SET_CHECKS':
+        await this.sites.setChecks(message.payload.site, message.payload.on);
         return { ok: true };
     }
   }

@@ -9,8 +9,11 @@ import { defineBackground } from 'wxt/utils/define-background';
 
 import { AnchorRequest, outcomesOf } from '../background/anchoring';
 import { alarm, inject, net, pages, POLL_ALARM, scripts, senderOf } from '../background/browser';
+import { startJob } from '../background/check_runner';
+import { Checks } from '../background/checks';
 import { relay } from '../background/relay';
 import { Worker } from '../background/worker';
+import { CHECK_PORT } from '../protocol/check';
 import { ANCHOR_PORT } from '../protocol/messages';
 
 export default defineBackground({
@@ -22,6 +25,18 @@ export default defineBackground({
     const clock = { now: () => Date.now() };
     const { version } = browser.runtime.getManifest();
     const begun = Worker.start({ area, net, clock, alarm, pages, scripts, version });
+    const checks = new Checks({
+      ...{ area, session: browser.storage.session, now: clock.now, startJob },
+      hasPermission: (pattern) => net.hasPermission(pattern),
+      stayAwake(ms, call) {
+        const timer = setInterval(() => {
+          // Firefox counts calls of the browser's own functions, and no messages.
+          void browser.runtime.getPlatformInfo();
+          call();
+        }, ms);
+        return () => clearInterval(timer);
+      },
+    });
     const then = (step: (worker: Worker) => Promise<unknown>) => void begun.then(step).catch(console.error);
 
     browser.runtime.onMessage.addListener((message: unknown, from, answer: (reply: unknown) => void) => {
@@ -33,6 +48,17 @@ export default defineBackground({
     browser.runtime.onConnect.addListener((port) => {
       if (relay(port)) return;
       const sender = port.sender === undefined ? null : senderOf(port.sender);
+      if (port.name === CHECK_PORT && sender?.kind === 'content') {
+        const { tabId, url } = sender;
+        port.onMessage.addListener((message: unknown) => {
+          checks.receive(message, port, tabId, url).catch((error: unknown) => {
+            console.error(error);
+            port.disconnect();
+          });
+        });
+        port.onDisconnect.addListener(() => checks.onDisconnect(port));
+        return;
+      }
       if (port.name !== ANCHOR_PORT || sender?.kind !== 'content') return;
       const request = new AnchorRequest();
       port.onMessage.addListener((message: unknown) => {

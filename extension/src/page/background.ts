@@ -25,7 +25,7 @@ const ANCHOR_WITHIN_MS = 30_000;
 export async function requestPageSettings(): Promise<PageSettings> {
   const answer: Answer<PageSettings> | undefined = await browser.runtime.sendMessage(write('HELLO', {}));
   if (!answer?.ok) throw new Error('the worker did not answer');
-  return { active: answer.active, showHighlights: answer.showHighlights };
+  return { active: answer.active, showHighlights: answer.showHighlights, checks: answer.checks };
 }
 
 export function connectBackground(yielder: Yielder): Background {

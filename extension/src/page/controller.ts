@@ -5,12 +5,16 @@
  */
 import { browser } from 'wxt/browser';
 
+import { feedFor } from '../feeds';
 import { extract, siteFor } from '../platforms';
 import { PROTOCOL_VERSION, type Answer, type PageSettings, type ToContent } from '../protocol/messages';
 import { Annotations } from './annotations';
 import { connectBackground, requestPageSettings } from './background';
+import { PostChecks } from './check';
+import { startCheck } from './check_port';
 import { retryAfterMs } from './decide';
 import { pageUnderlines } from './highlights';
+import { HostElement } from './host_element';
 import { InPageUi } from './in_page_ui';
 import type { FramePort } from './frame_channel';
 import { NO_FINDINGS } from './ports';
@@ -27,7 +31,7 @@ export function start(doc: Document): () => void {
   const yielder = pageYielder();
   const worker = connectBackground(yielder);
   const underlines = pageUnderlines();
-  let settings: PageSettings = { active: false, showHighlights: false };
+  let settings: PageSettings = { active: false, showHighlights: false, checks: false };
 
   const session = new PageSession(
     {
@@ -49,9 +53,24 @@ export function start(doc: Document): () => void {
       ui.refresh();
     },
   );
+  const host = new HostElement(doc);
+  const address = browser.runtime.getURL('/frame.html');
+  const feed = feedFor(new URL(view.location.href));
+  const checks =
+    feed &&
+    new PostChecks({
+      doc,
+      host,
+      feed,
+      address,
+      title: browser.i18n.getMessage('checkFrameTitle'),
+      buttonLabel: browser.i18n.getMessage('checkButton'),
+      start: startCheck,
+    });
   const ui = new InPageUi({
     doc,
-    address: browser.runtime.getURL('/frame.html'),
+    host,
+    address,
     title: browser.i18n.getMessage('pageFrameTitle'),
     underlines,
     shown: () => annotations.displayed,
@@ -63,6 +82,7 @@ export function start(doc: Document): () => void {
     session.end();
     underlines.clear();
     ui.stop();
+    checks?.stop();
     if (!isOrphaned()) {
       browser.runtime.onMessage.removeListener(onMessage);
       browser.runtime.onConnect.removeListener(onConnect);
@@ -74,6 +94,8 @@ export function start(doc: Document): () => void {
     underlines.setVisible(next.showHighlights);
     if (next.active) void session.refresh();
     else session.end();
+    if (next.checks) checks?.start();
+    else checks?.stop();
   };
 
   const onMessage = (message: unknown, sender: { id?: string }, answer: (answer: Answer) => void): void => {
@@ -92,12 +114,15 @@ export function start(doc: Document): () => void {
       case 'STEP':
         ui.step(message.payload.to === 'next' ? 1 : -1);
         return;
+      case 'CHECK_POST':
+        answer(checks?.checkInView() === true ? { ok: true } : { ok: false, error: 'no post in view' });
+        return;
       case 'RESYNC':
         if (settings.active) void session.restart();
     }
   };
   const onConnect = (port: FramePort & { sender?: { id?: string } }): void => {
-    if (port.sender?.id === browser.runtime.id) ui.accept(port);
+    if (port.sender?.id === browser.runtime.id && !ui.accept(port)) checks?.accept(port);
   };
 
   const requestSettings = (attempt: number): void => {
@@ -122,6 +147,7 @@ export function start(doc: Document): () => void {
         void session.refresh().then(() => annotations.revalidate());
       },
       onMutations(records) {
+        checks?.touch();
         if (!settings.active) return false;
         const { location } = session;
         const foreign = records.filter(

@@ -6,7 +6,8 @@
  */
 import { PORT_NAME, type FromFrame, type ToFrame } from './frame_messages';
 import type { Placement } from './geometry';
-import { FrameHost } from './frame_host';
+import { FrameHost, type Anchor } from './frame_host';
+import type { HostElement } from './host_element';
 
 /** A connection opened to this page. */
 export interface FramePort {
@@ -27,13 +28,13 @@ export class FrameChannel {
 
   /** `address` is the frame's without the secret; `onMessage` gets its messages, `ready` first; `onLost` follows its end. */
   constructor(
-    doc: Document,
+    host: HostElement,
     address: string,
     title: string,
     onMessage: (message: FromFrame) => void,
     onLost: () => void,
   ) {
-    this.#host = new FrameHost(doc, `${address}#${this.#secret}`, title);
+    this.#host = new FrameHost(host, `${address}#${this.#secret}`, title);
     this.#onMessage = onMessage;
     this.#onLost = onLost;
   }
@@ -73,8 +74,8 @@ export class FrameChannel {
     else this.#queue = [...this.#queue.filter(({ kind }) => kind !== message.kind), message];
   }
 
-  place(spot: Placement | null): void {
-    this.#host.place(spot);
+  place(spot: Placement | null, anchor: Anchor = 'window'): void {
+    this.#host.place(spot, anchor);
   }
 
   focus(): void {

@@ -4,6 +4,7 @@
  * Words of findings travel here and nowhere else on the page: not by `window.postMessage`, not in an attribute, not in the
  * frame's address. The address only carries a secret that proves that this frame is the one which was asked for.
  */
+import type { CheckState } from './check_state';
 import type { Tone } from './highlights';
 
 export interface Source {
@@ -52,7 +53,11 @@ export type ToFrame =
   /** `focus`: the reader works with the keyboard, so the view takes the focus. `room`: what it may take up, in CSS pixels. */
   | { readonly kind: 'view'; readonly view: FrameView; readonly focus: boolean; readonly room: Size }
   /** Put the focus on a finding in the list, so that it is read out. */
-  | { readonly kind: 'speak'; readonly claimId: string };
+  | { readonly kind: 'speak'; readonly claimId: string }
+  /** A check of a post, which then is all that this frame shows. `width` is that of the card, in CSS pixels. */
+  | { readonly kind: 'check'; readonly check: CheckState; readonly width: number }
+  /** Put the focus on the card. */
+  | { readonly kind: 'enter' };
 
 export interface Size {
   readonly width: number;
@@ -70,7 +75,11 @@ export type FromFrame =
   | { readonly kind: 'close'; readonly back: boolean }
   | { readonly kind: 'open'; readonly claimId: string }
   /** Scroll to the finding's words. */
-  | { readonly kind: 'locate'; readonly claimId: string };
+  | { readonly kind: 'locate'; readonly claimId: string }
+  /** Stop the check that runs. */
+  | { readonly kind: 'cancel' }
+  /** Check the same post once more. */
+  | { readonly kind: 'again' };
 
 /** The port's name; the secret follows the colon. */
 export const PORT_NAME = 'in-page';

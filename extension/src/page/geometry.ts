@@ -98,3 +98,27 @@ function fitToViewport(size: Size, viewport: Size): Size {
 function clamp(low: number, value: number, high: number): number {
   return Math.max(low, Math.min(value, high));
 }
+
+/** A card is not narrower than this where the window allows it, nor wider than that. */
+const CARD_NARROWEST = 320;
+const CARD_WIDEST = 600;
+
+/** Under its post, as wide as it. */
+export function placeUnder(post: Box, height: number, viewport: Size): Placement {
+  const most = availableSize(viewport).width;
+  const width = Math.min(most, Math.max(CARD_NARROWEST, Math.min(CARD_WIDEST, post.right - post.left)));
+  return { left: clamp(MARGIN, post.left, viewport.width - width - MARGIN), top: post.bottom + GAP, width, height };
+}
+
+/** Where the button of a post goes, in the window: outside at its end, or within it where there is no room. */
+export function placeButton(
+  post: Box,
+  side: number,
+  viewport: Size,
+  rightToLeft: boolean,
+): { left: number; top: number } {
+  const top = post.top + GAP;
+  if (rightToLeft) return { left: post.left >= side + 2 * GAP ? post.left - side - GAP : post.left + GAP, top };
+  const fits = viewport.width - post.right >= side + 2 * GAP;
+  return { left: fits ? post.right + GAP : post.right - side - GAP, top };
+}

@@ -12,6 +12,7 @@ import { backgroundTone } from './background_tone';
 import { sortByPosition } from './displayed_findings';
 import type { Underlines } from './highlights';
 import { listen } from './gestures';
+import type { HostElement } from './host_element';
 import { findingAt, type Hit } from './hit';
 import type { DisplayedFindings } from './ports';
 import { FindingNavigation } from './navigation';
@@ -19,6 +20,7 @@ import { isRightToLeft, SavedFocus, sentenceBox, viewportOf } from './page_state
 
 export interface InPageUiOptions {
   readonly doc: Document;
+  readonly host: HostElement;
   /** The frame's address without its secret. */
   readonly address: string;
   readonly title: string;
@@ -50,7 +52,7 @@ export class InPageUi {
     this.#navigation = new FindingNavigation(options.doc, options.underlines);
     this.#focus = new SavedFocus(options.doc, (element) => this.#channel.owns(element));
     this.#channel = new FrameChannel(
-      options.doc,
+      options.host,
       options.address,
       options.title,
       (message) => this.#onFrameMessage(message),

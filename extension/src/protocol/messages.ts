@@ -7,6 +7,7 @@
  * misread raises the version. Source: docs/protocol.md 5.4.
  */
 import type { Anchoring, Quote } from '../anchoring/text';
+import { FEED_SITES } from '../feeds/base';
 import { readContent, readPlatform } from './observation';
 import {
   count,
@@ -68,6 +69,8 @@ export const readFromPage = oneOf('type', {
   /** A reader wants the extension on a publication's own domain; the browser's permission decides. */
   ADD_SITE: message('ADD_SITE', exactly({ host })),
   REMOVE_SITE: message('REMOVE_SITE', exactly({ host })),
+  /** Where posts can be checked; the browser's permission decides. */
+  SET_CHECKS: message('SET_CHECKS', exactly({ site: literal(...FEED_SITES), on: flag })),
 });
 
 export type FromContent = Of<typeof readFromContent>;
@@ -81,6 +84,8 @@ export type ToContent =
   | Message<'FOCUS_CLAIM', { readonly claimId: string }>
   /** By the reader's keyboard command. */
   | Message<'STEP', { readonly to: 'next' | 'previous' }>
+  /** By the reader's keyboard command or the popup. Answer: `Answer`. */
+  | Message<'CHECK_POST', Record<string, never>>
   /** Send the page's content again, as a new session. */
   | Message<'RESYNC', Record<string, never>>;
 
@@ -95,6 +100,8 @@ export interface PageSettings {
   /** Not switched off for this site. */
   readonly active: boolean;
   readonly showHighlights: boolean;
+  /** Posts here can be checked by the reader's own model. */
+  readonly checks: boolean;
 }
 
 export type ErrorCode =

@@ -5,6 +5,8 @@
  * value of a wrong kind counts as not set, because settings that cannot be read must not lock a reader out of
  * changing them. Source: docs/protocol.md 5.1.
  */
+import { LIMITS } from '../verdict/given';
+
 export interface Settings {
   /** As entered; empty means the default server. */
   readonly apiBaseUrl: string;
@@ -18,6 +20,22 @@ export interface Settings {
   readonly sitesOff: readonly string[];
   /** Hosts of publications with a domain of their own. */
   readonly sitesAdded: readonly string[];
+  /** Hosts where posts can be checked by the reader's own model. src/settings/checks.ts reads what follows. */
+  readonly verdictSites: readonly string[];
+  /** `lmstudio`, `openrouter` or `other`; empty means that no model is chosen. */
+  readonly verdictRoute: string;
+  /** As entered; empty means the route's own. */
+  readonly verdictBaseUrl: string;
+  readonly verdictModel: string;
+  readonly verdictKey: string;
+  readonly verdictMaxTokens: number;
+  /** `none`, `duckduckgo`, `brave` or `tavily`. */
+  readonly searchProvider: string;
+  readonly searchKey: string;
+  /** Empty means the shipped one. */
+  readonly verdictPrompt: string;
+  /** What the reader has agreed to, as `consentTo` writes it; empty means nothing. */
+  readonly verdictConsent: string;
 }
 
 export const DEFAULTS: Settings = {
@@ -29,12 +47,22 @@ export const DEFAULTS: Settings = {
   showHighlights: true,
   sitesOff: [],
   sitesAdded: [],
+  verdictSites: [],
+  verdictRoute: '',
+  verdictBaseUrl: '',
+  verdictModel: '',
+  verdictKey: '',
+  verdictMaxTokens: LIMITS.maxTokens,
+  searchProvider: 'none',
+  searchKey: '',
+  verdictPrompt: '',
+  verdictConsent: '',
 };
 
 /** What changes the answers of the server, or which server it is. */
 export const SERVER_KEYS: readonly (keyof Settings)[] = ['apiBaseUrl', 'apiKey', 'hmacSecret'];
 /** Settings that content scripts depend on. */
-export const PAGE_KEYS: readonly (keyof Settings)[] = ['showHighlights', 'sitesOff'];
+export const PAGE_KEYS: readonly (keyof Settings)[] = ['showHighlights', 'sitesOff', 'verdictSites'];
 
 interface Area {
   get(keys: string[]): Promise<Record<string, unknown>>;

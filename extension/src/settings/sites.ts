@@ -4,8 +4,10 @@
  * The switch in the popup, the background and the settings page must agree, or a site that was switched off keeps
  * sending.
  */
+import { FEEDS } from '../feeds';
 import { INSTALL_HOSTS } from '../hosts';
-import { SITES } from '../platforms';
+import { SITES, type Site } from '../platforms';
+import type { Settings } from './settings';
 
 /** The name of a page's site; null for what is no page of the web. */
 export function siteOf(url: string): string | null {
@@ -32,7 +34,18 @@ export function isBuiltIn(url: string): boolean {
   });
 }
 
-/** The permission pattern of a publication's own domain. */
+/** The sites that are off until a reader switches them on, and that this one has not. */
+export function sitesToSwitchOn(added: readonly string[]): readonly Site[] {
+  return SITES.filter(({ matches, domains: [host] }) => matches.length === 0 && !added.includes(host));
+}
+
+/** The permission pattern of a host that a reader adds. */
 export function sitePattern(host: string): string {
   return `https://${host}/*`;
+}
+
+/** Hosts where the content script is wanted beyond those of the installation. */
+export function wantedHosts({ sitesAdded, verdictSites }: Settings): readonly string[] {
+  const feeds = Object.values(FEEDS).filter(({ site }) => verdictSites.includes(site));
+  return [...new Set([...sitesAdded, ...feeds.flatMap(({ hosts }) => hosts)])];
 }

@@ -1,17 +1,19 @@
 /**
  * Settings as a file: what a reader takes to another browser.
  *
- * Keys are left out unless asked for, since a file is easily passed on. Sites of a publication's own are left out
- * always: they are worth nothing without the permission, which only the other browser can give.
+ * Keys are left out unless asked for, since a file is easily passed on. What is worth nothing
+ * without a permission or an agreement, which only the other browser can give, is left out always.
  */
 import { DEFAULTS, type Settings, asSettings } from './settings';
 
 const FORMAT = 'openerrata-settings';
-const SECRETS: readonly (keyof Settings)[] = ['apiKey', 'openaiApiKey', 'hmacSecret'];
+const SECRETS: readonly (keyof Settings)[] = ['apiKey', 'openaiApiKey', 'hmacSecret', 'verdictKey', 'searchKey'];
+/** Worth nothing elsewhere: a permission or an agreement that another browser has not given. */
+const LOCAL: readonly string[] = ['sitesAdded', 'verdictConsent'];
 
 export function exportSettings(settings: Settings, withKeys: boolean): string {
   const kept = Object.entries(settings).filter(
-    ([key]) => key !== 'sitesAdded' && (withKeys || !SECRETS.includes(key as keyof Settings)),
+    ([key]) => !LOCAL.includes(key) && (withKeys || !SECRETS.includes(key as keyof Settings)),
   );
   return `${JSON.stringify({ format: FORMAT, version: 1, settings: Object.fromEntries(kept) }, null, 2)}\n`;
 }
@@ -30,7 +32,7 @@ export function importSettings(file: string): Partial<Settings> | null {
   const said = parsed.settings;
   const read = asSettings(said);
   const known = (Object.keys(DEFAULTS) as (keyof Settings)[]).filter(
-    (key) => key !== 'sitesAdded' && Object.hasOwn(said, key),
+    (key) => !LOCAL.includes(key) && Object.hasOwn(said, key),
   );
   return Object.fromEntries(known.map((key) => [key, read[key]]));
 }

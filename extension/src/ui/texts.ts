@@ -11,11 +11,11 @@ import type { Problem, SkipReason } from '../protocol/status';
 // eslint-disable-next-line @typescript-eslint/unbound-method -- the browser's own functions need no object
 export const say = browser.i18n.getMessage;
 
-/** The known sites, or those of one kind, as a reader lists them. */
+/** The sites that are read from installation on, or those of one kind, as a reader lists them. */
 export function nameSites(publishes?: Site['publishes'], joined: 'listAnd' | 'listOr' = 'listAnd'): string {
-  const names = SITES.filter((site) => publishes === undefined || site.publishes === publishes).map(
-    ({ displayName }) => displayName,
-  );
+  const names = SITES.filter(
+    (site) => site.matches.length > 0 && (publishes === undefined || site.publishes === publishes),
+  ).map(({ displayName }) => displayName);
   const last = names.pop() ?? '';
   return names.length === 0 ? last : say(joined, [names.join(', '), last]);
 }

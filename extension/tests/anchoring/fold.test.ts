@@ -1,9 +1,22 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { fold, foldString, JOINED, LOOSE, SPACED } from '../../src/anchoring/fold';
 
+/** The same cases as the server's look-up of quotations is tested with. */
+const INVISIBLE = JSON.parse(readFileSync(new URL('../../../tests/cases/invisible.json', import.meta.url), 'utf8')) as {
+  name: string;
+  character: string;
+  ignored: boolean;
+}[];
+
 describe('folding', () => {
+  it.each(INVISIBLE)('$name: ignored $ignored', ({ character, ignored }) => {
+    const [plain, marked] = ['tea 地', `te${character}a 地${character}`].map((text) => foldString(text).glyphs);
+    expect(marked === plain).toBe(ignored);
+  });
+
   it.each([
     ['\u201csmart\u201d \u2018quotes\u2019', '"smart"\'quotes\''],
     ['\u201eGänsefüßchen\u201c \u00abguillemets\u00bb', '"Gänsefüßchen""guillemets"'],

@@ -93,7 +93,12 @@ describe('a page that is opened', () => {
     const environment = new FakeEnvironment();
     environment.area.items.set('sitesOff', ['x.com']);
     const worker = await environment.begin();
-    expect(await worker.receive(write('HELLO', {}), tab(1))).toEqual({ ok: true, active: false, showHighlights: true });
+    expect(await worker.receive(write('HELLO', {}), tab(1))).toEqual({
+      ok: true,
+      active: false,
+      showHighlights: true,
+      checks: false,
+    });
     expect(await worker.receive(pageContent(), tab(1))).toMatchObject({ ok: false, retryAfterMs: null });
     expect(environment.server.requests).toHaveLength(0);
   });

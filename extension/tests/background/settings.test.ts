@@ -18,12 +18,16 @@ describe('settings', () => {
     await settled();
     const messages = environment.messages.filter(({ message }) => message.type === 'PAGE_SETTINGS');
     expect(messages.map(({ tabId, message }) => [tabId, message.payload])).toEqual([
-      [1, { active: true, showHighlights: true }],
-      [2, { active: false, showHighlights: true }],
+      [1, { active: true, showHighlights: true, checks: false }],
+      [2, { active: false, showHighlights: true, checks: false }],
     ]);
     await worker.receive(write('SET_HIGHLIGHTS', { shown: false }), PAGE_SENDER);
     await settled();
-    expect(environment.messages.at(-1)!.message.payload).toEqual({ active: false, showHighlights: false });
+    expect(environment.messages.at(-1)!.message.payload).toEqual({
+      active: false,
+      showHighlights: false,
+      checks: false,
+    });
     await worker.receive(write('SET_SITE', { site: 'wikipedia.org', off: false }), PAGE_SENDER);
     expect(environment.area.items.get('sitesOff')).toEqual([]);
   });

@@ -129,6 +129,7 @@ const NO_ARTICLES = [
 
 describe('the popup over a page without a status', () => {
   const letters = 'https://letters.example/p/one';
+  const bluesky = 'https://bsky.app/profile/ann.example.com/post/3l6oveex3ii2l';
   it.each<[string, Partial<PopupInput>, object]>([
     ['a post that is not read yet', {}, { kind: 'checking' }],
     ...OTHER_PAGES.map((url): [string, Partial<PopupInput>, object] => [url, { url }, { kind: 'unsupported' }]),
@@ -143,7 +144,22 @@ describe('the popup over a page without a status', () => {
     [
       'a publication’s own domain',
       { url: letters, markedSite: 'Substack' },
-      { kind: 'addable', host: 'letters.example', site: 'Substack' },
+      { kind: 'addable', host: 'letters.example', site: 'Substack', isOwnDomain: true },
+    ],
+    [
+      'a site that is off at first',
+      { url: bluesky },
+      { kind: 'addable', host: 'bsky.app', site: 'Bluesky', isOwnDomain: false },
+    ],
+    [
+      'a post of such a site that was added',
+      { url: bluesky, settings: { ...DEFAULTS, sitesAdded: ['bsky.app'] } },
+      { kind: 'checking' },
+    ],
+    [
+      'another page of it',
+      { url: 'https://bsky.app/notifications', settings: { ...DEFAULTS, sitesAdded: ['bsky.app'] } },
+      { kind: 'unsupported' },
     ],
     ['one that is not Substack’s', { url: letters }, { kind: 'unsupported' }],
     [

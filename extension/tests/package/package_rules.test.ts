@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 
 import { complaintsOf, MAX_ZIP_BYTES, tooLarge, zippedBytes } from '../../scripts/package_rules.mjs';
+import { requirement } from '../requirement';
 
 const known = { code: 'UNSAFE_VAR_ASSIGNMENT' };
 
@@ -25,7 +26,7 @@ describe('the size', () => {
     expect(zippedBytes([['a.bin', randomBytes(1_000_000)]])).toBeGreaterThan(1_000_000);
   });
 
-  it('is refused from 300 KiB on', () => {
+  it(requirement('FS-43', 'The package stays below 300 KiB'), () => {
     expect(tooLarge('package', MAX_ZIP_BYTES - 1)).toBeNull();
     expect(tooLarge('package', MAX_ZIP_BYTES)).toContain('package');
   });

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { PORT_NAME, HIDDEN_VIEW, type FromFrame, type ToFrame } from '../../src/page/frame_messages';
 import { FrameChannel, type FramePort } from '../../src/page/frame_channel';
+import { HostElement } from '../../src/page/host_element';
 
 const view: ToFrame = { kind: 'view', view: HIDDEN_VIEW, focus: false, room: { width: 1, height: 1 } };
 
@@ -44,7 +45,7 @@ function stage() {
     documentElement: { value: document.documentElement },
   }) as Document;
   const framed = new FrameChannel(
-    doc,
+    new HostElement(doc),
     'https://frame.test/f.html',
     'title',
     (message) => received.push(message.kind),

@@ -26,6 +26,16 @@ const OWN: Settings = {
   showHighlights: false,
   sitesOff: ['x.com'],
   sitesAdded: ['letters.example'],
+  verdictSites: ['bsky.app'],
+  verdictRoute: 'other',
+  verdictBaseUrl: 'http://localhost:8080/v1',
+  verdictModel: 'small',
+  verdictKey: 'sk-model',
+  verdictMaxTokens: 512,
+  searchProvider: 'brave',
+  searchKey: 'search',
+  verdictPrompt: 'Judge.',
+  verdictConsent: '1 localhost:8080 api.search.brave.com',
 };
 
 describe('settings', () => {
@@ -75,15 +85,12 @@ describe('settings', () => {
 describe('settings in a file', () => {
   it('leave keys out unless asked for, and always what only a permission makes true', () => {
     const without = exportSettings(OWN, false);
-    for (const secret of ['instance', 'sk-own', 'hush', 'letters.example']) expect(without).not.toContain(secret);
-    const { sitesAdded: _, ...kept } = OWN;
+    for (const secret of ['instance', 'sk-own', 'hush', 'letters.example', 'sk-model', 'search"', '1 local'])
+      expect(without).not.toContain(secret);
+    const { sitesAdded: _, verdictConsent: __, ...kept } = OWN;
     expect(importSettings(exportSettings(OWN, true))).toEqual(kept);
-    expect(importSettings(without)).toEqual({
-      apiBaseUrl: OWN.apiBaseUrl,
-      autoInvestigate: true,
-      showHighlights: false,
-      sitesOff: ['x.com'],
-    });
+    const { apiKey: _1, openaiApiKey: _2, hmacSecret: _3, verdictKey: _4, searchKey: _5, ...open } = kept;
+    expect(importSettings(without)).toEqual(open);
   });
 
   it.each([

@@ -73,3 +73,39 @@ def test_the_prompt_says_what_the_rules_say() -> None:
         "None of the limits applies",
     ):
         assert duty in PROMPT
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in cases("loop") if case["end"]["at"] == "done"], ids=lambda c: c["name"]
+)
+def test_the_card_of_a_whole_check(case: Case) -> None:
+    """What the last reply and the results make, whichever requests led there."""
+    card, reply = case["end"]["card"], case["replies"][-1]
+    answer = twin.salvage_reply(reply.get("content", ""), reply.get("reasoning", ""))
+    assert answer is not None
+    searches = [event["search"] for event in case["events"] if event["at"] == "found"]
+    returned = [hit for search in searches for hit in search["results"] or []]
+    checked = twin.check_sources(answer, returned)
+    evidence = {
+        "post": case["post"],
+        "returned": returned,
+        "sources": checked["sources"],
+        "searches": sum(search["results"] is not None for search in searches),
+        "today": "2026-11-22" if "zone" not in case["settings"] else "2026-11-23",
+    }
+    capped = twin.apply_caps(answer["verdict"], answer["confidence"], evidence)
+    warning = twin.warn_of_band(answer["verdict"], answer["confidence"], twin.count_families(checked["sources"]))
+    assert card == {
+        **{field: answer[field] for field in ("verdict", "summary", "claims", "caveats")},
+        "modelConfidence": answer["confidence"],
+        "confidence": capped["confidence"],
+        "capsApplied": capped["caps"],
+        "warnings": [warning] if warning else [],
+        "sources": checked["sources"],
+        "sourcesBackfilled": checked["backfilled"],
+        "dropped": checked["dropped"],
+        "searches": searches,
+        "prompt": {"version": "own", "sha256": "f00"},
+        "model": "small",
+        "engine": case["settings"].get("engine", "duckduckgo"),
+    }

@@ -6,18 +6,12 @@ import { isSendable, looksLikeOpenAiKey, type Settings } from '../../settings/se
 
 export type Draft = Pick<Settings, 'apiBaseUrl' | 'apiKey' | 'openaiApiKey' | 'autoInvestigate' | 'hmacSecret'>;
 
-type Complaint =
-  | 'addressNoUrl'
-  | 'addressScheme'
-  | 'addressPublicHttp'
-  | 'addressExtras'
-  | 'optionsKeyFormat'
-  | 'optionsKeyControl'
-  | 'optionsAutoNeedsKey';
+export type AddressComplaint = 'addressNoUrl' | 'addressScheme' | 'addressPublicHttp' | 'addressExtras';
+type Complaint = AddressComplaint | 'optionsKeyFormat' | 'optionsKeyControl' | 'optionsAutoNeedsKey';
 
 export type Complaints = Partial<Record<keyof Draft, Complaint>>;
 
-const ADDRESS: Readonly<Record<AddressProblem, Complaint>> = {
+export const ADDRESS_COMPLAINTS: Readonly<Record<AddressProblem, AddressComplaint>> = {
   no_url: 'addressNoUrl',
   scheme: 'addressScheme',
   public_http: 'addressPublicHttp',
@@ -32,7 +26,7 @@ export function draftOf({ apiBaseUrl, apiKey, openaiApiKey, autoInvestigate, hma
 export function complaintsOf(draft: Draft): Complaints {
   const address = readAddress(draft.apiBaseUrl);
   return {
-    ...(!address.ok && { apiBaseUrl: ADDRESS[address.problem] }),
+    ...(!address.ok && { apiBaseUrl: ADDRESS_COMPLAINTS[address.problem] }),
     ...(!isSendable(draft.apiKey) && { apiKey: 'optionsKeyControl' as const }),
     ...(draft.openaiApiKey.trim() !== '' &&
       !looksLikeOpenAiKey(draft.openaiApiKey) && { openaiApiKey: 'optionsKeyFormat' as const }),

@@ -39,6 +39,14 @@ export async function focusClaim(tabId: number, claimId: string): Promise<boolea
   return answer?.ok === true;
 }
 
+/** Have the tab's post in view checked; false if none is. */
+export async function checkPost(tabId: number): Promise<boolean> {
+  const answer = (await browser.tabs
+    .sendMessage(tabId, write('CHECK_POST', {}), { frameId: 0 })
+    .catch(() => undefined)) as Answer | undefined;
+  return answer?.ok === true;
+}
+
 /** The display name of the site whose marks a page shows; the click on the popup opened the page to the extension. */
 export async function findMarkedSite(tabId: number): Promise<string | null> {
   for (const { customDomain, displayName } of SITES) {

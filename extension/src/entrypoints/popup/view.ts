@@ -7,7 +7,7 @@ import { SITES } from '../../platforms';
 import type { CachedStatus } from '../../protocol/messages';
 import type { Claim, AnchorOutcome, PostState, PriorResult, Problem, SkipReason } from '../../protocol/status';
 import type { Settings } from '../../settings/settings';
-import { hostOf, isBuiltIn, siteOf } from '../../settings/sites';
+import { hostOf, isBuiltIn, siteOf, sitesToSwitchOn } from '../../settings/sites';
 
 export interface ListedClaim {
   readonly id: string;
@@ -28,8 +28,8 @@ export interface Interim {
 export type PopupView =
   | { readonly kind: 'upgrade'; readonly minimumVersion: string | null }
   | { readonly kind: 'unsupported' }
-  /** A site's publication on its own domain, not yet allowed. */
-  | { readonly kind: 'addable'; readonly host: string; readonly site: string }
+  /** A site's publication on its own domain, or a site that is off at first: not yet allowed. */
+  | { readonly kind: 'addable'; readonly host: string; readonly site: string; readonly isOwnDomain: boolean }
   | { readonly kind: 'off'; readonly site: string }
   | { readonly kind: 'checking' }
   | { readonly kind: 'skipped'; readonly reason: SkipReason }
@@ -79,13 +79,17 @@ export function viewOf({ cached, url, settings, markedSite }: PopupInput): Popup
   }
   const host = url === null ? null : hostOf(url);
   if (url === null || host === null) return { kind: 'unsupported' };
-  if (!isBuiltIn(url) && !settings.sitesAdded.includes(host)) {
-    return markedSite === null ? { kind: 'unsupported' } : { kind: 'addable', host, site: markedSite };
+  const isAdded = settings.sitesAdded.includes(host);
+  if (!isBuiltIn(url) && !isAdded) {
+    const waiting = sitesToSwitchOn(settings.sitesAdded).find(({ domains }) => domains[0] === host);
+    const site = waiting?.displayName ?? markedSite;
+    return site === null
+      ? { kind: 'unsupported' }
+      : { kind: 'addable', host, site, isOwnDomain: waiting === undefined };
   }
-  if (settings.sitesAdded.includes(host)) return { kind: mayBePost(url) ? 'checking' : 'unsupported' };
   const address = new URL(url);
   const site = SITES.find((one) => one.matchesUrl(address));
-  if (site === undefined) return { kind: 'unsupported' };
+  if (site === undefined) return { kind: isAdded && mayBePost(url) ? 'checking' : 'unsupported' };
   // Without a post in its address a page never sends anything, so no status will come.
   return site.guess(address) === null ? { kind: 'skipped', reason: 'unsupported_content' } : { kind: 'checking' };
 }

@@ -1,0 +1,163 @@
+/**
+ * The card under a post: one at a time, and none that outlives its page.
+ *
+ * A post keeps its card by its permalink. A list that reuses its elements hides the card, and the post brings it back.
+ */
+import { findPost, isReadable, type Feed, type Post, type Unreadable } from '../feeds/base';
+import type { Out } from '../verdict/check';
+import { backgroundTone } from './background_tone';
+import { apply, ASKING, unreadable, type CheckState } from './check_state';
+import { FrameChannel, type FramePort } from './frame_channel';
+import type { FromFrame } from './frame_messages';
+import { placeUnder } from './geometry';
+import type { HostElement } from './host_element';
+import { SavedFocus, viewportOf } from './page_state';
+
+/** Start a check; the result cancels it. */
+export type StartCheck = (post: Post, onMessage: (out: Out) => void) => () => void;
+
+interface Shown {
+  found: Post | Unreadable;
+  /** What names the element, also where its words cannot be read. */
+  readonly permalink: string | null;
+  state: CheckState;
+  /** Null once the check has ended. */
+  cancel: (() => void) | null;
+  /** What the card wants, in CSS pixels; 0 until it is known. */
+  height: number;
+  /** What the card was given. */
+  width: number;
+}
+
+export class PostCard {
+  readonly #doc: Document;
+  readonly #feed: Feed;
+  readonly #start: StartCheck;
+  readonly #channel: FrameChannel;
+  readonly #focus: SavedFocus;
+  /** Finished checks of this page, by permalink. */
+  readonly #finished = new Map<string, CheckState>();
+  #shown: Shown | null = null;
+
+  /** `address` is the frame's without its secret. */
+  constructor(doc: Document, host: HostElement, feed: Feed, address: string, title: string, start: StartCheck) {
+    this.#doc = doc;
+    this.#feed = feed;
+    this.#start = start;
+    this.#focus = new SavedFocus(doc, (element) => host.owns(element));
+    this.#channel = new FrameChannel(
+      host,
+      address,
+      title,
+      (message) => this.#onMessage(message),
+      () => this.close(false),
+    );
+  }
+
+  get isOpen(): boolean {
+    return this.#shown !== null;
+  }
+
+  /** Take the port that a frame opened; false if it is not from ours. */
+  accept(port: FramePort): boolean {
+    return this.#channel.accept(port);
+  }
+
+  /** Show the card of a post, and check the post unless that has begun. The focus goes to the card. */
+  open(found: Post | Unreadable): void {
+    const shown = this.#shown;
+    if (shown !== null && isReadable(found) && isReadable(shown.found) && shown.permalink === found.permalink)
+      shown.found = found;
+    else this.#begin(found);
+    this.#focus.save();
+    this.#channel.focus();
+    this.#channel.send({ kind: 'enter' });
+  }
+
+  /** Escape: stop the check, or put away the card of one that has ended. */
+  escape(): void {
+    if (this.#shown?.cancel != null) this.#cancel(this.#shown);
+    else this.close(false);
+  }
+
+  /** Put the card away and stop its check; `back` returns the focus to the page. */
+  close(back: boolean): void {
+    this.#shown?.cancel?.();
+    this.#shown = null;
+    this.#channel.remove();
+    if (back) this.#focus.restore();
+  }
+
+  /** Put the card under its post as the page is now, or out of sight where the post is gone. */
+  place(): void {
+    const shown = this.#shown;
+    if (shown === null) return;
+    const { permalink } = shown;
+    if (permalink !== null && this.#feed.permalinkOf(shown.found.element) !== permalink)
+      shown.found = findPost(this.#feed, this.#doc, permalink) ?? shown.found;
+    const { element } = shown.found;
+    const post = element.getBoundingClientRect();
+    const isThere = post.height > 0 && this.#feed.permalinkOf(element) === permalink;
+    const spot = placeUnder(post, shown.height, viewportOf(this.#doc));
+    if (isThere && spot.width !== shown.width) this.#send(shown, spot.width);
+    this.#channel.place(isThere && shown.height > 0 ? spot : null, 'document');
+  }
+
+  #begin(found: Post | Unreadable): void {
+    this.#shown?.cancel?.();
+    const finished = isReadable(found) ? this.#finished.get(found.permalink) : unreadable(found.reason);
+    const permalink = this.#feed.permalinkOf(found.element);
+    const shown: Shown = { found, permalink, state: finished ?? ASKING, cancel: null, height: 0, width: 0 };
+    this.#shown = shown;
+    if (finished === undefined && isReadable(found))
+      shown.cancel = this.#start(found, (out) => this.#receive(shown, found.permalink, out));
+    this.#channel.ensure();
+    this.place();
+  }
+
+  #receive(shown: Shown, permalink: string, out: Out): void {
+    shown.state = apply(shown.state, out);
+    if (shown.state.ended !== null) shown.cancel = null;
+    if (out.at === 'done') this.#finished.set(permalink, shown.state);
+    if (this.#shown === shown) this.#send(shown);
+  }
+
+  #cancel(shown: Shown): void {
+    shown.cancel?.();
+    shown.cancel = null;
+    shown.state = apply(shown.state, { at: 'cancelled' });
+    this.#send(shown);
+  }
+
+  #onMessage(message: FromFrame): void {
+    const shown = this.#shown;
+    if (shown === null) return;
+    switch (message.kind) {
+      case 'ready':
+        this.#send(shown);
+        break;
+      case 'size':
+        shown.height = message.size.height;
+        this.place();
+        break;
+      case 'cancel':
+        this.#cancel(shown);
+        break;
+      case 'close':
+        this.close(message.back);
+        break;
+      case 'again': {
+        if (shown.state.ended === null) break;
+        if (shown.permalink !== null) this.#finished.delete(shown.permalink);
+        // What is checked is what stands there now.
+        this.#begin(this.#feed.at(shown.found.element) ?? shown.found);
+      }
+    }
+  }
+
+  #send(shown: Shown, width = shown.width): void {
+    shown.width = width;
+    this.#channel.send({ kind: 'tone', tone: backgroundTone(shown.found.element) });
+    this.#channel.send({ kind: 'check', check: shown.state, width });
+  }
+}

@@ -1,0 +1,66 @@
+/** Chat completions as servers of models speak them: what is sent, and what an answer holds once it is complete. */
+import type { ANSWER_SCHEMA } from './given';
+
+export interface ToolCall {
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+export type ChatMessage =
+  | { readonly role: 'system' | 'user'; readonly content: string }
+  | { readonly role: 'assistant'; readonly content: string; readonly tool_calls?: readonly ToolCall[] }
+  | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string };
+
+export interface SearchTool {
+  readonly type: 'function';
+  readonly function: { readonly name: 'web_search'; readonly description: string; readonly parameters: object };
+}
+
+/** The body of a request. Tools and a format never go together: servers then call no tool, or refuse. */
+export type ChatBody = {
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly stream: true;
+  readonly max_tokens: number;
+} & (
+  | { readonly tools: readonly [SearchTool] }
+  | { readonly response_format: AnswerFormat; readonly provider?: { readonly require_parameters: true } }
+  | object
+);
+
+export interface AnswerFormat {
+  readonly type: 'json_schema';
+  readonly json_schema: { readonly name: 'verdict'; readonly strict: true; readonly schema: typeof ANSWER_SCHEMA };
+}
+
+/** A complete answer. Texts are empty where the server sent none. */
+export interface Reply {
+  readonly content: string;
+  /** What servers put beside the content: thoughts, or the answer itself. */
+  readonly reasoning: string;
+  readonly calls: readonly GivenCall[];
+  /** Null where the server gave none. */
+  readonly finish: string | null;
+  readonly refused: boolean;
+}
+
+/** A call as the model wrote it: the id may be empty or repeated, the arguments may be no JSON. */
+export interface GivenCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** Why a request has no answer. */
+export type ModelProblem =
+  /** `retryAfterS` is null where the server named no time. */
+  | { readonly kind: 'status'; readonly status: number; readonly retryAfterS: number | null }
+  /** No connection, or one that broke. `begun`: a part of the answer had come. */
+  | { readonly kind: 'lost'; readonly begun: boolean }
+  /** An answer that is none: an error within it, no chat completion, or no end. */
+  | { readonly kind: 'broken' }
+  | { readonly kind: 'silent' };
+
+export type ModelAnswer =
+  { readonly ok: true; readonly reply: Reply } | { readonly ok: false; readonly problem: ModelProblem };
