@@ -30,7 +30,7 @@ BATCH: Final = 3
 
 
 def measure(found: Servers, folder: Path, report: Report) -> None:
-    """A gateway alone against the bare batch."""
+    """A gateway alone against bare batches."""
     keys = asyncio.run(_prepare(found))
     wires = requests(keys)
     with ExitStack() as processes, job_api_on():

@@ -1,107 +1,122 @@
-"""How often the configured model accuses wrongly, and how much it misses, on posts whose answers are known."""
+"""How often a model accuses wrongly, and how much it misses, on posts whose answers are known.
+
+Without options the demonstration is asked, which costs nothing. `--live` asks the configured model, with `--max-usd`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import get_args
+from time import monotonic
+from types import MappingProxyType
+from typing import Final, Literal
 
 from kit.models.base import Model
 from kit.models.choice import choose
+from kit.models.demo import DemoModel
 from kit.settings import Infrastructure, OpenAISettings, load
-from tests.bench import casebook
-from tests.bench.casebook import Kind, Post
+from tests.bench import casebook, generated
+from tests.bench.budget import BudgetedModel
+from tests.bench.casebook import Post
+from tests.bench.casereport import MICRO, print_report
 from tests.bench.caserun import Result, World, run, the_web
-from tests.bench.report import Report, at_least, at_most
+from tests.bench.recordings import (
+    MissingRecording,
+    RecordedModel,
+    RecordedSources,
+    RecordingModel,
+    RecordingSources,
+)
+from tests.bench.report import Report, at_most
 
-AT_ONCE = 4
-MICRO = 1_000_000
-
-
-@dataclass(frozen=True)
-class Tally:
-    """What came of some posts together."""
-
-    posts: int
-    wrong: int
-    found: int
-    false_flags: int
-    flags: int
-    failed: int
-
-    @property
-    def precision(self) -> float | None:
-        """Share of what was flagged that is wrong; None if nothing was flagged."""
-        return None if not self.flags else (self.flags - self.false_flags) / self.flags
-
-    @property
-    def missed(self) -> int:
-        """Wrong sentences that a completed run did not find, or whose run failed."""
-        return self.wrong - self.found
+AT_ONCE: Final = 4
+Tier = Literal["commit", "gate", "full"]
 
 
-def tally(results: Iterable[Result]) -> Tally:
-    """Count."""
-    every = list(results)
-    return Tally(
-        posts=len(every),
-        wrong=sum(len(each.post.wrong) for each in every),
-        found=sum(len(each.hits) for each in every),
-        false_flags=sum(len(each.false_flags) for each in every),
-        flags=sum(len(each.claims) for each in every),
-        failed=sum(each.failure is not None for each in every),
-    )
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much a tier does. Units: `share` of the generated posts, `seconds` it should take at most."""
+
+    share: Fraction
+    seconds: float | None
 
 
-def bench(folder: Path, report: Report) -> None:
-    """Investigate every post; a demonstration looks nothing up, a real model goes out to the web."""
+TIERS: Final[Mapping[Tier, Extent]] = MappingProxyType(
+    {
+        "commit": Extent(Fraction(1, 10), 60),
+        "gate": Extent(Fraction(1, 2), 600),
+        "full": Extent(Fraction(1), None),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which posts; who is asked. Shapes: `live` has a `max_usd`; it writes `recordings`; else they are replayed."""
+
+    tier: Tier = "commit"
+    live: bool = False
+    max_usd: float | None = None
+    recordings: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Raises: ValueError: money could be spent without a limit."""
+        if self.live != (self.max_usd is not None) or (self.max_usd is not None and not 0 < self.max_usd < 10_000):
+            raise ValueError("--live needs --max-usd, a number of dollars, and nothing else does")
+
+
+def select_posts(tier: Tier) -> tuple[Post, ...]:
+    """All posts written by hand and a share of the generated ones. Raises: ValueError: an answer contradicts itself."""
+    return casebook.together((*casebook.posts(), *generated.generate(TIERS[tier].share)))
+
+
+def bench(folder: Path, report: Report, options: Options | None = None) -> None:
+    """Investigate the posts of a tier and report what came of them."""
     del folder
-    model = choose(load(Infrastructure), load(OpenAISettings), embedded=True)
-    report.head(f"posts with known answers, {model.name.provider} {model.name.model}")
-    told(asyncio.run(everything(model, casebook.posts())), report)
+    options = options or Options()
+    posts = select_posts(options.tier)
+    model = _model(options)
+    report.head(f"posts with known answers, {options.tier}, {model.name.provider} {model.name.model}")
+    began = monotonic()
+    results = asyncio.run(run_all(model, posts, options))
+    print_report(results, report)
+    seconds = TIERS[options.tier].seconds
+    target = None if seconds is None or options.live else at_most(seconds)
+    report.line("took", monotonic() - began, "s", target=target)
 
 
-async def everything(model: Model, posts: Sequence[Post]) -> list[Result]:
+def _model(options: Options) -> Model:
+    if options.max_usd is not None:
+        chosen = choose(load(Infrastructure), load(OpenAISettings), embedded=True)
+        budgeted = BudgetedModel(chosen, int(options.max_usd * MICRO))
+        return budgeted if options.recordings is None else RecordingModel(budgeted, options.recordings)
+    return DemoModel() if options.recordings is None else RecordedModel(options.recordings)
+
+
+async def run_all(model: Model, posts: Sequence[Post], options: Options) -> list[Result]:
     """The results of all posts, a few at a time."""
     places = asyncio.Semaphore(AT_ONCE)
     async with AsyncExitStack() as stack:
-        beyond = World() if model.labelled_demo else await stack.enter_async_context(the_web())
+        beyond = await _world(options, stack)
 
         async def one(post: Post) -> Result:
             async with places:
-                return await run(post, model, beyond)
+                try:
+                    return await run(post, model, beyond)
+                except MissingRecording as missing:
+                    return Result(post, failure=str(missing))
 
         return list(await asyncio.gather(*map(one, posts)))
 
 
-def told(results: Sequence[Result], report: Report) -> None:
-    """A line for each kind, the sum, and by name what went wrong."""
-    report.note(
-        f"{'kind':<18}{'posts':>7}{'wrong':>7}{'found':>7}{'missed':>8}{'false':>7}{'failed':>8}{'precision':>11}"
-    )
-    for kind in get_args(Kind):
-        report.note(_row(kind, tally(result for result in results if result.post.kind == kind)))
-    whole = tally(results)
-    report.note(_row("all", whole))
-    report.line("false flags", whole.false_flags, "", target=at_most(0))
-    if whole.precision is not None:
-        report.line("precision", whole.precision * 100, "%", target=at_least(100))
-    report.line("missed", whole.missed, f"of {whole.wrong}")
-    report.line("cost", sum(result.cost_micro_usd for result in results) / MICRO, "USD")
-    for result in results:
-        for quote in result.false_flags:
-            report.note(f"false flag  {result.post.id}: {quote}")
-        for sentence in sorted(set(result.post.wrong) - result.hits):
-            report.note(f"missed      {result.post.id}: {sentence}")
-        if result.failure is not None:
-            report.note(f"failed      {result.post.id}: {result.failure}")
-
-
-def _row(name: str, of: Tally) -> str:
-    share = "-" if of.precision is None else f"{of.precision:.0%}"
-    return (
-        f"{name:<18}{of.posts:>7}{of.wrong:>7}{of.found:>7}{of.missed:>8}{of.false_flags:>7}{of.failed:>8}{share:>11}"
-    )
+async def _world(options: Options, stack: AsyncExitStack) -> World:
+    if not options.live:
+        return World() if options.recordings is None else World(sources=RecordedSources(options.recordings))
+    world = await stack.enter_async_context(the_web())
+    if options.recordings is None:
+        return world
+    return World(world.research, RecordingSources(world.sources, options.recordings))

@@ -1,12 +1,14 @@
 """Posts with known answers, read from `cases/*.toml`; its README says what the fields mean.
 
-A post that contradicts itself is refused at load: a wrong answer key would teach us to accuse.
+A post that contradicts itself, or its twin, is refused at load: a wrong answer key would teach us to accuse.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
 from itertools import pairwise
@@ -17,23 +19,43 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from analyses.snippets import find, page_text
 from contracts.v1.parts import ClaimPayload, Source
+from tests.bench.facts import require_two_sources
 
 FOLDER: Final = Path(__file__).parent / "cases"
 
 Kind = Literal[
     "true",
     "satire",
+    "opinion",
     "disputed",
     "quotation",
+    "hypothetical",
     "hyperbole",
     "outdated",
     "digit",
     "false",
+    "mirrored",
+    "corrected",
+    "language",
+    "planted",
     "injected_post",
     "injected_page",
     "injected_search",
     "injected_caption",
 ]
+
+Platform = Literal["X", "SUBSTACK", "LESSWRONG", "WIKIPEDIA"]
+
+RESTS_ON_FACTS: Final[frozenset[Kind]] = frozenset(
+    {"true", "disputed", "outdated", "digit", "false", "mirrored", "corrected", "language", "planted"}
+)
+"""Kinds whose answers need proof. Those of the others follow from how a post speaks, unless a sentence is wrong."""
+
+FLAGGED_NEVER: Final[frozenset[Kind]] = frozenset(
+    {"true", "satire", "opinion", "disputed", "quotation", "hypothetical", "hyperbole", "corrected", "planted"}
+)
+
+_END_OF_SENTENCE: Final = re.compile(r"(?<=[.!?])[”\"]?\s+|(?<=[。！？])")
 
 Words = Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1)]
 
@@ -67,14 +89,23 @@ class Hit(_Strict):
 
 
 class Post(_Strict):
-    """One post and its answer. `search` is what an engine answers, whatever is asked."""
+    """One post and its answer. `search` is what an engine answers, whatever is asked.
+
+    Shapes: the answer rests on `sources`, addresses of different hosts, or on `rows` of the tables in `facts`, which
+    have theirs. `twin_of` names the post that differs only in being wrong, `mirror_of` that of the other side.
+    """
 
     kind: Kind
     id: str = Field(pattern=r"^[a-z0-9-]+$")
-    platform: Literal["X", "SUBSTACK", "LESSWRONG", "WIKIPEDIA"]
+    platform: Platform
     published: date
     text: Words
+    language: str = Field(default="en", pattern=r"^[a-z]{2}$")
     wrong: tuple[Words, ...] = ()
+    twin_of: str | None = None
+    mirror_of: str | None = None
+    sources: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
     pages: dict[Annotated[str, Field(pattern=r"^https://[a-z]+\.example/\S*$")], Words] = Field(default_factory=dict)
     search: tuple[Hit, ...] = ()
     captions: tuple[Words, ...] = ()
@@ -93,6 +124,12 @@ class Post(_Strict):
                 raise ValueError(f"{self.id}: nothing links to {address}")
         if (self.kind == "injected_search") != bool(self.search):
             raise ValueError(f"{self.id}: posts about searches have results, and no others do")
+        if self.wrong and self.kind in FLAGGED_NEVER:
+            raise ValueError(f"{self.id}: nothing is wrong in a post of kind {self.kind}")
+        if self.wrong and self.twin_of is not None:
+            raise ValueError(f"{self.id}: a twin is right")
+        if self.sources or (not self.rows and (self.wrong or self.kind in RESTS_ON_FACTS)):
+            require_two_sources(self.id, self.sources)
         if self.demand is not None and self.demand.quote in self.text and self._is_backed(self.demand):
             raise ValueError(f"{self.id}: the demand could not be told from a finding")
         return self
@@ -104,6 +141,11 @@ class Post(_Strict):
     def _place(self, sentence: str) -> tuple[int, int]:
         at = self.text.index(sentence)
         return at, at + len(sentence)
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences the text has, by punctuation alone."""
+        return sum(1 for each in _END_OF_SENTENCE.split(self.text) if each.strip())
 
     def answer_to(self, claim: ClaimPayload) -> str | None:
         """The wrong sentence that a published claim touches; None: it accuses a sentence that nothing is wrong with."""
@@ -125,15 +167,55 @@ def parse(kind: str, document: str) -> tuple[Post, ...]:
 
 
 def together(posts: Sequence[Post]) -> tuple[Post, ...]:
-    """The posts of all files. Raises: ValueError: two share an id."""
-    ids = [post.id for post in posts]
-    if doubles := {each for each in ids if ids.count(each) > 1}:
+    """The posts of all files. Raises: ValueError: two share an id, or a twin or mirror does not fit."""
+    counted = Counter(post.id for post in posts)
+    if doubles := {each for each, count in counted.items() if count > 1}:
         raise ValueError(f"ids used more than once: {', '.join(sorted(doubles))}")
+    _require_pairs({post.id: post for post in posts})
     return tuple(posts)
+
+
+def _require_pairs(known: Mapping[str, Post]) -> None:
+    """Raises: ValueError."""
+    twins, mirrors = Counter[str](), Counter[str]()
+    for post in known.values():
+        if post.twin_of is not None:
+            twins[post.twin_of] += 1
+            _require_twin(known.get(post.twin_of), post)
+        if post.mirror_of is not None:
+            mirrors.update((post.id, post.mirror_of))
+            _require_mirror(known.get(post.mirror_of), post)
+    for post in known.values():
+        if post.kind == "false" and post.wrong and twins[post.id] != 1:
+            raise ValueError(f"{post.id}: a false post has one twin")
+        if (post.kind == "mirrored") != (mirrors[post.id] == 1):
+            raise ValueError(f"{post.id}: posts of kind mirrored come in pairs, and no others do")
+
+
+def _require_twin(false: Post | None, twin: Post) -> None:
+    if false is None or len(false.wrong) != 1:
+        raise ValueError(f"{twin.id}: is the twin of no post with one wrong sentence")
+    before, after = false.text.split(false.wrong[0])
+    rest = len(twin.text) - len(before) - len(after)
+    if rest <= 0 or not twin.text.startswith(before) or not twin.text.endswith(after) or twin.text == false.text:
+        raise ValueError(f"{twin.id}: differs from {false.id} outside the wrong sentence, or not at all")
+    if _setting(false) != _setting(twin):
+        raise ValueError(f"{twin.id}: differs from {false.id} in more than its text")
+
+
+def _require_mirror(other: Post | None, post: Post) -> None:
+    if other is None or other.text == post.text:
+        raise ValueError(f"{post.id}: mirrors no other post")
+    if _setting(other) != _setting(post) or len(other.wrong) != len(post.wrong):
+        raise ValueError(f"{post.id}: differs from {other.id} in more than the side")
+
+
+def _setting(post: Post) -> tuple[object, ...]:
+    return post.kind, post.platform, post.published, post.language
 
 
 @cache
 def posts() -> tuple[Post, ...]:
-    """All posts with known answers."""
+    """All posts that are written by hand."""
     files = sorted(FOLDER.glob("*.toml"))
     return together([post for file in files for post in parse(file.stem, file.read_text("utf-8"))])

@@ -1,6 +1,6 @@
-"""The raw limit of intake: the least that reads a body, stores three messages in one atomic batch and answers.
+"""The raw limit of intake: the least that reads a body, stores three messages in an atomic batch and answers.
 
-No account, no credit, no look-up, no words in the blob store. Same server, same broker, same client library.
+No account, no credit, no look-up, no words in the blob store. Same server, same broker, same sharing of batches.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from uuid import uuid4
 import orjson
 
 from contracts.topology import Stream
+from kit.batches import Batches
 from kit.bus import Bus, connect
 from kit.http import HttpServer, bind
 from kit.publisher import Outgoing
@@ -27,7 +28,7 @@ class RawIntake:
     """An ASGI application of one endpoint. `bodies` are those of the messages of one batch."""
 
     def __init__(self, bus: Bus, bodies: Sequence[bytes]) -> None:
-        self._bus = bus
+        self._batches = Batches(bus)
         self._bodies = bodies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -39,27 +40,21 @@ class RawIntake:
             if not message.get("more_body", False):
                 break
         length = len(orjson.loads(body)["input_text"])
-        batch, last = str(uuid4()), len(self._bodies)
-        sent = [await self._bus.send(self._write(batch, number, last)) for number in range(1, last + 1)]
-        for future in sent[:-1]:
-            await future
-        receipt = await self._bus.wait_for_receipt(sent[-1])
-        answer = orjson.dumps({"id": batch, "length": length, "sequence": receipt.sequence})
+        name = str(uuid4())
+        receipts = await self._batches.store([_write(name, number, each) for number, each in enumerate(self._bodies)])
+        answer = orjson.dumps({"id": name, "length": length, "sequence": receipts[-1].sequence})
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(answer)).encode())]
         await send({"type": "http.response.start", "status": 202, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
 
-    def _write(self, batch: str, number: int, last: int) -> Outgoing:
-        headers = {
-            "Nats-Msg-Id": str(uuid4()),
-            "Nats-Expected-Stream": STREAM.name,
-            "Nats-Expected-Last-Subject-Sequence": "0",
-            "Nats-Batch-Id": batch,
-            "Nats-Batch-Sequence": str(number),
-        }
-        if number == last:
-            headers["Nats-Batch-Commit"] = "1"
-        return Outgoing(f"scratch-intake.{number}.{batch}", self._bodies[number - 1], headers)
+
+def _write(name: str, number: int, body: bytes) -> Outgoing:
+    headers = {
+        "Nats-Msg-Id": str(uuid4()),
+        "Nats-Expected-Stream": STREAM.name,
+        "Nats-Expected-Last-Subject-Sequence": "0",
+    }
+    return Outgoing(f"scratch-intake.{number}.{name}", body, headers)
 
 
 def main(pipe: Connection, nats_url: str, bodies: Sequence[bytes]) -> None:

@@ -53,11 +53,12 @@ def of_raw(limit: float) -> Target:
 
 
 class Report:
-    """Prints lines as they come and counts targets that were not met."""
+    """Prints lines as they come and counts targets that were not met, and what failed on any machine."""
 
     def __init__(self, pace: Pace | None = None) -> None:
         self._pace = pace
         self.below = 0
+        self.failures = 0
 
     def watched(self) -> AbstractContextManager[Speed]:
         """The speed that the cores have inside; their full speed if nobody looks."""
@@ -92,6 +93,11 @@ class Report:
         if speed is None or target.of == "ratio":
             return "BELOW"
         return f"BELOW; {speed}, {_short(target.at_full_pace(figure, speed))} by calculation at all of it"
+
+    def fail(self, text: str) -> None:
+        """One line about what no noise of the machine excuses."""
+        self.failures += 1
+        self.note(f"FAILED: {text}")
 
     def note(self, text: str) -> None:
         """One line that is no figure."""

@@ -1,0 +1,1 @@
+"""How often the system is wrong, as far as that can be known. Pure."""
