@@ -1,7 +1,8 @@
 """Which rows of the requirements are proved by tests: `python -m tests.requirements`, with `--all` every row.
 
 Rows are in docs/requirements. A test proves a row if it is marked with it and its docstring carries the row's title, so
-that whoever reads the test sees what it must not lose; `--write` puts missing titles there.
+that whoever reads the test sees what it must not lose; `--write` puts missing titles there. Tests of the extension name
+row and title at once, `test(requirement('FS-9', '…'), …)`.
 Exits with 1 if a test names a row that does not exist, or lacks a title, or proves a row that is still `planned`.
 """
 
@@ -18,8 +19,10 @@ from typing import Final
 
 HERE: Final = Path(__file__).parent
 LISTS: Final = HERE.parent / "docs" / "requirements"
+EXTENSION: Final = HERE.parent / "extension" / "tests"
 ID: Final = r"(?:\d+(?:\.\d+)+|[A-Z]{2,3})-\d+"
 ROW: Final = re.compile(rf"^\| ({ID}) \| (.+?) \| (.+?) \|$", re.MULTILINE)
+IN_TYPESCRIPT: Final = re.compile(r"""\brequirement\(\s*'([^']+)',\s*(?:'([^']+)'|"([^"]+)"),?\s*\)""")
 STATUS: Final = re.compile(r"shown|partly: .+|planned: .+|otherwise: \[\d{4}\]\((\S+\.md)\)")
 WIDTH: Final = 120
 
@@ -88,13 +91,26 @@ def marks(text: str, name: str = "<text>") -> Iterator[Mark]:
         yield from (Mark(row, test, ast.get_docstring(node) or "") for row in ids)
 
 
+def marks_in_typescript(text: str) -> Iterator[Mark]:
+    """The marks of a test file of the extension: a test's name, or that of a group, carries row and title."""
+    for row, single, double in IN_TYPESCRIPT.findall(text):
+        yield Mark(row, f"{row}: {single or double}", single or double)
+
+
+def files_of_tests() -> Iterator[Path]:
+    """All files of tests, in both languages."""
+    yield from HERE.rglob("test_*.py")
+    yield from EXTENSION.rglob("*.test.ts")
+
+
 def proofs(files: Iterable[Path], known: Mapping[str, Row]) -> tuple[dict[str, list[str]], list[str]]:
     """Tests by the rows they prove, and what is wrong with other marks."""
     found: dict[str, list[str]] = {}
     wrong = []
     for path in sorted(files):
-        for mark in marks(path.read_text(), path.name):
-            test = f"{path.relative_to(HERE).as_posix()}::{mark.test}"
+        text = path.read_text()
+        for mark in marks_in_typescript(text) if path.suffix == ".ts" else marks(text, path.name):
+            test = f"{path.relative_to(HERE if path.is_relative_to(HERE) else HERE.parent).as_posix()}::{mark.test}"
             row = known.get(mark.row)
             if row is None:
                 wrong.append(f"there is no row {mark.row}: {test}")
@@ -171,12 +187,11 @@ def report(known: Mapping[str, Row], tests: Mapping[str, list[str]], *, everythi
 def main(arguments: list[str]) -> int:
     """Print the report, or write titles."""
     known = rows()
-    files = sorted(HERE.rglob("test_*.py"))
     if "--write" in arguments:
-        for path in files:
+        for path in HERE.rglob("test_*.py"):
             if (new := with_titles(old := path.read_text(), known)) != old:
                 path.write_text(new)
-    tests, wrong = proofs(files, known)
+    tests, wrong = proofs(files_of_tests(), known)
     print("\n".join(report(known, tests, everything="--all" in arguments)))
     wrong += outdated(known, tests)
     print("\n".join(wrong), file=sys.stderr)

@@ -14,7 +14,7 @@ TIME_AND_CHANCE_ALLOWED: Final = {
     "kit/clock.py": {
         "datetime.datetime.now": "the one place that reads the time",
         "uuid_utils.compat.uuid7": "the one place that makes fresh ids",
-        "secrets.token_urlsafe": "salts of facts, which nobody may guess",
+        "secrets.token_bytes": "salts of facts, which nobody may guess",
     },
     "kit/vault.py": {"os.urandom": "nonces and master keys must not be foreseeable, even by a replay"},
     "kit/embedded/ports.py": {"random.randint": "spreads ports of servers started at the same moment"},

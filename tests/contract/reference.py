@@ -42,6 +42,7 @@ from contracts.v1 import (
     JobPlanned,
     JobRequested,
     JobResolved,
+    LabelIssued,
     LlmStageConfigured,
     ObservationReceived,
     ObservationUnverifiable,
@@ -76,7 +77,7 @@ _AUDITOR: Final = (
     RunFailed,
 )
 _GATEWAY: Final = (JobIdempotencyKeyBound, JobRequested, FlagRaised)
-_CURATOR: Final = (RetentionPurged, AssertionInvalidated)
+_CURATOR: Final = (RetentionPurged, AssertionInvalidated, LabelIssued)
 WITHOUT_PUBLISHER: Final[frozenset[type[Event]]] = frozenset(
     event
     for event in EVENTS

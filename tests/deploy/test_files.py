@@ -135,6 +135,8 @@ def test_compose_gives_each_service_its_own_secrets_alone() -> None:
         wanted |= {"OPENAI_API_KEY"} if access.provider_keys else set()
         wanted |= {"OPENERRATA_GATEWAY_PUBLIC_URL"} if name == "gateway" else set()
         wanted |= {"OPENERRATA_AUDITOR_RECEIPT_KEY"} if name == "auditor" else set()
+        wanted |= {"OPENERRATA_LABELER_DID"} if name in ("curator", "gateway") else set()
+        wanted |= {"OPENERRATA_LABELER_KEY"} if name == "gateway" else set()
         assert passwords[name] == wanted, name
         assert services[name]["environment"]["OPENERRATA_NATS_USER"] == name
         assert services[name]["networks"] == (["servers", "internet"] if access.internet else ["servers"]), name
