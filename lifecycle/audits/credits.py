@@ -116,7 +116,7 @@ def release(period: Period, job: UUID) -> CreditPosted | None:
     return None if found is None else _post(period, "RELEASED", job, found.micro_usd, open_=_without(period, job))
 
 
-def close(period: Period, job: UUID, charged: int) -> CreditPosted | None:
+def close_reservation(period: Period, job: UUID, charged: int) -> CreditPosted | None:
     """Charge a job that has ended, or give its reservation back; None: it is not open any more."""
     return settle(period, job, charged) if charged else release(period, job)
 

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 from contracts.v1 import CreditPosted, Event, JobEnded, JobRequested
 from kit.history import StoredFact
-from lifecycle.audits.credits import Period, close
+from lifecycle.audits.credits import Period, close_reservation
 
 
 class Log(Protocol):
@@ -47,5 +47,5 @@ def _decide(found: list[StoredFact], job_id: UUID, charged: int) -> CreditPosted
     for fact in found:
         if isinstance(last := fact.event, CreditPosted):
             period = Period(last.account_id, last.month, last, fact.sequence)
-            return close(period, job_id, charged)
+            return close_reservation(period, job_id, charged)
     return None

@@ -28,8 +28,7 @@ from contracts.v1.job import ExtractedClaim, PlannedClaim
 from contracts.v1.parts import EphemeralRef, Usage
 from contracts.v1.run import RunEnd
 from kit.ephemeral import round_up
-from lifecycle.audits import credits
-from lifecycle.audits.credits import Period, Terms, adjust
+from lifecycle.audits.credits import Period, Terms, adjust, close_reservation
 from services.gateway.domain import Account
 from tests.support.auditing import MODELS
 from tests.support.audits import hash_of, words
@@ -129,7 +128,7 @@ def close(
         }
     )
     bench.jobs.add(ended)
-    entry = credits.close(period_of(bench), job, charged) if settled else None
+    entry = close_reservation(period_of(bench), job, charged) if settled else None
     if entry is not None:
         bench.jobs.add(entry)
     return ended

@@ -15,7 +15,7 @@ from contracts.v1.ids import period_id
 from kit.cache import Cache
 from kit.clock import Clock
 from kit.history import StoredFact
-from lifecycle.audits.credits import EXTRACTIONS_PER_DAY, Period, close
+from lifecycle.audits.credits import EXTRACTIONS_PER_DAY, Period, close_reservation
 from services.gateway.domain import Account
 from services.gateway.jobs.expectation import HitRate
 from services.gateway.jobs.options import terms_of
@@ -106,7 +106,9 @@ class Ledger:
     async def _close_ended(self, period: Period) -> Period:
         for fact in await self._log.latest(*(f"{JobEnded.SUBJECT}.{each.job_id}" for each in period.open)):
             if isinstance(end := fact.event, JobEnded):
-                period = replace(period, last=close(period, end.job_id, end.charged_micro_usd) or period.last)
+                period = replace(
+                    period, last=close_reservation(period, end.job_id, end.charged_micro_usd) or period.last
+                )
         return period
 
     async def _measure_rate(self) -> HitRate:
