@@ -6,15 +6,33 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from analyses.snippets import PageText
 from contracts.v1.parts import CheckedSource
 
 
 @dataclass(frozen=True, slots=True)
+class CitedText:
+    """A cited page as it was read. The rest is what the page says of itself, and whether it names this instance."""
+
+    words: PageText
+    canonical: str | None = None
+    published: str | None = None
+    is_satire: bool = False
+    names_us: bool = False
+
+    @property
+    def size(self) -> int:
+        """Units: characters of memory."""
+        return self.words.size
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
-    """One checked source and, if its quotation was found, that with the words around it."""
+    """One checked source, its page if that was read and, if its quotation was found, that with the words around it."""
 
     source: CheckedSource
     words: str | None = None
+    page: CitedText | None = None
 
 
 def list_sources(evidence: Iterable[Evidence]) -> str:

@@ -194,11 +194,13 @@ review: Final = Table(
     timestamp("decided_at"),
     number("attempt"),
     ref("prompt_hash", "prompt.hash", null=True),
+    document("gates"),
     UniqueConstraint("claim_id", "round", "attempt"),
     one_of("outcome", (*(state for state in CANDIDATE_STATE if state != "PENDING"), "RETRIED")),
     one_of("transcript_state", TRANSCRIPT_STATE),
     CheckConstraint("(transcript_state IS NULL) = (transcript_hash IS NULL)", name="transcript"),
     comment="The verdict on a candidate in one round, and the exchange with the model that was asked for it, if one "
     "was; before it, RETRIED and numbered by `attempt`, what failed for now. `output_items`: as the parts of an "
-    "attempt, with text_parts, annotations, reasoning_summaries and tool_call",
+    "attempt, with text_parts, annotations, reasoning_summaries and tool_call. `gates`: [{gate, outcome, code}], in "
+    "their order",
 )

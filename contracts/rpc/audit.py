@@ -109,8 +109,16 @@ class ReviewFailure(AuditModel):
     at: Instant
 
 
+class GateOutcome(AuditModel):
+    """What a gate by code said of a candidate: PASS, or FAIL with a code."""
+
+    gate: str
+    outcome: str
+    code: str | None
+
+
 class Verdict(AuditModel):
-    """The verdict on one candidate; `gate` is what rejected it."""
+    """The verdict on one candidate; `gate` is what rejected it, `gates` are those that judged by code."""
 
     claim_id: UUID
     attempt: int | None
@@ -123,6 +131,7 @@ class Verdict(AuditModel):
     total_tokens: int | None
     transcript_hash: str | None
     failures: tuple[ReviewFailure, ...] = ()
+    gates: tuple[GateOutcome, ...] = ()
 
 
 class VerificationFailure(AuditModel):

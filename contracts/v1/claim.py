@@ -14,7 +14,7 @@ from pydantic import Field
 
 from contracts.v1.event import Event, OnceEvent
 from contracts.v1.investigation import FailureClass, Fault
-from contracts.v1.parts import CheckedSource, ClaimPayload, Prompt, TextRef, Usage
+from contracts.v1.parts import CheckedSource, ClaimPayload, GatePolicy, GateResult, Prompt, TextRef, Usage
 
 
 class ClaimEvent(Event):
@@ -81,7 +81,8 @@ class ClaimApproved(ClaimEvent):
     Shapes: `payload` is what is published: of the candidate's sources only those that count, each under the address
     where it was found. `sources` are all of the candidate's, in its order. Here and in every other verdict `prompt` is
     the reviewer's, `rules` the version of the rules that decide without a model, and `unchecked_allowed` whether the
-    operator lets sources count that could not be fetched; None in older events.
+    operator lets sources count that could not be fetched; None in older events. `gates` are those that judged by code,
+    in their order, under `policy`; without one, none did.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.approved"
@@ -94,10 +95,12 @@ class ClaimApproved(ClaimEvent):
     prompt: Prompt | None = None
     rules: str | None = None
     unchecked_allowed: bool | None = None
+    policy: GatePolicy | None = None
+    gates: tuple[GateResult, ...] = ()
 
 
 class ClaimRejected(ClaimEvent):
-    """The candidate did not withstand validation; `gate` is what rejected it: rule, sources or model."""
+    """The candidate did not withstand validation; `gate` rejected it: rule, sources, one of `gates`, or model."""
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.rejected"
 
@@ -109,6 +112,8 @@ class ClaimRejected(ClaimEvent):
     prompt: Prompt | None = None
     rules: str | None = None
     unchecked_allowed: bool | None = None
+    policy: GatePolicy | None = None
+    gates: tuple[GateResult, ...] = ()
 
 
 class ClaimValidationFailed(ClaimEvent):
@@ -129,6 +134,8 @@ class ClaimValidationFailed(ClaimEvent):
     prompt: Prompt | None = None
     rules: str | None = None
     unchecked_allowed: bool | None = None
+    policy: GatePolicy | None = None
+    gates: tuple[GateResult, ...] = ()
 
 
 class ClaimValidationRetryScheduled(ClaimEvent):
@@ -151,6 +158,8 @@ class ClaimValidationRetryScheduled(ClaimEvent):
     prompt: Prompt | None = None
     rules: str | None = None
     unchecked_allowed: bool | None = None
+    policy: GatePolicy | None = None
+    gates: tuple[GateResult, ...] = ()
     retry_at: datetime
 
     def identity(self) -> str:

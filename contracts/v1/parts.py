@@ -214,6 +214,34 @@ class CheckedSource(Value):
     cited_url: str | None = None
 
 
+GateName = Literal["satire", "assertion", "independence", "families", "time", "freshness", "contradiction"]
+"""A gate that decides by code, in the order in which they judge."""
+
+
+class GatePolicy(Value):
+    """What the gates asked for when they judged. The same rules and policy decide alike about the same pages.
+
+    Shapes: `off` are gates that did not judge; `own_hosts` are the instance's, `ugc_hosts` the operator's additions to
+    the list of hosts where anybody writes. `families` is the least number of independent sources. Units: `page_age_s`
+    in seconds between the fetch of a page and the judgement.
+    """
+
+    rules: str
+    off: tuple[GateName, ...] = ()
+    families: int = Field(default=2, ge=1)
+    page_age_s: int = Field(default=86_400, ge=1)
+    own_hosts: tuple[str, ...] = ()
+    ugc_hosts: tuple[str, ...] = ()
+
+
+class GateResult(Value):
+    """What one gate said: PASS, or FAIL with the code of its reason."""
+
+    gate: GateName
+    outcome: Literal["PASS", "FAIL"]
+    code: str | None = None
+
+
 class ClaimPayload(Value):
     """A sentence found wrong. `text` is verbatim in the post's normalised text and `context` contains `text`."""
 

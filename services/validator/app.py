@@ -15,7 +15,7 @@ from services.validator.adapters import LogRuns
 from services.validator.ends import EndedRounds
 from services.validator.handlers import Validator
 from services.validator.ports import Sources
-from services.validator.settings import ValidatorSettings
+from services.validator.settings import GateSettings, ValidatorSettings
 from services.validator.sources import PageSources, UncheckedSources, read_words
 
 
@@ -24,6 +24,7 @@ async def build(host: Host) -> None:
     settings = load(ValidatorSettings)
     warn_of_no_contact("VALIDATOR", settings.contact_url)
     demo = host.model.labelled_demo
+    gates = load(GateSettings)
     ends = EndedRounds(host.bus)
     host.keep_running("validator-ends", ends.run)
     validator = Validator(
@@ -34,6 +35,7 @@ async def build(host: Host) -> None:
         UncheckedSources() if demo else _page_sources(host, settings),
         host.clock,
         unchecked_allowed=demo or settings.unchecked_sources == "allow",
+        policy=None if demo else gates.policy(settings.own_hosts),
     )
     host.delivery.subscribe(
         VALIDATOR_CLAIM_PROPOSED, validator.on_claim_proposed, slots=settings.slots, on_exhausted=validator.on_exhausted
@@ -49,7 +51,7 @@ def _page_sources(host: Host, settings: ValidatorSettings) -> Sources:
             exempt_origins=frozenset({settings.page_origin} if settings.page_origin else ()),
         )
     )
-    pages = Pages(http, partial(read_words, Reader()), host.clock, archive=host.blobs)
+    pages = Pages(http, partial(read_words, Reader(), own_hosts=settings.own_hosts), host.clock, archive=host.blobs)
     host.on_close(http.close)
     host.on_close(pages.close)
     return PageSources(pages, host.telemetry.registry)

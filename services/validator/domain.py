@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
+from analyses.evidence import CitedText, Evidence
+from analyses.gates import CitedPage
 from contracts.v1.parts import CheckedSource, ClaimPayload
 
 MAX_PAGES: Final = 8
@@ -28,17 +31,35 @@ def find_unsupported(sources: Sequence[CheckedSource], *, unchecked_allowed: boo
     return f"A source does not show what it is quoted for: {'; '.join(map(_describe, lacking or sources))}."
 
 
-def keep_evidence(claim: ClaimPayload, sources: Sequence[CheckedSource], *, unchecked_allowed: bool) -> ClaimPayload:
-    """The claim with those of its sources that are evidence.
+def list_pages(claim: ClaimPayload, evidence: Sequence[Evidence], *, unchecked_allowed: bool) -> tuple[CitedPage, ...]:
+    """The sources that are evidence, as the gates see them."""
+    pages = []
+    for number, (source, checked) in enumerate(zip(claim.sources, evidence, strict=True)):
+        if is_evidence(checked.source, unchecked_allowed=unchecked_allowed):
+            page = CitedPage(number, checked.source.url, source.snippet, words=checked.words)
+            pages.append(page if checked.page is None else _with_text(page, checked.source, checked.page))
+    return tuple(pages)
+
+
+def _with_text(page: CitedPage, source: CheckedSource, text: CitedText) -> CitedPage:
+    return replace(
+        page,
+        text=text.words.readings[0],
+        canonical=text.canonical,
+        published=text.published,
+        fetched_at=source.fetched_at,
+        is_satire=text.is_satire,
+        names_us=text.names_us,
+    )
+
+
+def keep_sources(claim: ClaimPayload, sources: Sequence[CheckedSource], counted: Sequence[CitedPage]) -> ClaimPayload:
+    """The claim with those of its sources that count.
 
     Each has the address of the page that was read, so that no redirect attributes words to another site.
     """
-    sources_kept = tuple(
-        source.model_copy(update={"url": checked.url})
-        for source, checked in zip(claim.sources, sources, strict=True)
-        if is_evidence(checked, unchecked_allowed=unchecked_allowed)
-    )
-    return claim.model_copy(update={"sources": sources_kept})
+    kept = tuple(claim.sources[page.number].model_copy(update={"url": sources[page.number].url}) for page in counted)
+    return claim.model_copy(update={"sources": kept})
 
 
 def _describe(source: CheckedSource) -> str:

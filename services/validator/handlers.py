@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Never, TypedDict
@@ -9,6 +10,7 @@ from uuid import UUID
 
 from analyses import flagging_kind
 from analyses.flagging import Candidate, Review
+from analyses.gates import REASONS, Case, CitedPage, Judgement, judge
 from contracts.spent import format_usd
 from contracts.transcript import Transcript, unpublished_tail
 from contracts.v1 import (
@@ -20,13 +22,21 @@ from contracts.v1 import (
     ClaimValidationStarted,
     Event,
 )
-from contracts.v1.parts import CheckedSource, Prompt, TextRef, Usage
+from contracts.v1.parts import (
+    CheckedSource,
+    GatePolicy,
+    GateResult,
+    InvestigationInput,
+    Prompt,
+    TextRef,
+    Usage,
+)
 from kit.clock import Clock
 from kit.errors import Outage, Retry, Superseded
 from kit.runs import is_fault_of_key, open_key
 from lifecycle.retries import REVIEWS
 from lifecycle.reviews import ReviewState
-from services.validator.domain import find_unsupported, keep_evidence
+from services.validator.domain import find_unsupported, keep_sources, list_pages
 from services.validator.ports import (
     Blobs,
     Brief,
@@ -55,6 +65,8 @@ class _ReviewRecord(_ClaimIds):
 
     rules: str
     sources: tuple[CheckedSource, ...]
+    policy: GatePolicy | None
+    gates: tuple[GateResult, ...]
     unchecked_allowed: bool
     prompt: Prompt | None
     usage: Usage
@@ -62,7 +74,10 @@ class _ReviewRecord(_ClaimIds):
 
 
 class Validator:
-    """Validates candidates. `unchecked_allowed`: sources that could not be checked may count as evidence."""
+    """Validates candidates. `unchecked_allowed`: sources that could not be checked may count as evidence.
+
+    `policy`: what the gates that decide by code ask for; without one they do not judge.
+    """
 
     def __init__(
         self,
@@ -74,6 +89,7 @@ class Validator:
         clock: Clock,
         *,
         unchecked_allowed: bool = False,
+        policy: GatePolicy | None = None,
     ) -> None:
         self._runs = runs
         self._blobs = blobs
@@ -82,6 +98,7 @@ class Validator:
         self._sources = sources
         self._clock = clock
         self._unchecked_allowed = unchecked_allowed
+        self._policy = policy
 
     async def on_claim_proposed(self, event: ClaimProposed, delivery_count: int) -> AsyncIterator[Event]:
         """Approve, reject, or report that no verdict was possible; a settled claim is not reviewed again.
@@ -108,6 +125,8 @@ class Validator:
             **_identify(event),
             "rules": kind.rules,
             "sources": sources,
+            "policy": self._policy,
+            "gates": (),
             "unchecked_allowed": self._unchecked_allowed,
             "prompt": None,
             "usage": Usage(),
@@ -117,6 +136,13 @@ class Validator:
         if unsupported is not None:
             yield ClaimRejected(**record, gate="sources", reason=unsupported)
             return
+        counted = list_pages(event.payload, evidence, unchecked_allowed=self._unchecked_allowed)
+        if self._policy is not None:
+            judgement = await self._judge(event, start.input, text, counted, self._policy)
+            record["gates"], counted = judgement.results, judgement.counted
+            if (refused := judgement.refusal) is not None:
+                yield ClaimRejected(**record, gate=refused.gate, reason=REASONS[refused.code])
+                return
         limit = start.cost_limit_micro_usd
         if repeated or limit is not None:
             state = await self._review_state(event, delivery_count)
@@ -184,7 +210,7 @@ class Validator:
         record["transcript"] = await self._store_transcript(finished.transcript, step)
         verdict = finished.answer
         if verdict.approved:
-            payload = keep_evidence(event.payload, sources, unchecked_allowed=self._unchecked_allowed)
+            payload = keep_sources(event.payload, sources, counted)
             yield ClaimApproved(**record, version_id=event.version_id, payload=payload)
         else:
             yield ClaimRejected(**record, gate="model", reason=verdict.reason or "the reviewer gave no reason")
@@ -192,6 +218,19 @@ class Validator:
     async def on_exhausted(self, event: ClaimProposed, reason: str) -> AsyncIterator[Event]:
         """Fail the validation, since the investigation would wait indefinitely for the verdict."""
         yield ClaimValidationFailed(**_identify(event), failure="NON_RETRYABLE", reason=reason)
+
+    async def _judge(
+        self,
+        event: ClaimProposed,
+        post: InvestigationInput,
+        text: str,
+        pages: tuple[CitedPage, ...],
+        policy: GatePolicy,
+    ) -> Judgement:
+        """What the gates say; in a thread, since long pages are compared with one another."""
+        now = self._clock.now()
+        case = Case(event.payload, post.url, text, post.author_name, post.published_at, pages, now, policy)
+        return await asyncio.to_thread(judge, case)
 
     async def _review_state(self, event: ClaimProposed, delivery: int) -> ReviewState:
         """The state of the claim's reviews, if this delivery may continue.

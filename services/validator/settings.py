@@ -1,13 +1,17 @@
-"""Settings of the validator: concurrency, and how sources are checked."""
+"""Settings of the validator: concurrency, how sources are checked, and what the gates ask for."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AliasChoices, Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from kit.web.contact import ContactUrl, contact_url_field
+from analyses.gates import RULES
+from contracts.v1.parts import GateName, GatePolicy
+from kit.web.contact import PUBLIC_URL, ContactUrl, contact_url_field
 
 
 class ValidatorSettings(BaseSettings):
@@ -29,3 +33,46 @@ class ValidatorSettings(BaseSettings):
         pattern="^https?://[^/@]+$",
         description="one origin whose pages are fetched though it may be private",
     )
+    public_url: str = Field(
+        default="",
+        pattern=r"^(https?://[^\s/]+/?)?$",
+        validation_alias=AliasChoices("OPENERRATA_VALIDATOR_PUBLIC_URL", PUBLIC_URL),
+        description="where the instance's public pages are; pages that name its host rest on it and are no sources",
+    )
+
+    @property
+    def own_hosts(self) -> tuple[str, ...]:
+        """The host of the public pages; none where it is an address in numbers, by which no page names us."""
+        host = urlsplit(self.public_url).hostname or ""
+        return () if not host or host == "localhost" or host[-1].isdigit() or ":" in host else (host,)
+
+
+class GateSettings(BaseSettings):
+    """`OPENERRATA_VALIDATOR_GATE_*`: what the gates by code ask for. Lists have commas between items."""
+
+    model_config = SettingsConfigDict(env_prefix="OPENERRATA_VALIDATOR_GATE_", frozen=True, extra="ignore")
+
+    off: Annotated[tuple[GateName, ...], NoDecode] = Field(default=(), description="gates that do not judge")
+    families: int = Field(default=2, ge=1, description="independent sources that a correction must have")
+    page_age_s: int = Field(default=86_400, ge=1, description="longest time between fetching a page and the judgement")
+    ugc_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="more hosts where anybody writes, whose pages do not count"
+    )
+
+    @field_validator("off", "ugc_hosts", mode="before")
+    @classmethod
+    def _split(cls, given: object) -> object:
+        if not isinstance(given, str):
+            return given
+        return tuple(each.strip().lower() for each in given.split(",") if each.strip())
+
+    def policy(self, own_hosts: Sequence[str]) -> GatePolicy:
+        """What the facts say of it."""
+        return GatePolicy(
+            rules=RULES,
+            off=self.off,
+            families=self.families,
+            page_age_s=self.page_age_s,
+            own_hosts=tuple(own_hosts),
+            ugc_hosts=self.ugc_hosts,
+        )

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter
 
-from analyses.evidence import Evidence
-from analyses.snippets import PageText, find, is_too_short, page_text
+from analyses.evidence import CitedText, Evidence
+from analyses.snippets import find, is_too_short, page_text
 from contracts.v1.parts import CheckedSource, Source
 from kit.documents.reading import Reader
 from kit.sources import Page, Pages, PageUnavailable
 from kit.web import WebError, parse_url
 from services.validator.domain import MAX_PAGES
 
+_SATIRE: Final = b"SatiricalArticle"
+"""The type of schema.org that a page has in its linked data."""
+
 
 class PageSources:
     """Compares sources with the pages they cite."""
 
-    def __init__(self, pages: Pages[PageText], registry: CollectorRegistry) -> None:
+    def __init__(self, pages: Pages[CitedText], registry: CollectorRegistry) -> None:
         self._pages = pages
         self._checked = Counter(
             "openerrata_sources_total", "Sources of claims looked up", ("status",), registry=registry
@@ -43,19 +47,23 @@ class UncheckedSources:
         return tuple(Evidence(CheckedSource(url=source.url, status="unchecked", reason="demo")) for source in sources)
 
 
-async def read_words(reader: Reader, data: bytes, content_type: str | None) -> PageText:
-    """The words of a fetched page. Raises: Unreadable."""
+async def read_words(
+    reader: Reader, data: bytes, content_type: str | None, *, own_hosts: Sequence[str] = ()
+) -> CitedText:
+    """The words of a fetched page, and what it says of itself. Raises: Unreadable."""
     read = await reader.read(data, content_type)
-    return await asyncio.to_thread(page_text, read.title or "", read.text)
+    words = await asyncio.to_thread(page_text, read.title or "", read.text)
+    is_satire = _SATIRE in data
+    return CitedText(words, read.canonical, read.published, is_satire, any(each.encode() in data for each in own_hosts))
 
 
-def compare_with_page(source: Source, page: Page[PageText] | PageUnavailable | None) -> Evidence:
+def compare_with_page(source: Source, page: Page[CitedText] | PageUnavailable | None) -> Evidence:
     """The evidence of a source; `page` is None beyond the limit of pages."""
     if page is None:
         return Evidence(CheckedSource(url=source.url, status="unchecked", reason="too_many"))
     if isinstance(page, PageUnavailable):
         return Evidence(CheckedSource(url=source.url, status="unavailable", reason=page.reason))
-    read_words = find(source.snippet, page.text)
+    read_words = find(source.snippet, page.text.words)
     lacking = "too_short" if is_too_short(source.snippet) else "not_on_page"
     redirected = _is_elsewhere(source.url, page.final_url)
     checked = CheckedSource(
@@ -68,7 +76,7 @@ def compare_with_page(source: Source, page: Page[PageText] | PageUnavailable | N
         fetched_at=page.fetched_at,
         content_type=page.content_type,
     )
-    return Evidence(checked, read_words)
+    return Evidence(checked, read_words, page.text)
 
 
 def _is_elsewhere(cited: str, final_url: str) -> bool:

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from prometheus_client import CollectorRegistry
 
-from analyses.evidence import Evidence
+from analyses.evidence import CitedText, Evidence
 from analyses.kinds import InvalidSubmission
 from analyses.research import FETCH_URL, parse_fetch_url
 from analyses.snippets import page_text
@@ -136,7 +136,7 @@ class _WithPages:
             (evidence,) = await self._beyond.sources.check((source,))
             return evidence
         blob = await MemoryTexts().put(text.encode(), "text/plain")
-        return compare_with_page(source, Page(source.url, blob, datetime.now(UTC), page_text(text)))
+        return compare_with_page(source, Page(source.url, blob, datetime.now(UTC), CitedText(page_text(text))))
 
 
 async def run(post: Post, model: Model, beyond: World) -> Result:

@@ -230,6 +230,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
                     "OPENERRATA_MODEL": "openai_responses:gpt-test",
                     "OPENERRATA_ACK_WAIT_S": ACK_WAIT_S,
                     "OPENERRATA_VALIDATOR_PAGE_ORIGIN": sites.url,
+                    "OPENERRATA_VALIDATOR_GATE_FAMILIES": "1",
                     "OPENAI_API_KEY": "sk-test-the-rest-00000000000000000",
                     "OPENAI_BASE_URL": till.url,
                 }

@@ -87,6 +87,7 @@ async def world(folder: Path, config: pytest.Config, *, alone: bool) -> AsyncIte
                 "OPENERRATA_ACK_WAIT_S": ACK_WAIT_S,
                 "OPENERRATA_MODEL": "openai_responses:gpt-test",
                 "OPENERRATA_VALIDATOR_PAGE_ORIGIN": sites.url,
+                "OPENERRATA_VALIDATOR_GATE_FAMILIES": "1",
                 "OPENAI_API_KEY": "sk-test-the-instance-0000000000000",
                 "OPENAI_BASE_URL": provider.url,
             }

@@ -86,6 +86,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
                 OPENAI_BASE_URL=provider.url,
                 OPENAI_MODEL_ID="gpt-test",
                 OPENERRATA_VALIDATOR_PAGE_ORIGIN=sites.url,
+                OPENERRATA_VALIDATOR_GATE_FAMILIES="1",
                 OPENERRATA_INVESTIGATOR_PAGE_ORIGIN=sites.url,
                 OPENERRATA_SELECTOR_RUNS_PER_DAY="0",
             ) as running,

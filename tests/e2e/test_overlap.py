@@ -83,6 +83,7 @@ async def running(folder: Path) -> AsyncIterator[tuple[System, Patient]]:
                 OPENAI_API_KEY="sk-test-of-the-instance-0123456789",
                 OPENAI_BASE_URL=model.url,
                 OPENERRATA_VALIDATOR_PAGE_ORIGIN=sites.url,
+                OPENERRATA_VALIDATOR_GATE_FAMILIES="1",
                 OPENERRATA_SELECTOR_RUNS_PER_DAY="0",
             ) as started,
         ):

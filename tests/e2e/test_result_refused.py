@@ -42,6 +42,7 @@ async def test_a_refused_result_is_stored_by_a_retry_without_asking_the_model_ag
             OPENAI_BASE_URL=provider.url,
             OPENAI_MODEL_ID="gpt-test",
             OPENERRATA_VALIDATOR_PAGE_ORIGIN=sites.url,
+            OPENERRATA_VALIDATOR_GATE_FAMILIES="1",
             OPENERRATA_GATEWAY_RETRY_COOLDOWN_S="0",
             OPENERRATA_SELECTOR_RUNS_PER_DAY="0",
         ) as running:

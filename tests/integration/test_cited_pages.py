@@ -13,8 +13,8 @@ from hashlib import sha256
 import pytest
 from prometheus_client import CollectorRegistry
 
-from analyses.evidence import Evidence, list_sources
-from analyses.snippets import PageText, page_text
+from analyses.evidence import CitedText, Evidence, list_sources
+from analyses.snippets import page_text
 from contracts.v1.parts import Source
 from kit.blobs import BlobsUnavailable
 from kit.documents.reading import Reader
@@ -57,7 +57,7 @@ class World:
 
     sites: Sites
     store: MemoryTexts
-    pages: Pages[PageText]
+    pages: Pages[CitedText]
     sources: PageSources
     registry: CollectorRegistry
 
@@ -334,7 +334,7 @@ async def test_pages_are_read_with_and_without_keeping_their_bytes(archived: boo
             await pages.close()
         page, same, missing = found
         assert isinstance(page, Page)
-        assert page.text == page_text("Everest", "Some history.\n" + SAID + "[1] So.")
+        assert page.text.words == page_text("Everest", "Some history.\n" + SAID + "[1] So.")
         assert same is page
         assert missing == PageUnavailable("http_404")
         assert sorted(seen.path for seen in sites.requests) == ["/everest", "/gone"]

@@ -55,7 +55,7 @@ class World:
     def cites(self, quote: str, path: str, snippet: str = SAID) -> ClaimProposed:
         """A candidate about a quote, with one source."""
         source = Source(url=f"{self.sites.url}{path}", title="A record", snippet=snippet)
-        return proposed(quote, payload=payload(quote, sources=(source,)))
+        return proposed(quote, payload=payload(quote, summary="It was in 1953.", sources=(source,)))
 
     async def judged(self, *claims: ClaimProposed) -> Sequence[Verdict]:
         """Propose candidates, and wait for a verdict on each."""
@@ -79,6 +79,7 @@ async def world(
     at = stack.bucket()
     async with Sites() as sites:
         environment.setenv("OPENERRATA_VALIDATOR_PAGE_ORIGIN", sites.url)
+        environment.setenv("OPENERRATA_VALIDATOR_GATE_FAMILIES", "1")
         sites.pages["/record"] = Answer(200, {"content-type": "text/html"}, PAGE.encode())
         with nats_server(folder) as server:
             async with connect(server.endpoints.nats_url, name="test") as bus:

@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
 from contracts.v1 import ClaimProposed, ClaimValidationStarted, Event, OnceEvent
+from contracts.v1.parts import GatePolicy
 from kit.errors import Reject, Retry, Superseded
 from kit.models.base import ModelError
 from kit.publisher import PublishConflict
 from services.validator.handlers import Validator
-from services.validator.ports import Runs
+from services.validator.ports import Runs, Sources
 from tests.support.factories import proposed
 from tests.support.fakes import (
     Handled,
@@ -65,15 +66,16 @@ class Judge:
         self,
         journal: Journal,
         *verdicts: Verdict | ModelError,
-        sources: ListedSources | None = None,
+        sources: Sources | None = None,
         unchecked_allowed: bool = False,
+        policy: GatePolicy | None = None,
         keys: Mapping[str, str] | None = None,
         model: ScriptedModel | None = None,
     ) -> None:
         self.journal = journal
         self.begun: list[Event] = []
         self.model = model or ScriptedModel(verdicts=verdicts)
-        self.sources = sources or ListedSources()
+        self.sources = sources if isinstance(sources, ListedSources) else ListedSources()
         self.keys = MemoryKeys(**(keys or {}))
         self.clock = StillClock()
         self.validator = Validator(
@@ -81,9 +83,10 @@ class Judge:
             MemoryTexts(),
             self.keys,
             self.model,
-            self.sources,
+            sources or self.sources,
             self.clock,
             unchecked_allowed=unchecked_allowed,
+            policy=policy,
         )
 
     async def judge(self, claim: ClaimProposed | None = None, attempt: int = 1) -> Handled:

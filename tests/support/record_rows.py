@@ -57,6 +57,7 @@ def a_check(status: str) -> SourceCheck:
 def a_candidate(state: str, gate: str | None = None, retained_from: UUID | None = None) -> Candidate:
     """A candidate that says nothing."""
     return Candidate(
+        gates=(),
         claim_id=UUID(int=2),
         attempt=1,
         state=state,

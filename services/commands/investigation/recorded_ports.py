@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import zip_longest
 from typing import Final, Protocol
 from uuid import UUID
@@ -18,6 +19,7 @@ from analyses.evidence import Evidence
 from analyses.research import AUTHOR_HISTORY, FETCH_URL
 from contracts.v1 import ClaimProposed, Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.parts import INLINE_BYTES, CheckedSource, InvestigationInput, ModelName, Source, TextRef
+from kit.clock import SystemClock
 from kit.documents.decoding import Unreadable
 from kit.documents.reading import Reader
 from kit.history import StoredFact
@@ -88,6 +90,18 @@ class RecordedBlobs:
         data = text.encode()
         inline = text if len(data) <= INLINE_BYTES else None
         return TextRef(sha256=hashlib.sha256(data).hexdigest(), size_bytes=len(data), inline=inline)
+
+
+class RecordedClock(SystemClock):
+    """The time at which something was recorded."""
+
+    def __init__(self, then: datetime) -> None:
+        super().__init__()
+        self._then = then
+
+    def now(self) -> datetime:
+        """That time."""
+        return self._then
 
 
 class DummyKeys:
@@ -173,9 +187,10 @@ def _is_later(event: Event, round_: int) -> bool:
 class RecordedPages:
     """Cited pages, from the stored bytes."""
 
-    def __init__(self, then: Sequence[CheckedSource], blobs: Blobs) -> None:
+    def __init__(self, then: Sequence[CheckedSource], blobs: Blobs, own_hosts: Sequence[str] = ()) -> None:
         self._then = then
         self._blobs = blobs
+        self._own_hosts = own_hosts
         self._reader = Reader()
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
@@ -189,7 +204,8 @@ class RecordedPages:
             return Evidence(CheckedSource(url=source.url, status="unchecked", reason="not_on_record"))
         data = await self._blobs.get(then.page.sha256)
         try:
-            text = await read_words(self._reader, data, then.content_type or then.page.media_type)
+            media_type = then.content_type or then.page.media_type
+            text = await read_words(self._reader, data, media_type, own_hosts=self._own_hosts)
         except Unreadable:
             return Evidence(CheckedSource(url=source.url, status="unavailable", reason="unreadable"))
         return compare_with_page(source, Page(then.final_url, then.page, then.fetched_at, text, then.content_type))

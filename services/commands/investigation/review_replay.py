@@ -22,7 +22,6 @@ from contracts.v1 import (
     Event,
 )
 from kit.blobs import BlobMissing
-from kit.clock import SystemClock
 from kit.errors import Retry
 from kit.history import StoredFact
 from kit.models.replay import ReplayModel
@@ -33,6 +32,7 @@ from services.commands.investigation.recorded_ports import (
     CallNotRecorded,
     DummyKeys,
     RecordedBlobs,
+    RecordedClock,
     RecordedPages,
     RecordedRuns,
     UnrecordedModel,
@@ -62,7 +62,8 @@ async def replay_review(
     if (await runs.review_state(proposed)).settled:
         return Comparison(step, 1, note="the claim had a verdict before; the first one counts")
     found: list[Comparison] = []
-    then = outcome.unchecked_allowed
+    then, policy = outcome.unchecked_allowed, outcome.policy
+    clock = RecordedClock(next(each.envelope.occurred_at for each in entries if each.sequence == sequence))
     for unchecked_allowed in (False, True) if then is None else (then,):
         try:
             model = await _model(outcome, blobs)
@@ -71,9 +72,10 @@ async def replay_review(
                 RecordedBlobs(blobs),
                 DummyKeys(),
                 model,
-                RecordedPages(outcome.sources, blobs),
-                SystemClock(),
+                RecordedPages(outcome.sources, blobs, policy.own_hosts if policy is not None else ()),
+                clock,
                 unchecked_allowed=unchecked_allowed,
+                policy=policy,
             )
             now = await _collect_events(validator, proposed)
         except (BlobMissing, ValidationError, UnicodeDecodeError) as error:

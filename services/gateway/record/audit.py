@@ -40,6 +40,7 @@ _ATTEMPTS: Final = sql("""
 _CANDIDATES: Final = sql("""
     SELECT c.claim_id, c.attempt, c.state, c.gate, c.proposed_at, c.decided_at, c.retained_from, c.payload,
         coalesce(r.response_model_version, r.request_model) AS model, r.total_tokens, r.transcript_hash,
+        coalesce(r.gates, '[]') AS gates,
         (SELECT coalesce(jsonb_agg(jsonb_build_object('round', e.round, 'reason', e.reason, 'status_code',
             e.status_code, 'at', e.decided_at) ORDER BY e.round, e.attempt = 0, e.attempt), '[]')
             FROM (SELECT * FROM claim_review WHERE claim_id = c.claim_id AND outcome IN ('RETRIED', 'FAILED')
@@ -87,7 +88,10 @@ _ATTEMPTS_IN_SHORT: Final = sql("""
     WHERE a.investigation_id = :id ORDER BY a.attempt_number
 """)
 _CANDIDATES_IN_SHORT: Final = sql("""
-    SELECT state, retained_from IS NOT NULL AS retained, proposed_at, decided_at FROM claim_candidate
+    SELECT claim_id, state, retained_from IS NOT NULL AS retained, proposed_at, decided_at,
+        coalesce((SELECT r.gates FROM claim_review r WHERE r.claim_id = c.claim_id ORDER BY r.round DESC, r.attempt
+            LIMIT 1), '[]') AS gates
+    FROM claim_candidate c
     WHERE investigation_id = :id ORDER BY proposed_at, ordinal
 """)
 

@@ -139,8 +139,20 @@ class ReviewFailure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GateOutcome:
+    """What a gate by code said of a candidate."""
+
+    gate: str
+    outcome: str
+    code: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """The state of one candidate; `gate` is what rejected it, `payload` what the model submitted."""
+    """The state of one candidate; `gate` is what rejected it, `payload` what the model submitted.
+
+    Shapes: `gates` are those that judged by code, in their order.
+    """
 
     claim_id: UUID
     attempt: int | None
@@ -153,6 +165,7 @@ class Candidate:
     total_tokens: int | None
     transcript_hash: str | None
     failures: tuple[ReviewFailure, ...]
+    gates: tuple[GateOutcome, ...]
     payload: JsonValue
 
 
@@ -229,9 +242,11 @@ class AttemptSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateSummary:
-    """The state of a candidate."""
+    """The state of a candidate. Shapes: `gates` as in `Candidate`."""
 
+    claim_id: UUID
     state: str
+    gates: tuple[GateOutcome, ...]
     retained: bool
     proposed_at: datetime
     decided_at: datetime | None

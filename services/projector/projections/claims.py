@@ -116,6 +116,7 @@ def _add_review(
         decided_at=fact.at,
         attempt=event.review_attempt if isinstance(event, ClaimValidationRetryScheduled) else 0,
         prompt_hash=event.prompt.sha256 if event.prompt else None,
+        gates=[each.model_dump() for each in event.gates],
     )
     if event.transcript is not None:
         hash_ = event.transcript.sha256

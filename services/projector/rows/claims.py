@@ -73,6 +73,7 @@ class Review(ModelExchange):
     decided_at: datetime
     attempt: int = 0
     prompt_hash: str | None = None
+    gates: Sequence[object] = ()
 
 
 @row

@@ -14,8 +14,10 @@ from typing import Final
 import orjson
 from pydantic import JsonValue
 
+from analyses.gates import GATES
 from services.gateway.public.site import links, naming
 from services.gateway.public.site.cards import name_post
+from services.gateway.public.site.gate_words import describe_gate
 from services.gateway.public.site.rendering import Values
 from services.gateway.record.investigations import Report, SourceCheck
 from services.gateway.record.runs import Attempt, Candidate, Run, Tool, ToolCall
@@ -36,7 +38,7 @@ _TOOLS: Final = {
     "web_search": "Searched the web",
     "fetch_url": "Read a page",
 }
-_GATES: Final = ("rule", "sources", "model")
+_GATES: Final = ("rule", "sources", "code", "model")
 _OUTCOMES: Final = {
     ("APPROVED", None): "passed every gate and is published",
     ("REJECTED", "rule"): "stopped by the rule: the quote or its sources are not as they must be",
@@ -177,22 +179,29 @@ def find_questions(payload: JsonValue, depth: int = 0) -> Iterator[str]:
 
 
 def describe_gates(row: Candidate, checks: Sequence[SourceCheck]) -> list[str]:
-    """The result of each gate for a candidate. Shapes: rule, sources, review."""
-    stopped = (row.gate or "").lower()
+    """The result of each gate for a candidate. Shapes: rule, sources, checks by code, review."""
+    stopped = "code" if row.gate in GATES else (row.gate or "").lower()
     if row.retained_from and row.state == "APPROVED":
-        return ["passed: the words still stand there", "as before", "as before"]
+        return ["passed: the words still stand there", "as before", "as before", "as before"]
     if row.state == "REJECTED" and stopped in _GATES:
         at = _GATES.index(stopped)
-        return ["passed"] * at + ["stopped"] + ["not reached"] * (2 - at)
+        before = ["passed", "passed", _count_passed(row)][:at]
+        return [*before, "stopped", *["not reached"] * (3 - at)]
     if row.state != "APPROVED":
-        return ["–"] * 3
+        return ["–"] * 4
     found = sum(check.status == "found" for check in checks)
     pages = f"found on {found} of {naming.count(len(checks), 'page')}" if checks else "not looked up"
-    return ["passed", pages, "passed"]
+    return ["passed", pages, _count_passed(row), "passed"]
+
+
+def _count_passed(row: Candidate) -> str:
+    return f"passed {len(row.gates)} of {len(row.gates)}" if row.gates else "not asked"
 
 
 def _candidate(row: Candidate, published: Mapping[str, int], checks: Sequence[SourceCheck]) -> CandidateView:
     outcome = _OUTCOMES.get((row.state, (row.gate or "").lower())) or _OUTCOMES.get((row.state, None))
+    if row.state == "REJECTED" and row.gates and row.gates[-1].outcome != "PASS":
+        outcome = f"stopped by code: {describe_gate(row.gates[-1])}"
     return CandidateView(
         row=row,
         finding=published.get(str(row.claim_id)),

@@ -11,6 +11,7 @@ from typing import Final
 
 from services.gateway.public.site import jsonld, links, naming, provenance
 from services.gateway.public.site.cards import name_post
+from services.gateway.public.site.gate_words import describe_gate
 from services.gateway.public.site.pagination import paginate, weight
 from services.gateway.public.site.prose import render_markdown
 from services.gateway.public.site.quotes import Gap, cut_passage, find_spans, paragraph_starts
@@ -48,7 +49,7 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingView:
-    """A finding on the page. `marked`: its place in the text is known."""
+    """A finding on the page. `marked`: its place in the text is known. `passed`: what the gates by code say of it."""
 
     number: int
     text: str
@@ -58,6 +59,7 @@ class FindingView:
     link: str | None
     sources: tuple[SourceView, ...]
     more_sources: int
+    passed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ def write_description(row: Report) -> str:
 def _findings(details: Details, marked: set[int]) -> list[FindingView]:
     snapshots = {(str(one.claim_id), one.ordinal): one for one in details.snapshots}
     checks = {(str(one.claim_id), one.url): one for one in details.checks}
+    passed = {str(one.claim_id): tuple(map(describe_gate, one.gates)) for one in details.candidates}
     address = details.report.url
     return [
         FindingView(
@@ -163,6 +166,7 @@ def _findings(details: Details, marked: set[int]) -> list[FindingView]:
                 for nth, source in enumerate(claim.sources[:MOST_SOURCES])
             ),
             more_sources=max(0, len(claim.sources) - MOST_SOURCES),
+            passed=passed.get(claim.id, ()),
         )
         for number, claim in enumerate(details.report.claims, 1)
     ]
@@ -173,7 +177,7 @@ def _weight(finding: FindingView) -> int:
     quoted = sum(
         weight(source.title) + 2 * weight(source.url) + weight(source.snippet) + 900 for source in finding.sources
     )
-    return 900 + said + 3 * len(finding.text) + quoted
+    return 900 + said + 3 * len(finding.text) + quoted + sum(map(len, finding.passed))
 
 
 def _source(source: Source, stored: Snapshot | None, check: SourceCheck | None) -> SourceView:

@@ -1,0 +1,93 @@
+"""Whether the post itself says what is found wrong: not in a quotation, a supposition, a jest, nor to refute it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from analyses.gates.case import PASS, Case, Ruling
+from analyses.gates.lists import CUES
+
+_BEFORE: Final = 120
+_BEHIND: Final = 200
+"""How far from a sentence the words stand that say how it is meant. Units: characters."""
+_NOTICE: Final = 300
+_SHARED_WORDS: Final = 2
+_LONG_WORD: Final = re.compile(r"\w{5,}|\d+")
+_QUOTES: Final = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』"}
+_SENTENCE_END: Final = re.compile(r"[.!?…][\"'”’)\]]*\s")
+_DENIES_A_CLAUSE: Final = re.compile(r"(?:it|es|il|het|é|è)\b[^.!?]*?\b(?:that|dass|que|che|dat)\b", re.IGNORECASE)
+"""It is not true that …: it denies what follows."""
+_STRUCK: Final = re.compile(r"~~[^~]*$")
+
+
+def check_assertion(case: Case) -> Ruling:
+    """Refuse a sentence that the post does not assert."""
+    sentence, text = case.claim.text, case.post_text
+    at = text.find(sentence)
+    if at < 0:
+        return PASS  # a rule before has seen it there, in the same text
+    before, behind = text[max(0, at - _BEFORE) : at], text[at + len(sentence) : at + len(sentence) + _BEHIND]
+    lead = before[_last_end(before) :]
+    if sentence.rstrip("\"'”’)] ").endswith("?"):
+        return Ruling("IS_A_QUESTION")
+    if _is_quoted(text[max(0, at - 4 * _BEHIND) : at], sentence):
+        return Ruling("IS_A_QUOTATION")
+    if _STRUCK.search(before) and "~~" in behind:
+        return Ruling("IS_STRUCK_OUT")
+    following = _next_sentence(behind)
+    if CUES.refutation.search(f"{lead}{sentence}") or _refutes(following):
+        return Ruling("IS_REFUTED_THERE")
+    if CUES.hypothesis.search(f"{lead}{sentence}") or CUES.condition.match(f"{lead}{sentence}".lstrip("\"'“„«( ")):
+        return Ruling("IS_A_SUPPOSITION")
+    if CUES.jest.search(following):
+        return Ruling("IS_A_JEST")
+    return Ruling("IS_CORRECTED_THERE") if _is_corrected(text, at, sentence) else PASS
+
+
+def _last_end(before: str) -> int:
+    """Where the sentence begins that these words end in the midst of."""
+    ends = [each.end() for each in _SENTENCE_END.finditer(before)]
+    return ends[-1] if ends else 0
+
+
+def _refutes(following: str) -> bool:
+    """Whether a sentence denies the one before it, and not what it goes on to say itself."""
+    bare = following.lstrip("\"'“„«( ")
+    if not CUES.reference.match(bare) or _DENIES_A_CLAUSE.match(bare):
+        return False
+    return CUES.refutation.search(bare) is not None
+
+
+def _next_sentence(behind: str) -> str:
+    start = len(behind) - len(behind.lstrip(".!?…\"'”’)] "))
+    end = _SENTENCE_END.search(behind, start)
+    return behind[start:] if end is None else behind[start : end.end()]
+
+
+def _is_quoted(before: str, sentence: str) -> bool:
+    """Whether a quotation is open where the sentence begins. Straight marks are counted, others are paired."""
+    if before.count('"') % 2 and not sentence.startswith('"'):
+        return True
+    for opening, closing in _QUOTES.items():
+        opened = before.rfind(opening)
+        if (
+            opened >= 0
+            and opening not in _QUOTES.get(closing, "")
+            and not any(mark in before[opened + 1 :] for mark in closing)
+        ):
+            return True
+    return False
+
+
+def _is_corrected(text: str, at: int, sentence: str) -> bool:
+    """Whether a notice elsewhere in the post speaks of the sentence."""
+    own = set(map(str.casefold, _LONG_WORD.findall(sentence)))
+    for notice in CUES.correction.finditer(text):
+        if at <= notice.start() < at + len(sentence):
+            continue
+        correction = text[notice.end() : notice.end() + _NOTICE]
+        correction = correction.replace(sentence, "")
+        if len(own & set(map(str.casefold, _LONG_WORD.findall(correction)))) >= _SHARED_WORDS:
+            return True
+    return False

@@ -1,0 +1,99 @@
+"""What the gates judge: one claim of a post, and the pages that it cites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Final
+
+from analyses.claims.families import SourcePage, find_domain, number_families
+from analyses.claims.languages import LANGUAGES, Language
+from contracts.v1.parts import ClaimPayload, GatePolicy, GateResult
+
+COMPARED: Final = 100_000
+"""How much of a page is compared with others. Units: characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedPage:
+    """A source that shows its quotation, or may count without.
+
+    Shapes: `number` is its place among the claim's sources, from 0; `text` is the page's folded text, empty if it was
+    not read, and `words` is the quotation with the words around it. `published` is what the page says of itself.
+    `fetched_at` is None for a page that was not read.
+    """
+
+    number: int
+    url: str
+    snippet: str
+    text: str = ""
+    words: str | None = None
+    canonical: str | None = None
+    published: str | None = None
+    fetched_at: datetime | None = None
+    is_satire: bool = False
+    names_us: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The quotation with the words around it, as far as they are known."""
+        return self.words or self.snippet
+
+
+@dataclass(frozen=True)
+class Case:
+    """A claim, the post that makes it, and the pages that are evidence, at the time of the judgement."""
+
+    claim: ClaimPayload
+    post_url: str
+    post_text: str
+    author_name: str | None
+    published_at: datetime | None
+    pages: tuple[CitedPage, ...]
+    now: datetime
+    policy: GatePolicy
+
+    @cached_property
+    def families(self) -> tuple[int, ...]:
+        """The family of each page."""
+        compared = [SourcePage(each.url, each.canonical, each.text[:COMPARED]) for each in self.pages]
+        return number_families(compared) if len(compared) > 1 else (1,) * len(compared)
+
+    @cached_property
+    def post_domain(self) -> str | None:
+        """The registrable domain that the post stands on."""
+        return find_domain(self.post_url)
+
+    @cached_property
+    def languages(self) -> Sequence[tuple[str, Language]]:
+        """The word lists that may concern the claim. A word of another language is a word that says nothing."""
+        return tuple(LANGUAGES.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What one gate says. Shapes: `code` is None exactly if it passes; `counted` are the pages that still count."""
+
+    code: str | None = None
+    counted: tuple[CitedPage, ...] | None = None
+
+
+PASS = Ruling()
+
+Gate = Callable[[Case], Ruling]
+"""Judges a case whose pages are those that the gates before it left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the gates say of a claim: the results in their order, and the pages that count."""
+
+    results: tuple[GateResult, ...]
+    counted: tuple[CitedPage, ...]
+
+    @property
+    def refusal(self) -> GateResult | None:
+        """The gate that refused it; None: all passed."""
+        return next((each for each in self.results if each.outcome != "PASS"), None)

@@ -1,0 +1,41 @@
+"""Whether a page is young enough for what it is cited for."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Final
+
+from analyses.claims.volatility import Volatility
+from analyses.gates.case import PASS, Case, CitedPage, Ruling
+from analyses.gates.moment import classify_claim
+
+_FAST_SHARE: Final = 24
+"""What may change from day to day is fetched within an hour where other pages may be a day old."""
+_FAST_PAGE_AGE: Final = timedelta(days=31)
+"""How much older than the post a page may be about what may change from day to day."""
+
+
+def check_freshness(case: Case) -> Ruling:
+    """Leave out pages that were fetched too long ago, or are older than what they are cited for."""
+    is_fast = classify_claim(case) is Volatility.FAST
+    limit = timedelta(seconds=case.policy.page_age_s / (_FAST_SHARE if is_fast else 1))
+    counted = tuple(page for page in case.pages if _is_fresh(page, case, limit, is_fast=is_fast))
+    if len(counted) == len(case.pages):
+        return PASS
+    return Ruling(None if counted else "SOURCE_IS_OLD", counted)
+
+
+def _is_fresh(page: CitedPage, case: Case, limit: timedelta, *, is_fast: bool) -> bool:
+    if page.fetched_at is not None and case.now - page.fetched_at > limit:
+        return False
+    published = _read_day(page.published)
+    if not is_fast or published is None:
+        return True
+    return published >= (case.published_at or case.now).date() - _FAST_PAGE_AGE
+
+
+def _read_day(stated: str | None) -> date | None:
+    try:
+        return date.fromisoformat((stated or "")[:10])
+    except ValueError:
+        return None

@@ -1,0 +1,48 @@
+"""The gates in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from analyses.gates.assertion import check_assertion
+from analyses.gates.case import Case, Gate, Judgement
+from analyses.gates.contradiction import check_contradiction
+from analyses.gates.freshness import check_freshness
+from analyses.gates.independence import check_families, check_independence
+from analyses.gates.moment import check_moment
+from analyses.gates.satire import check_satire
+from contracts.v1.parts import GateName, GateResult
+
+GATES: Final[Mapping[GateName, Gate]] = MappingProxyType(
+    {
+        "satire": check_satire,
+        "assertion": check_assertion,
+        "independence": check_independence,
+        "families": check_families,
+        "time": check_moment,
+        "freshness": check_freshness,
+        "contradiction": check_contradiction,
+    }
+)
+"""In the order in which they judge."""
+
+RULES: Final = "gates-1"
+"""A version's decisions never change."""
+
+
+def judge(case: Case) -> Judgement:
+    """Ask every gate that is on, until one refuses."""
+    results: list[GateResult] = []
+    for name, gate in GATES.items():
+        if name in case.policy.off:
+            continue
+        ruling = gate(case)
+        if ruling.counted is not None:
+            case = replace(case, pages=ruling.counted)
+        results.append(GateResult(gate=name, outcome="PASS" if ruling.code is None else "FAIL", code=ruling.code))
+        if ruling.code is not None:
+            break
+    return Judgement(tuple(results), case.pages)

@@ -1,0 +1,118 @@
+"""Quantities in a text: numbers with their units, and years. Compared by value, not by spelling."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from analyses.claims.guard import simplify
+
+TOLERANCE: Final = Decimal("0.005")
+"""Relative: sources round, and convert units."""
+
+_FIRST_YEAR, _LAST_YEAR = 1000, 2999
+_NUMBER: Final = re.compile(r"(?<![\w.,])[+-]?\d{1,3}(?:[ .,'’]\d{3})+(?:[.,]\d+)?(?!\w)|(?<![\w])[+-]?\d+(?:[.,]\d+)?")
+_GROUPED: Final = re.compile(r"[+-]?\d{1,3}(?:([ .,'’])\d{3})(?:\1\d{3})*")
+_AFTER: Final = re.compile(r"[ \-]?([^\W\d_]+(?:²|³)?|[%‰°]\s?[CFK]?|[€$£])\.?(?: ([^\W\d_]+))?")
+
+
+class _Words(BaseModel):
+    """Shapes: `units` are dimensions with the factor of each name to the dimension's base, and what is added after."""
+
+    model_config = ConfigDict(strict=False, extra="forbid", frozen=True)
+
+    numbers: Mapping[str, int]
+    scales: Mapping[str, int]
+    units: Mapping[str, Mapping[str, tuple[Decimal, Decimal]]]
+
+
+_WORDS: Final = _Words.model_validate_json((files(__package__) / "quantities.json").read_bytes())
+_UNITS: Final = MappingProxyType(
+    {name: (kind, *how) for kind, names in _WORDS.units.items() for name, how in names.items()}
+)
+_SPELLED: Final = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, _WORDS.numbers), key=len, reverse=True))})(?![\w-])", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number as it may be meant: `1.234` may be two of them.
+
+    Shapes: `dimension` is None for a number without a unit that is known; values are in the dimension's base unit.
+    """
+
+    values: frozenset[Decimal]
+    dimension: str | None
+
+    def same(self, other: Quantity) -> bool:
+        """Whether both may be the same; a year only if it is equal, also to a number without a unit."""
+        dimensions = {self.dimension, other.dimension}
+        if "year" in dimensions:
+            return dimensions <= {"year", None} and bool(self.values & other.values)
+        if len(dimensions) > 1:
+            return False
+        return any(_is_close(one, two) for one in self.values for two in other.values)
+
+
+def find_quantities(text: str) -> list[Quantity]:
+    """All of them, in the order of the text; number words up to a dozen among them."""
+    text = simplify(text)
+    digits = [(each.start(), _read(each[0]), each.end(), each[0]) for each in _NUMBER.finditer(text)]
+    spelled = [
+        (each.start(), frozenset({Decimal(_WORDS.numbers[each[0].casefold()])}), each.end(), "")
+        for each in _SPELLED.finditer(text)
+    ]
+    return [_with_unit(values, text[end : end + 40], written) for _, values, end, written in sorted(digits + spelled)]
+
+
+def find_new(text: str, than: str) -> list[Quantity]:
+    """The quantities of a text that another one does not have."""
+    known = find_quantities(than)
+    return [each for each in find_quantities(text) if not is_among(each, known)]
+
+
+def is_among(one: Quantity, others: Sequence[Quantity]) -> bool:
+    """Whether one of them may be the same."""
+    return any(one.same(each) for each in others)
+
+
+def _read(written: str) -> frozenset[Decimal]:
+    """The values that a number may have: a single mark before three digits groups them, or begins a fraction."""
+    bare = written.replace("’", "'")
+    grouped = _GROUPED.match(bare)
+    if grouped and grouped[0] == bare:
+        mark = grouped[1]
+        whole = Decimal(bare.replace(mark, ""))
+        return frozenset(
+            {whole, Decimal(bare.replace(",", "."))} if mark in ".," and bare.count(mark) == 1 else {whole}
+        )
+    if grouped:
+        return frozenset({Decimal(re.sub(r"[ .,']", "", grouped[0]) + bare[grouped.end() :].replace(",", "."))})
+    return frozenset({Decimal(bare.replace(",", "."))})
+
+
+def _with_unit(values: frozenset[Decimal], behind: str, written: str) -> Quantity:
+    found = _AFTER.match(behind)
+    factor = Decimal(1)
+    name = found[1] if found else ""
+    if scale := _WORDS.scales.get(name.casefold()):
+        factor, name = Decimal(scale), (found[2] or "") if found else ""
+    kind = _UNITS.get(name.replace(" ", "")) or _UNITS.get(name.replace(" ", "").casefold())
+    if kind is not None:
+        dimension, times, plus = kind
+        return Quantity(frozenset(each * factor * times + plus for each in values), dimension)
+    if factor == 1 and re.fullmatch(r"\d{4}", written) and _FIRST_YEAR <= int(written) <= _LAST_YEAR:
+        return Quantity(values, "year")
+    return Quantity(frozenset(each * factor for each in values), None)
+
+
+def _is_close(one: Decimal, other: Decimal) -> bool:
+    return abs(one - other) <= TOLERANCE * max(abs(one), abs(other))

@@ -1,0 +1,1 @@
+ALTER TABLE claim_review ADD COLUMN gates jsonb NOT NULL DEFAULT '[]';

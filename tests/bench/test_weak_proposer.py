@@ -1,0 +1,19 @@
+"""No false flag of a weak proposer is released, even before a reviewer that approves everything."""
+
+from __future__ import annotations
+
+from tests.bench.weak_proposer import WRONG, draw, run
+
+
+async def test_a_weak_proposer_gets_no_false_flag_past_the_gates() -> None:
+    tally = await run(draw(true=1_000, false=200))
+    report = "\n".join(tally.lines())
+    assert tally.false_flags == 0, report
+    assert {way: tally.proposed[way] for way in WRONG} == dict.fromkeys(WRONG, 100)
+    assert tally.released["right"] >= 160, report
+
+
+async def test_without_the_gates_it_would() -> None:
+    tally = await run(draw(true=100, false=20), policy=None)
+    assert tally.false_flags >= 90
+    assert tally.released["right"] == 20

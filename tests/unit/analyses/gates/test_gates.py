@@ -1,0 +1,288 @@
+"""Each gate stops its case and passes the twin, which differs in what the gate looks at alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyses.gates import GATES, REASONS, RULES, Case, judge
+from contracts.v1.parts import GateName, GatePolicy
+from tests.unit.analyses.gates.cases import (
+    FIRST,
+    NOW,
+    SECOND,
+    SENTENCE,
+    SUMMARY,
+    case,
+    page,
+    refused,
+    with_snippets,
+    without,
+)
+
+
+class Pair(NamedTuple):
+    """A case that a gate stops, and one that it passes."""
+
+    gate: GateName
+    code: str
+    stopped: Case
+    passed: Case
+
+
+MIRROR = page(1, FIRST, url="https://copies.example/x", text=page(0).text)
+LONG_AGO = datetime(2015, 5, 1, tzinfo=UTC)
+PRESIDENT = "Ann Smith is the president of Ruritania."
+PRESIDENTS = with_snippets("Bob Jones is the president of Ruritania", "Ruritania is led by president Bob Jones")
+LATER = with_snippets("Since 2020 its president has been Bob Jones", "In 2020 Bob Jones was elected president")
+THEN = with_snippets("From 2012 to 2019 its president was Bob Jones", "In 2012 Bob Jones was elected president")
+POPULATION = "In 1990 Denmark had 4.1 million inhabitants."
+HURT = "Three people were hurt in the fire."
+
+PAIRS = [
+    Pair("satire", "SATIRICAL_PUBLICATION", case(post_url="https://www.theonion.com/a"), case()),
+    Pair("satire", "SATIRICAL_PUBLICATION", case(author_name="The Onion"), case(author_name="Onion Farmers' Weekly")),
+    Pair("satire", "SATIRICAL_PUBLICATION", case(author_name="Ann (parody)"), case(author_name="Ann Parodi")),
+    Pair("satire", "SAYS_IT_IS_SATIRE", case(behind=" [satire]"), case(behind=" I like a satire.")),
+    Pair(
+        "satire",
+        "SOURCE_IS_SATIRE",
+        case(pages=[page(0, is_satire=True), page(1, SECOND, url="https://babylonbee.com/x")]),
+        case(pages=[page(0), page(1, SECOND), page(2, url="https://babylonbee.com/x")]),
+    ),
+    Pair("assertion", "IS_A_QUESTION", case("Is the Eiffel Tower 200 metres tall?"), case()),
+    Pair(
+        "assertion",
+        "IS_A_QUOTATION",
+        case(before="My neighbour said: “He told me. ", behind="”"),
+        case(before="My “neighbour” told me. "),
+    ),
+    Pair("assertion", "IS_A_QUOTATION", case(before='He wrote "'), case(before='He wrote "no". ')),
+    Pair("assertion", "IS_STRUCK_OUT", case(before="~~", behind="~~ It is 330."), case()),
+    Pair(
+        "assertion",
+        "IS_REFUTED_THERE",
+        case(behind=" That is a myth, of course."),
+        case(behind=" It is not true that bats are blind."),
+    ),
+    Pair(
+        "assertion",
+        "IS_REFUTED_THERE",
+        case(behind=" It is not true."),
+        case(behind=" My brother had the mistaken, debunked idea of taking the stairs."),
+    ),
+    Pair(
+        "assertion",
+        "IS_REFUTED_THERE",
+        case("Many believe that the Eiffel Tower is 200 metres tall."),
+        case("I know that the Eiffel Tower is 200 metres tall."),
+    ),
+    Pair(
+        "assertion",
+        "IS_A_SUPPOSITION",
+        case("If the Eiffel Tower is 200 metres tall, we can climb it."),
+        case("As the Eiffel Tower is 200 metres tall, we can climb it."),
+    ),
+    Pair("assertion", "IS_A_SUPPOSITION", case("Imagine the Eiffel Tower were 200 metres tall."), case()),
+    Pair("assertion", "IS_A_JEST", case(behind=" Just kidding."), case(behind=" So it is.")),
+    Pair(
+        "assertion",
+        "IS_CORRECTED_THERE",
+        case(behind=" It was fun. Correction: the Eiffel Tower is 330 metres tall."),
+        case(behind=" It was fun. Correction: the Seine is 777 km long."),
+    ),
+    Pair(
+        "independence",
+        "NO_INDEPENDENT_SOURCE",
+        case(pages=[page(0, url="https://en.wikipedia.org/wiki/X"), page(1, SECOND, url="https://old.reddit.com/r/x")]),
+        case(pages=[page(0), page(1, SECOND), page(2, url="https://en.wikipedia.org/wiki/X")]),
+    ),
+    Pair(
+        "independence",
+        "NO_INDEPENDENT_SOURCE",
+        case(post_url="https://blog.ann.example/a", pages=[page(0, url="https://www.ann.example/me")]),
+        case(post_url="https://blog.ann.example/a"),
+    ),
+    Pair(
+        "independence",
+        "NO_INDEPENDENT_SOURCE",
+        case(pages=[page(0, names_us=True), page(1, SECOND, names_us=True)]),
+        case(pages=[page(0), page(1, SECOND), page(2, names_us=True)]),
+    ),
+    Pair(
+        "independence",
+        "NO_INDEPENDENT_SOURCE",
+        case(
+            pages=[page(0, url="https://a.pages.example/x"), page(1, SECOND, url="https://b.pages.example/x")],
+            policy=GatePolicy(rules=RULES, ugc_hosts=("pages.example",)),
+        ),
+        case(policy=GatePolicy(rules=RULES, ugc_hosts=("pages.example",))),
+    ),
+    Pair("families", "TOO_FEW_SOURCES", case(pages=[page(0)]), case()),
+    Pair("families", "TOO_FEW_SOURCES", case(pages=[page(0), MIRROR]), case(pages=[page(0), MIRROR, page(1, SECOND)])),
+    Pair(
+        "families",
+        "TOO_FEW_SOURCES",
+        case(pages=[page(0), page(1, SECOND, url="https://www.tower.example/b")]),
+        case(pages=[page(0)], policy=GatePolicy(rules=RULES, families=1)),
+    ),
+    Pair(
+        "time",
+        "SOURCE_OF_ANOTHER_TIME",
+        case(
+            POPULATION,
+            "It had 5.1 million.",
+            with_snippets("In 2005 it had 5.1 million people", "5.1 million lived there in 2006"),
+        ),
+        case(
+            POPULATION,
+            "It had 5.1 million.",
+            with_snippets("In 1990 it had 5.1 million people", "5.1 million lived there in 1990"),
+        ),
+    ),
+    Pair(
+        "time",
+        "SOURCE_OF_ANOTHER_TIME",
+        case(PRESIDENT, "It is Bob Jones.", LATER, published_at=LONG_AGO),
+        case(PRESIDENT, "It was Bob Jones.", THEN, published_at=LONG_AGO),
+    ),
+    Pair(
+        "time",
+        "MAY_HAVE_BEEN_TRUE",
+        case(PRESIDENT, "It is Bob Jones.", PRESIDENTS, published_at=LONG_AGO),
+        case(PRESIDENT, "It is Bob Jones.", PRESIDENTS),
+    ),
+    Pair(
+        "freshness",
+        "SOURCE_IS_OLD",
+        case(pages=with_snippets(FIRST, SECOND, fetched_at=NOW - timedelta(days=2))),
+        case(pages=with_snippets(FIRST, SECOND, fetched_at=NOW - timedelta(hours=23))),
+    ),
+    Pair(
+        "freshness",
+        "SOURCE_IS_OLD",
+        case(PRESIDENT, "It is Bob Jones.", [replace(each, published="2025-01-01") for each in PRESIDENTS]),
+        case(PRESIDENT, "It is Bob Jones.", [replace(each, published="2026-02-20T08:00") for each in PRESIDENTS]),
+    ),
+    Pair(
+        "contradiction",
+        "SOURCE_DOES_NOT_SHOW_IT",
+        case(pages=with_snippets("The tower is very tall indeed", "It is the tallest tower of all")),
+        case(),
+    ),
+    Pair(
+        "contradiction",
+        "SOURCE_DOES_NOT_SHOW_IT",
+        case(pages=with_snippets(FIRST, "It is the tallest tower of all")),
+        case(pages=with_snippets(FIRST, "It is 1,083 ft tall all in all")),
+    ),
+    Pair(
+        "contradiction",
+        "SOURCE_SAYS_THE_SAME",
+        case(pages=[*with_snippets(FIRST, SECOND), page(2, "The tower is 200 m tall")]),
+        case(pages=[*with_snippets(FIRST, SECOND), page(2, "The tower has 200 lamps")]),
+    ),
+    Pair(
+        "contradiction",
+        "SOURCE_SAYS_THE_SAME",
+        case(
+            "Lyon is the capital of France.",
+            "Paris is.",
+            with_snippets("as we know, Lyon is the capital of France", "Paris is the capital of France"),
+        ),
+        case(
+            "Lyon is the capital of France.",
+            "Paris is.",
+            with_snippets("Not everybody knows that Paris is it", "Paris is the capital of France"),
+        ),
+    ),
+    Pair(
+        "contradiction",
+        "SOURCE_DOES_NOT_SHOW_IT",
+        case(
+            "Lyon is the capital.", "It is Paris.", with_snippets("The government sits there", "France has a capital")
+        ),
+        case("Lyon is the capital.", "It is Paris.", with_snippets("Paris is the capital", "France's capital, Paris")),
+    ),
+    Pair(
+        "contradiction",
+        "QUOTED_WITHOUT_ITS_NEGATION",
+        case(
+            "Nobody was hurt in the fire.",
+            "People were hurt.",
+            [page(0, "people were hurt in the fire", before="Luckily, no "), page(1, "several people were hurt there")],
+        ),
+        case(
+            "Nobody was hurt in the fire.",
+            "People were hurt.",
+            [page(0, "people were hurt in the fire", before="Sadly, "), page(1, "several people were hurt there")],
+        ),
+    ),
+    Pair(
+        "contradiction",
+        "QUOTED_WITHOUT_ITS_NEGATION",
+        case(pages=[page(0, "the tower is 330 metres tall", behind=", which is a myth"), page(1, SECOND)]),
+        case(pages=[page(0, "the tower is 330 metres tall", behind=", which is a lot"), page(1, SECOND)]),
+    ),
+]
+
+
+@pytest.mark.requirement("TR-47")
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.gate}-{pair.code}")
+def test_a_gate_stops_its_case_and_passes_the_twin(pair: Pair) -> None:
+    """TR-47: Each gate stops its case and passes the twin."""
+    assert refused(pair.stopped) == (pair.gate, pair.code)
+    assert refused(pair.passed) is None
+
+
+def test_every_gate_and_every_reason_has_a_case() -> None:
+    assert {pair.gate for pair in PAIRS} == set(GATES) == set(get_args(GateName))
+    assert {pair.code for pair in PAIRS} == set(REASONS)
+
+
+def test_only_pages_that_count_are_left() -> None:
+    wiki = page(2, url="https://de.wikipedia.org/wiki/Eiffelturm")
+    judgement = judge(case(pages=[page(0), page(1, SECOND), wiki]))
+    assert [each.number for each in judgement.counted] == [0, 1]
+    assert [(each.gate, each.outcome) for each in judgement.results] == [(gate, "PASS") for gate in GATES]
+
+
+def test_the_first_refusal_ends_the_judgement() -> None:
+    judgement = judge(case(author_name="The Onion", pages=[page(0)]))
+    assert [(each.gate, each.outcome) for each in judgement.results] == [("satire", "FAIL")]
+
+
+@given(off=st.sets(st.sampled_from(get_args(GateName))))
+def test_a_gate_that_is_off_says_nothing(off: set[GateName]) -> None:
+    judgement = judge(without(case(author_name="The Onion", pages=[page(0)]), *sorted(off)))
+    assert not off & {each.gate for each in judgement.results}
+
+
+@given(pair=st.sampled_from(PAIRS), words=st.text(max_size=200))
+def test_any_page_beside_them_never_saves_a_refused_claim_nor_breaks_a_gate(pair: Pair, words: str) -> None:
+    added = page(3, words, url="https://en.wikipedia.org/wiki/Any")
+    assert refused(replace(pair.stopped, pages=(*pair.stopped.pages, added))) is not None
+
+
+@pytest.mark.requirement("TR-47")
+def test_what_the_gates_decide_never_changes_under_a_version() -> None:
+    """TR-47: Each gate stops its case and passes the twin."""
+    decided = [judge(each).results for pair in PAIRS for each in (pair.stopped, pair.passed)]
+    released = json.loads((Path(__file__).parent / "released_gates.json").read_text())
+    assert released.get(RULES) == sha256(repr(decided).encode()).hexdigest(), (
+        f"Something is decided otherwise than under {RULES}: give the gates a new version and add it to "
+        "released_gates.json, or a replay of what was recorded will say DIFFERENT and nobody will know why."
+    )
+
+
+def test_the_case_is_what_it_seems() -> None:
+    assert SENTENCE in case().post_text
+    assert (case().claim.summary, len(case().pages)) == (SUMMARY, 2)
