@@ -37,6 +37,7 @@ from tests.support.gateway import (
     serving,
     started,
 )
+from tests.support.oracle import list_keys
 from tests.support.servers import Prepare
 from tests.support.system import until
 from tests.unit.gateway.fakes import USER_KEY, data, post_on_x
@@ -183,7 +184,7 @@ async def test_many_readers_ask_for_one_run(running: Running) -> None:
     request = past[0].envelope.event
     assert isinstance(request, InvestigationRequested)
     assert await running.host.user_keys.open(run, request.attachment) in keys
-    kept = await (await running.host.bus.jetstream.key_value(USER_KEYS.name)).keys()
+    kept = await list_keys(running.host.bus, USER_KEYS.name)
     assert kept == [f"{run}.{request.attachment}"], "those who were slower have taken theirs back"
     assert USER_KEY not in repr(past)
 

@@ -14,7 +14,7 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
-from nats.js.errors import NoKeysError, NotFoundError
+from nats.js.errors import KeyNotFoundError, NotFoundError
 from psycopg import sql
 
 from contracts.topology import (
@@ -149,9 +149,7 @@ class Oracle:
 
     async def readers_keys(self) -> list[str]:
         """The names of the readers' keys that are kept."""
-        with suppress(NoKeysError):
-            return await (await self.bus.jetstream.key_value(USER_KEYS.name)).keys()
-        return []
+        return await list_keys(self.bus, USER_KEYS.name)
 
     async def stream_text(self, stream: str) -> str:
         """All that a stream holds, headers too."""
@@ -259,3 +257,14 @@ async def oracle(database_url: str, nats_url: str) -> AsyncIterator[Oracle]:
     """Look into a system for as long as the context lasts."""
     async with connect(nats_url, name="test-oracle") as bus:
         yield Oracle(database_url, bus)
+
+
+async def list_keys(bus: Bus, bucket: str) -> list[str]:
+    """The keys of a bucket that have a value; nats-py's own list misses what is on its way when it looks."""
+    store, prefix = await bus.jetstream.key_value(bucket), f"$KV.{bucket}."
+    state = (await bus.jetstream.stream_info(f"KV_{bucket}", subjects_filter=f"{prefix}>")).state
+    found = []
+    for subject in state.subjects or ():
+        with suppress(KeyNotFoundError):  # it was removed
+            found.append((await store.get(subject.removeprefix(prefix))).key or "")
+    return found
