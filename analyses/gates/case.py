@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Final
 
 from analyses.claims.families import SourcePage, find_domain, number_families
-from analyses.claims.languages import LANGUAGES, Language
+from analyses.claims.languages import LANGUAGES
+from analyses.claims.volatility import Volatility, classify, more_volatile
 from contracts.v1.parts import ClaimPayload, GatePolicy, GateResult
 
 COMPARED: Final = 100_000
@@ -67,9 +68,13 @@ class Case:
         return find_domain(self.post_url)
 
     @cached_property
-    def languages(self) -> Sequence[tuple[str, Language]]:
-        """The word lists that may concern the claim. A word of another language is a word that says nothing."""
-        return tuple(LANGUAGES.items())
+    def volatility(self) -> Volatility:
+        """How soon what the sentence says may change: by the lists of every language, the most volatile of them."""
+        day = (self.published_at or self.now).date()
+        found = Volatility.TIMELESS
+        for tag in LANGUAGES:  # a word of another language says nothing
+            found = more_volatile(found, classify(self.claim.text, tag, Volatility.TIMELESS, day))
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from typing import Final
 
 from analyses.claims.volatility import Volatility
 from analyses.gates.case import PASS, Case, CitedPage, Ruling
-from analyses.gates.moment import classify_claim
 
 _FAST_SHARE: Final = 24
 """What may change from day to day is fetched within an hour where other pages may be a day old."""
@@ -17,7 +16,7 @@ _FAST_PAGE_AGE: Final = timedelta(days=31)
 
 def check_freshness(case: Case) -> Ruling:
     """Leave out pages that were fetched too long ago, or are older than what they are cited for."""
-    is_fast = classify_claim(case) is Volatility.FAST
+    is_fast = case.volatility is Volatility.FAST
     limit = timedelta(seconds=case.policy.page_age_s / (_FAST_SHARE if is_fast else 1))
     counted = tuple(page for page in case.pages if _is_fresh(page, case, limit, is_fast=is_fast))
     if len(counted) == len(case.pages):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
 from analyses.claims.dates import take_dates
-from analyses.claims.volatility import Volatility, classify, more_volatile
+from analyses.claims.languages import LANGUAGES
+from analyses.claims.volatility import Volatility
 from analyses.gates.case import PASS, Case, CitedPage, Ruling
 from analyses.gates.quantities import find_new, find_quantities
 
@@ -19,24 +19,15 @@ def check_moment(case: Case) -> Ruling:
     counted = tuple(page for page in case.pages if _speaks_of_its_time(page, case))
     if not counted:
         return Ruling("SOURCE_OF_ANOTHER_TIME", ())
-    if classify_claim(case) is Volatility.FAST and not _is_recent(case) and not any(map(_years, counted)):
+    if case.volatility is Volatility.FAST and not _is_recent(case) and not any(map(_years, counted)):
         return Ruling("MAY_HAVE_BEEN_TRUE", counted)
     return PASS if len(counted) == len(case.pages) else Ruling(None, counted)
 
 
-def classify_claim(case: Case) -> Volatility:
-    """How soon what the sentence says may change: by the lists of every language, the most volatile of them."""
-    day = (case.published_at or case.now).date()
-    found = Volatility.TIMELESS
-    for tag, _ in case.languages:
-        found = more_volatile(found, classify(case.claim.text, tag, Volatility.TIMELESS, day))
-    return found
-
-
 def _speaks_of_its_time(page: CitedPage, case: Case) -> bool:
-    claimed, named = _dates_in(case.claim.text, case), _years(page)
+    claimed, named = _dates_in(case.claim.text), _years(page)
     if claimed:
-        corrected = _dates_in(case.claim.summary, case) - claimed
+        corrected = _dates_in(case.claim.summary) - claimed
         if named:
             return bool(named & (claimed | corrected))
         return not _corrects_quantity(case)  # an amount without a year is one of today
@@ -57,11 +48,6 @@ def _years(page: CitedPage) -> set[int]:
     return {int(value) for each in find_quantities(page.shown) if each.dimension == "year" for value in each.values}
 
 
-def _dates_in(text: str, case: Case) -> set[int]:
-    years: set[int] = set()
-    for _, language in case.languages:
-        years |= {day.year for day in take_dates(text, language).last_days}
-    return years
-
-
-__all__: Sequence[str] = ("check_moment", "classify_claim")
+def _dates_in(text: str) -> set[int]:
+    """The years of the dates in a text, by the lists of every language."""
+    return {day.year for language in LANGUAGES.values() for day in take_dates(text, language).last_days}

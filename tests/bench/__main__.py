@@ -16,6 +16,7 @@ from tests.bench import (
     bench_cases,
     bench_demo,
     bench_extension,
+    bench_gates,
     bench_gateway,
     bench_pipeline,
     bench_projector,
@@ -38,6 +39,7 @@ BENCHES: dict[str, Callable[[Path, Report], None]] = {
     "demo": bench_demo.bench,
     "articles": bench_articles.bench,
     "cases": bench_cases.bench,
+    "gates": bench_gates.bench,
 }
 
 
