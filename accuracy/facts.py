@@ -17,6 +17,14 @@ class Verdict(Enum):
     WRONG = "WRONG"
 
 
+class Exposure(Enum):
+    """How many read a post: under 100 a day, over 10,000, or between; unknown counts as between."""
+
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+
+
 class GateTier(Enum):
     """What came of the posts with known answers, as many as decide about a variant."""
 
@@ -31,3 +39,42 @@ class Control:
 
     variant: str
     is_flagged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A reviewed finding."""
+
+    variant: str
+    verdict: Verdict
+    exposure: Exposure
+
+
+@dataclass(frozen=True, slots=True)
+class RetractionCounts:
+    """Findings retracted for a fault of ours. Shapes: `released` are all that were released in the same 30 days."""
+
+    variant: str
+    in_7_days: int
+    in_30_days: int
+    released: int
+
+    def __post_init__(self) -> None:
+        """Raises: ValueError: there are more in a week than in the month around it, or fewer than none."""
+        if not 0 <= self.in_7_days <= self.in_30_days or self.released < 0:
+            raise ValueError(f"{self.in_7_days} retractions in 7 days, {self.in_30_days} in 30, of {self.released}")
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalCounts:
+    """Judged claims of a period. Units: `reference` is the share that was approved when the variant was admitted."""
+
+    variant: str
+    approved: int
+    judged: int
+    reference: float
+
+    def __post_init__(self) -> None:
+        """Raises: ValueError: more are approved than judged, or the reference is no share."""
+        if not (0 <= self.approved <= self.judged and 0 <= self.reference <= 1):
+            raise ValueError(f"{self.approved} approved of {self.judged}, where {self.reference} is usual")
