@@ -13,6 +13,7 @@ from time import monotonic
 from tests.bench import (
     bench_articles,
     bench_audits,
+    bench_breaker,
     bench_cases,
     bench_demo,
     bench_extension,
@@ -40,6 +41,7 @@ BENCHES: dict[str, Callable[[Path, Report], None]] = {
     "articles": bench_articles.bench,
     "cases": bench_cases.bench,
     "gates": bench_gates.bench,
+    "breaker": bench_breaker.bench,
 }
 
 
@@ -53,6 +55,8 @@ def main() -> int:
     cases.add_argument("--live", action="store_true", help="ask the configured model, which costs money")
     cases.add_argument("--max-usd", type=float, help="what --live may cost at most")
     cases.add_argument("--recordings", type=Path, help="a folder of answers: written with --live, else replayed")
+    breaker = parser.add_argument_group("breaker: what passes before it trips, simulated")
+    breaker.add_argument("--seed", type=int, default=bench_breaker.SEED, help="of random draws (default: %(default)s)")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHES)
     if unknown:
@@ -61,7 +65,10 @@ def main() -> int:
         options = bench_cases.Options(arguments.tier, arguments.live, arguments.max_usd, arguments.recordings)
     except ValueError as error:
         parser.error(str(error))
-    benches = BENCHES | {"cases": partial(bench_cases.bench, options=options)}
+    benches = BENCHES | {
+        "cases": partial(bench_cases.bench, options=options),
+        "breaker": partial(bench_breaker.bench, seed=arguments.seed),
+    }
     began = monotonic()
     with Pace() as pace:
         report = Report(pace)
