@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from analyses.gates.case import PASS, Case, Ruling
@@ -11,10 +13,14 @@ from analyses.gates.lists import CUES
 _BEFORE: Final = 120
 _BEHIND: Final = 200
 """How far from a sentence the words stand that say how it is meant. Units: characters."""
+_QUOTATION: Final = 800
 _NOTICE: Final = 300
 _SHARED_WORDS: Final = 2
 _LONG_WORD: Final = re.compile(r"\w{5,}|\d+")
-_QUOTES: Final = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』"}
+_CLOSED_BY: Final[Mapping[str, str]] = MappingProxyType(
+    {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』", '"': '"'}
+)
+_INCHES: Final = re.compile(r'(?<=\d)"')
 _SENTENCE_END: Final = re.compile(r"[.!?…][\"'”’)\]]*\s")
 _DENIES_A_CLAUSE: Final = re.compile(r"(?:it|es|il|het|é|è)\b[^.!?]*?\b(?:that|dass|que|che|dat)\b", re.IGNORECASE)
 """It is not true that …: it denies what follows."""
@@ -24,14 +30,12 @@ _STRUCK: Final = re.compile(r"~~[^~]*$")
 def check_assertion(case: Case) -> Ruling:
     """Refuse a sentence that the post does not assert."""
     sentence, text = case.claim.text, case.post_text
-    at = text.find(sentence)
-    if at < 0:
-        return PASS  # a rule before has seen it there, in the same text
+    at = max(0, text.find(case.claim.context)) + max(0, case.claim.context.find(sentence))
     before, behind = text[max(0, at - _BEFORE) : at], text[at + len(sentence) : at + len(sentence) + _BEHIND]
     lead = before[_last_end(before) :]
     if sentence.rstrip("\"'”’)] ").endswith("?"):
         return Ruling("IS_A_QUESTION")
-    if _is_quoted(text[max(0, at - 4 * _BEHIND) : at], sentence):
+    if _is_quoted(text[max(0, at - _QUOTATION) : at]):
         return Ruling("IS_A_QUOTATION")
     if _STRUCK.search(before) and "~~" in behind:
         return Ruling("IS_STRUCK_OUT")
@@ -65,19 +69,15 @@ def _next_sentence(behind: str) -> str:
     return behind[start:] if end is None else behind[start : end.end()]
 
 
-def _is_quoted(before: str, sentence: str) -> bool:
-    """Whether a quotation is open where the sentence begins. Straight marks are counted, others are paired."""
-    if before.count('"') % 2 and not sentence.startswith('"'):
-        return True
-    for opening, closing in _QUOTES.items():
-        opened = before.rfind(opening)
-        if (
-            opened >= 0
-            and opening not in _QUOTES.get(closing, "")
-            and not any(mark in before[opened + 1 :] for mark in closing)
-        ):
-            return True
-    return False
+def _is_quoted(before: str) -> bool:
+    """Whether a quotation is open at the end of these words."""
+    closing: list[str] = []
+    for mark in _INCHES.sub("", before):
+        if closing and mark in closing[-1]:
+            closing.pop()
+        elif mark in _CLOSED_BY:
+            closing.append(_CLOSED_BY[mark])
+    return bool(closing)
 
 
 def _is_corrected(text: str, at: int, sentence: str) -> bool:
@@ -86,8 +86,7 @@ def _is_corrected(text: str, at: int, sentence: str) -> bool:
     for notice in CUES.correction.finditer(text):
         if at <= notice.start() < at + len(sentence):
             continue
-        correction = text[notice.end() : notice.end() + _NOTICE]
-        correction = correction.replace(sentence, "")
+        correction = text[notice.end() : notice.end() + _NOTICE].replace(sentence, "")
         if len(own & set(map(str.casefold, _LONG_WORD.findall(correction)))) >= _SHARED_WORDS:
             return True
     return False

@@ -48,7 +48,7 @@ def case(
     sources = (page(0), page(1, SECOND)) if pages is None else tuple(pages)
     claim = ClaimPayload(
         text=sentence,
-        context=sentence,
+        context=f"{before[-20:]}{sentence}",
         summary=summary,
         reasoning="Its operator says so.",
         sources=tuple(Source(url=each.url, title="", snippet=each.snippet) for each in sources),

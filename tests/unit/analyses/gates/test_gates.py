@@ -66,6 +66,8 @@ PAIRS = [
         case(before="My “neighbour” told me. "),
     ),
     Pair("assertion", "IS_A_QUOTATION", case(before='He wrote "'), case(before='He wrote "no". ')),
+    Pair("assertion", "IS_A_QUOTATION", case(before="Er sagte: „Nun. "), case(before="Er sagte: „Nun.“ Und: ")),
+    Pair("assertion", "IS_A_QUOTATION", case(before="Il dit « Oui. "), case(before='Ein »Turm«, 9" hoch, steht da. ')),
     Pair("assertion", "IS_STRUCK_OUT", case(before="~~", behind="~~ It is 330."), case()),
     Pair(
         "assertion",
