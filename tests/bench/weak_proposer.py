@@ -20,6 +20,7 @@ from contracts.v1.parts import BlobRef, ClaimPayload, GatePolicy, Source
 from kit.documents.readable import Readable, read_document
 from kit.documents.reading import Reader
 from kit.sources import Page
+from services.validator.ports import Sources
 from services.validator.sources import compare_with_page, read_words
 from tests.bench.facts import ENGLISH, Fact, facts_in
 from tests.support.factories import NOW, proposed, requested, snapshot, started
@@ -107,14 +108,19 @@ def draw(*, true: int, false: int, seed: str = SEED) -> Iterator[Candidate]:
         yield Candidate("right", _post(wrong), wrong, right, *_cite(right, right))
 
 
-async def run(candidates: Iterator[Candidate], policy: GatePolicy | None = POLICY) -> Tally:
-    """Let the validator judge all of them, with a reviewer that approves whatever it is asked."""
+async def run(
+    candidates: Iterator[Candidate], policy: GatePolicy | None = POLICY, sources: Sources | None = None
+) -> Tally:
+    """Let the validator judge all of them, with a reviewer that approves whatever it is asked.
+
+    `sources` look the pages up; without them they are read from the candidates.
+    """
     tally, reader = Tally(), _Reader()
     for each in candidates:
         tally.proposed[each.way] += 1
         post = snapshot(each.text, author_name=each.author, published_at=each.published, url="https://x.com/a/status/1")
         log = InMemory(MemoryLog(requested(), started(input=post)))
-        judge = Judge(log, verdict(approved=True), sources=_Web(each.pages, reader), policy=policy)
+        judge = Judge(log, verdict(approved=True), sources=sources or _Web(each.pages, reader), policy=policy)
         outcome = await judge.judge(proposed(each.sentence, payload=each.payload))
         match outcome.facts:
             case [ClaimApproved()]:
