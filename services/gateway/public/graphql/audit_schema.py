@@ -84,7 +84,11 @@ type ValidationResult {
   transcriptHash: String
   "Looks at it that ended without a verdict, the last twenty; another one may have followed."
   failures: [ReviewFailure!]!
+  "The gates that judged it by code, in their order; none in older results."
+  gates: [GateOutcome!]!
 }
+"What a gate said: PASS, or FAIL with a code."
+type GateOutcome { gate: String! outcome: String! code: String }
 type ReviewFailure { round: Int! reason: String! statusCode: Int at: DateTime! }
 "Why the site could not confirm the text, as a short code; it may have confirmed it later."
 type VerificationFailure { reason: String! failedAt: DateTime! }
