@@ -22,6 +22,7 @@ from contracts.v1 import (
     ClaimRetained,
     ClaimValidationFailed,
     Event,
+    FindingChanged,
     FlagRaised,
     InvestigationCompleted,
     InvestigationDrafted,
@@ -122,7 +123,16 @@ ERRATA: Final = Stream(
     "ERRATA",
     tuple(
         f"{PREFIX}{aggregate}.>"
-        for aggregate in ("observation", "canonical", "version", "integrity", "investigation", "claim", "erasure")
+        for aggregate in (
+            "observation",
+            "canonical",
+            "version",
+            "integrity",
+            "investigation",
+            "claim",
+            "finding",
+            "erasure",
+        )
     ),
 )
 VIEWS: Final = Stream("VIEWS", (f"{PREFIX}post.>",), max_age_s=400 * DAY_S)
@@ -163,10 +173,10 @@ STORED: Final = "stored"
 """The stream republishes what it stores under `stored.<subject>`, with the sequence in a header."""
 
 ANALYST_SUBJECTS: Final = tuple(
-    f"{event.SUBJECT}.>" for event in (ClaimApproved, ClaimRetained, InvestigationCompleted)
+    f"{event.SUBJECT}.>" for event in (ClaimApproved, ClaimRetained, InvestigationCompleted, FindingChanged)
 )
 """What analysts may follow, on the broker and as server-sent events; they do not overlap. They hold no candidate that
-was not approved, and not its quote or the reason for its rejection (decision 0031)."""
+was not approved, and not its quote or the reason for its rejection (decision 0031); and what is taken back of them."""
 
 CONCLUDED: Final = tuple(
     f"{event.SUBJECT}.*"

@@ -27,6 +27,7 @@ COMMANDS = {
     "select": "Take the next posts now, or show what would be taken and why.",
     "budget": "Today's runs and money.",
     "investigation": "Show, replay, retry or cancel one investigation.",
+    "finding": "Show, suspend, release or retract one published finding.",
     "tail": "Follow facts as they happen.",
     "export": "Write the public record as files.",
     "projector": "Migrate the database; rebuild the read model from the log.",

@@ -13,6 +13,7 @@ reads and what serves each of them:
 - trust: `corroboration_credit` by investigation, `verification_failure` by version
 - an account's jobs and credit: `job` by (account_id, created_at), `credit_period` by (account_id, month)
 - a claim and its analyses: `assertion` by id or published key, `analysis` by (assertion_id, analysed_at)
+- what was taken back: `finding_state` by investigation, or by time
 - labels on posts: `label` by its sequence, or by the beginning of `uri`
 """
 
@@ -44,9 +45,12 @@ from contracts.readmodel.evidence import SOURCE_STATUS, source_check
 from contracts.readmodel.investigations import (
     CANDIDATE_STATE,
     CHECK_STATUS,
+    FINDING_CAUSE,
+    FINDING_STATE,
     claim,
     claim_candidate,
     corroboration_credit,
+    finding_state,
     image_blob,
     investigation,
     investigation_doc,
@@ -104,6 +108,8 @@ from contracts.readmodel.versions import (
 __all__ = [
     "CANDIDATE_STATE",
     "CHECK_STATUS",
+    "FINDING_CAUSE",
+    "FINDING_STATE",
     "JOB_STATUS",
     "LABEL_REASON",
     "LEDGER",
@@ -133,6 +139,7 @@ __all__ = [
     "evidence",
     "expense",
     "fact",
+    "finding_state",
     "forgotten",
     "html_blob",
     "image_blob",

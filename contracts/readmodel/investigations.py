@@ -17,6 +17,8 @@ from contracts.readmodel.columns import READMODEL, document, key, number, one_of
 CHECK_STATUS: Final = ("PENDING", "PROCESSING", "COMPLETE", "FAILED")
 PICTURE_FATE: Final = ("used", "duplicate", "omitted", "unavailable")
 ORIGIN: Final = ("ORIGINAL", "APPEAL", "RETRACTION")
+FINDING_STATE: Final = ("SUSPENDED", "RELEASED", "RETRACTED")
+FINDING_CAUSE: Final = ("APPEAL", "REVIEW", "CONTROL", "SOURCE_CHANGED", "OPERATOR")
 CANDIDATE_STATE: Final = ("PENDING", "APPROVED", "REJECTED", "FAILED")
 
 prompt: Final = Table(
@@ -219,6 +221,7 @@ investigation_doc: Final = Table(
     timestamp("checked_at"),
     number("claim_count"),
     document("claims"),
+    document("withdrawn"),
     Index(
         "investigation_doc_version_idx",
         "post_version_id",
@@ -227,6 +230,24 @@ investigation_doc: Final = Table(
         sql("investigation_id DESC"),
         postgresql_include=["claim_count"],
     ),
-    comment="One row for each COMPLETE investigation, ready to send; never changes. "
-    "`claims`: [{id, text, context, summary, reasoning, sources: [{url, title, snippet}]}]",
+    comment="One row for each COMPLETE investigation, ready to send; only `finding_state` changes it. "
+    "`claims`: [{id, text, context, summary, reasoning, sources: [{url, title, snippet}]}], those that stand; "
+    "`claim_count`: how many; `withdrawn`: those that are suspended or retracted",
+)
+
+finding_state: Final = Table(
+    "finding_state",
+    READMODEL,
+    ref("claim_id", "claim.id", primary_key=True, cascade=True),
+    ref("investigation_id", "investigation.id", index=True),
+    text("state"),
+    text("cause"),
+    text("note"),
+    timestamp("changed_at"),
+    Column("sequence", BigInteger, nullable=False),
+    one_of("state", FINDING_STATE),
+    one_of("cause", FINDING_CAUSE),
+    Index("finding_state_newest_idx", sql("changed_at DESC"), sql("claim_id DESC")),
+    comment="What became of published claims that were suspended or retracted at some time. `sequence` is that of the "
+    "newest event",
 )

@@ -25,6 +25,7 @@ from contracts.v1.credit import CreditPosted
 from contracts.v1.entity_erasure import EntityErasureOrdered
 from contracts.v1.erasure import ErasureOrdered
 from contracts.v1.event import PREFIX, Envelope, Event, OnceEvent
+from contracts.v1.finding import FindingChanged
 from contracts.v1.flag import FlagRaised
 from contracts.v1.integrity import IntegrityAnomalyDetected
 from contracts.v1.investigation import (
@@ -77,6 +78,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ClaimRejected,
     ClaimValidationRetryScheduled,
     ClaimValidationFailed,
+    FindingChanged,
     ErasureOrdered,
     JobIdempotencyKeyBound,
     JobRequested,
@@ -181,6 +183,7 @@ __all__ = [
     "Envelope",
     "ErasureOrdered",
     "Event",
+    "FindingChanged",
     "FlagRaised",
     "IntegrityAnomalyDetected",
     "InvestigationAdvanced",

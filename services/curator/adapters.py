@@ -47,7 +47,9 @@ _RECORDS: Final = text("""
             ) AS is_hidden,
             lower(i.provider) = 'demo' AS is_demo
         FROM (
-            SELECT DISTINCT post_version_id AS id FROM investigation_doc WHERE analysis = :analysis AND claim_count > 0
+            SELECT DISTINCT d.post_version_id AS id FROM investigation_doc d
+            WHERE d.analysis = :analysis AND (d.claim_count > 0
+                OR EXISTS (SELECT FROM finding_state f WHERE f.investigation_id = d.investigation_id))
         ) flagged
         JOIN version_metadata m ON m.post_version_id = flagged.id
         JOIN post_version v ON v.id = flagged.id

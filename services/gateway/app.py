@@ -26,7 +26,6 @@ from services.gateway.adapters import (
 from services.gateway.callers import Callers
 from services.gateway.cors import Cors
 from services.gateway.domain import RetryRules
-from services.gateway.erasure import ErasureWatch
 from services.gateway.extension.intake import Intake
 from services.gateway.extension.investigate import Requests
 from services.gateway.extension.observe import Registration
@@ -35,6 +34,7 @@ from services.gateway.extension.procedures import procedures
 from services.gateway.extension.status import Statuses, Viewing
 from services.gateway.health import ServerHealth
 from services.gateway.http import BodyTimeouts
+from services.gateway.invalidation import CacheInvalidation
 from services.gateway.jobs.adapters import BlobWords, BusJobLog, BusMemos, BusReceiptKeys
 from services.gateway.jobs.rate_policies import RateLimit, RatePolicy
 from services.gateway.jobs.routes import JobsApi, Limits, World
@@ -181,8 +181,10 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
         jobs=settings.jobs,
     )
     described.mount("/", site.router())
-    erasures = ErasureWatch(dependencies.facts, (registration.clear_caches, viewing.clear_caches, pages.clear_caches))
-    feed = Feed(dependencies.events, heartbeat_s=settings.events_heartbeat_s, erased=erasures.erased)
+    invalidation = CacheInvalidation(
+        dependencies.facts, (registration.clear_caches, viewing.clear_caches, pages.clear_caches)
+    )
+    feed = Feed(dependencies.events, heartbeat_s=settings.events_heartbeat_s, invalidated=invalidation.invalidate)
     admission = Admission(
         TokenBuckets(clock, burst=settings.events_connects_burst, every_s=settings.events_connects_every_s),
         clients=settings.events_clients,
@@ -203,7 +205,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
             clock,
             stall_s=settings.events_stall_s,
         )
-    return Gateway(rpc, graphql, events, feed, erasures, described, jobs, labels)
+    return Gateway(rpc, graphql, events, feed, invalidation, described, jobs, labels)
 
 
 def open_jobs(host: Host, settings: GatewaySettings) -> World:
@@ -287,5 +289,5 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
         host.keep_running("gateway-jobs", gateway.jobs.signals.run)
     host.keep_running("gateway-events", gateway.feed.run)
     host.keep_running("gateway-standstill", health.standstill.watch)
-    host.keep_running("gateway-erasures", gateway.erasures.run)
+    host.keep_running("gateway-invalidation", gateway.invalidation.run)
     return server

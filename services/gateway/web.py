@@ -19,8 +19,8 @@ from contracts.rpc.public import PublicResult
 from kit.cache import Cache
 from kit.clock import Clock
 from services.gateway.domain import MINIMUM_EXTENSION_VERSION, parse_id
-from services.gateway.erasure import ErasureWatch
 from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond, with_common_headers, without_body
+from services.gateway.invalidation import CacheInvalidation
 from services.gateway.jobs.openapi import merge
 from services.gateway.jobs.routes import PREFIXES as JOB_PREFIXES
 from services.gateway.jobs.routes import JobsApi
@@ -51,7 +51,7 @@ class Gateway:
         graphql: GraphQLEndpoint,
         events: EventsEndpoint,
         feed: Feed,
-        erasures: ErasureWatch,
+        invalidation: CacheInvalidation,
         shell: FastAPI,
         jobs: JobsApi | None,
         labels: LabelsEndpoint | None = None,
@@ -60,7 +60,7 @@ class Gateway:
         self._graphql = graphql
         self.events = events
         self.feed = feed
-        self.erasures = erasures
+        self.invalidation = invalidation
         self.shell = shell
         self.jobs = jobs
         self.labels = labels

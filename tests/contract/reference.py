@@ -26,6 +26,7 @@ from contracts.v1 import (
     EntityErasureOrdered,
     ErasureOrdered,
     Event,
+    FindingChanged,
     FlagRaised,
     IntegrityAnomalyDetected,
     InvestigationAdvanced,
@@ -109,6 +110,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     ClaimValidationFailed: ("validator",),
     ClaimValidationRetryScheduled: ("validator",),
     ClaimValidationStarted: ("validator",),
+    FindingChanged: ("commands",),
     ErasureOrdered: ("projector",),
     EntityErasureOrdered: ("projector",),
     **dict.fromkeys(_AUDITOR, ("auditor",)),
@@ -195,6 +197,7 @@ def _key(event: type[Event]) -> str:
     keys = {
         "integrity": "post_id",
         "erasure": "post_id",
+        "finding": "claim_id",
         "canonical": "observation_id",
         "credit": "period_id",
         "llm_stage": "stage",

@@ -256,6 +256,20 @@ async def test_nothing_but_a_verified_finding_of_the_fact_check_is_labelled(labe
     assert [each.why for each in ended] == ["NOT_PUBLIC"] * 2, "all posts of an author who asks not to be shown"
 
 
+async def test_a_finding_that_is_taken_back_loses_its_label_and_a_released_one_gets_it_again(
+    labelled: Labelled,
+) -> None:
+    page = PinnedPage("The moon is made of cheese.")
+    await labelled.label(page.registered(), *page.checked())
+    (ended,) = await labelled.label(page.changed(0, "SUSPENDED"))
+    assert (ended.neg, ended.why) == (True, "WITHDRAWN")
+    assert (await labelled.query(page.uri))["labels"] == []
+    suspended = await read_last_sequence(labelled.bus, ERRATA.name)
+    assert [each.why for each in await labelled.label(page.changed(0, "RELEASED", suspended))] == ["PUBLISHED"]
+    released = await read_last_sequence(labelled.bus, ERRATA.name)
+    assert [each.why for each in await labelled.label(page.changed(0, "RETRACTED", released))] == ["WITHDRAWN"]
+
+
 @pytest.mark.requirement("FS-57")
 async def test_a_rebuild_gives_the_same_table_and_stream(labelled: Labelled, database_url: str) -> None:
     """FS-57: The labeler is off until the operator gives it a DID and a key"""

@@ -105,7 +105,7 @@ _AROUND: Final = """
         checked_at, claim_count, (SELECT coalesce(jsonb_agg(jsonb_build_object('id', n::text, 'context', '',
             'summary', 'It is not so.', 'text', repeat('words ', 20), 'reasoning', repeat('words ', 100),
             'sources', '[]'::jsonb)), '[]')
-            FROM generate_series(1, claim_count) n) FROM search_document;
+            FROM generate_series(1, claim_count) n), '[]' FROM search_document;
     SET session_replication_role = origin;
 """
 

@@ -20,6 +20,7 @@ from contracts.v1 import (
     ClaimValidationStarted,
     ErasureOrdered,
     Event,
+    FindingChanged,
     IntegrityAnomalyDetected,
     InvestigationAdvanced,
     InvestigationCompleted,
@@ -36,10 +37,11 @@ from contracts.v1 import (
     VersionVerified,
 )
 from services.projector.facts.fact import Need
-from services.projector.projections import claims, investigations, rules, versions
+from services.projector.projections import claims, findings, investigations, rules, versions
 from services.projector.projections.rules import Rule, Rules
 from services.projector.rows.attempts import ATTEMPT_TABLES
 from services.projector.rows.claims import CANDIDATES, EXPENSES, PROMPTS, REVIEWS, SOURCE_CHECKS
+from services.projector.rows.findings import FINDING_STATES
 from services.projector.rows.investigations import (
     CLAIMS,
     IMAGE_BLOBS,
@@ -82,6 +84,7 @@ TABLES: Final[tuple[AnyTable, ...]] = (
     CLAIMS,
     SOURCES,
     RESULTS,
+    FINDING_STATES,
 )
 """In the order that their references demand."""
 
@@ -105,6 +108,7 @@ _RULES: Final[Rules] = {
     ClaimRejected: Rule(claims.review_keys, claims.reject),
     ClaimValidationFailed: Rule(claims.review_keys, claims.fail),
     ClaimValidationRetryScheduled: Rule(claims.review_keys, claims.retry),
+    FindingChanged: Rule(findings.keys, findings.change),
 }
 
 PROJECTED: Final = frozenset(_RULES)

@@ -144,7 +144,7 @@ class Source:
 
 @row
 class Result:
-    """A completed investigation as it is sent to readers."""
+    """A completed investigation as it is sent to readers; what is taken back of it later is derived in the database."""
 
     investigation_id: UUID
     post_version_id: UUID
@@ -153,6 +153,7 @@ class Result:
     checked_at: datetime
     claim_count: int
     claims: list[Mapping[str, object]]
+    withdrawn: tuple[()] = ()
 
 
 _INVESTIGATION: Final = ("investigation_id",)

@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from services.projector.store.load import Connection
-from services.projector.store.record import CORRECTED_DOCUMENTS, DOCUMENTS
+from services.projector.store.record import CORRECTED_DOCUMENTS, DOCUMENTS, FOLLOWING_DOCUMENTS
 
 _PRIORS: Final = """
     INSERT INTO post_prior AS p (post_id, analysis, investigation_id, post_version_id, checked_at)
@@ -36,6 +36,29 @@ _OF_REPORTERS: Final = """
     JOIN version_reporter v USING (post_version_id, reporter_key)
     JOIN investigation i USING (post_version_id) JOIN investigation_input n ON n.investigation_id = i.id
     WHERE n.provenance = 'CLIENT_FALLBACK' ON CONFLICT DO NOTHING"""
+
+_RESULTS: Final = """
+    UPDATE investigation_doc d
+    SET claims = s.standing, claim_count = jsonb_array_length(s.standing), withdrawn = s.withdrawn
+    FROM unnest(%s::uuid[]) g(investigation_id)
+    CROSS JOIN LATERAL (SELECT * FROM investigation_doc WHERE investigation_id = g.investigation_id OFFSET 0) r
+    CROSS JOIN LATERAL (
+        SELECT coalesce(jsonb_agg(c ORDER BY k.ordinal) FILTER (WHERE f.state IS NULL OR f.state = 'RELEASED'), '[]'),
+            coalesce(jsonb_agg(c ORDER BY k.ordinal) FILTER (WHERE f.state <> 'RELEASED'), '[]')
+        FROM jsonb_array_elements(r.claims || r.withdrawn) c
+        JOIN claim k ON k.id = (c->>'id')::uuid LEFT JOIN finding_state f ON f.claim_id = k.id
+    ) s(standing, withdrawn)
+    WHERE d.investigation_id = r.investigation_id"""
+
+
+async def follow_findings(db: Connection, investigations: Collection[UUID]) -> None:
+    """Divide the claims of results into those that stand and those that do not, and let the documents follow.
+
+    This is the only place that decides which published claims are shown: whatever shows any reads these rows.
+    """
+    if investigations:
+        for statement in (_RESULTS, FOLLOWING_DOCUMENTS):
+            await db.execute(statement, (list(investigations),))
 
 
 async def add_documents(db: Connection, versions: Iterable[UUID]) -> None:

@@ -17,6 +17,7 @@ from services.projector.projections import errata, jobs, views
 from services.projector.projections.material import Material
 from services.projector.projections.views import VIEW_RULES, ViewRules
 from services.projector.rows.assertions import ANALYSES, ASSERTIONS
+from services.projector.rows.findings import FINDING_STATES
 from services.projector.rows.investigations import INPUTS, INVESTIGATIONS, RESULTS
 from services.projector.rows.jobs import PURGES
 from services.projector.rows.table import AnyTable, RowKey, Tables
@@ -61,6 +62,7 @@ def errata_projection(analyses: Sequence[str]) -> Projection:
     """Posts, versions, investigations, claims."""
 
     async def derive(db: Connection, tables: Tables, selectable: bool) -> None:
+        await derived.follow_findings(db, {row.investigation_id for row in tables[FINDING_STATES].written})
         await derived.add_documents(db, tables.listable)
         headings = [row.post_version_id for row in tables[HEADINGS].written if row.confirmed]
         await derived.correct_documents(db, headings)

@@ -4,9 +4,9 @@ Every list, feed, figure and map of the site reads these documents and nothing e
 them. Whichever comes last of the result, the site's confirmation and the readers' corroboration writes the document,
 and nothing ever takes it back: the record is the same in any order of the two streams (decision 0029).
 
-A document takes only what no later fact can change: the version's text and the findings; and the heading, which changes
-once at most, when the site says what it is, and the document with it. So nothing depends on where a batch happened to
-end, but its bucket: that is only where the index looks, and follows the order of insertion.
+A document takes the version's text, which no later fact can change; the findings that stand; and the heading, which
+changes once at most, when the site says what it is. The document changes with them. So nothing depends on where a batch
+happened to end, but its bucket: that is only where the index looks, and follows the order of insertion.
 """
 
 from __future__ import annotations
@@ -58,6 +58,14 @@ CORRECTED_DOCUMENTS: Final = f"""
     {_FINDINGS}
     WHERE d.investigation_id = r.investigation_id
         AND (d.author_id IS DISTINCT FROM {_AUTHOR} OR NOT starts_with(d.body, lower({_HEAD})))"""  # noqa: S608 (our words)
+FOLLOWING_DOCUMENTS: Final = f"""
+    UPDATE search_document d SET claim_count = r.claim_count, words = {_WORDS}, body = {_BODY}
+    FROM unnest(%s::uuid[]) g(investigation_id)
+    CROSS JOIN LATERAL (SELECT * FROM investigation_doc WHERE investigation_id = g.investigation_id OFFSET 0) r
+    {_CONTENT}
+    LEFT JOIN LATERAL (SELECT * FROM version_heading WHERE post_version_id = r.post_version_id OFFSET 0) h ON true
+    {_FINDINGS}
+    WHERE d.investigation_id = r.investigation_id"""  # noqa: S608 (our words)
 FIND: Final = "search_document_find_idx"
 
 

@@ -71,7 +71,8 @@ async def take(feed: Feed, window: Window, question: Question, count: int) -> li
 
 
 def test_what_is_shown_is_what_the_broker_shows_to_analysts() -> None:
-    shown = {"errata.v1.claim.approved", "errata.v1.claim.retained", "errata.v1.investigation.completed"}
+    names = ("claim.approved", "claim.retained", "investigation.completed", "finding.changed")
+    shown = {f"errata.v1.{name}" for name in names}
     assert {subject.removesuffix(".>") for subject in ANALYST_SUBJECTS} == shown
     assert set(SHOWN) == shown, "what no review has approved is nobody's business"
 
@@ -230,7 +231,7 @@ async def test_what_nobody_looks_at_is_not_read() -> None:
 
 async def test_erasures_are_heard_also_while_nobody_looks() -> None:
     log, heard = MemoryEvents(), list[int]()
-    feed = Feed(log, heartbeat_s=60, erased=heard.append)
+    feed = Feed(log, heartbeat_s=60, invalidated=heard.append)
 
     async def both() -> bool:
         return heard == [0, 1]

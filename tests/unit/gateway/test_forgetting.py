@@ -48,7 +48,7 @@ KEPT = {"_active", "_denied", LOCAL, "_buckets", "_recent", "_free", "_networks"
 @asynccontextmanager
 async def following(bench: Bench) -> AsyncIterator[None]:
     """The gateway's loops, from the end of the log on, and somebody who looks."""
-    loops = [asyncio.create_task(run()) for run in (bench.app.feed.run, bench.app.erasures.run)]
+    loops = [asyncio.create_task(run()) for run in (bench.app.feed.run, bench.app.invalidation.run)]
 
     async def there() -> bool:
         return bool(bench.events.reading(f"{ErasureOrdered.SUBJECT}.{POST}"))
@@ -203,7 +203,7 @@ def test_no_memory_is_overlooked() -> None:
     bench = Bench()
     memories = dict(_memories(bench.app))
     assert memories.keys() >= KEPT
-    bench.app.erasures.erased(1)
+    bench.app.invalidation.invalidate(1)
     overlooked = {name for name, memory in memories.items() if not memory.generation} - KEPT
     assert not overlooked, f"erased posts would stay in {overlooked}: add them in services/gateway/app.py"
 

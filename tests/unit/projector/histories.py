@@ -21,6 +21,7 @@ from contracts.v1 import (
     ClaimValidationStarted,
     Envelope,
     Event,
+    FindingChanged,
     IntegrityAnomalyDetected,
     InvestigationAdvanced,
     InvestigationCompleted,
@@ -37,6 +38,7 @@ from contracts.v1 import (
     encode,
 )
 from contracts.v1 import ids as derived
+from contracts.v1.finding import FindingState
 from contracts.v1.parts import (
     Author,
     BlobRef,
@@ -403,6 +405,17 @@ class Page:
             claims=tuple(PublishedClaim(claim_id=claim, payload=payload) for claim, payload in map(self.claim, claims)),
         )
 
+    def changed(self, number: int, state: FindingState, follows: int = 0) -> FindingChanged:
+        """What became of a published claim."""
+        return FindingChanged(
+            follows=follows,
+            claim_id=self.claim(number)[0],
+            investigation_id=self.investigation_id,
+            state=state,
+            cause="OPERATOR",
+            note=f"Because of {number}.",
+        )
+
     def failed(self, number: int = 1, attempt: int = 1) -> InvestigationFailed:
         return InvestigationFailed(
             investigation_id=self.investigation_id,
@@ -518,6 +531,9 @@ def _life(draw: random.Random, number: int, words: int) -> Iterator[Event]:
             yield event
         if draw.random() < 0.2:
             yield old.seen(f"again{draw.randrange(3)}", html=f"<p>{draw.randrange(3)}</p>")
+    if number % 4 == 1 and any(isinstance(event, InvestigationCompleted) for event in run):
+        states: tuple[FindingState, ...] = ("SUSPENDED", "RELEASED", "RETRACTED")
+        yield from (old.changed(0, state, nth) for nth, state in enumerate(states[: number % 3 + 1]))
     if old.provenance == "CLIENT_FALLBACK" and old.post.platform != "X":
         yield old.verified()
     if draw.random() < 0.5:

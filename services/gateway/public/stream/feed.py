@@ -4,7 +4,7 @@ First pages of the log up to the window's floor, then the window: both are in th
 position is one sequence. Erased events are dropped from the window when the erasure is published; those of them that
 have not arrived yet are skipped.
 
-The window is filled only while there are clients; otherwise a gateway reads only erasures from the log.
+The window is filled only while there are clients; otherwise a gateway reads only erasures and changes of findings.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Final, Protocol
 
 from contracts.topology import ANALYST_SUBJECTS
-from contracts.v1 import ErasureOrdered, decode
+from contracts.v1 import ErasureOrdered, FindingChanged, decode
 from kit.cancelling import run_until_first_ends
 from kit.ordered import StoredMessage
 from kit.pages import LogPage
@@ -29,7 +29,7 @@ REST_S: Final = 0.25
 """The longest pause after a page of history."""
 WINDOW: Final = 4_096
 WINDOW_BYTES: Final = 16 * 1024 * 1024
-_ERASURES: Final = f"{ErasureOrdered.SUBJECT}.*"
+_INVALIDATING: Final = (f"{ErasureOrdered.SUBJECT}.*", f"{FindingChanged.SUBJECT}.*")
 
 
 class EventLog(Protocol):
@@ -56,13 +56,15 @@ class Feed:
         log: EventLog,
         *,
         heartbeat_s: float,
-        erased: Callable[[int], None] = lambda _: None,
+        invalidated: Callable[[int], None] = lambda _: None,
         window: int = WINDOW,
         page: int = PAGE,
     ) -> None:
-        """`erased`: called with an erasure's sequence once the window is free of what it erased."""
+        """`invalidated`: called with the sequence of a fact that changes what was shown: an erasure, once the window is
+        free of what it erased, or what became of a published finding.
+        """
         self.log = log
-        self._erased = erased
+        self._invalidated = invalidated
         self.window: Window | None = None
         self._readers = 0
         self._has_readers = asyncio.Event()
@@ -74,7 +76,7 @@ class Feed:
 
     async def run(self) -> None:
         """Follow the log; after a restart it resumes where it was."""
-        await run_until_first_ends(self._drop_erased(), self._fill())
+        await run_until_first_ends(self._follow_invalidating(), self._fill())
 
     @asynccontextmanager
     async def open_window(self) -> AsyncIterator[Window]:
@@ -91,16 +93,16 @@ class Feed:
         finally:
             self._readers -= 1
 
-    async def _drop_erased(self) -> None:
+    async def _follow_invalidating(self) -> None:
         if self._erasures_read is None:
             self._erasures_read = await self.log.newest()
-            self._erased(self._erasures_read)
-        async for batch in self.log.follow(self._erasures_read, (_ERASURES,)):
+            self._invalidated(self._erasures_read)
+        async for batch in self.log.follow(self._erasures_read, _INVALIDATING):
             for message in batch:
                 self._erasures_read = message.sequence
                 if self.window is not None:
                     self.window.drop(_sequences(message))
-                self._erased(message.sequence)
+                self._invalidated(message.sequence)
 
     async def _fill(self) -> None:
         while True:
@@ -156,5 +158,4 @@ class Feed:
 
 def _sequences(message: StoredMessage) -> frozenset[int]:
     event = decode(message.subject, message.data).event
-    assert isinstance(event, ErasureOrdered)
-    return frozenset(fact.sequence for fact in event.facts)
+    return frozenset(fact.sequence for fact in event.facts) if isinstance(event, ErasureOrdered) else frozenset()

@@ -1,8 +1,8 @@
-"""Clears all caches of posts when any post is erased.
+"""Clears all caches of posts when any post is erased, or a finding is taken back or released.
 
-Erasures are rare, so all entries are dropped. They are dropped twice: when the erasure is published, and once the read
-model has applied it, because an answer in between may still be of the old rows. A cache that is not registered here
-would serve erased text until the process ends.
+Both are rare, so all entries are dropped. They are dropped twice: when the fact is published, and once the read model
+has applied it, because an answer in between may still be of the old rows. A cache that is not registered here would
+serve erased text until the process ends.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from services.gateway.ports import Facts, Unavailable
 RETRY_S: Final = 0.5
 
 
-class ErasureWatch:
+class CacheInvalidation:
     """Clears caches. `caches` are their `clear` functions."""
 
     def __init__(self, facts: Facts, caches: Iterable[Callable[[], None]]) -> None:
@@ -25,14 +25,14 @@ class ErasureWatch:
         self._upto = 0
         self._published = asyncio.Event()
 
-    def erased(self, sequence: int) -> None:
-        """A post was erased by the event at this sequence."""
+    def invalidate(self, sequence: int) -> None:
+        """What was shown is changed by the event at this sequence."""
         self._upto = sequence
         self._clear_caches()
         self._published.set()
 
     async def run(self) -> None:
-        """Clear the caches again whenever the read model has applied an erasure."""
+        """Clear the caches again whenever the read model has applied such a fact."""
         while True:
             await self._published.wait()
             self._published.clear()

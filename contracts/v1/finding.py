@@ -1,0 +1,37 @@
+"""What became of a published finding after its publication."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from contracts.v1.event import OnceEvent
+
+FindingState = Literal["SUSPENDED", "RELEASED", "RETRACTED"]
+FindingCause = Literal["APPEAL", "REVIEW", "CONTROL", "SOURCE_CHANGED", "OPERATOR"]
+Note = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class FindingChanged(OnceEvent):
+    """A published finding was suspended, released again, or retracted for good; without any, it stands.
+
+    The key is the claim, so the stream orders its states. `note` is a sentence for readers; it is erased with the post.
+    `mistake`: a release before the suspension's time is over, because the suspension was a slip of the operator.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.finding.changed"
+
+    claim_id: UUID
+    investigation_id: UUID
+    state: FindingState
+    cause: FindingCause
+    note: Note
+    mistake: bool = False
+
+    def key(self) -> str:
+        return str(self.claim_id)
+
+    def identity(self) -> str:
+        return str(self.follows)

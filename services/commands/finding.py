@@ -1,0 +1,226 @@
+"""`openerrata finding`: show, suspend, release or retract one published finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import click
+
+from contracts.v1 import FindingChanged
+from contracts.v1.finding import FindingState
+from kit.bus import Bus, connect
+from kit.clock import SystemClock
+from kit.database import migrate, open_session
+from kit.errors import Reject, Retry
+from kit.history import StoredFact, read_history
+from kit.publisher import BusError, PublishConflict
+from kit.servers_in_use import Servers
+from lifecycle.findings import FindingHistory, Refused, Unchanged, Wanted, change
+from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import clean
+from services.projector.store.load import Connection
+
+LONGEST_NOTE: Final = 500
+_PUBLISHED: Final = """
+    SELECT c.investigation_id, c.text, c.summary, v.correlation, v.post_id
+    FROM readmodel.claim c JOIN readmodel.investigation i ON i.id = c.investigation_id
+    JOIN readmodel.post_version v ON v.id = i.post_version_id WHERE c.id = %s"""
+_OTHERS: Final = """
+    SELECT c.id FROM readmodel.post_version v JOIN readmodel.investigation_doc d ON d.post_version_id = v.id
+    JOIN readmodel.claim c ON c.investigation_id = d.investigation_id
+    WHERE v.post_id = %s AND c.id <> %s AND c.text = %s
+        AND d.claims @> jsonb_build_array(jsonb_build_object('id', c.id))
+    ORDER BY d.checked_at, c.id"""
+_DONE: Final[dict[FindingState, str]] = {
+    "SUSPENDED": "suspended",
+    "RELEASED": "released; it is shown again",
+    "RETRACTED": "retracted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A published finding with what became of it.
+
+    Shapes: `others` are findings about the same sentence in other results about its post, as far as they stand.
+    """
+
+    text: str
+    summary: str
+    correlation: UUID
+    others: Sequence[UUID]
+    changes: Sequence[StoredFact]
+    history: FindingHistory
+
+
+@click.group(cls=Group)
+def command() -> None:
+    """Take back a published finding, for now or for good.
+
+    CLAIM is the finding's id: `id` of a claim in /investigations/ID.json, in exports and in GraphQL. NOTE is a sentence
+    for readers; it stands beside the finding, in feeds and in exports, so it must not name a person.
+
+    \b
+    Somebody doubts it, credibly:  openerrata finding suspend CLAIM --note "A source is being checked again."
+    The doubt was unfounded:       openerrata finding release CLAIM --note "The source says what we quoted."
+    It is wrong:                   openerrata finding retract CLAIM --note "The source is about another year."
+    What became of it?             openerrata finding show CLAIM
+    """
+
+
+claim_argument = click.argument("claim", type=click.UUID)
+
+
+def _read_note(_: click.Context, __: click.Parameter, note: str) -> str:
+    note = " ".join(note.split())
+    if not note or len(note) > LONGEST_NOTE or not note.isprintable():
+        raise click.BadParameter(f"must be a sentence of 1 to {LONGEST_NOTE} characters")
+    return note
+
+
+note_option = click.option(
+    "--note", required=True, callback=_read_note, help="Why, in a sentence for readers; at most 500 characters."
+)
+
+
+@command.command()
+@claim_argument
+@data_dir_option
+@handle_errors
+def show(claim: UUID, data_dir: Path) -> None:
+    """Show a finding: what it says, whether it stands, and what became of it since it was published."""
+    with open_servers(data_dir, quieter="error") as found:
+        finding = run(_look(found, claim))
+    click.echo(f"sentence   {clean(finding.text)}")
+    click.echo(f"finding    {clean(finding.summary)}")
+    click.echo(f"page       /investigations/{finding.history.investigation_id}")
+    click.echo(f"state      {finding.history.state}")
+    for fact in finding.changes:
+        if isinstance(event := fact.event, FindingChanged):
+            mistake = ", the suspension was a mistake" if event.mistake else ""
+            at = f"{fact.envelope.occurred_at:%Y-%m-%d %H:%M}"
+            click.echo(f"{at}  {event.state} ({event.cause}{mistake}): {clean(event.note)}")
+    _name_others(finding)
+
+
+@command.command()
+@claim_argument
+@note_option
+@data_dir_option
+@handle_errors
+def suspend(claim: UUID, note: str, data_dir: Path) -> None:
+    """Take a finding back for now. It disappears everywhere at once; its page says that it is withdrawn for now.
+
+    It can be released after 24 hours, twice at most; after that it can only be retracted.
+    """
+    _change(claim, Wanted(state="SUSPENDED", cause="OPERATOR", note=note), data_dir)
+
+
+@command.command()
+@claim_argument
+@note_option
+@click.option(
+    "--mistake", is_flag=True, help="The suspension was a slip: do not wait 24 hours. It counts as a release."
+)
+@data_dir_option
+@handle_errors
+def release(claim: UUID, note: str, mistake: bool, data_dir: Path) -> None:
+    """Show a suspended finding again, 24 hours after its suspension at the earliest, and twice at most.
+
+    The wait keeps a finding from going on and off with each objection. It says nothing where the wrong finding was
+    suspended: --mistake ends that at once.
+    """
+    _change(claim, Wanted(state="RELEASED", cause="OPERATOR", note=note, mistake=mistake), data_dir)
+
+
+@command.command()
+@claim_argument
+@note_option
+@data_dir_option
+@handle_errors
+def retract(claim: UUID, note: str, data_dir: Path) -> None:
+    """Take a finding back for good. This is final.
+
+    It disappears as a correction everywhere; its page and /retractions say when and why it was taken back.
+    """
+    _change(claim, Wanted(state="RETRACTED", cause="OPERATOR", note=note), data_dir)
+
+
+def _change(claim: UUID, wanted: Wanted, data_dir: Path) -> None:
+    with open_servers(data_dir, quieter="error") as found:
+        finding, is_new = run(_decide(found, claim, wanted))
+    if is_new:
+        click.echo(f"{_DONE[wanted.state]}; pages, feeds and readers follow within a minute")
+    else:
+        click.echo(f"nothing changed: it is {wanted.state} already")
+    if wanted.state != "RELEASED":
+        _name_others(finding)
+
+
+def _name_others(finding: Finding) -> None:
+    if finding.others:
+        click.echo("other results about this post show the same sentence as wrong; each is a finding of its own:")
+        for claim in finding.others:
+            click.echo(f"  {claim}")
+
+
+async def _look(found: Servers, claim: UUID) -> Finding:
+    async with AsyncExitStack() as stack:
+        return await _read(*await _open(stack, found), claim)
+
+
+async def _decide(found: Servers, claim: UUID, wanted: Wanted) -> tuple[Finding, bool]:
+    """The finding as it was, and whether it was changed."""
+    async with AsyncExitStack() as stack:
+        bus, db = await _open(stack, found)
+        finding = await _read(bus, db, claim)
+        match change(finding.history, wanted, SystemClock().now()):
+            case Unchanged():
+                return finding, False
+            case Refused(why):
+                raise click.ClickException(why)
+            case FindingChanged() as event:
+                await _publish(bus, event, finding.correlation)
+                return finding, True
+
+
+async def _open(stack: AsyncExitStack, found: Servers) -> tuple[Bus, Connection]:
+    await migrate(found.database_url)
+    try:
+        bus = await stack.enter_async_context(connect(found.nats_url, name="openerrata-finding"))
+    except BusError as error:
+        raise click.ClickException(str(error)) from error
+    return bus, await stack.enter_async_context(await open_session(found.database_url))
+
+
+async def _read(bus: Bus, db: Connection, claim: UUID) -> Finding:
+    """The finding, as the log has it. Only the tables know by its id which result it is part of."""
+    row = await (await db.execute(_PUBLISHED, (claim,))).fetchone()
+    if row is None:
+        raise click.ClickException(
+            f"no published finding has the id {claim}; /investigations/ID.json shows those of an investigation"
+        )
+    investigation, text, summary, correlation, post = row
+    others = await (await db.execute(_OTHERS, (post, claim, text))).fetchall()
+    try:
+        changes = await read_history(bus, str(claim))
+    except (Retry, Reject) as error:
+        raise click.ClickException(str(error)) from error
+    history = FindingHistory(claim_id=claim, investigation_id=investigation).fold(changes)
+    return Finding(text, summary, correlation, [id_ for (id_,) in others], changes, history)
+
+
+async def _publish(bus: Bus, event: FindingChanged, correlation: UUID) -> None:
+    try:
+        await bus.publish(event, correlation=correlation)
+    except PublishConflict as error:
+        raise click.ClickException(
+            f"it changed at the same moment; look again with `openerrata finding show {event.key()}`"
+        ) from error
+    except BusError as error:
+        raise click.ClickException(str(error)) from error

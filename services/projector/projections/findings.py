@@ -1,0 +1,40 @@
+"""What became of published findings: the newest event of each counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from contracts.v1 import FindingChanged
+from services.projector.facts.fact import Fact
+from services.projector.projections.material import Material
+from services.projector.rows.findings import FINDING_STATES, FindingState
+from services.projector.rows.table import RowKey, Tables
+
+_STATE: Final = FINDING_STATES.by()
+
+
+def keys(event: FindingChanged) -> Sequence[RowKey]:
+    """The state of a published claim."""
+    return ((_STATE, event.claim_id),)
+
+
+def change(tables: Tables, fact: Fact, event: FindingChanged, material: Material) -> None:
+    """A finding was suspended, released or retracted.
+
+    It is waited for nothing: who changes a finding has seen it in these tables. The table refuses what is about no
+    published claim, as after an erasure.
+    """
+    present = tables[FINDING_STATES].get(event.claim_id)
+    if present is None or present.sequence < fact.sequence:
+        tables[FINDING_STATES].put(
+            FindingState(
+                event.claim_id,
+                event.investigation_id,
+                event.state,
+                event.cause,
+                event.note,
+                fact.at,
+                fact.sequence,
+            )
+        )

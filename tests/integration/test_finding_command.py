@@ -1,0 +1,127 @@
+"""`openerrata finding` over a real broker and database: what an operator types, sees, and cannot do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import pytest
+
+from contracts.v1 import FindingChanged
+from kit.bus import Bus
+from kit.history import read_history
+from kit.vault import MasterKey
+from tests.support.forked import Forked
+from tests.support.gateway import Running, migrated, serving
+from tests.support.public_record import Article, Finding
+from tests.support.published_finding import Published, run_of
+from tests.support.servers import Prepare
+
+pytest_plugins = ["tests.support.servers"]
+
+QUOTE: Final = "Bats are blind."
+ARTICLE: Final = Article("en:1", f"{QUOTE} They fly.", Finding(QUOTE, "Bats see."), title="Bats")
+LATER: Final = Article("en:1", f"{QUOTE} They fly at night.", Finding(QUOTE, "Bats see well."), title="Bats")
+CLAIM: Final = str(ARTICLE.claim(0)[0])
+
+Run = Callable[..., Coroutine[Any, Any, tuple[int, str]]]
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return migrated
+
+
+@pytest.fixture
+async def running(nats_url: str, database_url: str) -> AsyncIterator[Running]:
+    async with serving(nats_url, database_url) as found:
+        told = Published(found, database_url)
+        await told.tell(*run_of(ARTICLE), *run_of(LATER))
+        yield found
+
+
+@pytest.fixture
+def run(nats_url: str, database_url: str, tmp_path: Path) -> Run:
+    environment = {
+        "OPENERRATA_DATABASE_URL": database_url,
+        "OPENERRATA_NATS_URL": nats_url,
+        "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
+        "OPENERRATA_S3_ACCESS_KEY": "none",
+        "OPENERRATA_S3_SECRET_KEY": "none",
+        "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
+    }
+
+    async def started(*arguments: str) -> tuple[int, str]:
+        out = tmp_path / uuid4().hex
+        process = Forked(("finding", *arguments), tmp_path, environment, out, out)
+        code = await asyncio.to_thread(process.wait, 60)
+        return code, out.read_text().strip()
+
+    return started
+
+
+async def changes(bus: Bus) -> list[FindingChanged]:
+    """What the log holds of the finding."""
+    facts = await read_history(bus, CLAIM)
+    return [fact.event for fact in facts if isinstance(fact.event, FindingChanged)]
+
+
+async def test_an_operator_suspends_releases_and_retracts(running: Running, run: Run) -> None:
+    bus = running.host.bus
+    code, shown = await run("suspend", CLAIM, "--note", "  A source is\n checked again. ")
+    assert (code, shown.splitlines()) == (
+        0,
+        [
+            "suspended; pages, feeds and readers follow within a minute",
+            "other results about this post show the same sentence as wrong; each is a finding of its own:",
+            f"  {LATER.claim(0)[0]}",
+        ],
+    )
+    code, shown = await run("suspend", CLAIM, "--note", "Again.")
+    assert (code, shown.splitlines()[0]) == (0, "nothing changed: it is SUSPENDED already")
+    code, shown = await run("release", CLAIM, "--note", "It was right.")
+    assert code == 1
+    assert shown.startswith("Error: a suspension lasts 24 hours; it can be released after ")
+    assert [event.note for event in await changes(bus)] == ["A source is checked again."], "nothing else was stored"
+    code, shown = await run("release", CLAIM, "--note", "Another finding was meant.", "--mistake")
+    assert (code, shown) == (0, "released; it is shown again; pages, feeds and readers follow within a minute")
+    assert (await run("retract", CLAIM, "--note", "The source is about moles."))[0] == 0
+    code, shown = await run("release", CLAIM, "--note", "No.", "--mistake")
+    assert code == 1
+    assert "final" in shown
+    assert [(event.state, event.mistake) for event in await changes(bus)] == [
+        ("SUSPENDED", False),
+        ("RELEASED", True),
+        ("RETRACTED", False),
+    ]
+    code, shown = await run("show", CLAIM)
+    lines = shown.splitlines()
+    assert (code, lines[:4]) == (
+        0,
+        [
+            f"sentence   {QUOTE}",
+            "finding    Bats see.",
+            f"page       /investigations/{ARTICLE.investigation_id}",
+            "state      RETRACTED",
+        ],
+    )
+    assert lines[5].endswith("  RELEASED (OPERATOR, the suspension was a mistake): Another finding was meant.")
+    assert lines[6].endswith("  RETRACTED (OPERATOR): The source is about moles.")
+
+
+async def test_bad_input_changes_nothing_and_says_what_to_do(running: Running, run: Run) -> None:
+    for arguments, code, words in (
+        (("retract", CLAIM), 2, "--note"),
+        (("retract", CLAIM, "--note", " "), 2, "must be a sentence of 1 to 500 characters"),
+        (("retract", CLAIM, "--note", "x" * 501), 2, "must be a sentence of 1 to 500 characters"),
+        (("retract", "no-id", "--note", "It is wrong."), 2, "is not a valid UUID"),
+        (("retract", str(UUID(int=7)), "--note", "It is wrong."), 1, "no published finding has the id"),
+        (("show", str(ARTICLE.investigation_id)), 1, "/investigations/ID.json shows those of an investigation"),
+    ):
+        ended, shown = await run(*arguments)
+        assert (ended, shown.count("\n")) == (code, 0), shown
+        assert words in shown
+    assert await changes(running.host.bus) == []
