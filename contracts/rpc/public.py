@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
 from uuid import UUID
 
 from contracts.rpc.audit import Audit
 from contracts.rpc.status import ClaimOut
 from contracts.rpc.values import Instant, NonEmpty, Wire
+from contracts.v1.finding import FindingCause
 from contracts.v1.parts import Provenance
 
 
@@ -52,11 +54,26 @@ class SourceCheck(Wire):
     archived_copy: str | None
 
 
+class WithdrawnClaim(Wire):
+    """A finding that was published and is suspended (for now) or retracted (for good); `summary`: what was said, of a
+    retracted one.
+    """
+
+    id: UUID
+    text: str
+    summary: str | None
+    state: Literal["SUSPENDED", "RETRACTED"]
+    cause: FindingCause
+    note: str
+    changed_at: Instant
+
+
 class PublicResult(Wire):
-    """Post, investigation and findings; without findings, nothing was found wrong."""
+    """Post, investigation and the findings that stand; without any, nothing is shown as wrong."""
 
     investigation: PublicInvestigation
     post: PublicPost
     claims: tuple[ClaimOut, ...]
+    withdrawn_claims: tuple[WithdrawnClaim, ...] = ()
     source_checks: tuple[SourceCheck, ...] = ()
     audit: Audit | None = None

@@ -20,8 +20,8 @@ class Procedure:
     """One procedure.
 
     `methods` are the accepted HTTP methods; `question` is None without an input; `durable` is the class of answers that
-    never change and may be cached by a browser; `versioned`: only for extensions that are not too old. Bytes from a
-    handler are an encoded answer.
+    a browser may cache for a minute; `versioned`: only for extensions that are not too old. Bytes from a handler are an
+    encoded answer.
     """
 
     name: str

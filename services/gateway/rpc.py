@@ -46,7 +46,7 @@ CLIENT_DISCONNECTED: Final = 499
 _PLATFORMS: Final = tuple(site.name for site in PLATFORMS)
 _JSON: Final = ((b"content-type", b"application/json"), (b"vary", b"trpc-accept"))
 _VOLATILE: Final = (*_JSON, (b"cache-control", b"no-store"))
-_DURABLE: Final = (*_JSON, (b"cache-control", b"private, max-age=300"))
+_DURABLE: Final = (*_JSON, (b"cache-control", b"private, max-age=60"))
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("gateway")
 

@@ -31,6 +31,7 @@ SIZES: Final = {"wide": (1280, 900), "phone": (390, 844)}
 PAGES: Final = {
     "home": "/",
     "corrections": "/corrections",
+    "retractions": "/retractions",
     "search": "/corrections?q=moon",
     "investigation": f"/investigations/{MOON.investigation_id}",
     "readers": f"/investigations/{TWEET.investigation_id}",

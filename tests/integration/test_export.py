@@ -185,6 +185,7 @@ async def test_a_second_run_adds_only_what_is_new_changed_or_gone(database_url: 
         "posts": 2,  # one is new, the other was viewed
         "sources": counted(manifest)["sources"],
         "versions": 1,
+        "withdrawn_claims": 0,
     }
     assert manifest["positions"] == {"ERRATA": more.records[-1].sequence, "VIEWS": 1}, "and not that of audits"
     await run(tmp_path / "whole" / "export")
@@ -240,4 +241,4 @@ def test_the_columns_are_documented_as_they_are() -> None:
     for path, text in exported().items():
         assert path.read_text() == text, "run `python -m tests.contract.write`"
     names = [table.name for table in TABLES]
-    assert names == ["posts", "versions", "investigations", "claims", "sources", "authors"]
+    assert names == ["posts", "versions", "investigations", "claims", "sources", "withdrawn_claims", "authors"]

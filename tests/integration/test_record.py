@@ -44,6 +44,7 @@ TRACES = ("zyzzyva", "Slandered", FORGED.post.external_id, str(FORGED.investigat
 LISTS = {
     "/": ["/"],
     "/corrections": ["/corrections", "/corrections?platform=x", "/corrections?q=beetles", "/corrections?q=person"],
+    "/retractions": ["/retractions"],
     "/authors": ["/authors", "/authors?q=person", "/authors?q=pe"],
     "/figures": ["/figures"],
     "/feeds/{name}.{kind}": ["/feeds/all.atom", "/feeds/all.json", "/feeds/x.atom", "/feeds/x.json"],
@@ -240,7 +241,15 @@ async def test_what_enough_vouch_for_is_in_every_list_with_its_provenance(
     await store.close()
     found = await listed(database_url)
     about = {name: text for name, text in found.items() if str(FORGED.investigation_id) in text}
-    elsewhere = {"/authors", "/authors?q=person", "/authors?q=pe", "/figures", "/sitemap.xml", "/sitemaps/pages.xml"}
+    elsewhere = {
+        "/retractions",
+        "/authors",
+        "/authors?q=person",
+        "/authors?q=pe",
+        "/figures",
+        "/sitemap.xml",
+        "/sitemaps/pages.xml",
+    }
     assert found.keys() - about.keys() == elsewhere
     for name, text in about.items():
         if name.startswith("/sitemaps"):

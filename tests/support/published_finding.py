@@ -42,7 +42,8 @@ GRAPHQL: Final = """query ($id: ID!, $post: String!) {
     postInvestigations(platform: WIKIPEDIA, externalId: $post) { investigations { claimCount claimSummaries { id } } }
     searchInvestigations(minClaimCount: 1, query: "glass") { investigations { id } }
     search(query: "honey", minClaimCount: 1) { edges { node { id } } }
-    publicMetrics { totalInvestigatedPosts investigatedPostsWithFlags } }"""
+    publicMetrics { totalInvestigatedPosts investigatedPostsWithFlags }
+    authors(query: "Wanda") { edges { node { metrics { investigatedPosts flaggedPosts claimCount } } } } }"""
 WINDOW: Final = """{ publicMetrics(windowStart: "2020-01-01T00:00:00Z", windowEnd: "2100-01-01T00:00:00Z")
     { totalInvestigatedPosts investigatedPostsWithFlags } }"""
 

@@ -42,6 +42,7 @@ class ExportedTable:
         return f"SELECT {chosen} {self.origin} ORDER BY {', '.join(self.key)}"
 
 
+_STANDS: Final = "NOT EXISTS (SELECT FROM finding_state f WHERE f.claim_id = c.id AND f.state <> 'RELEASED')"
 _SITES: Final = ", ".join(sorted(f"`{site.name}`" for site in PLATFORMS))
 
 TABLES: Final = (
@@ -123,9 +124,9 @@ TABLES: Final = (
     ),
     ExportedTable(
         "claims",
-        "Published findings",
+        "Published findings that stand",
         ("id",),
-        "FROM claim c JOIN search_document d USING (investigation_id)",
+        f"FROM claim c JOIN search_document d USING (investigation_id) WHERE {_STANDS}",
         (
             Column("id", "id", "derives from investigation, text and context", "c.id"),
             Column("investigation_id", "id", "of `investigations`", "c.investigation_id"),
@@ -140,10 +141,10 @@ TABLES: Final = (
         "sources",
         "Public pages that contradict a finding's sentence",
         ("claim_id", "ordinal"),
-        "FROM source s JOIN claim c ON c.id = s.claim_id JOIN search_document d USING (investigation_id) "
+        "FROM source s JOIN claim c ON c.id = s.claim_id JOIN search_document d USING (investigation_id) "  # noqa: S608 (our words)
         "LEFT JOIN LATERAL ("
         "SELECT * FROM source_check k WHERE k.claim_id = s.claim_id AND k.url = s.url ORDER BY k.round DESC LIMIT 1"
-        ") k ON true",
+        f") k ON true WHERE {_STANDS}",
         (
             Column("claim_id", "id", "of `claims`", "s.claim_id"),
             Column("ordinal", "number", "place among the finding's sources, from 0", "s.ordinal"),
@@ -163,6 +164,20 @@ TABLES: Final = (
                 "copy_hash", "text", "SHA-256 of the page as it came; `/sources/<copy_hash>`", "k.page_hash", null=True
             ),
             Column("copy_fetched_at", "time", "", "k.fetched_at", null=True),
+        ),
+    ),
+    ExportedTable(
+        "withdrawn_claims",
+        "Findings that were published and are suspended or retracted now; nothing else about them is exported",
+        ("claim_id",),
+        "FROM finding_state f JOIN search_document d USING (investigation_id) WHERE f.state <> 'RELEASED'",
+        (
+            Column("claim_id", "id", "as it was in `claims`", "f.claim_id"),
+            Column("investigation_id", "id", "of `investigations`", "f.investigation_id"),
+            Column("state", "text", "`SUSPENDED`: for now; `RETRACTED`: for good", "f.state"),
+            Column("cause", "text", "what led to it, e.g. `OPERATOR`", "f.cause"),
+            Column("note", "text", "why, in a sentence for readers", "f.note"),
+            Column("changed_at", "time", "", "f.changed_at"),
         ),
     ),
     ExportedTable(

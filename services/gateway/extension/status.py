@@ -42,7 +42,7 @@ from services.gateway.ports import Call, Complete, Facts, Prior, Reads, Running,
 _INVESTIGATED: Final = TypeAdapter(Investigated)
 _DETAILED_INVESTIGATED: Final = TypeAdapter(DetailedInvestigated)
 ANSWER_TTL_S: Final = 60.0
-"""Answers change: a newer run may have finished, and the counts beside a result grow."""
+"""Answers change: a newer run may have finished, a finding may be taken back, and the counts beside a result grow."""
 _UNKNOWN: Final = NotInvestigated(prior_investigation_result=None)
 
 

@@ -43,6 +43,11 @@ def parse_anomaly_key(detected_at: str, observation_id: str, kind: str) -> tuple
     return datetime.fromisoformat(detected_at), UUID(observation_id), kind
 
 
+def parse_retraction_key(changed_at: str, claim_id: str) -> tuple[datetime, UUID]:
+    """The key of a retraction in the order of time."""
+    return datetime.fromisoformat(changed_at), UUID(claim_id)
+
+
 def require_storable(part: object) -> str:
     """Check that PostgreSQL can store a text: no NUL, no lone surrogate. Raises: ValueError."""
     if not isinstance(part, str) or "\0" in part:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from contracts.rpc.audit import Audit
-from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult, SourceCheck
+from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult, SourceCheck, WithdrawnClaim
 from contracts.rpc.status import ClaimOut, SourceOut
 from services.gateway.ports import Unavailable
 from services.gateway.public.audit import redact_run
@@ -51,6 +51,7 @@ class RecordDocuments:
             ),
             post=PublicPost.model_validate(row, from_attributes=True),
             claims=tuple(map(claim_out, row.claims)),
+            withdrawn_claims=tuple(WithdrawnClaim.model_validate(each, from_attributes=True) for each in row.withdrawn),
             source_checks=tuple(SourceCheck.model_validate(check, from_attributes=True) for check in checks),
             audit=Audit.model_validate(public.with_exchanges(exchanges), from_attributes=True),
         )

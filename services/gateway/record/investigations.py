@@ -13,7 +13,7 @@ from sqlalchemy import text as sql
 from contracts.v1.ids import post_id
 from contracts.v1.parts import PostRef
 from services.gateway.record.connection import Queries
-from services.gateway.record.rows import BY_HIDDEN, Claim, ClaimSummary, Investigated
+from services.gateway.record.rows import BY_HIDDEN, WITHDRAWN, Claim, ClaimSummary, Investigated, WithdrawnClaim
 
 _FINISHED: Final = f"""
     FROM investigation_doc d
@@ -36,12 +36,14 @@ _SUMMARY: Final = f"""{_COMMON}, n.content_hash, d.claim_count,
     (SELECT coalesce(jsonb_agg(jsonb_build_object('id', c->>'id', 'summary', c->>'summary') ORDER BY c->>'id'), '[]')
         FROM jsonb_array_elements(d.claims) c) AS claim_summaries
 """  # noqa: S608 (our words)
-_CARD: Final = f"""{_COMMON}, d.claims, i.provider, h.title, h.author_name,
-    coalesce(h.confirmed, false) AS author_confirmed, CASE WHEN h.confirmed THEN h.author_id END AS author_id
-"""
+_CARD: Final = f"""{_COMMON}, d.claims, {WITHDRAWN}, i.provider,
+    (SELECT max(changed_at) FROM finding_state WHERE investigation_id = d.investigation_id) AS changed_at,
+    h.title, h.author_name, coalesce(h.confirmed, false) AS author_confirmed,
+    CASE WHEN h.confirmed THEN h.author_id END AS author_id
+"""  # noqa: S608 (our words)
 
 _ONE: Final = sql(f"""
-    SELECT {_COMMON}, n.content_hash, d.claims, i.provider, i.model, r.version AS prompt_version,
+    SELECT {_COMMON}, n.content_hash, d.claims, {WITHDRAWN}, i.provider, i.model, r.version AS prompt_version,
         CASE WHEN p.confirmed THEN p.author_id END AS author_id
     {_FINISHED} {_RUN} JOIN prompt r ON r.hash = i.prompt_hash WHERE d.investigation_id = :id
 """)
@@ -113,6 +115,7 @@ class Investigation(_Finished):
     prompt_version: str
     author_id: UUID | None
     claims: tuple[Claim, ...]
+    withdrawn: tuple[WithdrawnClaim, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +132,7 @@ class Summary(_Finished):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card(_Finished):
-    """An investigation in lists of pages."""
+    """An investigation in lists of pages. `changed_at`: when a finding was last taken back or released."""
 
     provider: str
     title: str | None
@@ -137,11 +140,18 @@ class Card(_Finished):
     author_confirmed: bool
     author_id: UUID | None
     claims: tuple[Claim, ...]
+    withdrawn: tuple[WithdrawnClaim, ...] = ()
+    changed_at: datetime | None = None
 
     @property
     def named_author(self) -> str | None:
         """The author if the site confirmed it, for texts in our own name."""
         return self.author_name if self.author_confirmed else None
+
+    @property
+    def updated_at(self) -> datetime:
+        """When what is shown last changed."""
+        return self.checked_at if self.changed_at is None else max(self.checked_at, self.changed_at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,8 @@ _POST: Final = sql(f"""
 """)  # noqa: S608 (our words)
 _VERSIONS: Final = sql("""
     SELECT v.id, v.content_hash, v.first_seen_at, v.last_seen_at, v.server_verified_at,
-        v.corroborated_at, b.word_count, h.title, d.investigation_id, d.claim_count, i.status, i.provider
+        v.corroborated_at, b.word_count, h.title, d.investigation_id, d.claim_count,
+        jsonb_array_length(d.withdrawn) AS withdrawn_count, i.status, i.provider
     FROM post_version v
     JOIN content_blob b ON b.content_hash = v.content_hash
     LEFT JOIN version_heading h ON h.post_version_id = v.id
@@ -66,6 +67,7 @@ class Version(BackedText):
     title: str | None
     investigation_id: UUID | None
     claim_count: int | None
+    withdrawn_count: int | None
     status: str | None
     provider: str | None
 

@@ -17,6 +17,7 @@ from services.gateway.record.investigations import Investigations, Summary
 from services.gateway.record.labels import Labels
 from services.gateway.record.posts import Posts
 from services.gateway.record.question import Filters
+from services.gateway.record.retractions import Retractions
 from services.gateway.record.search import Search
 from services.gateway.record.sitemap import Sitemap
 
@@ -31,6 +32,7 @@ class RecordSession:
         self.investigations = Investigations(connection)
         self.labels = Labels(connection)
         self.posts = Posts(connection)
+        self.retractions = Retractions(connection)
         self.search = Search(connection)
         self.sitemap = Sitemap(connection)
 

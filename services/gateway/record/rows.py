@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
+from uuid import UUID
 
+from contracts.v1.finding import FindingCause
 from contracts.v1.parts import Provenance
 
 BY_HIDDEN: Final = "EXISTS (SELECT FROM author w WHERE w.id = p.author_id AND w.hidden_at IS NOT NULL)"
 """Whether the author of a post `p` asks not to be shown in public: then neither are its findings, which quote it."""
+
+WITHDRAWN: Final = """
+    (SELECT coalesce(jsonb_agg(jsonb_build_object('id', f.claim_id, 'text', c.text, 'state', f.state, 'cause', f.cause,
+        'note', f.note, 'changed_at', f.changed_at, 'summary', CASE WHEN f.state = 'RETRACTED' THEN c.summary END)
+        ORDER BY c.ordinal), '[]')
+        FROM finding_state f JOIN claim c ON c.id = f.claim_id
+        WHERE f.investigation_id = d.investigation_id AND f.state <> 'RELEASED') AS withdrawn
+"""
+"""The findings of an investigation `d` that do not stand. Those that do are `d.claims`, which the projector divides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +78,24 @@ class ClaimSummary:
 
     id: str
     summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawnClaim:
+    """A published finding that does not stand any more, or not for now.
+
+    Shapes: `summary`: what was said, None of a suspended finding, which may yet turn out right and may yet do harm.
+    """
+
+    id: UUID
+    text: str
+    summary: str | None
+    state: Literal["SUSPENDED", "RETRACTED"]
+    cause: FindingCause
+    note: str
+    changed_at: datetime
+
+    @property
+    def is_retracted(self) -> bool:
+        """Whether that is final."""
+        return self.state == "RETRACTED"

@@ -61,7 +61,7 @@ class RecordGraph:
             "audit": load_audit,
         }
         claims = tuple(_with_checks(claim, checks) for claim in row.claims)
-        return InvestigationResult(Node(row, fields), self._with_author(row, row.author_id), claims)
+        return InvestigationResult(Node(row, fields), self._with_author(row, row.author_id), claims, row.withdrawn)
 
     async def of_post(self, platform: str, external_id: str) -> PostInvestigations:
         """All finished investigations of a post."""

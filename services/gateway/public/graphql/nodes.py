@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from services.gateway.public.highlight import Highlight
 from services.gateway.record.investigations import Investigation, Summary
 from services.gateway.record.posts import Post
-from services.gateway.record.rows import Claim
+from services.gateway.record.rows import Claim, WithdrawnClaim
 
 Row = TypeVar("Row", covariant=True)
 
@@ -29,6 +29,7 @@ class InvestigationResult:
     investigation: Node[Investigation]
     post: Node[Investigation]
     claims: tuple[Node[Claim], ...]
+    withdrawn_claims: tuple[WithdrawnClaim, ...]
 
 
 @dataclass(frozen=True, slots=True)

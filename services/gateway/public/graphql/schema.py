@@ -91,10 +91,34 @@ type PublicClaim {
   sources: [PublicSource!]!
 }
 
+enum WithdrawnState {
+  "Not shown for now."
+  SUSPENDED
+  "Taken back for good."
+  RETRACTED
+}
+
+"A finding that was published and does not stand now."
+type WithdrawnClaim {
+  id: ID!
+  "The sentence, verbatim."
+  text: String!
+  "What was said, of a retracted finding."
+  summary: String
+  state: WithdrawnState!
+  "What led to it, such as `OPERATOR`."
+  cause: String!
+  "Why, in a sentence for readers."
+  note: String!
+  changedAt: DateTime!
+}
+
 type PublicInvestigationResult {
   investigation: PublicInvestigation!
   post: PublicPost!
+  "The findings that stand."
   claims: [PublicClaim!]!
+  withdrawnClaims: [WithdrawnClaim!]!
 }
 
 type ClaimSummary { id: ID! summary: String! }

@@ -52,7 +52,8 @@ def draw_card(row: Card) -> bytes:
         _write(canvas, MARGIN, top + 10, line, _SOFT)
         top += LEADING - 10
     found = len(row.claims)
-    result = naming.count(found, "error") if found else "Nothing found wrong"
+    nothing = "Nothing shown as wrong" if row.withdrawn else "Nothing found wrong"
+    result = naming.count(found, "error") if found else nothing
     where = f"{result} · {naming.platform_name(row.platform)} · {naming.day(row.checked_at)}"
     _write(canvas, MARGIN, HEIGHT - 52 - LEADING // 2, to_writable(where), _RED)
     _write(

@@ -1,6 +1,7 @@
 """Feeds of the newest corrections: Atom and JSON Feed with the same entries.
 
-An entry's id is the investigation's, which never changes, so feed readers show it once.
+An entry's id is the investigation's, which never changes, so feed readers show it once. Once a finding of it is taken
+back, the same entry is updated and says so.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import orjson
 
 from services.gateway.public.site import provenance
 from services.gateway.public.site.cards import name_post
-from services.gateway.public.site.naming import count, is_demo, machine_time
+from services.gateway.public.site.naming import count, day, is_demo, machine_time
 from services.gateway.record.investigations import Card
+from services.gateway.record.rows import WithdrawnClaim
 
 ENTRIES: Final = 50
 _NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -35,7 +37,9 @@ class Entry:
     title: str
     author: str | None
     at: datetime
+    updated: datetime
     findings: tuple[tuple[str, str], ...]
+    withdrawn: tuple[str, ...]
     provenance: str
     vouched_by: str
     demo: bool
@@ -43,7 +47,7 @@ class Entry:
     @property
     def text(self) -> str:
         """The entry as plain text."""
-        said = "\n\n".join(f"“{quote}”\n{correction}" for quote, correction in self.findings)
+        said = "\n\n".join((*(f"“{quote}”\n{correction}" for quote, correction in self.findings), *self.withdrawn))
         whole = f"{said}\n\nProvenance: {self.vouched_by}."
         return f"{DEMO}\n\n{whole}" if self.demo else whole
 
@@ -53,7 +57,7 @@ DEMO: Final = "Demonstration: a fixed catalogue of well-known misconceptions ans
 
 def make_entry(base: str, card: Card) -> Entry:
     """The entry of a card."""
-    title = f"{count(len(card.claims), 'error')} in {name_post(card)}"
+    title = f"{_name_result(card)} in {name_post(card)}"
     return Entry(
         id=f"urn:uuid:{card.id}",
         url=f"{base}/investigations/{card.id}",
@@ -61,11 +65,25 @@ def make_entry(base: str, card: Card) -> Entry:
         title=f"[Demo] {title}" if is_demo(card.provider) else title,
         author=card.named_author,
         at=card.checked_at,
+        updated=card.updated_at,
         findings=tuple((claim.text, claim.summary) for claim in card.claims),
+        withdrawn=tuple(map(_say_withdrawn, card.withdrawn)),
         provenance=card.provenance,
         vouched_by=provenance.describe_backing(card, card.platform),
         demo=is_demo(card.provider),
     )
+
+
+def _name_result(card: Card) -> str:
+    if card.claims or not card.withdrawn:
+        return count(len(card.claims), "error")
+    is_final = all(claim.is_retracted for claim in card.withdrawn)
+    return f"{'Retracted' if is_final else 'Withdrawn for now'}: {count(len(card.withdrawn), 'error')}"
+
+
+def _say_withdrawn(claim: WithdrawnClaim) -> str:
+    what = "Retracted on" if claim.is_retracted else "Withdrawn for now since"
+    return f"{what} {day(claim.changed_at)}: “{claim.text}”\n{claim.note}"
 
 
 def replace_non_xml(text: str | None) -> str:
@@ -94,5 +112,6 @@ def _item(each: Entry) -> dict[str, object]:
         "title": each.title,
         "content_text": each.text,
         "date_published": machine_time(each.at),
+        "date_modified": machine_time(each.updated),
         "tags": [each.provenance, *(["demo"] if each.demo else [])],
     }

@@ -142,6 +142,11 @@ class FiguresCache:
         self._recent: Cache[str, Figures] = Cache(clock, capacity=1, ttl_s=FRESH_S)
         self._latest: Figures | None = None
 
+    def clear(self) -> None:
+        """Drop the figures; the next call computes them."""
+        self._recent.clear()
+        self._latest = None
+
     async def figures(self) -> Figures:
         """The cached figures; the first call computes them."""
         if self._latest is None:
@@ -151,10 +156,12 @@ class FiguresCache:
         return self._latest
 
     async def _compute(self) -> Figures:
-        now = self._clock.now()
+        now, generation = self._clock.now(), self._recent.generation
         async with self._record.open() as session:
             ever = sum(bucket.documents for bucket in await session.sitemap.buckets())
             periods = await session.counts.periods(first_week(now))
             newest, weekly = await session.counts.newest(), await session.counts.weekly(first_week(now), now)
-        self._latest = compute_figures(now, ever, periods, newest, weekly)
-        return self._latest
+        found = compute_figures(now, ever, periods, newest, weekly)
+        if generation == self._recent.generation:
+            self._latest = found
+        return found

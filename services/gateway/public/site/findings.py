@@ -118,6 +118,7 @@ def show_investigation(base: str, details: Details, part: int = 1) -> Values | N
         "whole_text": f"{path}/text" if any(isinstance(one, Gap) for one in pieces) else None,
         "count": len(claims),
         "findings": parts[part - 1],
+        "withdrawn": row.withdrawn if part == 1 else (),
         "passage": pieces,
         "candidates": Counter(candidate.state for candidate in details.candidates),
         "timeline": build_timeline(row, details.attempts, details.candidates),
@@ -137,11 +138,14 @@ def write_heading(row: Report) -> str:
     """The page's heading."""
     subject = naming.excerpt(name_post(row), 140)
     found = len(row.claims)
-    return f"{naming.count(found, 'error')} in {subject}" if found else f"Nothing found wrong in {subject}"
+    nothing = "Nothing shown as wrong" if row.withdrawn else "Nothing found wrong"
+    return f"{naming.count(found, 'error') if found else nothing} in {subject}"
 
 
 def write_description(row: Report) -> str:
     """The page's description: the first finding in short."""
+    if not row.claims and row.withdrawn:
+        return "What was found wrong in this post has been withdrawn."
     if not row.claims:
         return "No statement of this post was found to be demonstrably wrong."
     first = row.claims[0]
@@ -224,6 +228,11 @@ def build_timeline(
     moments.sort(key=lambda moment: moment.at)
     after = [moment for moment in moments if moment.at > row.checked_at]
     before = [moment for moment in moments if moment.at <= row.checked_at]
-    found = len(row.claims)
+    after += [
+        Moment(each.changed_at, "A finding was retracted" if each.is_retracted else "A finding was withdrawn for now")
+        for each in row.withdrawn
+    ]
+    after.sort(key=lambda moment: moment.at)
+    found = len(row.claims) + len(row.withdrawn)
     published = Moment(row.checked_at, f"Published: {naming.count(found, 'error')}" if found else "Nothing found wrong")
     return [*before, published, *after]

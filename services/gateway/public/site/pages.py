@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache, partial
 from typing import Final
 from uuid import UUID
@@ -27,6 +28,7 @@ from services.gateway.public.site.provenance import backing
 from services.gateway.public.site.quotes import paginate_text
 from services.gateway.public.site.reference import Document, describe_api
 from services.gateway.public.site.rendering import Values
+from services.gateway.public.site.retractions import list_retractions
 from services.gateway.public.site.subscriptions import Subscriptions
 from services.gateway.public.stream.question import SHOWN
 from services.gateway.record.investigations import Report
@@ -47,7 +49,7 @@ class Pages:
     authors: AuthorPages = field(init=False)
     subscriptions: Subscriptions = field(init=False)
     _figures: FiguresCache = field(init=False)
-    _cards: Cache[tuple[UUID, str], bytes] = field(init=False)
+    _cards: Cache[tuple[UUID, str, datetime], bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         self.posts = PostPages(self.record, self.clock)
@@ -60,6 +62,7 @@ class Pages:
         """Clear all caches."""
         self.posts.clear_caches()
         self._cards.clear()
+        self._figures.clear()
 
     async def home(self) -> Values:
         """The newest corrections and the figures."""
@@ -72,6 +75,10 @@ class Pages:
     async def corrections(self, query: ListQuery) -> Values:
         """A page of the list. An invalid query is reported on the page."""
         return await list_corrections(self.record, query)
+
+    async def retractions(self, after: str) -> Values:
+        """A page of the list of retracted findings. Raises: BadQuestion: the cursor is invalid."""
+        return await list_retractions(self.record, after)
 
     async def investigation(self, base: str, name: str, part: int = 1) -> Values | None:
         """One finished investigation, or a further part of its findings."""
@@ -130,11 +137,11 @@ class Pages:
         return {"section": "/corrections", "path": path, **shown}
 
     async def card(self, name: str) -> bytes | None:
-        """The preview picture, cached for each backing of the text, the only thing on it that changes."""
+        """The preview picture, cached for each backing of the text and each change of its findings."""
         report = await self.report(name)
         if report is None:
             return None
-        key = (report.id, backing(report))
+        key = (report.id, backing(report), report.updated_at)
         return await self._cards.get_or_make(key, partial(asyncio.to_thread, draw_card, report))
 
     async def report(self, name: str) -> Report | None:

@@ -60,6 +60,7 @@ class Site:
             ("/", self._home),
             ("/corrections", self._corrections),
             ("/corrections/{id}", self._moved),
+            ("/retractions", self._retractions),
             ("/investigations/{id}", self._investigation),
             ("/investigations/{id}/text", self._text),
             ("/investigations/{id}/audit", self._audit),
@@ -144,6 +145,10 @@ class Site:
         )
         return self._page(request, "corrections.html", values, status=400 if values["refusal"] else 200)
 
+    async def _retractions(self, request: Request) -> Response:
+        values = await self._pages.retractions(request.query_params.get("after", ""))
+        return self._page(request, "retractions.html", values)
+
     async def _moved(self, request: Request) -> Response:
         return RedirectResponse(f"/investigations/{request.path_params['id']}", 308, GUARDS)
 
@@ -174,7 +179,7 @@ class Site:
         picture = await self._pages.card(request.path_params["id"])
         if picture is None:
             return self._page(request, "missing.html", None)
-        return answer(request, picture, "image/png", max_age_s=86_400)
+        return answer(request, picture, "image/png")
 
     async def _copy(self, request: Request) -> Response:
         response = await self._archived.copy(request, request.path_params["sha256"])
@@ -231,7 +236,7 @@ class Site:
             values = {"title": feed.title, "home": feed.home, "entries": feed.entries, "updated": feed.updated}
             body = self._templates.render("feed.xml", base=base, address=address, **values)
             media = "application/atom+xml; charset=utf-8"
-        return answer(request, body, media, max_age_s=300, changed_at=feed.updated)
+        return answer(request, body, media, changed_at=feed.updated)
 
     async def _maps(self, request: Request) -> Response:
         body = self._templates.render(

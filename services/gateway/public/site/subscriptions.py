@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+from uuid import UUID
 
 from services.gateway.domain import parse_id
 from services.gateway.public.site import feeds, links, naming
 from services.gateway.record.investigations import Card
 from services.gateway.record.question import Filters
-from services.gateway.record.repository import PublicRecord
+from services.gateway.record.repository import PublicRecord, RecordSession
 
 BUCKETS_A_MAP: Final = 8
 """Of about 512 investigations each."""
-STATIC_PAGES: Final = ("/", "/corrections", "/authors", "/figures", "/how-it-works", "/api")
+STATIC_PAGES: Final = ("/", "/corrections", "/retractions", "/authors", "/figures", "/how-it-works", "/api")
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -30,7 +31,7 @@ class Feed:
     @property
     def updated(self) -> datetime:
         """When it last changed."""
-        return max((each.at for each in self.entries), default=_NEVER)
+        return max((each.updated for each in self.entries), default=_NEVER)
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Subscriptions:
         filters = Filters(None if name == "all" else platform, 1)
         async with self.record.open() as session:
             hits = await session.search.newest(None, filters, None, feeds.ENTRIES)
-            cards = await session.investigations.cards([hit.investigation_id for hit in hits])
+            cards = await _load_cards(session, [hit.investigation_id for hit in hits], platform=filters.platform)
         where = "" if name == "all" else f" on {naming.platform_name(platform)}"
         home = f"{base}/corrections" + ("" if name == "all" else f"?platform={name}")
         return Feed(f"OpenErrata: corrections{where}", home, _entries(base, cards))
@@ -61,7 +62,8 @@ class Subscriptions:
             author = (await session.authors.by_id([parsed_id])).get(parsed_id)
             if author is None:
                 return None
-            cards = await session.investigations.cards(await session.authors.flagged(parsed_id, feeds.ENTRIES))
+            flagged = await session.authors.flagged(parsed_id, feeds.ENTRIES)
+            cards = await _load_cards(session, flagged, author=parsed_id)
         title = f"OpenErrata: corrections of {author.display_name}"
         return Feed(title, f"{base}/authors/{parsed_id}", _entries(base, cards))
 
@@ -91,6 +93,15 @@ class Subscriptions:
             if row.author_id is not None:
                 pages.setdefault(f"/authors/{row.author_id}", row.checked_at)
         return list(pages.items())
+
+
+async def _load_cards(
+    session: RecordSession, flagged: Sequence[UUID], *, platform: str | None = None, author: UUID | None = None
+) -> list[Card]:
+    """The flagged investigations with those of which a finding was taken back, the newest change first."""
+    changed = await session.retractions.changed(platform, author, feeds.ENTRIES)
+    cards = await session.investigations.cards(list(dict.fromkeys((*flagged, *changed))))
+    return sorted(cards, key=lambda card: (card.updated_at, card.id), reverse=True)[: feeds.ENTRIES]
 
 
 def _entries(base: str, cards: Sequence[Card]) -> tuple[feeds.Entry, ...]:

@@ -1,0 +1,50 @@
+"""The list of retracted findings, newest first, in pages that begin after a cursor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from services.gateway.public.cursors import parse_retraction_key, read_key, write_key
+from services.gateway.public.site import naming
+from services.gateway.public.site.cards import PAGE
+from services.gateway.public.site.rendering import Values
+from services.gateway.record.repository import PublicRecord
+from services.gateway.record.retractions import Retraction
+
+PATH: Final = "/retractions"
+
+
+@dataclass(frozen=True, slots=True)
+class RetractionView:
+    """A retraction with the further values of its template."""
+
+    row: Retraction
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether the provider is the demonstration."""
+        return naming.is_demo(self.row.provider)
+
+    @property
+    def name(self) -> str:
+        """The post's name, capitalised."""
+        row = self.row
+        return row.title or naming.capitalise(naming.post_name(None, row.author_name, row.platform))
+
+
+async def list_retractions(record: PublicRecord, after: str) -> Values:
+    """Values of the template. Raises: BadQuestion: the cursor is invalid."""
+    place = read_key(after, parse_retraction_key) if after else None
+    async with record.open() as session:
+        rows = await session.retractions.newest(place, PAGE + 1)
+    shown = rows[:PAGE]
+    older = None
+    if len(rows) > PAGE:
+        older = f"{PATH}?after={write_key(shown[-1].changed_at.isoformat(), str(shown[-1].claim_id))}"
+    return {
+        "section": "/corrections",
+        "retractions": [RetractionView(row) for row in shown],
+        "later": bool(after),
+        "older": older,
+    }
