@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from functools import cached_property
 from typing import Final
 
@@ -45,7 +45,7 @@ class CitedPage:
 
 @dataclass(frozen=True)
 class Case:
-    """A claim, the post that makes it, and the pages that are evidence, at the time of the judgement."""
+    """A claim, the post that makes it, and the pages that are evidence."""
 
     claim: ClaimPayload
     post_url: str
@@ -53,14 +53,27 @@ class Case:
     author_name: str | None
     published_at: datetime | None
     pages: tuple[CitedPage, ...]
-    now: datetime
     policy: GatePolicy
+
+    @cached_property
+    def judged_at(self) -> datetime | None:
+        """When the newest page was fetched, if one was. No clock is read, so that a replay judges at the same time."""
+        return max((each.fetched_at for each in self.pages if each.fetched_at is not None), default=None)
 
     @cached_property
     def families(self) -> tuple[int, ...]:
         """The family of each page."""
         compared = [SourcePage(each.url, each.canonical, each.text[:COMPARED]) for each in self.pages]
         return number_families(compared) if len(compared) > 1 else (1,) * len(compared)
+
+    def leave_out(self, dropped: Collection[CitedPage], code: str) -> Ruling:
+        """Go on with the other pages; refused with this code if too few independent ones are left."""
+        if not dropped:
+            return PASS
+        counted = tuple(page for page in self.pages if page not in dropped)
+        needed = 1 if "families" in self.policy.off else self.policy.families
+        few = len(set(replace(self, pages=counted).families)) < needed
+        return Ruling(code if few else None, counted)
 
     @cached_property
     def post_domain(self) -> str | None:
@@ -70,7 +83,8 @@ class Case:
     @cached_property
     def volatility(self) -> Volatility:
         """How soon what the sentence says may change: by the lists of every language, the most volatile of them."""
-        day = (self.published_at or self.now).date()
+        stated = self.published_at or self.judged_at
+        day = date.max if stated is None else stated.date()
         found = Volatility.TIMELESS
         for tag in LANGUAGES:  # a word of another language says nothing
             found = more_volatile(found, classify(self.claim.text, tag, Volatility.TIMELESS, day))

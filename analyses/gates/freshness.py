@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from analyses.claims.volatility import Volatility
-from analyses.gates.case import PASS, Case, CitedPage, Ruling
+from analyses.gates.case import Case, CitedPage, Ruling
 
 _FAST_SHARE: Final = 24
 """What may change from day to day is fetched within an hour where other pages may be a day old."""
@@ -18,19 +18,18 @@ def check_freshness(case: Case) -> Ruling:
     """Leave out pages that were fetched too long ago, or are older than what they are cited for."""
     is_fast = case.volatility is Volatility.FAST
     limit = timedelta(seconds=case.policy.page_age_s / (_FAST_SHARE if is_fast else 1))
-    counted = tuple(page for page in case.pages if _is_fresh(page, case, limit, is_fast=is_fast))
-    if len(counted) == len(case.pages):
-        return PASS
-    return Ruling(None if counted else "SOURCE_IS_OLD", counted)
+    return case.leave_out(
+        [page for page in case.pages if not _is_fresh(page, case, limit, is_fast=is_fast)], "SOURCE_IS_OLD"
+    )
 
 
 def _is_fresh(page: CitedPage, case: Case, limit: timedelta, *, is_fast: bool) -> bool:
-    if page.fetched_at is not None and case.now - page.fetched_at > limit:
+    if page.fetched_at is not None and case.judged_at is not None and case.judged_at - page.fetched_at > limit:
         return False
-    published = _read_day(page.published)
-    if not is_fast or published is None:
+    published, needed = _read_day(page.published), case.published_at or case.judged_at
+    if not is_fast or published is None or needed is None:
         return True
-    return published >= (case.published_at or case.now).date() - _FAST_PAGE_AGE
+    return published >= needed.date() - _FAST_PAGE_AGE
 
 
 def _read_day(stated: str | None) -> date | None:

@@ -8,7 +8,7 @@ from typing import Final
 from analyses.claims.dates import take_dates
 from analyses.claims.languages import LANGUAGES
 from analyses.claims.volatility import Volatility
-from analyses.gates.case import PASS, Case, CitedPage, Ruling
+from analyses.gates.case import Case, CitedPage, Ruling
 from analyses.gates.quantities import find_new, find_quantities
 
 _RECENT: Final = timedelta(days=31)
@@ -16,12 +16,12 @@ _RECENT: Final = timedelta(days=31)
 
 def check_moment(case: Case) -> Ruling:
     """Leave out pages that speak of another time than the claim."""
-    counted = tuple(page for page in case.pages if _speaks_of_its_time(page, case))
-    if not counted:
-        return Ruling("SOURCE_OF_ANOTHER_TIME", ())
-    if case.volatility is Volatility.FAST and not _is_recent(case) and not any(map(_years, counted)):
-        return Ruling("MAY_HAVE_BEEN_TRUE", counted)
-    return PASS if len(counted) == len(case.pages) else Ruling(None, counted)
+    others = [page for page in case.pages if not _speaks_of_its_time(page, case)]
+    ruling = case.leave_out(others, "SOURCE_OF_ANOTHER_TIME")
+    if ruling.code is None and case.volatility is Volatility.FAST and not _is_recent(case):
+        counted = case.pages if ruling.counted is None else ruling.counted
+        return ruling if any(map(_years, counted)) else Ruling("MAY_HAVE_BEEN_TRUE", counted)
+    return ruling
 
 
 def _speaks_of_its_time(page: CitedPage, case: Case) -> bool:
@@ -41,7 +41,9 @@ def _corrects_quantity(case: Case) -> bool:
 
 
 def _is_recent(case: Case) -> bool:
-    return case.published_at is None or case.now - case.published_at <= _RECENT
+    if case.published_at is None or case.judged_at is None:
+        return True
+    return case.judged_at - case.published_at <= _RECENT
 
 
 def _years(page: CitedPage) -> set[int]:

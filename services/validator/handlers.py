@@ -228,8 +228,7 @@ class Validator:
         policy: GatePolicy,
     ) -> Judgement:
         """What the gates say; in a thread, since long pages are compared with one another."""
-        now = self._clock.now()
-        case = Case(event.payload, post.url, text, post.author_name, post.published_at, pages, now, policy)
+        case = Case(event.payload, post.url, text, post.author_name, post.published_at, pages, policy)
         return await asyncio.to_thread(judge, case)
 
     async def _review_state(self, event: ClaimProposed, delivery: int) -> ReviewState:

@@ -6,15 +6,20 @@ A test scripts one turn per expected request; a request without a turn is answer
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from tests.support.speeches import Responses, Speech
 
 Json = dict[str, Any]
+
+
+GENERATORS_IN_A_CHAIN: Final = 12
+"""How many read one answer, from the client's events down to the connection; each is ended by the one above."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +190,14 @@ async def openai_server(fake: OpenAIServer | None = None) -> AsyncIterator[OpenA
         fake.closing.set()
         server.close()
         await server.wait_closed()
+        await _end_generators()
+
+
+async def _end_generators() -> None:
+    """End what was still reading an answer that was cut off while its loop runs; later it could not be ended."""
+    gc.collect(1)
+    for _ in range(GENERATORS_IN_A_CHAIN):
+        await asyncio.sleep(0)
 
 
 async def _read(reader: asyncio.StreamReader) -> Request:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import zip_longest
 from typing import Final, Protocol
 from uuid import UUID
@@ -19,7 +18,6 @@ from analyses.evidence import Evidence
 from analyses.research import AUTHOR_HISTORY, FETCH_URL
 from contracts.v1 import ClaimProposed, Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.parts import INLINE_BYTES, CheckedSource, InvestigationInput, ModelName, Source, TextRef
-from kit.clock import SystemClock
 from kit.documents.decoding import Unreadable
 from kit.documents.reading import Reader
 from kit.history import StoredFact
@@ -90,18 +88,6 @@ class RecordedBlobs:
         data = text.encode()
         inline = text if len(data) <= INLINE_BYTES else None
         return TextRef(sha256=hashlib.sha256(data).hexdigest(), size_bytes=len(data), inline=inline)
-
-
-class RecordedClock(SystemClock):
-    """The time at which something was recorded."""
-
-    def __init__(self, then: datetime) -> None:
-        super().__init__()
-        self._then = then
-
-    def now(self) -> datetime:
-        """That time."""
-        return self._then
 
 
 class DummyKeys:

@@ -22,6 +22,7 @@ from contracts.v1 import (
     Event,
 )
 from kit.blobs import BlobMissing
+from kit.clock import SystemClock
 from kit.errors import Retry
 from kit.history import StoredFact
 from kit.models.replay import ReplayModel
@@ -32,7 +33,6 @@ from services.commands.investigation.recorded_ports import (
     CallNotRecorded,
     DummyKeys,
     RecordedBlobs,
-    RecordedClock,
     RecordedPages,
     RecordedRuns,
     UnrecordedModel,
@@ -63,7 +63,6 @@ async def replay_review(
         return Comparison(step, 1, note="the claim had a verdict before; the first one counts")
     found: list[Comparison] = []
     then, policy = outcome.unchecked_allowed, outcome.policy
-    clock = RecordedClock(next(each.envelope.occurred_at for each in entries if each.sequence == sequence))
     for unchecked_allowed in (False, True) if then is None else (then,):
         try:
             model = await _model(outcome, blobs)
@@ -73,7 +72,7 @@ async def replay_review(
                 DummyKeys(),
                 model,
                 RecordedPages(outcome.sources, blobs, policy.own_hosts if policy is not None else ()),
-                clock,
+                SystemClock(),
                 unchecked_allowed=unchecked_allowed,
                 policy=policy,
             )

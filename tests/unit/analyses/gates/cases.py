@@ -65,7 +65,6 @@ def case(
         given["author_name"],
         given["published_at"],
         sources,
-        NOW,
         policy or GatePolicy(rules=RULES),
     )
 

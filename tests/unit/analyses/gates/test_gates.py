@@ -165,8 +165,14 @@ PAIRS = [
     Pair(
         "freshness",
         "SOURCE_IS_OLD",
-        case(pages=with_snippets(FIRST, SECOND, fetched_at=NOW - timedelta(days=2))),
-        case(pages=with_snippets(FIRST, SECOND, fetched_at=NOW - timedelta(hours=23))),
+        case(pages=[page(0, fetched_at=NOW - timedelta(days=2)), page(1, SECOND)]),
+        case(pages=[page(0, fetched_at=NOW - timedelta(hours=23)), page(1, SECOND)]),
+    ),
+    Pair(
+        "time",
+        "SOURCE_OF_ANOTHER_TIME",
+        case("Bats are blind.", "They see.", with_snippets("all bats can see well", "in 2031 bats will see well")),
+        case("Bats are blind.", "They see.", with_snippets("all bats can see well", "in 2021 bats could see well")),
     ),
     Pair(
         "freshness",
