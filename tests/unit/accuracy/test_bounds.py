@@ -76,6 +76,17 @@ def test_an_anytime_bound_is_where_the_mixture_is_twenty_times_better(sample: tu
     assert above == 1 or mixture(*sample, above) > 20
 
 
+@given(st.integers(1, 3_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials))))
+def test_an_anytime_bound_costs_something_and_moves_with_what_is_seen(sample: tuple[int, int]) -> None:
+    """One event more never lowers it, one trial more without an event never raises it."""
+    events, trials = sample
+    bound = anytime_upper_bound(events, trials)
+    assert bound >= upper_bound(events, trials)
+    assert anytime_upper_bound(min(events + 1, trials), trials) >= bound
+    assert anytime_upper_bound(events, trials + 1) <= bound
+    assert anytime_upper_bound(events + 1, trials + 1) >= bound
+
+
 @pytest.mark.requirement("TR-40")
 @pytest.mark.parametrize(
     ("bound", "events", "trials", "rate"),

@@ -1,0 +1,55 @@
+"""What reviews say of all findings that were shown. Source: row TR-44 of docs/requirements/trust.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from accuracy.bounds import anytime_upper_bound
+from accuracy.facts import Verdict
+
+_WORSE: Final = (Verdict.RIGHT, Verdict.PARTLY, Verdict.WRONG)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewCounts:
+    """Reviewed findings by verdict; each finding is counted once."""
+
+    right: int = 0
+    partly: int = 0
+    wrong: int = 0
+
+    def __post_init__(self) -> None:
+        """Raises: ValueError: there are fewer than none."""
+        if min(self.right, self.partly, self.wrong) < 0:
+            raise ValueError(f"{self.right} right, {self.partly} partly, {self.wrong} wrong")
+
+    @property
+    def reviewed(self) -> int:
+        """All of them."""
+        return self.right + self.partly + self.wrong
+
+    @property
+    def wrong_at_most(self) -> float | None:
+        """The upper bound of the share of wrong findings, with 95 %, whenever it is read; None: not measured."""
+        return anytime_upper_bound(self.wrong, self.reviewed) if self.reviewed else None
+
+    @property
+    def not_right_at_most(self) -> float | None:
+        """The same of findings that are wrong or only partly right."""
+        return anytime_upper_bound(self.wrong + self.partly, self.reviewed) if self.reviewed else None
+
+
+def count_reviews(decisions: Iterable[tuple[UUID, Verdict]]) -> ReviewCounts:
+    """Count findings by verdict; one on which reviewers differ counts as its worse verdict.
+
+    Shapes: of each decision the finding and one reviewer's verdict.
+    """
+    worst: dict[UUID, Verdict] = {}
+    for finding, verdict in decisions:
+        worst[finding] = max(worst.get(finding, verdict), verdict, key=_WORSE.index)
+    found = Counter(worst.values())
+    return ReviewCounts(found[Verdict.RIGHT], found[Verdict.PARTLY], found[Verdict.WRONG])
