@@ -131,6 +131,7 @@ ERRATA: Final = Stream(
             "investigation",
             "claim",
             "finding",
+            "review",
             "erasure",
         )
     ),

@@ -15,6 +15,7 @@ reads and what serves each of them:
 - a claim and its analyses: `assertion` by id or published key, `analysis` by (assertion_id, analysed_at)
 - what was taken back: `finding_state` by investigation, or by time
 - labels on posts: `label` by its sequence, or by the beginning of `uri`
+- outside reviews: `review` by claim, all of them for the public rate
 """
 
 from contracts.readmodel.accounts import account, instance_api_key
@@ -83,6 +84,7 @@ from contracts.readmodel.posts import (
     post_prior,
     post_view_credit,
 )
+from contracts.readmodel.reviews import REVIEW_VERDICT, outside_review, review_sample, review_sample_claim
 from contracts.readmodel.search import (
     search_bucket,
     search_document,
@@ -115,6 +117,7 @@ __all__ = [
     "LEDGER",
     "OPERATOR",
     "READMODEL",
+    "REVIEW_VERDICT",
     "SEARCH_PATH",
     "SOURCE_STATUS",
     "STAGE",
@@ -158,6 +161,7 @@ __all__ = [
     "job_claim",
     "label",
     "output_item",
+    "outside_review",
     "parked",
     "position",
     "post",
@@ -170,6 +174,8 @@ __all__ = [
     "refused_fact",
     "requested_tool",
     "review",
+    "review_sample",
+    "review_sample_claim",
     "run_attempt",
     "scenario",
     "search_bucket",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Table, UniqueConstraint
+from sqlalchemy import text as sql
 
 from contracts.readmodel.columns import READMODEL, document, key, number, one_of, ref, text, timestamp
 from contracts.readmodel.investigations import CANDIDATE_STATE
@@ -196,6 +197,7 @@ review: Final = Table(
     ref("prompt_hash", "prompt.hash", null=True),
     document("gates"),
     UniqueConstraint("claim_id", "round", "attempt"),
+    Index("claim_review_rejected_idx", "decided_at", "gate", postgresql_where=sql("outcome = 'REJECTED'")),
     one_of("outcome", (*(state for state in CANDIDATE_STATE if state != "PENDING"), "RETRIED")),
     one_of("transcript_state", TRANSCRIPT_STATE),
     CheckConstraint("(transcript_state IS NULL) = (transcript_hash IS NULL)", name="transcript"),

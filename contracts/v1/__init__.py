@@ -51,6 +51,7 @@ from contracts.v1.llm_stage import LlmStageConfigured
 from contracts.v1.observation import ObservationReceived, ObservationUnverifiable
 from contracts.v1.post import PostViewed
 from contracts.v1.retention import RetentionPurged
+from contracts.v1.review import ReviewDecided, ReviewSampled
 from contracts.v1.run import RunAdvanced, RunFailed, RunRetryScheduled, RunStarted
 from contracts.v1.version import VersionRegistered, VersionSeen, VersionVerified
 
@@ -79,6 +80,8 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ClaimValidationRetryScheduled,
     ClaimValidationFailed,
     FindingChanged,
+    ReviewSampled,
+    ReviewDecided,
     ErasureOrdered,
     JobIdempotencyKeyBound,
     JobRequested,
@@ -207,6 +210,8 @@ __all__ = [
     "OnceEvent",
     "PostViewed",
     "RetentionPurged",
+    "ReviewDecided",
+    "ReviewSampled",
     "RunAdvanced",
     "RunFailed",
     "RunRetryScheduled",

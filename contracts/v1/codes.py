@@ -16,6 +16,10 @@ Word = Annotated[str, Field(pattern=r"^[a-z][a-z_]{0,39}$")]
 """One of an open list that a model may choose from, e.g. a claim's type or domain."""
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,99}$")]
 """Of something the operator or a provider names: a model, a worker, a version, a kind of error."""
+ReviewerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,38}[A-Za-z0-9.])?$")]
+"""Of somebody who reviews findings, as they want to be named in public."""
+Seed = Annotated[str, Field(pattern=r"^[!-~]([ -~]{0,198}[!-~])?$")]
+"""What a sample is drawn by: a line of printable ASCII, so that whoever copies it hashes the same bytes."""
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
 """BCP 47 primary language."""
 Month = Annotated[str, Field(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from functools import cache, lru_cache
 from hashlib import sha256
 from uuid import UUID
@@ -110,6 +111,11 @@ def idempotency_id(account: UUID, key: str) -> UUID:
 def label_id(uri: str, cid: str, val: str) -> UUID:
     """The id of a label: one value on one pinned record."""
     return _derive_id("label", uri, cid, val)
+
+
+def review_sample_id(seed: str, first_day: date, last_day: date, size: int) -> UUID:
+    """The id of a sample of findings: drawn by the same seed from the same days, it is the same one."""
+    return _derive_id("review_sample", seed, str(first_day), str(last_day), str(size))
 
 
 def memo_id(account: UUID, content_sha256: str, beside_sha256: str, prompt_version: str) -> UUID:

@@ -183,6 +183,9 @@ async def test_a_second_run_adds_only_what_is_new_changed_or_gone(database_url: 
         "deleted": 0,
         "investigations": 1,
         "posts": 2,  # one is new, the other was viewed
+        "review_samples": 0,
+        "reviews": 0,
+        "sampled_claims": 0,
         "sources": counted(manifest)["sources"],
         "versions": 1,
         "withdrawn_claims": 0,
@@ -241,4 +244,7 @@ def test_the_columns_are_documented_as_they_are() -> None:
     for path, text in exported().items():
         assert path.read_text() == text, "run `python -m tests.contract.write`"
     names = [table.name for table in TABLES]
-    assert names == ["posts", "versions", "investigations", "claims", "sources", "withdrawn_claims", "authors"]
+    assert names == [
+        *("posts", "versions", "investigations", "claims", "sources", "withdrawn_claims"),
+        *("review_samples", "sampled_claims", "reviews", "authors"),
+    ]

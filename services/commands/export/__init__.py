@@ -29,7 +29,7 @@ from services.commands.shared import data_dir_option, handle_errors, open_server
 @data_dir_option
 @handle_errors
 def command(folder: Path, format_: Format, full: bool, data_dir: Path) -> None:
-    """Write posts, versions, investigations, claims, sources and authors into FOLDER.
+    """Write posts, versions, investigations, claims, sources, reviews and authors into FOLDER.
 
     A repeated run adds only new, changed and deleted rows. docs/export.md describes the files.
 

@@ -18,6 +18,7 @@ from services.gateway.record.labels import Labels
 from services.gateway.record.posts import Posts
 from services.gateway.record.question import Filters
 from services.gateway.record.retractions import Retractions
+from services.gateway.record.reviews import Reviews
 from services.gateway.record.search import Search
 from services.gateway.record.sitemap import Sitemap
 
@@ -33,6 +34,7 @@ class RecordSession:
         self.labels = Labels(connection)
         self.posts = Posts(connection)
         self.retractions = Retractions(connection)
+        self.reviews = Reviews(connection)
         self.search = Search(connection)
         self.sitemap = Sitemap(connection)
 

@@ -19,9 +19,18 @@ from services.projector.erasure.root import ERASURES, ErasureOrder, Root, find_r
 from services.projector.facts.fact import Fact
 from services.projector.store.load import Connection
 
-NOT_OWNED: Final = ("erased_entity", "forgotten", "label", "purge", "stage_config", "tally", "tally_day")
-"""What has no root of its own: what was erased or configured, and counts that triggers keep up; and labels, which
-subscribers have until the end of the label is published."""
+NOT_OWNED: Final = (
+    "erased_entity",
+    "forgotten",
+    "label",
+    "purge",
+    "review_sample",
+    "stage_config",
+    "tally",
+    "tally_day",
+)
+"""What has no root of its own: what was erased or configured, and counts that triggers keep up; labels, which
+subscribers have until the end of the label is published; and samples, of which only places of findings are erased."""
 
 _ADDRESSES: Final = """
     UPDATE image_blob b SET original_url = (SELECT p.source_url FROM investigation_picture p

@@ -32,12 +32,14 @@ from contracts.v1 import (
     ObservationReceived,
     ObservationUnverifiable,
     PostViewed,
+    ReviewDecided,
+    ReviewSampled,
     VersionRegistered,
     VersionSeen,
     VersionVerified,
 )
 from services.projector.facts.fact import Need
-from services.projector.projections import claims, findings, investigations, rules, versions
+from services.projector.projections import claims, findings, investigations, reviews, rules, versions
 from services.projector.projections.rules import Rule, Rules
 from services.projector.rows.attempts import ATTEMPT_TABLES
 from services.projector.rows.claims import CANDIDATES, EXPENSES, PROMPTS, REVIEWS, SOURCE_CHECKS
@@ -54,6 +56,7 @@ from services.projector.rows.investigations import (
     ROUNDS,
     SOURCES,
 )
+from services.projector.rows.reviews import OUTSIDE_REVIEWS, REVIEW_SAMPLES, SAMPLED_CLAIMS
 from services.projector.rows.table import AnyTable, Tables
 from services.projector.rows.versions import VERSION_TABLES, VERSIONS
 
@@ -85,6 +88,9 @@ TABLES: Final[tuple[AnyTable, ...]] = (
     SOURCES,
     RESULTS,
     FINDING_STATES,
+    REVIEW_SAMPLES,
+    SAMPLED_CLAIMS,
+    OUTSIDE_REVIEWS,
 )
 """In the order that their references demand."""
 
@@ -109,6 +115,8 @@ _RULES: Final[Rules] = {
     ClaimValidationFailed: Rule(claims.review_keys, claims.fail),
     ClaimValidationRetryScheduled: Rule(claims.review_keys, claims.retry),
     FindingChanged: Rule(findings.keys, findings.change),
+    ReviewSampled: Rule(reviews.sample_keys, reviews.sample),
+    ReviewDecided: Rule(reviews.decision_keys, reviews.decide),
 }
 
 PROJECTED: Final = frozenset(_RULES)

@@ -1,0 +1,51 @@
+"""What people outside say of published findings, and which findings they were asked about."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, Date, PrimaryKeyConstraint, Table
+
+from contracts.readmodel.columns import READMODEL, key, number, one_of, ref, text, timestamp
+
+REVIEW_VERDICT: Final = ("RIGHT", "PARTLY", "WRONG")
+
+review_sample: Final = Table(
+    "review_sample",
+    READMODEL,
+    key(),
+    text("seed"),
+    Column("first_day", Date, nullable=False),
+    Column("last_day", Date, nullable=False),
+    number("size"),
+    number("drawn_from"),
+    number("drawn"),
+    timestamp("drawn_at"),
+    comment="Findings that were drawn for review; `drawn` of `drawn_from`. Those that are not in `review_sample_claim` "
+    "have been erased",
+)
+
+review_sample_claim: Final = Table(
+    "review_sample_claim",
+    READMODEL,
+    ref("sample_id", "review_sample.id"),
+    ref("claim_id", "claim.id", cascade=True, index=True),
+    number("place"),
+    PrimaryKeyConstraint("sample_id", "claim_id"),
+    comment="A finding of a sample; `place` is by its hash, from 0",
+)
+
+outside_review: Final = Table(
+    "review",
+    READMODEL,
+    ref("claim_id", "claim.id", cascade=True),
+    text("reviewer"),
+    ref("sample_id", "review_sample.id"),
+    text("verdict"),
+    Column("decided_on", Date, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    PrimaryKeyConstraint("claim_id", "reviewer"),
+    one_of("verdict", REVIEW_VERDICT),
+    comment="What a reviewer from outside said last of a finding; `sequence` is that of the event",
+    postgresql_with={"fillfactor": 80},
+)

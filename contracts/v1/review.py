@@ -1,0 +1,59 @@
+"""What people outside say of published findings, and which findings they are asked about."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import ClassVar, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from contracts.v1.codes import ReviewerName, Seed
+from contracts.v1.event import OnceEvent
+from contracts.v1.ids import review_sample_id
+
+ReviewVerdict = Literal["RIGHT", "PARTLY", "WRONG"]
+MOST_SAMPLED = 10_000
+
+
+class ReviewSampled(OnceEvent):
+    """Findings were drawn for review by people outside; the same seed, days and size are the same sample, once.
+
+    Shapes: `claim_ids` are those of `drawn_from` findings, published from `first_day` to `last_day` in UTC, whose
+    SHA-256 over seed, line feed and id are smallest, smallest first.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.review.sampled"
+
+    seed: Seed
+    first_day: date
+    last_day: date
+    size: int = Field(ge=1, le=MOST_SAMPLED)
+    drawn_from: int = Field(ge=0)
+    claim_ids: tuple[UUID, ...] = Field(max_length=MOST_SAMPLED)
+
+    @property
+    def sample_id(self) -> UUID:
+        """The id of the sample."""
+        return review_sample_id(self.seed, self.first_day, self.last_day, self.size)
+
+    def key(self) -> str:
+        return str(self.sample_id)
+
+
+class ReviewDecided(OnceEvent):
+    """A reviewer's verdict on a finding of a sample; a reviewer's newest one on a finding counts."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.review.decided"
+
+    claim_id: UUID
+    sample_id: UUID
+    verdict: ReviewVerdict
+    reviewer: ReviewerName
+    decided_on: date
+
+    def key(self) -> str:
+        return str(self.claim_id)
+
+    def identity(self) -> str:
+        return str(self.follows)
