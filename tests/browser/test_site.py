@@ -45,6 +45,7 @@ PAGES: Final = {
     "audit": f"/investigations/{MOON.investigation_id}/audit",
     "docs": "/docs",
     "figures": "/figures",
+    "accuracy": "/accuracy",
     "how-it-works": "/how-it-works",
     "api": "/api",
     "missing": "/nowhere",

@@ -47,6 +47,8 @@ PAGES = (
     "/authors",
     "/authors/{}",
     "/figures",
+    "/accuracy",
+    "/accuracy.json",
     "/api",
     "/docs",
     "/feeds/{}.atom",

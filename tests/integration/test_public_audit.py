@@ -190,6 +190,8 @@ async def answers(url: str, folder: Path) -> dict[str, str]:
             "/corrections",
             "/authors",
             "/figures",
+            "/accuracy",
+            "/accuracy.json",
             "/feeds/all.atom",
             "/feeds/all.json",
             "/sitemaps/0.xml",

@@ -47,6 +47,8 @@ LISTS = {
     "/retractions": ["/retractions"],
     "/authors": ["/authors", "/authors?q=person", "/authors?q=pe"],
     "/figures": ["/figures"],
+    "/accuracy": ["/accuracy"],
+    "/accuracy.json": ["/accuracy.json"],
     "/feeds/{name}.{kind}": ["/feeds/all.atom", "/feeds/all.json", "/feeds/x.atom", "/feeds/x.json"],
     "/sitemap.xml": ["/sitemap.xml"],
     "/sitemaps/{name}.xml": ["/sitemaps/pages.xml", "/sitemaps/0.xml"],
@@ -241,15 +243,8 @@ async def test_what_enough_vouch_for_is_in_every_list_with_its_provenance(
     await store.close()
     found = await listed(database_url)
     about = {name: text for name, text in found.items() if str(FORGED.investigation_id) in text}
-    elsewhere = {
-        "/retractions",
-        "/authors",
-        "/authors?q=person",
-        "/authors?q=pe",
-        "/figures",
-        "/sitemap.xml",
-        "/sitemaps/pages.xml",
-    }
+    lists = {"/retractions", "/authors", "/authors?q=person", "/authors?q=pe"}
+    elsewhere = {*lists, "/figures", "/accuracy", "/accuracy.json", "/sitemap.xml", "/sitemaps/pages.xml"}
     assert found.keys() - about.keys() == elsewhere
     for name, text in about.items():
         if name.startswith("/sitemaps"):

@@ -17,6 +17,7 @@ from services.gateway.domain import parse_id
 from services.gateway.public.audit import redact_run
 from services.gateway.public.graphql.schema import make_schema
 from services.gateway.public.site import audit_page, feeds, findings, naming
+from services.gateway.public.site.accuracy import AccuracyCache, describe_accuracy, show_accuracy
 from services.gateway.public.site.authors import AuthorPages
 from services.gateway.public.site.card import draw_card
 from services.gateway.public.site.cards import CardView
@@ -50,12 +51,14 @@ class Pages:
     subscriptions: Subscriptions = field(init=False)
     _figures: FiguresCache = field(init=False)
     _cards: Cache[tuple[UUID, str, datetime], bytes] = field(init=False)
+    _accuracy: AccuracyCache = field(init=False)
 
     def __post_init__(self) -> None:
         self.posts = PostPages(self.record, self.clock)
         self.authors = AuthorPages(self.record)
         self.subscriptions = Subscriptions(self.record)
         self._figures = FiguresCache(self.record, self.clock)
+        self._accuracy = AccuracyCache(self.record, self.clock)
         self._cards = Cache(self.clock, capacity=CARDS_BYTES, weigh=len)
 
     def clear_caches(self) -> None:
@@ -155,6 +158,14 @@ class Pages:
     async def figures(self) -> Values:
         """The figures with their charts."""
         return {"section": "/figures", **draw_figures(await self._figures.figures())}
+
+    async def accuracy(self) -> Values:
+        """How often a shown correction is wrong."""
+        return show_accuracy(await self._accuracy.read())
+
+    async def accuracy_for_machines(self) -> Values:
+        """The same figures as a JSON object."""
+        return describe_accuracy(await self._accuracy.read())
 
     def how(self) -> Values:
         """How it works."""

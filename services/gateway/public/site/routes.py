@@ -72,6 +72,8 @@ class Site:
             ("/authors", self._authors),
             ("/authors/{id}", self._author),
             ("/figures", self._figures),
+            ("/accuracy", self._accuracy),
+            ("/accuracy.json", self._accuracy_json),
             ("/how-it-works", self._how),
             ("/api", self._api),
             ("/docs", self._docs),
@@ -201,6 +203,12 @@ class Site:
 
     async def _figures(self, request: Request) -> Response:
         return self._page(request, "figures.html", await self._pages.figures())
+
+    async def _accuracy(self, request: Request) -> Response:
+        return self._page(request, "accuracy.html", await self._pages.accuracy())
+
+    async def _accuracy_json(self, request: Request) -> Response:
+        return answer(request, orjson.dumps(await self._pages.accuracy_for_machines()), "application/json")
 
     async def _how(self, request: Request) -> Response:
         return self._page(request, "how.html", self._pages.how())

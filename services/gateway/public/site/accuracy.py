@@ -1,0 +1,152 @@
+"""How often a shown correction is wrong, as far as people outside have reviewed; computed at most once a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from math import ceil
+from types import MappingProxyType
+from typing import Final
+
+from accuracy.bounds import CONFIDENCE
+from accuracy.reviews import ReviewCounts, count_reviews
+from kit.cache import Cache
+from kit.clock import Clock
+from services.gateway.public.site import naming
+from services.gateway.record.repository import PublicRecord
+from services.gateway.record.reviews import Decision, DrawnSample, Refusals, ReviewRecord
+
+FRESH_S: Final = 60.0
+REFUSED_DAYS: Final = 30
+_GATES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "rule": "The quote is not in the post, or no source is public",
+        "sources": "The pages that are cited do not hold the words quoted from them",
+        "satire": "Satire, in the post or a source",
+        "assertion": "The post does not assert the sentence",
+        "independence": "No independent source",
+        "families": "Too few sources that are independent of one another",
+        "time": "The sources speak of another time",
+        "freshness": "The sources are too old",
+        "contradiction": "The quoted words do not show the correction",
+        "model": "The second, strict look",
+    }
+)
+"""Why a gate refuses, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Reviewed findings of one model under one version of the prompt."""
+
+    provider: str
+    model: str
+    prompt_version: str
+    counts: ReviewCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Everything that the page shows. Shapes: `drawn` counts each finding once; `refusals` of REFUSED_DAYS."""
+
+    at: datetime
+    drawn: int
+    counts: ReviewCounts
+    variants: tuple[Variant, ...]
+    samples: tuple[DrawnSample, ...]
+    refusals: tuple[Refusals, ...]
+
+
+def compute_accuracy(now: datetime, record: ReviewRecord, refusals: Sequence[Refusals]) -> Accuracy:
+    """Compute the figures from rows; the variant with most reviews comes first."""
+    by_variant: dict[tuple[str, str, str], list[Decision]] = {}
+    for each in record.decisions:
+        by_variant.setdefault((each.provider, each.model, each.prompt_version), []).append(each)
+    variants = [Variant(*names, _count(found)) for names, found in sorted(by_variant.items())]
+    variants.sort(key=lambda variant: -variant.counts.reviewed)
+    return Accuracy(now, record.drawn, _count(record.decisions), tuple(variants), record.samples, tuple(refusals))
+
+
+def _count(decisions: Sequence[Decision]) -> ReviewCounts:
+    return count_reviews((each.claim_id, each.verdict) for each in decisions)
+
+
+def at_most(bound: float | None) -> str:
+    """Format an upper bound in percent, rounded up so that it stays one."""
+    if bound is None:
+        return "not measured"
+    return f"{ceil(bound * 1000) / 10:.1f} %" if bound < 0.1 else f"{ceil(bound * 100)} %"
+
+
+def show_accuracy(known: Accuracy) -> dict[str, object]:
+    """Values of the template."""
+    heads = ("Model", "Prompt", "Reviewed", "Right", "Partly", "Wrong", "Wrong at most")
+    return {
+        "section": "/accuracy",
+        "known": known,
+        "wrong_at_most": at_most(known.counts.wrong_at_most),
+        "not_right_at_most": at_most(known.counts.not_right_at_most),
+        "variant_heads": heads,
+        "variant_rows": [
+            (
+                naming.model_name(each.provider, each.model),
+                each.prompt_version,
+                *map(naming.number, (each.counts.reviewed, each.counts.right, each.counts.partly, each.counts.wrong)),
+                at_most(each.counts.wrong_at_most),
+            )
+            for each in known.variants
+        ],
+        "refused": sum(each.count for each in known.refusals),
+        "refusal_rows": [(_GATES.get(each.gate, each.gate), naming.number(each.count)) for each in known.refusals],
+        "refused_days": REFUSED_DAYS,
+    }
+
+
+def describe_accuracy(known: Accuracy) -> dict[str, object]:
+    """The same figures for machines. Shapes: a bound is a share from 0 to 1, or None: not measured."""
+    return {
+        "at": naming.machine_time(known.at),
+        "confidence": CONFIDENCE,
+        "drawn": known.drawn,
+        **_describe_counts(known.counts),
+        "variants": [
+            {
+                "provider": each.provider,
+                "model": each.model,
+                "prompt_version": each.prompt_version,
+                **_describe_counts(each.counts),
+            }
+            for each in known.variants
+        ],
+        "samples": [asdict(sample) for sample in known.samples],
+        "refused": {"days": REFUSED_DAYS, "by_gate": {each.gate: each.count for each in known.refusals}},
+    }
+
+
+def _describe_counts(counts: ReviewCounts) -> dict[str, object]:
+    return {
+        "reviewed": counts.reviewed,
+        **asdict(counts),
+        "wrong_at_most": counts.wrong_at_most,
+        "wrong_or_partly_at_most": counts.not_right_at_most,
+    }
+
+
+class AccuracyCache:
+    """Caches the figures. Raises: Unavailable: none are cached and none can be computed."""
+
+    def __init__(self, record: PublicRecord, clock: Clock) -> None:
+        self._record = record
+        self._clock = clock
+        self._recent: Cache[str, Accuracy] = Cache(clock, capacity=1, ttl_s=FRESH_S)
+
+    async def read(self) -> Accuracy:
+        """The figures, computed if none are fresh."""
+        return await self._recent.get_or_make("", self._compute)
+
+    async def _compute(self) -> Accuracy:
+        now = self._clock.now()
+        async with self._record.open() as session:
+            refusals = await session.reviews.refusals(now - timedelta(days=REFUSED_DAYS))
+            return compute_accuracy(now, await session.reviews.read(), refusals)
