@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import io
 from collections.abc import AsyncIterator, Sequence
@@ -13,12 +14,14 @@ from uuid import UUID
 import click
 import orjson
 import pytest
+from click.testing import CliRunner
 
 from accuracy.bounds import anytime_upper_bound
 from contracts.topology import ERRATA
 from contracts.v1 import ReviewDecided, ReviewSampled
 from kit.database import Database
 from kit.pages import read_page
+from services.__main__ import main
 from services.commands.erase import Erasing, StoreEraser
 from services.commands.export.run import export
 from services.commands.reviews.decisions import Imported, import_verdicts
@@ -156,6 +159,45 @@ def recompute(folder: Path, day: date) -> dict[str, Any]:
     drawn = hashed[: sample["size"]]
     assert [row["claim_id"] for row in sorted(rows("sampled_claims"), key=lambda row: row["place"])] == drawn
     return {"drawn": drawn, "wrong": len({row["claim_id"] for row in rows("reviews") if row["verdict"] == "WRONG"})}
+
+
+async def test_the_commands_store_and_show_what_reviewers_said(
+    outside: Outside, nats_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENERRATA_NATS_URL", nats_url)
+    monkeypatch.setenv("OPENERRATA_DATABASE_URL", outside.url)
+    monkeypatch.chdir(tmp_path)
+    await outside.publish(MOON)
+    one, other = await outside.draw(2)
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(f"claim,verdict\n{one.claim_id},RIGHT\n{other.claim_id},WRONG\n")
+
+    async def run(*arguments: str) -> str:
+        ended = await asyncio.to_thread(CliRunner().invoke, main, ["reviews", *arguments])
+        assert ended.exit_code == 0, ended.output
+        await wait_for_projection(outside.bus, outside.database)
+        return ended.stdout
+
+    assert await run("import", "sheet.csv", "--reviewer", "A") == "2 verdicts stored, 0 known before\n"
+    assert await run("import", "sheet.csv", "--reviewer", "A") == "0 verdicts stored, 2 known before\n"
+    shown = orjson.loads(await run("show", "--json"))
+    assert (shown["right"], shown["partly"], shown["wrong"]) == (1, 0, 1)
+    assert (shown["samples"][0]["seed"], shown["wrong_at_most"]) == (SEED, anytime_upper_bound(1, 2))
+    assert f"2 of 2  {SEED}\nreviewed  2\n" in await run("show")
+
+    sheet.write_text(f"claim,verdict\n{one.claim_id},WRONG\n{UUID(int=7)},RIGHT\n")
+    ended = await asyncio.to_thread(CliRunner().invoke, main, ["reviews", "import", "sheet.csv", "--reviewer", "A"])
+    assert (ended.exit_code, ended.output) == (
+        1,
+        f"Error: sheet.csv: line 3: {UUID(int=7)} is in no sample, or was erased\n",
+    )
+    day = f"{outside.today.first}"
+    asked = ["reviews", "draw", "--from", day, "--to", day, "--size", "2", "--seed", SEED]
+    ended = await asyncio.to_thread(CliRunner().invoke, main, asked)
+    assert (ended.exit_code, ended.output) == (
+        1,
+        f"Error: {day} is not over in UTC; a sample is drawn from whole days\n",
+    )
 
 
 async def test_a_reviewer_may_change_their_mind_more_than_once(outside: Outside) -> None:

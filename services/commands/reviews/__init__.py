@@ -46,6 +46,7 @@ def command() -> None:
     """
 
 
+_NEEDS: Final = ("nats", "postgres")
 _DAY: Final = click.DateTime(["%Y-%m-%d"])
 _SEED: Final[TypeAdapter[str]] = TypeAdapter(Seed)
 _NAME: Final[TypeAdapter[str]] = TypeAdapter(ReviewerName)
@@ -92,7 +93,7 @@ def draw_(first: datetime, last: datetime, size: int, seed: str, data_dir: Path)
         async with _open(found) as (bus, database):
             return await draw(bus, database, SystemClock(), period, size=size, seed=seed, base=base)
 
-    with open_servers(data_dir, quieter="error") as found:
+    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
         lines = run(work(found))
     write_sheet(sys.stdout, lines)
     click.echo(f"{len(lines):,} findings drawn", err=True)
@@ -125,7 +126,7 @@ def import_(file: Path, reviewer: str, data_dir: Path) -> None:
         async with _open(found) as (bus, database):
             return await import_verdicts(bus, database, SystemClock(), verdicts, reviewer)
 
-    with open_servers(data_dir, quieter="error") as found:
+    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
         try:
             done = run(work(found))
         except BadSheet as error:
@@ -144,7 +145,7 @@ def show(as_json: bool, data_dir: Path) -> None:
         async with _open_database(found) as database, PublicRecord(database).open() as session:
             return await session.reviews.read()
 
-    with open_servers(data_dir, quieter="error") as found:
+    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
         try:
             record = run(work(found))
         except Unavailable as error:
