@@ -42,4 +42,3 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON review_sample, review_sample_claim, revi
 
 -- What gates refused in the last 30 days is read from the index alone.
 CREATE INDEX claim_review_rejected_idx ON claim_review (decided_at, gate) WHERE outcome = 'REJECTED';
-COMMENT ON TABLE claim_review IS 'The verdict on a candidate in one round, and the exchange with the model that was asked for it, if one was; before it, RETRIED and numbered by `attempt`, what failed for now. `output_items`: as the parts of an attempt, with text_parts, annotations, reasoning_summaries and tool_call. `gates`: [{gate, outcome, code}], in their order';

@@ -141,6 +141,10 @@ class AccuracyCache:
         self._clock = clock
         self._recent: Cache[str, Accuracy] = Cache(clock, capacity=1, ttl_s=FRESH_S)
 
+    def clear(self) -> None:
+        """Compute them anew when they are read next."""
+        self._recent.clear()
+
     async def read(self) -> Accuracy:
         """The figures, computed if none are fresh."""
         return await self._recent.get_or_make("", self._compute)

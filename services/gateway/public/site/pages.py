@@ -66,6 +66,7 @@ class Pages:
         self.posts.clear_caches()
         self._cards.clear()
         self._figures.clear()
+        self._accuracy.clear()
 
     async def home(self) -> Values:
         """The newest corrections and the figures."""
