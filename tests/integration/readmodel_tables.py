@@ -27,6 +27,8 @@ Session = psycopg.AsyncConnection[tuple[Any, ...]]
 ANALYSES = ("FACT_CHECK",)
 AUDITS = frozenset({*(table.name for table in jobs.TABLES), "erased_entity"})
 """The tables that facts about posts leave alone."""
+REVIEWED = frozenset({"review_sample", "review_sample_claim", "review"})
+"""The tables of what people outside say, which an operator draws and imports."""
 
 
 def prepare(url: str) -> None:

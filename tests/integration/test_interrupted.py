@@ -24,7 +24,9 @@ from tests.support.system import GivenServers, Process, until
 
 WITHIN_S = 15.0
 ARGUMENTS = {
+    "FILE": "verdicts.csv",  # of a reviewer, which is there
     "FOLDER": "folder",  # of a backup, which is there for whoever restores one
+    "CLAIM": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
     "ID": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
     "NAME": "somebody",
     "NAME_OR_KEY": "somebody",
@@ -46,6 +48,7 @@ ARGUMENTS = {
 }
 """What every argument may be that a command cannot do without."""
 MORE = {("up",): ("--port", "0"), ("dead", "requeue"): ("1",), ("dead", "drop"): ("1",), ("replay",): ("--shadow",)}
+SHEET = f"claim,verdict\n{ARGUMENTS['ID']},RIGHT\n"
 EMPTY_BACKUP = (
     '{"version": "0", "data": "data", "files": {}, "tables": {}, "streams": {}, "blobs": 0, "taken_at": "now"}'
 )
@@ -62,9 +65,20 @@ def words(path: tuple[str, ...], command: click.Command) -> list[str]:
         if parameter.required and isinstance(parameter, click.Argument):
             found.append(ARGUMENTS[parameter.make_metavar(click.Context(command))])
         elif parameter.required:
-            choices = parameter.type.choices if isinstance(parameter.type, click.Choice) else ["word"]
-            found += [parameter.opts[0], str(choices[0])]
+            found += [parameter.opts[0], _value(parameter)]
     return found
+
+
+def _value(parameter: click.Parameter) -> str:
+    match parameter.type:
+        case click.Choice(choices=choices):
+            return str(choices[0])
+        case click.DateTime():
+            return "2026-01-01"
+        case click.types.IntParamType():
+            return "1"
+        case _:
+            return "word"
 
 
 LINES = {" ".join(path): (path, words(path, command)) for path, command in leaves()}
@@ -140,6 +154,7 @@ async def running(folder: Path, line: list[str], **settings: str) -> AsyncIterat
     if line[0] == "restore":
         (folder / "folder" / "blobs").mkdir(parents=True)
         (folder / "folder" / "manifest.json").write_text(EMPTY_BACKUP)
+    (folder / ARGUMENTS["FILE"]).write_text(SHEET)
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("OPENERRATA_", "OPENAI_"))}
     log = folder / "log"
     environment = {**ours, "OPENERRATA_DATA_DIR": str(folder / "data"), **settings}

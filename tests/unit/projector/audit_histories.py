@@ -487,8 +487,11 @@ def write(instance: Instance) -> None:
         instance.tape.add(event, at=at)
 
 
-def strange_days(jobs: int, seed: int) -> AuditTape:
-    """Jobs that share claims and accounts, each other's facts between theirs; repetitions, disorder, purges."""
+def strange_days(jobs: int, seed: int, *, disorder: bool = True) -> AuditTape:
+    """Jobs that share claims and accounts, each other's facts between theirs; repetitions, disorder, purges.
+
+    Without `disorder` what follows from a fact comes after it, as in the log.
+    """
     draw, instance = random.Random(seed), Instance()
     lives = [
         instance.strange(
@@ -515,7 +518,7 @@ def strange_days(jobs: int, seed: int) -> AuditTape:
         if draw.random() < 0.02:
             instance.publish(_flag(instance))
     for place in range(len(instance.events) - 1):
-        if draw.random() < 0.05:
+        if disorder and draw.random() < 0.05:
             events = instance.events
             events[place], events[place + 1] = events[place + 1], events[place]
     for place in range(len(instance.events), 1, -1):

@@ -49,13 +49,20 @@ def rows_of(tables: Tables) -> dict[str, set[str]]:
     return {table.name: {repr(row) for row in tables[table].current} for table in jobs.TABLES}
 
 
+def _invalidates(fact: Fact) -> bool:
+    return isinstance(fact.event, AssertionInvalidated)
+
+
 @settings(max_examples=30)
 @given(st.integers(0, 10_000), st.data())
 def test_facts_that_come_twice_in_any_order_change_nothing(seed: int, data: st.DataObject) -> None:
-    """The store drops repetitions, too, as long as the ledger knows them."""
-    tape = strange_days(5, seed)
+    """The store drops repetitions, too, as long as the ledger knows them.
+
+    An invalidation is about the analyses before it, which it would not tell from one that came since.
+    """
+    tape = strange_days(5, seed, disorder=False)
     facts = facts_of(tape)
-    again = data.draw(st.lists(st.sampled_from(facts)))
+    again = data.draw(st.lists(st.sampled_from([each for each in facts if not _invalidates(each)])))
     once = fold(tape, facts)
     assert rows_of(fold(tape, [*facts, *again])) == rows_of(once)
 
