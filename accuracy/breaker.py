@@ -28,7 +28,7 @@ class Cause:
     by: str
 
     def __post_init__(self) -> None:
-        """Raises: ValueError: nothing is written, or by nobody."""
+        """Raises: ValueError: the text or its author is empty."""
         if not (self.text.strip() and self.by.strip()):
             raise ValueError("a cause needs a text and an author")
 

@@ -1,6 +1,6 @@
 """Which findings of a period are reviewed by people outside. Source: row TR-44 of docs/requirements/trust.md.
 
-Nobody chooses them: whoever knows the seed and the list of findings draws the same ones. By shell, a finding's place is
+They are not chosen: the seed and the list of findings give the same ones to everybody. By shell, a finding's place is
 `printf '%s\\n%s' SEED ID | sha256sum`; those with the smallest hashes are drawn.
 """
 

@@ -1,6 +1,6 @@
 """What becomes of a published finding: the fold of its changes, and which change may follow. Pure.
 
-One credible doubt suspends at once. A release takes a day, so that nobody flips a finding on and off with every
+One credible doubt suspends at once. A release takes a day, so that a finding is not switched on and off with every
 objection, and there are two of them at most; then only a retraction is left, which is final.
 """
 

@@ -72,7 +72,11 @@ def _validate(kind: TypeAdapter[str], value: str, message: str) -> str:
 @click.option("--to", "last", type=_DAY, required=True, metavar="DAY", help="The last day; it must be over.")
 @click.option("--size", type=click.IntRange(1, MOST_SAMPLED), required=True, help="How many findings to draw.")
 @click.option(
-    "--seed", required=True, callback=_read_seed, metavar="TEXT", help="What nobody could know before the last day."
+    "--seed",
+    required=True,
+    callback=_read_seed,
+    metavar="TEXT",
+    help="Something public that was unknown before the last day.",
 )
 @data_dir_option
 @handle_errors
