@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-PACKAGES: Final = ("accuracy", "analyses", "contracts", "kit", "lifecycle", "platforms", "services")
+PACKAGES: Final = ("accuracy", "analyses", "contracts", "kit", "lifecycle", "platforms", "services", "tlog")
 CLIENT: Final = ("client/src", "client/action")
 """The folders of the client, which is a package of its own."""
 NOT_OURS: Final = frozenset({"node_modules", "dist", "build", "__pycache__"})
