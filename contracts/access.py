@@ -93,7 +93,7 @@ class Access:
     it.
     """
 
-    database: Literal["reader", "projector", "curator"] | None = None
+    database: Literal["reader", "projector", "curator", "notary"] | None = None
     reader_keys: bool = False
     provider_keys: bool = False
     internet: bool = False
@@ -185,6 +185,7 @@ ACCESS: Final[dict[str, Access]] = {
         entries=((MARKS, CURATOR_OVERDUE_MARK),),
     ),
     "projector": Access(database="projector", follows=PROJECTED, announces_position=True),
+    "notary": Access(database="notary", internet=True, log=()),
     "gateway": Access(
         database="reader",
         reader_keys=True,

@@ -132,6 +132,7 @@ ERRATA: Final = Stream(
             "claim",
             "finding",
             "review",
+            "log",
             "erasure",
         )
     ),

@@ -1,6 +1,6 @@
 -- The logins of services. Run once as administrator in the database of the application, and again to change a password:
 --   psql -v login=openerrata -v reader=… -v projector=… -v operator=… -v curator=… \
---     -f deploy/roles.sql openerrata
+--     -v notary=… -f deploy/roles.sql openerrata
 -- `login` is the owner: it migrates and runs the operator's commands. The others are passwords; in a container of
 -- PostgreSQL they come from its environment. A role without one can log in only where the server asks for none.
 \if :{?login}
@@ -10,14 +10,16 @@
     \getenv projector ERRATA_PROJECTOR_PASSWORD
     \getenv operator ERRATA_OPERATOR_PASSWORD
     \getenv curator ERRATA_CURATOR_PASSWORD
+    \getenv notary ERRATA_NOTARY_PASSWORD
 \endif
 SELECT format('CREATE ROLE %I LOGIN', name)
-FROM unnest(ARRAY['errata_reader', 'errata_projector', 'errata_operator', 'errata_curator']) name
+FROM unnest(ARRAY['errata_reader', 'errata_projector', 'errata_operator', 'errata_curator', 'errata_notary']) name
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 ALTER ROLE errata_reader LOGIN;
 ALTER ROLE errata_projector LOGIN;
 ALTER ROLE errata_operator LOGIN;
 ALTER ROLE errata_curator LOGIN;
+ALTER ROLE errata_notary LOGIN;
 \if :{?reader}
     ALTER ROLE errata_reader PASSWORD :'reader';
 \endif
@@ -30,7 +32,10 @@ ALTER ROLE errata_curator LOGIN;
 \if :{?curator}
     ALTER ROLE errata_curator PASSWORD :'curator';
 \endif
-GRANT errata_reader, errata_projector, errata_operator, errata_curator TO :"login";
+\if :{?notary}
+    ALTER ROLE errata_notary PASSWORD :'notary';
+\endif
+GRANT errata_reader, errata_projector, errata_operator, errata_curator, errata_notary TO :"login";
 GRANT CREATE, TEMPORARY ON DATABASE :"DBNAME" TO :"login";
 -- Nothing beyond the grants of the migrations: no temporary tables, no tables in `public`, no large objects.
 REVOKE TEMPORARY ON DATABASE :"DBNAME" FROM PUBLIC;

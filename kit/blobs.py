@@ -154,6 +154,14 @@ class Blobs:
         self._cache_if_small(sha256, data)
         return data
 
+    async def put_named(self, name: str, data: bytes, media_type: str) -> None:
+        """Store bytes under a name of the caller's, in the place of what is there."""
+        await self._run(self._put, name, data, media_type)
+
+    async def get_named(self, name: str) -> bytes | None:
+        """The bytes under a name of the caller's; None: there are none."""
+        return await self._run(self._fetch_named, name)
+
     async def put_text(self, text: str, answers: str | None = None) -> TextRef:
         """Name a text by its hash; store it unless it is small enough for the event itself.
 
@@ -250,13 +258,19 @@ class Blobs:
         return True
 
     def _fetch(self, sha256: str, under: str | None) -> bytes:
+        data = self._fetch_named(f"{under or COMMON}/{sha256}")
+        if data is not None:
+            return data
+        if under is not None:
+            return self._fetch(sha256, None)
+        raise BlobMissing(f"no object {sha256}")
+
+    def _fetch_named(self, name: str) -> bytes | None:
         try:
-            response = self._client.get_object(self._bucket, f"{under or COMMON}/{sha256}")
+            response = self._client.get_object(self._bucket, name)
         except S3Error as error:
             if error.code in ("NoSuchKey", "NoSuchBucket"):
-                if under is not None:
-                    return self._fetch(sha256, None)
-                raise BlobMissing(f"no object {sha256}") from error
+                return None
             raise
         try:
             return response.read()

@@ -27,7 +27,7 @@ from kit.settings import SettingsError
 
 Session = psycopg.AsyncConnection[TupleRow]
 Connect = Callable[..., Awaitable[Session]]
-Role = Literal["reader", "projector", "operator", "curator"]
+Role = Literal["reader", "projector", "operator", "curator", "notary"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 LIVE: Final = "readmodel"
@@ -168,9 +168,9 @@ async def create_readmodel(url: str, schema: str) -> None:
 async def is_current(url: str, role: Role | None = None) -> bool:
     """Whether every history that a role sees is at its newest revision; a few milliseconds.
 
-    The curator's role sees only those columns of the read model that labels need.
+    The curator's role sees only those columns of the read model that labels need, the notary's none of it.
     """
-    histories: tuple[History, ...] = ("durable",) if role == "curator" else ("durable", "readmodel")
+    histories: tuple[History, ...] = ("durable",) if role in ("curator", "notary") else ("durable", "readmodel")
     session = await open_session(url)
     async with session:
         found: list[str] = []

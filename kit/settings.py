@@ -43,6 +43,7 @@ class Infrastructure(BaseSettings):
     database_projector_url: str | None = None
     database_operator_url: str | None = None
     database_curator_url: str | None = None
+    database_notary_url: str | None = None
     s3_endpoint: str | None = None
     s3_access_key: str | None = None
     s3_secret_key: SecretStr | None = None

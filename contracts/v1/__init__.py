@@ -48,6 +48,7 @@ from contracts.v1.job import (
 )
 from contracts.v1.label import LabelIssued
 from contracts.v1.llm_stage import LlmStageConfigured
+from contracts.v1.log import LogChanged
 from contracts.v1.observation import ObservationReceived, ObservationUnverifiable
 from contracts.v1.post import PostViewed
 from contracts.v1.retention import RetentionPurged
@@ -82,6 +83,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     FindingChanged,
     ReviewSampled,
     ReviewDecided,
+    LogChanged,
     ErasureOrdered,
     JobIdempotencyKeyBound,
     JobRequested,
@@ -205,6 +207,7 @@ __all__ = [
     "JobResolved",
     "LabelIssued",
     "LlmStageConfigured",
+    "LogChanged",
     "ObservationReceived",
     "ObservationUnverifiable",
     "OnceEvent",

@@ -39,7 +39,12 @@ class Event(Value):
 
     def event_id(self) -> UUID:
         """Derived from subject, key and identity: the same event always has the same id."""
-        return derive_uuid(EVENT_NAMESPACE, f"{self.subject()}|{self.identity()}")
+        return event_id(type(self), self.key(), self.identity())
+
+
+def event_id(event: type[Event], key: object, identity: object = "") -> UUID:
+    """The id of an event, without the event."""
+    return derive_uuid(EVENT_NAMESPACE, f"{event.SUBJECT}.{key}|{identity}")
 
 
 class OnceEvent(Event):

@@ -118,6 +118,11 @@ def review_sample_id(seed: str, first_day: date, last_day: date, size: int) -> U
     return _derive_id("review_sample", seed, str(first_day), str(last_day), str(size))
 
 
+def log_id(origin: str) -> UUID:
+    """The id of a decision log, from its name."""
+    return _derive_id("log", origin)
+
+
 def memo_id(account: UUID, content_sha256: str, beside_sha256: str, prompt_version: str) -> UUID:
     """The id of an extraction: the same account, article and prompt, and what else decides it, have the same one."""
     return _derive_id("memo", str(account), content_sha256, beside_sha256, prompt_version)

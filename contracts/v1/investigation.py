@@ -28,6 +28,8 @@ Fault = Literal["RUN", "USER_KEY"]
 
 CONVERSATION_LOST: Final = "ConversationLost"
 """The `error_name` of an attempt whose provider has lost the conversation: the next one begins anew."""
+CANCELLED: Final = "cancelled by operator"
+"""The `reason` of an investigation that the operator ended."""
 
 
 class InvestigationRequested(OnceEvent):

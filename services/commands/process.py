@@ -35,7 +35,18 @@ from kit.telemetry import Telemetry
 from kit.tracing import make_spans
 from kit.vault import UserKeys
 
-SERVICES = ("verifier", "ingest", "selector", "investigator", "validator", "auditor", "curator", "projector", "gateway")
+SERVICES = (
+    "verifier",
+    "ingest",
+    "selector",
+    "investigator",
+    "validator",
+    "auditor",
+    "curator",
+    "projector",
+    "notary",
+    "gateway",
+)
 """In the order of the pipeline; the gateway starts last, so that requests arrive only when they can be handled."""
 
 BLOB_TIMEOUT_S = 600.0

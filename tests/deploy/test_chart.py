@@ -190,6 +190,7 @@ def test_a_pod_is_given_the_secrets_of_its_service_alone(documents: list[dict[st
         wanted |= {f"OPENERRATA_DATABASE_{access.database.upper()}_URL"} if access.database else set()
         wanted |= {"OPENERRATA_ENCRYPTION_KEYS"} if access.reader_keys else set()
         wanted |= {"OPENERRATA_AUDITOR_RECEIPT_KEY"} if service == "auditor" else set()
+        wanted |= {"OPENERRATA_NOTARY_KEY"} if service == "notary" else set()
         wanted |= {"OPENERRATA_LABELER_KEY"} if service == "gateway" else set()
         assert found[service] == wanted, service
     assert found["migrate"] == {"OPENERRATA_DATABASE_URL"}

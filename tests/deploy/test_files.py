@@ -135,6 +135,7 @@ def test_compose_gives_each_service_its_own_secrets_alone() -> None:
         wanted |= {"OPENAI_API_KEY"} if access.provider_keys else set()
         wanted |= {"OPENERRATA_GATEWAY_PUBLIC_URL"} if name == "gateway" else set()
         wanted |= {"OPENERRATA_AUDITOR_RECEIPT_KEY"} if name == "auditor" else set()
+        wanted |= {"OPENERRATA_NOTARY_KEY", "OPENERRATA_NOTARY_WITNESSES"} if name == "notary" else set()
         wanted |= {"OPENERRATA_LABELER_DID"} if name in ("curator", "gateway") else set()
         wanted |= {"OPENERRATA_LABELER_KEY"} if name == "gateway" else set()
         assert passwords[name] == wanted, name

@@ -5,12 +5,9 @@ They are once-events that follow what was read, so the log refuses a decision ma
 
 from __future__ import annotations
 
-from typing import Final
-
 from contracts.v1 import InvestigationFailed, InvestigationRequested
+from contracts.v1.investigation import CANCELLED
 from lifecycle.investigation import Investigation
-
-CANCELLED: Final = "cancelled by operator"
 
 
 class NotAllowed(Exception):

@@ -29,6 +29,7 @@ from contracts.v1 import (
     InvestigationRetryScheduled,
     InvestigationStarted,
 )
+from contracts.v1.investigation import CANCELLED
 from kit.blobs import BlobMissing
 from kit.clock import SystemClock
 from kit.errors import Reject, Retry
@@ -39,7 +40,6 @@ from lifecycle.conclusion import conclude
 from lifecycle.investigation import Investigation
 from lifecycle.planning import chain_segments
 from services.commands.investigation.comparison import Comparison, describe_rules, diff_events, summarize_error
-from services.commands.investigation.operator_events import CANCELLED
 from services.commands.investigation.recorded_ports import (
     REDELIVERED,
     Blobs,

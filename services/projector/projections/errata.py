@@ -29,6 +29,7 @@ from contracts.v1 import (
     InvestigationRequested,
     InvestigationRetryScheduled,
     InvestigationStarted,
+    LogChanged,
     ObservationReceived,
     ObservationUnverifiable,
     PostViewed,
@@ -65,6 +66,7 @@ IGNORED: Final[dict[type[Event], str]] = {
     ObservationUnverifiable: "the same",
     CanonicalFetched: "the page comes again, as the server's HTML of the version made from it",
     ClaimValidationStarted: "what a review found and cost is in its end",
+    LogChanged: "it is about the decision log, which is no part of the read model",
     ErasureOrdered: "it removes rows instead of making some: see erasure",
     PostViewed: "views have their own stream and their own fold: see views",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Sequence
 from copy import copy
 from datetime import UTC, datetime, timedelta
@@ -102,7 +103,9 @@ class Tape:
         for event in events:
             self.now += timedelta(seconds=1)
             moment = at or self.now
-            envelope = Envelope(id=event.event_id(), occurred_at=moment, correlation=uid("c"), event=event)
+            id_ = event.event_id()
+            salt = urlsafe_b64encode(hashlib.sha256(id_.bytes).digest()).rstrip(b"=").decode()
+            envelope = Envelope(id=id_, occurred_at=moment, correlation=uid("c"), salt=salt, event=event)
             self.raw(event.subject(), encode(envelope))
 
     def raw(self, subject: str, data: bytes) -> None:

@@ -1,0 +1,65 @@
+"""The notary's ports over S3 and Prometheus."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from kit.blobs import Blobs
+from services.notary.publishing import CHECKPOINT
+from tlog.checkpoint import Checkpoint
+from tlog.note import Note
+from tlog.tiles import WIDTH, Bundle, decode_bundle
+
+PREFIX: Final = "log/"
+"""Of the log's objects in the blob store; what follows is what the gateway serves below `/log/v1/`."""
+
+
+class BlobObjects:
+    """The objects of the log in the blob store."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._bundle: tuple[int, tuple[bytes, ...]] = (-1, ())
+
+    async def put(self, name: str, data: bytes) -> None:
+        """Store an object; what was there is replaced."""
+        await self._blobs.put_named(PREFIX + name, data, "application/octet-stream")
+
+    async def get(self, name: str) -> bytes | None:
+        """An object; None: there is none."""
+        return await self._blobs.get_named(PREFIX + name)
+
+    async def read_leaf(self, index: int) -> bytes | None:
+        """A published leaf; None: no such leaf was published."""
+        number, place = divmod(index, WIDTH)
+        if self._bundle[0] != number or place >= len(self._bundle[1]):
+            self._bundle = number, await self._read_bundle(number)
+        leaves = self._bundle[1]
+        return leaves[place] if place < len(leaves) else None
+
+    async def _read_bundle(self, number: int) -> tuple[bytes, ...]:
+        note = await self.get(CHECKPOINT)
+        size = 0 if note is None else Checkpoint.parse(Note.parse(note).text).size
+        bundle = Bundle(number, min(WIDTH, size - number * WIDTH))
+        data = await self.get(bundle.path) if bundle.width > 0 else None
+        return () if data is None else decode_bundle(bundle, data)
+
+
+class NotaryMetrics:
+    """What the notary counts."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.leaves = Counter("openerrata_notary_leaves_total", "Decisions entered into the log", registry=registry)
+        self.size = Gauge(
+            "openerrata_notary_published_size", "Leaves under the newest published note", registry=registry
+        )
+        self.forked = Gauge(
+            "openerrata_notary_refuses",
+            "1 while nothing is signed, because it contradicts what was published",
+            registry=registry,
+        )
+        self.published_at = Gauge(
+            "openerrata_notary_published_timestamp_seconds", "When a note was last published", registry=registry
+        )

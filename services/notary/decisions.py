@@ -1,0 +1,361 @@
+"""Which events enter the decision log, and as what. Pure, and total over all events.
+
+The same facts give the same leaves, so a lost log is built again with the same root. Source: rows TR-3 and TR-4 of
+docs/requirements/trust.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Final
+from uuid import UUID
+
+from pydantic import JsonValue
+
+from contracts.v1 import (
+    EVENTS,
+    AssertionAnalysed,
+    AssertionAnalysisRequested,
+    AssertionInvalidated,
+    CanonicalFetched,
+    CanonicalUnavailable,
+    ClaimApproved,
+    ClaimProposed,
+    ClaimRejected,
+    ClaimRetained,
+    ClaimValidationFailed,
+    ClaimValidationRetryScheduled,
+    ClaimValidationStarted,
+    CreditPosted,
+    EntityErasureOrdered,
+    ErasureOrdered,
+    Event,
+    FindingChanged,
+    FlagRaised,
+    IntegrityAnomalyDetected,
+    InvestigationAdvanced,
+    InvestigationCompleted,
+    InvestigationDrafted,
+    InvestigationFailed,
+    InvestigationRequested,
+    InvestigationRetryScheduled,
+    InvestigationStarted,
+    JobEnded,
+    JobExtracted,
+    JobFetched,
+    JobIdempotencyKeyBound,
+    JobPlanned,
+    JobRequested,
+    JobResolved,
+    LabelIssued,
+    LlmStageConfigured,
+    LogChanged,
+    ObservationReceived,
+    ObservationUnverifiable,
+    PostViewed,
+    RetentionPurged,
+    ReviewDecided,
+    ReviewSampled,
+    RunAdvanced,
+    RunFailed,
+    RunRetryScheduled,
+    RunStarted,
+    VersionRegistered,
+    VersionSeen,
+    VersionVerified,
+)
+from contracts.v1.event import event_id
+from contracts.v1.investigation import CANCELLED
+from contracts.v1.parts import PublishedClaim
+from tlog.leaf import Kind, Leaf, Opening, canonical, open_documents
+
+NOT_LOGGED: Final[frozenset[type[Event]]] = frozenset(
+    {
+        # what readers and sites show
+        ObservationReceived,
+        ObservationUnverifiable,
+        CanonicalFetched,
+        CanonicalUnavailable,
+        VersionRegistered,
+        VersionSeen,
+        VersionVerified,
+        PostViewed,
+        IntegrityAnomalyDetected,
+        # the way to a decision; its end is logged, with what the gates refused
+        InvestigationRequested,
+        InvestigationStarted,
+        InvestigationAdvanced,
+        InvestigationDrafted,
+        InvestigationRetryScheduled,
+        ClaimProposed,
+        ClaimRetained,
+        ClaimValidationStarted,
+        ClaimApproved,
+        ClaimRejected,
+        ClaimValidationRetryScheduled,
+        ClaimValidationFailed,
+        # audits belong to the account that ordered them
+        JobIdempotencyKeyBound,
+        JobRequested,
+        JobFetched,
+        JobExtracted,
+        JobPlanned,
+        JobResolved,
+        JobEnded,
+        RunStarted,
+        RunAdvanced,
+        RunRetryScheduled,
+        RunFailed,
+        AssertionAnalysisRequested,
+        AssertionAnalysed,
+        AssertionInvalidated,
+        CreditPosted,
+        LlmStageConfigured,
+        FlagRaised,
+        RetentionPurged,
+        EntityErasureOrdered,
+        LabelIssued,
+    }
+)
+LOGGED: Final = tuple(event for event in EVENTS if event not in NOT_LOGGED)
+_STATES: Final[dict[str, Kind]] = {
+    "HELD": "held",
+    "RELEASED": "released",
+    "SUSPENDED": "suspended",
+    "WITHHELD": "withheld",
+    "RETRACTED": "retracted",
+}
+_GATE: Final = re.compile(r"[A-Za-z_]{1,40}")
+_ANALYSIS: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")
+_Document = dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An event as the ledger holds it. `event` and `salt` None: it was erased. Units: `at` is when it was stored."""
+
+    sequence: int
+    id: UUID
+    at: datetime
+    event: Event | None
+    salt: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What else the log of events holds of a completed investigation; what it does not hold any more is missing."""
+
+    started: InvestigationStarted | None = None
+    drafted: InvestigationDrafted | None = None
+    verdicts: Mapping[UUID, ClaimApproved | ClaimRejected] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A leaf with what is stored beside it. Shapes: `subjects` are ids under which it is found."""
+
+    leaf: Leaf
+    openings: tuple[Opening, ...] = ()
+    subjects: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the log holds of what a batch of facts refers to: leaves by the id of their event, subject and sequence."""
+
+    events: frozenset[UUID] = frozenset()
+    subjects: Mapping[UUID, int] = field(default_factory=dict)
+    sequences: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An entry with its index and the fact it was made from."""
+
+    index: int
+    fact: Fact
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a batch of facts brings. Shapes: `erased` are earlier leaves that lose their openings and subjects."""
+
+    placed: Sequence[Placed]
+    erased: Collection[int]
+
+
+def place(facts: Iterable[Fact], runs: Mapping[UUID, Run], known: Known, size: int) -> Batch:
+    """The leaves of facts in their order, from the index `size` on; a repeated fact has none."""
+    events, subjects, sequences = set(known.events), dict(known.subjects), dict(known.sequences)
+    placed: dict[int, Placed] = {}
+    erased: set[int] = set()
+    for fact in facts:
+        if fact.id in events:
+            continue
+        references: list[int] = []
+        if isinstance(fact.event, ErasureOrdered):
+            references = [sequences[each.sequence] for each in fact.event.facts if each.sequence in sequences]
+            erased.update(references)
+        elif fact.event is not None and (subject := find_subject(fact.event)) in subjects:
+            references = [subjects[subject]]
+        run = runs.get(fact.event.investigation_id) if isinstance(fact.event, InvestigationCompleted) else None
+        entry = make_entry(fact, references, run)
+        if entry is None:
+            continue
+        index = size + len(placed)
+        placed[index] = Placed(index, fact, entry)
+        events.add(fact.id)
+        sequences[fact.sequence] = index
+        for each in entry.subjects:
+            subjects.setdefault(each, index)
+    for index in erased & placed.keys():
+        placed[index] = Placed(index, placed[index].fact, Entry(placed[index].entry.leaf))
+    return Batch(list(placed.values()), erased - placed.keys())
+
+
+def find_attempt(event: InvestigationCompleted) -> Sequence[UUID]:
+    """The ids of the events that began and ended the run of a completed investigation."""
+    return [
+        event_id(kind, event.investigation_id, event.attempt) for kind in (InvestigationStarted, InvestigationDrafted)
+    ]
+
+
+def find_verdicts(event: InvestigationCompleted, drafted: InvestigationDrafted) -> Sequence[UUID]:
+    """The ids of the verdicts that its candidates may have."""
+    return [
+        event_id(kind, event.investigation_id, f"{claim}|{event.round}")
+        for claim in drafted.claim_ids
+        for kind in (ClaimApproved, ClaimRejected)
+    ]
+
+
+def find_subject(event: Event) -> UUID | None:
+    """The id of what a later decision is about; the first leaf of it is referred to."""
+    match event:
+        case FindingChanged():
+            return event.investigation_id
+        case ReviewDecided():
+            return event.claim_id
+        case _:
+            return None
+
+
+def make_entry(fact: Fact, references: Iterable[int], run: Run | None = None) -> Entry | None:
+    """What a fact becomes in the log; None: it is no decision.
+
+    `references` are the leaves of its subject, or of the facts that it erases.
+    """
+    if fact.event is None:
+        return Entry(Leaf(k="erased", t=_milliseconds(fact.at)))
+    made = _make(fact.event, run or Run())
+    if made is None:
+        return None
+    leaf, documents, subjects = made
+    openings = () if fact.salt is None else open_documents(fact.salt, [canonical(each) for each in documents])
+    commitments = tuple(opening.commitment for opening in openings)
+    complete = leaf.model_copy(update={"t": _milliseconds(fact.at), "c": commitments, "ref": tuple(sorted(references))})
+    return Entry(complete, openings, tuple(dict.fromkeys(subjects)))
+
+
+def _make(event: Event, run: Run) -> tuple[Leaf, list[_Document], list[UUID]] | None:
+    match event:
+        case InvestigationCompleted():
+            return _complete(event, run)
+        case InvestigationFailed():
+            cancelled = event.reason == CANCELLED
+            leaf = Leaf(k="cancelled" if cancelled else "failed", t=0, why=None if cancelled else event.failure)
+            about: _Document = {"investigation": str(event.investigation_id), "version": str(event.version_id)}
+            return leaf, [about], [event.investigation_id]
+        case FindingChanged():
+            changed: _Document = {
+                "claim": str(event.claim_id),
+                "investigation": str(event.investigation_id),
+                "state": event.state,
+                "cause": event.cause,
+                "note": event.note,
+            }
+            return Leaf(k=_STATES[event.state], t=0, why=event.cause), [changed], [event.investigation_id]
+        case ReviewSampled():
+            return Leaf(k="review_sampled", t=0, n=len(event.claim_ids)), [_describe(event)], [event.sample_id]
+        case ReviewDecided():
+            return Leaf(k="review_decided", t=0, why=event.verdict), [_describe(event)], [event.claim_id]
+        case LogChanged():
+            return Leaf(k="log", t=0, why=event.what), [_describe(event)], [event.log_id]
+        case ErasureOrdered():
+            return Leaf(k="redacted", t=0), [], []
+        case _:
+            return None
+
+
+def _complete(event: InvestigationCompleted, run: Run) -> tuple[Leaf, list[_Document], list[UUID]]:
+    refused = Counter(
+        each.gate.lower() if _GATE.fullmatch(each.gate) else "other"
+        for each in run.verdicts.values()
+        if isinstance(each, ClaimRejected)
+    )
+    leaf = Leaf(
+        k="found" if event.claims else "nothing_found",
+        t=0,
+        a=event.analysis if _ANALYSIS.fullmatch(event.analysis) else None,
+        n=len(event.claims),
+        g=dict(refused),
+    )
+    documents = [_describe_run(event, run), *(_describe_finding(each, run) for each in event.claims)]
+    return leaf, documents, [event.investigation_id, *(each.claim_id for each in event.claims)]
+
+
+def _describe_run(event: InvestigationCompleted, run: Run) -> _Document:
+    found: _Document = {
+        "investigation": str(event.investigation_id),
+        "version": str(event.version_id),
+        "post": str(event.post_id),
+        "analysis": event.analysis,
+        "model": event.model.model_dump(exclude_none=True),
+    }
+    if event.provenance is not None:
+        found["provenance"] = event.provenance
+    if run.started is not None:
+        found |= {
+            "platform": run.started.input.platform,
+            "address": run.started.input.url,
+            "contentHash": run.started.input.content.sha256,
+            "prompt": {"version": run.started.prompt.version, "sha256": run.started.prompt.sha256},
+        }
+        if run.started.rules is not None:
+            found["rules"] = run.started.rules
+    if run.drafted is not None:
+        found["transcript"] = run.drafted.transcript.sha256
+    return found
+
+
+def _describe_finding(claim: PublishedClaim, run: Run) -> _Document:
+    """The reasoning is long; its hash proves it. Shapes: `page` is the hash of the source's page as it was fetched."""
+    verdict = run.verdicts.get(claim.claim_id)
+    pages = {each.url: each.page.sha256 for each in verdict.sources if each.page is not None} if verdict else {}
+    return {
+        "claim": str(claim.claim_id),
+        "text": claim.payload.text,
+        "context": claim.payload.context,
+        "summary": claim.payload.summary,
+        "reasoning": sha256(claim.payload.reasoning.encode()).hexdigest(),
+        "sources": [
+            each.model_dump() | ({"page": pages[each.url]} if each.url in pages else {})
+            for each in claim.payload.sources
+        ],
+    }
+
+
+def _describe(event: ReviewSampled | ReviewDecided | LogChanged) -> _Document:
+    """A whole event: it holds nothing but what is to be shown."""
+    found: _Document = event.model_dump(mode="json", exclude={"follows"}, exclude_none=True)
+    return found
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1_000)

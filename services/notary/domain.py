@@ -1,0 +1,33 @@
+"""What the notary knows of its log, and what it refuses to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tlog.merkle import Hash
+
+
+class LogForked(Exception):
+    """What was published is not the beginning of what is stored here: nothing is signed until an operator decides."""
+
+
+class LogNotOpened(Exception):
+    """The log of events does not say that this log begins, or that this key signs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCheckpoint:
+    """A signed note, stored before anybody saw it. Shapes: `note` is without the lines of witnesses."""
+
+    size: int
+    root: Hash
+    note: bytes
+    is_published: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """What one transaction brought. Shapes: `facts` were looked at, `leaves` are new."""
+
+    facts: int
+    leaves: int

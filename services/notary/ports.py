@@ -1,0 +1,64 @@
+"""What publishing needs of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from services.notary.domain import StoredCheckpoint
+from tlog.merkle import Hash
+from tlog.note import Signature
+from tlog.tiles import Bundle, Tile
+
+
+class Log(Protocol):
+    """The log as it is stored."""
+
+    async def size(self) -> int:
+        """How many leaves there are."""
+        ...
+
+    async def root(self, size: int) -> Hash:
+        """The root over the first leaves; at least one."""
+        ...
+
+    async def read_tile(self, tile: Tile) -> bytes:
+        """The hashes of a tile."""
+        ...
+
+    async def read_bundle(self, bundle: Bundle) -> bytes:
+        """The leaves of a bundle."""
+        ...
+
+    async def newest(self) -> StoredCheckpoint | None:
+        """The largest signed note."""
+        ...
+
+    async def find(self, size: int) -> StoredCheckpoint | None:
+        """The signed note of a size."""
+        ...
+
+    async def add(self, checkpoint: StoredCheckpoint, now: datetime) -> None:
+        """Store a signed note for good. Raises: LogForked: another root of this size was signed."""
+        ...
+
+    async def mark_published(self, size: int, now: datetime) -> None:
+        """Remember that a note can be read by others."""
+        ...
+
+
+class Objects(Protocol):
+    """What others can read, under the names of C2SP tlog-tiles."""
+
+    async def put(self, name: str, data: bytes) -> None:
+        """Store an object; what was there is replaced."""
+        ...
+
+    async def get(self, name: str) -> bytes | None:
+        """An object; None: there is none."""
+        ...
+
+
+Witness = Callable[[StoredCheckpoint], Awaitable[Sequence[Signature]]]
+"""Has a note cosigned, as far as witnesses answer. Raises: LogForked: one has seen another history."""

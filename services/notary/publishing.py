@@ -1,0 +1,90 @@
+"""Publishes the log: tiles first, then the signed note that covers them.
+
+A note is stored before anybody sees it, and nothing is signed that does not continue what was published. So after a
+crash at any line the same note is published again, and a database that was restored from an older backup signs nothing
+until it holds the same leaves again. Source: rows TR-6 and TR-7 of docs/requirements/trust.md.
+"""
+
+from __future__ import annotations
+
+from kit.clock import Clock
+from services.notary.domain import LogForked, StoredCheckpoint
+from services.notary.ports import Log, Objects, Witness
+from tlog.checkpoint import Checkpoint
+from tlog.keys import SigningKey, verify_note
+from tlog.note import Note
+from tlog.tiles import bundle_growth, growth
+
+CHECKPOINT = "checkpoint"
+
+
+class Publisher:
+    """Signs what was entered, and puts it where others read it."""
+
+    def __init__(self, log: Log, objects: Objects, key: SigningKey, witness: Witness, clock: Clock) -> None:
+        self._log = log
+        self._objects = objects
+        self._key = key
+        self._witness = witness
+        self._clock = clock
+
+    async def publish(self) -> int | None:
+        """Publish everything that was entered; the size of the note, None if there was nothing new to say.
+
+        Raises: LogForked: what was published is not the beginning of what is stored here.
+        """
+        size = await self._log.size()
+        if size == 0 or _covers(newest := await self._log.newest(), size):
+            return None
+        if await self._adopt_published() and _covers(newest := await self._log.newest(), size):
+            return None
+        if newest is None or newest.is_published:
+            newest = await self._sign(0 if newest is None else newest.size, size)
+        cosignatures = await self._witness(newest)
+        await self._objects.put(CHECKPOINT, bytes(Note.parse(newest.note).with_signatures(*cosignatures)))
+        await self._log.mark_published(newest.size, self._clock.now())
+        return newest.size
+
+    async def _adopt_published(self) -> bool:
+        """Compare with the newest note that others can read; whether it was not stored here, and now is."""
+        data = await self._objects.get(CHECKPOINT)
+        if data is None:
+            return False
+        note = Note.parse(data)
+        verify_note(note, [self._key.verifier])
+        published = Checkpoint.parse(note.text)
+        if published.origin != self._key.name:
+            raise LogForked(f"another log was published here: {published.origin}")
+        known = await self._log.find(published.size)
+        if known is None:
+            if (size := await self._log.size()) < published.size:
+                raise LogForked(
+                    f"{published.size} leaves were published and {size} are here; the others must come back"
+                )
+            root = await self._log.root(published.size)
+        else:
+            root = known.root
+        if root != published.root:
+            raise LogForked(f"another root of {published.size} leaves was published")
+        if known is not None:
+            return False
+        await self._log.add(self._note(published, is_published=True), self._clock.now())
+        return True
+
+    async def _sign(self, old: int, size: int) -> StoredCheckpoint:
+        for bundle in bundle_growth(old, size):
+            await self._objects.put(bundle.path, await self._log.read_bundle(bundle))
+        for tile in growth(old, size):
+            await self._objects.put(tile.path, await self._log.read_tile(tile))
+        signed = self._note(Checkpoint(self._key.name, size, await self._log.root(size)), is_published=False)
+        await self._log.add(signed, self._clock.now())
+        return signed
+
+    def _note(self, checkpoint: Checkpoint, *, is_published: bool) -> StoredCheckpoint:
+        text = str(checkpoint)
+        note = bytes(Note(text, (self._key.sign(text),)))
+        return StoredCheckpoint(checkpoint.size, checkpoint.root, note, is_published)
+
+
+def _covers(checkpoint: StoredCheckpoint | None, size: int) -> bool:
+    return checkpoint is not None and checkpoint.is_published and checkpoint.size >= size
