@@ -68,6 +68,15 @@ class WithdrawnClaim(Wire):
     changed_at: Instant
 
 
+class LoggedDecision(Wire):
+    """A leaf of the decision log about this investigation; `proof` is where its proof is, a tlog-proof of C2SP."""
+
+    index: int
+    kind: NonEmpty
+    recorded_at: Instant
+    proof: NonEmpty
+
+
 class PublicResult(Wire):
     """Post, investigation and the findings that stand; without any, nothing is shown as wrong."""
 
@@ -76,4 +85,5 @@ class PublicResult(Wire):
     claims: tuple[ClaimOut, ...]
     withdrawn_claims: tuple[WithdrawnClaim, ...] = ()
     source_checks: tuple[SourceCheck, ...] = ()
+    decisions: tuple[LoggedDecision, ...] = ()
     audit: Audit | None = None

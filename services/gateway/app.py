@@ -54,6 +54,7 @@ from services.gateway.ports import (
     Texts,
     UserKeys,
 )
+from services.gateway.public.decision_log import DecisionLogEndpoint
 from services.gateway.public.documents import RecordDocuments
 from services.gateway.public.graphql.execute import GraphQL
 from services.gateway.public.graphql.graph import RecordGraph
@@ -191,6 +192,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
         per_network=settings.events_clients_per_network,
     )
     events = EventsEndpoint(feed, admission, callers.address, dependencies.registry, stall_s=settings.events_stall_s)
+    decision_log = DecisionLogEndpoint(dependencies.record, clock)
     labels = None
     if dependencies.labels is not None:
         labels = LabelsEndpoint(
@@ -205,7 +207,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
             clock,
             stall_s=settings.events_stall_s,
         )
-    return Gateway(rpc, graphql, events, feed, invalidation, described, jobs, labels)
+    return Gateway(rpc, graphql, events, feed, invalidation, described, jobs, labels, decision_log=decision_log)
 
 
 def open_jobs(host: Host, settings: GatewaySettings) -> World:

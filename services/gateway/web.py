@@ -29,6 +29,8 @@ from services.gateway.labels import LabelsEndpoint
 from services.gateway.openapi import Schema, add_procedures
 from services.gateway.ports import Documents, HealthChecks, Unavailable
 from services.gateway.procedure import Procedure
+from services.gateway.public.decision_log import PREFIX as DECISION_LOG
+from services.gateway.public.decision_log import DecisionLogEndpoint
 from services.gateway.public.graphql.http import PATH as GRAPHQL
 from services.gateway.public.graphql.http import GraphQLEndpoint
 from services.gateway.public.stream.endpoint import PATH as EVENTS
@@ -55,6 +57,8 @@ class Gateway:
         shell: FastAPI,
         jobs: JobsApi | None,
         labels: LabelsEndpoint | None = None,
+        *,
+        decision_log: DecisionLogEndpoint,
     ) -> None:
         self._rpc = rpc
         self._graphql = graphql
@@ -64,6 +68,7 @@ class Gateway:
         self.shell = shell
         self.jobs = jobs
         self.labels = labels
+        self._decision_log = decision_log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -77,6 +82,9 @@ class Gateway:
             await respond(send, Reply(204, headers=PREFLIGHT), self._rpc.cors(scope))
         elif scope["path"].startswith(PREFIX):
             await self._rpc(scope, receive, send)
+        elif scope["path"].startswith(DECISION_LOG):
+            answer = without_body(send) if scope["method"] == "HEAD" else send
+            await self._decision_log(scope, receive, with_common_headers(answer))
         elif scope["path"] == GRAPHQL:
             await self._graphql(scope, receive, send)
         elif scope["path"] == EVENTS:

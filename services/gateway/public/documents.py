@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from uuid import UUID
 
 from contracts.rpc.audit import Audit
-from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult, SourceCheck, WithdrawnClaim
+from contracts.rpc.public import (
+    LoggedDecision,
+    Origin,
+    PublicInvestigation,
+    PublicPost,
+    PublicResult,
+    SourceCheck,
+    WithdrawnClaim,
+)
 from contracts.rpc.status import ClaimOut, SourceOut
 from services.gateway.ports import Unavailable
 from services.gateway.public.audit import redact_run
+from services.gateway.record.decision_log import LogEntry
 from services.gateway.record.question import BadQuestion
 from services.gateway.record.repository import PublicRecord
 from services.gateway.record.rows import Claim
@@ -37,6 +47,7 @@ class RecordDocuments:
                 return None
             checks = await session.investigations.source_checks(investigation_id)
             exchanges = await session.audits.exchanges(investigation_id)
+            decisions = await session.decision_log.of_investigation(investigation_id)
         public = await asyncio.to_thread(redact_run, run)
         return PublicResult(
             investigation=PublicInvestigation(
@@ -53,8 +64,20 @@ class RecordDocuments:
             claims=tuple(map(claim_out, row.claims)),
             withdrawn_claims=tuple(WithdrawnClaim.model_validate(each, from_attributes=True) for each in row.withdrawn),
             source_checks=tuple(SourceCheck.model_validate(check, from_attributes=True) for check in checks),
+            decisions=tuple(decision_out(investigation_id, each) for each in decisions),
             audit=Audit.model_validate(public.with_exchanges(exchanges), from_attributes=True),
         )
+
+
+def decision_out(investigation_id: UUID, entry: LogEntry) -> LoggedDecision:
+    """A decision as sent to clients."""
+    leaf = entry.leaf
+    return LoggedDecision(
+        index=entry.index,
+        kind=leaf.k,
+        recorded_at=datetime.fromtimestamp(leaf.t / 1_000, UTC),
+        proof=f"/log/v1/proof/{investigation_id}/{entry.index}",
+    )
 
 
 def claim_out(claim: Claim) -> ClaimOut:

@@ -13,6 +13,7 @@ from services.gateway.record.audit import Audits
 from services.gateway.record.authors import Authors
 from services.gateway.record.connection import open_transaction
 from services.gateway.record.counts import Tallies
+from services.gateway.record.decision_log import DecisionLog
 from services.gateway.record.investigations import Investigations, Summary
 from services.gateway.record.labels import Labels
 from services.gateway.record.posts import Posts
@@ -30,6 +31,7 @@ class RecordSession:
         self.audits = Audits(connection)
         self.authors = Authors(connection)
         self.counts = Tallies(connection)
+        self.decision_log = DecisionLog(connection)
         self.investigations = Investigations(connection)
         self.labels = Labels(connection)
         self.posts = Posts(connection)

@@ -41,8 +41,9 @@ REGISTER = "post.registerObservedVersion"
 SHOWN = VersionView(POST, Complete(INVESTIGATION, "SERVER_VERIFIED", (claim(1),), NOW), None)
 APPROVED = f"errata.v1.claim.approved.{INVESTIGATION}"
 LOCAL = "a local variable"
-KEPT = {"_active", "_denied", LOCAL, "_buckets", "_recent", "_free", "_networks", "_valid"}
-"""Memories of keys, of the servers' health and room, and of who asks how often: nothing of them is of a post."""
+KEPT = {"_active", "_denied", LOCAL, "_buckets", "_recent", "_free", "_networks", "_valid", "_notes", "_tiles"}
+"""Memories of keys, of the servers' health and room, of who asks how often, and of the decision log, whose leaves hold
+no words: nothing of them is of a post."""
 
 
 @asynccontextmanager
