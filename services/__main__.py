@@ -29,6 +29,7 @@ COMMANDS = {
     "budget": "Today's runs and money.",
     "investigation": "Show, replay, retry or cancel one investigation.",
     "finding": "Show, suspend, release or retract one published finding.",
+    "log": "Keep a log of decisions that nobody can rewrite; verify a decision.",
     "tail": "Follow facts as they happen.",
     "export": "Write the public record as files.",
     "projector": "Migrate the database; rebuild the read model from the log.",

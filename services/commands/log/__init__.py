@@ -1,0 +1,164 @@
+"""`openerrata log`: begin, watch and verify the decision log."""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64decode
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import click
+
+from contracts.v1 import LogChanged
+from contracts.v1.ids import log_id
+from kit.bus import connect
+from kit.clock import SystemClock
+from kit.database import migrate, open_session
+from kit.history import read_latest_from_leader
+from kit.publisher import PublishConflict
+from kit.servers_in_use import Servers
+from kit.settings import load
+from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import clean_text
+from services.notary.settings import Identity, NotarySettings
+from tlog.decision import prove_decision
+from tlog.errors import TlogError
+from tlog.keys import Algorithm, SigningKey
+from tlog.policy import Policy
+
+_ORIGIN: Final = re.compile(r"[a-z0-9.-]+(:[0-9]{1,5})?(/[a-z0-9._-]+)*")
+_STATUS: Final = """
+    SELECT s.size, c.size, c.published_at,
+        (SELECT count(*) FROM log.cosignature g WHERE g.size = c.size),
+        (SELECT max(sequence) FROM ledger.fact WHERE stream = 'ERRATA') - s.sequence
+    FROM log.state s LEFT JOIN LATERAL (
+        SELECT size, published_at FROM log.checkpoint WHERE published_at IS NOT NULL ORDER BY size DESC LIMIT 1
+    ) c ON true WHERE s.origin = %s"""
+
+
+@click.group(cls=Group)
+def command() -> None:
+    """Keep a log of all decisions that nobody can rewrite unnoticed.
+
+    Every result, retraction and review becomes a leaf of a Merkle tree that the notary signs. ORIGIN names the log:
+    the host that readers reach, and a path.
+
+    \b
+    1. Make a key, once:        openerrata log key errata.example/log/v1
+    2. Give it to the notary:   OPENERRATA_NOTARY_KEY='PRIVATE+KEY+…'
+    3. Begin the log, once:     openerrata log init
+    4. Is it signed?            openerrata log status
+    Check a decision anywhere:  openerrata log verify FILE --policy POLICY
+    """
+
+
+@command.command()
+@click.argument("origin")
+@handle_errors
+def key(origin: str) -> None:
+    """Print a new private key for OPENERRATA_NOTARY_KEY. Keep a copy: without it nobody can go on with the log."""
+    if not _ORIGIN.fullmatch(origin):
+        raise click.BadParameter("a host and a path without a scheme, like errata.example/log/v1", param_hint="ORIGIN")
+    click.echo(SigningKey(origin, Algorithm.ED25519, urlsafe_b64decode(f"{SystemClock().new_salt()}=")).secret())
+
+
+@command.command()
+@data_dir_option
+@handle_errors
+def init(data_dir: Path) -> None:
+    """Begin the log with the key in OPENERRATA_NOTARY_KEY, or go on with that key if the log has another.
+
+    Decisions before this are not in the log. The change of a key is a leaf itself.
+    """
+    identity = _load_identity()
+    with open_servers(data_dir, quieter="warning") as found:
+        event = run(_open(found, identity))
+    if event is None:
+        click.echo(f"nothing changed: {identity.key.name} is signed by this key already")
+    else:
+        done = "begins" if event.what == "OPENED" else "goes on with another key"
+        click.echo(f"{identity.key.name} {done}; readers and monitors need this line:")
+        click.echo(f"log {identity.key.verifier}")
+
+
+@command.command()
+@data_dir_option
+@handle_errors
+def status(data_dir: Path) -> None:
+    """Show how many decisions are in the log, and how many are under a published note. Exit status 1: some wait."""
+    identity = _load_identity()
+    with open_servers(data_dir, quieter="error") as found:
+        row = run(_read_status(found, identity.key.name))
+    if row is None:
+        raise click.ClickException("the log has not begun: run `openerrata log init`, and keep the notary running")
+    leaves, published, published_at, cosignatures, behind = row
+    click.echo(f"log         {identity.key.name}")
+    click.echo(f"key         {identity.key.verifier}")
+    click.echo(f"leaves      {leaves:,}, {behind or 0:,} facts not looked at yet")
+    if published is None:
+        click.echo("note        none yet")
+    else:
+        click.echo(
+            f"note        over {published:,} leaves, {published_at:%Y-%m-%d %H:%M:%S} UTC, {cosignatures} cosignatures"
+        )
+    if published != leaves:
+        raise click.exceptions.Exit(1)
+
+
+@command.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--policy",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Whose signatures you accept: a file as /log/v1/policy answers it.",
+)
+@handle_errors
+def verify(file: Path, policy: Path) -> None:
+    """Check a proof of one decision, without asking anybody. Exit status 1: it proves nothing.
+
+    FILE is what /log/v1/proof/ID answers. Take the policy from somebody you trust.
+    """
+    try:
+        proven = prove_decision(file.read_bytes(), Policy.parse(policy.read_bytes()))
+    except TlogError as error:
+        raise click.ClickException(f"this proves nothing: {error}") from error
+    click.echo(f"leaf {proven.index} of {proven.size:,} in {proven.origin}, with {proven.cosignatures} cosignatures")
+    click.echo(proven.leaf.encode().decode())
+    for document in proven.documents.values():
+        click.echo(clean_text(document.decode()))
+
+
+def _load_identity() -> Identity:
+    identity = Identity.of(load(NotarySettings))
+    if identity is None:
+        raise click.ClickException("OPENERRATA_NOTARY_KEY is not set; `openerrata log key ORIGIN` makes one")
+    return identity
+
+
+async def _open(found: Servers, identity: Identity) -> LogChanged | None:
+    """What was published; None: this key signs already."""
+    origin, vkey = identity.key.name, str(identity.key.verifier)
+    async with connect(found.nats_url, name="openerrata-log") as bus:
+        facts = await read_latest_from_leader(bus, f"{LogChanged.SUBJECT}.{log_id(origin)}")
+        for fact in facts:
+            if isinstance(fact.event, LogChanged) and fact.event.keys[0] == vkey:
+                return None
+        event = LogChanged(
+            follows=facts[0].sequence if facts else 0, origin=origin, what="KEYS" if facts else "OPENED", keys=(vkey,)
+        )
+        try:
+            await bus.publish(event, correlation=SystemClock().new_id())
+        except PublishConflict:
+            raise click.ClickException(
+                "somebody else changed the log at this moment; look at it, then repeat this"
+            ) from None
+        return event
+
+
+async def _read_status(found: Servers, origin: str) -> tuple[int, int | None, datetime | None, int, int | None] | None:
+    await migrate(found.database_url)
+    async with await open_session(found.database_url) as db:
+        row = await (await db.execute(_STATUS, (origin,))).fetchone()
+    return None if row is None else (row[0], row[1], row[2], row[3], row[4])
