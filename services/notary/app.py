@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+import httpx
 import structlog
 
 from kit.clock import Clock
@@ -14,12 +14,12 @@ from kit.host import Host
 from kit.sessions import SuccessiveSessions
 from kit.settings import load
 from services.notary.adapters import BlobObjects, NotaryMetrics
-from services.notary.domain import LogForked, LogNotOpened, StoredCheckpoint
+from services.notary.cosigning import Witnesses
+from services.notary.domain import LogForked, LogNotOpened
 from services.notary.publishing import Publisher
 from services.notary.settings import Identity, NotarySettings
 from services.notary.store import LogStore
 from tlog.errors import TlogError
-from tlog.note import Signature
 
 POLL_S: Final = 1.0
 SESSION_OPTIONS: Final = (
@@ -111,11 +111,10 @@ async def build(host: Host) -> None:
     objects = BlobObjects(host.blobs)
     sessions = SuccessiveSessions(partial(host.database("notary").session, options=SESSION_OPTIONS))
     store = LogStore(sessions, identity.key.name, objects.read_leaf)
-    publisher = Publisher(store, objects, identity.key, _witness_nothing, host.clock)
+    http = httpx.AsyncClient(headers={"user-agent": f"OpenErrata/1.0 (+{settings.contact_url})"}, trust_env=False)
+    host.on_close(http.aclose)
+    witnesses = Witnesses.of(store, identity.policy.witnesses, http, host.clock)
+    publisher = Publisher(store, objects, identity.key, witnesses.cosign, host.clock)
     notary = Notary(store, publisher, identity, settings, NotaryMetrics(host.telemetry.registry), host.clock)
     host.check("decision log", notary.problem)
     host.keep_running("notary", notary.run)
-
-
-async def _witness_nothing(_: StoredCheckpoint) -> Sequence[Signature]:
-    return ()

@@ -43,6 +43,14 @@ class Log(Protocol):
         """Store a signed note for good. Raises: LogForked: another root of this size was signed."""
         ...
 
+    async def cosignatures(self, size: int) -> Sequence[Signature]:
+        """What witnesses said of the note of a size, the newest of each."""
+        ...
+
+    async def add_cosignatures(self, size: int, signatures: Sequence[Signature]) -> None:
+        """Store what witnesses said of the note of a size, in the place of what they said before."""
+        ...
+
     async def mark_published(self, size: int, now: datetime) -> None:
         """Remember that a note can be read by others."""
         ...
@@ -60,5 +68,5 @@ class Objects(Protocol):
         ...
 
 
-Witness = Callable[[StoredCheckpoint], Awaitable[Sequence[Signature]]]
-"""Has a note cosigned, as far as witnesses answer. Raises: LogForked: one has seen another history."""
+Cosign = Callable[[StoredCheckpoint], Awaitable[Sequence[Signature]]]
+"""Gives new cosignatures of a note, if there are any. Raises: LogForked: a witness has seen another history."""

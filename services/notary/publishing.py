@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kit.clock import Clock
 from services.notary.domain import LogForked, StoredCheckpoint
-from services.notary.ports import Log, Objects, Witness
+from services.notary.ports import Cosign, Log, Objects
 from tlog.checkpoint import Checkpoint
 from tlog.keys import SigningKey, verify_note
 from tlog.note import Note
@@ -21,18 +21,25 @@ CHECKPOINT = "checkpoint"
 class Publisher:
     """Signs what was entered, and puts it where others read it."""
 
-    def __init__(self, log: Log, objects: Objects, key: SigningKey, witness: Witness, clock: Clock) -> None:
+    def __init__(self, log: Log, objects: Objects, key: SigningKey, cosign: Cosign, clock: Clock) -> None:
         self._log = log
         self._objects = objects
         self._key = key
-        self._witness = witness
+        self._cosign = cosign
         self._clock = clock
 
     async def publish(self) -> int | None:
         """Publish everything that was entered; the size of the note, None if there was nothing new to say.
 
-        Raises: LogForked: what was published is not the beginning of what is stored here.
+        The note is published at once, and again when witnesses have cosigned it.
+        Raises: LogForked: what was published is not the beginning of what is stored here, or a witness knows otherwise.
         """
+        newest = await self._publish_leaves()
+        if (current := newest or await self._log.newest()) is not None:
+            await self._publish_cosignatures(current)
+        return None if newest is None else newest.size
+
+    async def _publish_leaves(self) -> StoredCheckpoint | None:
         size = await self._log.size()
         if size == 0 or _covers(newest := await self._log.newest(), size):
             return None
@@ -40,10 +47,15 @@ class Publisher:
             return None
         if newest is None or newest.is_published:
             newest = await self._sign(0 if newest is None else newest.size, size)
-        cosignatures = await self._witness(newest)
-        await self._objects.put(CHECKPOINT, bytes(Note.parse(newest.note).with_signatures(*cosignatures)))
+        await self._objects.put(CHECKPOINT, newest.note)
         await self._log.mark_published(newest.size, self._clock.now())
-        return newest.size
+        return newest
+
+    async def _publish_cosignatures(self, checkpoint: StoredCheckpoint) -> None:
+        if added := await self._cosign(checkpoint):
+            await self._log.add_cosignatures(checkpoint.size, added)
+            complete = Note.parse(checkpoint.note).with_signatures(*await self._log.cosignatures(checkpoint.size))
+            await self._objects.put(CHECKPOINT, bytes(complete))
 
     async def _adopt_published(self) -> bool:
         """Compare with the newest note that others can read; whether it was not stored here, and now is."""

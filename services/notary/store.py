@@ -15,6 +15,7 @@ from services.notary.decisions import Fact, Known, Placed, find_subject, place
 from services.notary.domain import Entered, LogForked, LogNotOpened, StoredCheckpoint
 from services.notary.ledger import read_changes, read_page, read_runs
 from tlog.merkle import Hash, complete_nodes, fold, hash_leaf
+from tlog.note import Signature
 from tlog.tiles import (
     WIDTH,
     Bundle,
@@ -150,6 +151,24 @@ class LogStore:
         known = await self.find(checkpoint.size)
         if known is None or known.root != checkpoint.root:
             raise LogForked(f"two roots of {checkpoint.size} leaves")
+
+    async def cosignatures(self, size: int) -> Sequence[Signature]:
+        """What witnesses said of the note of a size, the newest of each."""
+        db = await self._session()
+        found = await db.execute(
+            "SELECT line FROM log.cosignature WHERE size = %s ORDER BY key_id", (size,), binary=True
+        )
+        return [Signature.parse(bytes(line).decode()) for (line,) in await found.fetchall()]
+
+    async def add_cosignatures(self, size: int, signatures: Sequence[Signature]) -> None:
+        """Store what witnesses said of the note of a size, in the place of what they said before."""
+        db = await self._session()
+        async with db.cursor() as cursor:
+            await cursor.executemany(
+                """INSERT INTO log.cosignature VALUES (%s, %s, %s)
+                ON CONFLICT (size, key_id) DO UPDATE SET line = excluded.line""",
+                [(size, each.key_id, str(each).encode()) for each in signatures],
+            )
 
     async def mark_published(self, size: int, now: datetime) -> None:
         """Remember that a note can be read by others."""
