@@ -10,6 +10,7 @@ from uuid import UUID
 
 from services.gateway.public.audit import redact_run
 from services.gateway.public.cursors import parse_anomaly_key, parse_author_key, read_key, write_key
+from services.gateway.public.documents import decision_out
 from services.gateway.public.graphql.errors import check_range, expose_refusals
 from services.gateway.public.graphql.limits import PAGE_LIMIT
 from services.gateway.public.graphql.nodes import (
@@ -48,6 +49,7 @@ class RecordGraph:
         """One finished investigation with its post and claims."""
         async with self._record.open() as session:
             row = await session.investigations.one(investigation_id)
+            logged = () if row is None else await session.decision_log.of_investigation(investigation_id)
         if row is None:
             return None
 
@@ -61,7 +63,9 @@ class RecordGraph:
             "audit": load_audit,
         }
         claims = tuple(_with_checks(claim, checks) for claim in row.claims)
-        return InvestigationResult(Node(row, fields), self._with_author(row, row.author_id), claims, row.withdrawn)
+        decisions = tuple(decision_out(investigation_id, each) for each in logged)
+        post = self._with_author(row, row.author_id)
+        return InvestigationResult(Node(row, fields), post, claims, row.withdrawn, decisions)
 
     async def of_post(self, platform: str, external_id: str) -> PostInvestigations:
         """All finished investigations of a post."""

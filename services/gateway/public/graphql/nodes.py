@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from contracts.rpc.public import LoggedDecision
 from services.gateway.public.highlight import Highlight
 from services.gateway.record.investigations import Investigation, Summary
 from services.gateway.record.posts import Post
@@ -30,6 +31,7 @@ class InvestigationResult:
     post: Node[Investigation]
     claims: tuple[Node[Claim], ...]
     withdrawn_claims: tuple[WithdrawnClaim, ...]
+    decisions: tuple[LoggedDecision, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,12 +113,24 @@ type WithdrawnClaim {
   changedAt: DateTime!
 }
 
+"A leaf of the decision log about an investigation."
+type LoggedDecision {
+  index: Int!
+  "What was decided, such as `found` or `retracted`."
+  kind: String!
+  recordedAt: DateTime!
+  "Where the proof is: a tlog-proof of C2SP, with the documents that the leaf commits to."
+  proof: String!
+}
+
 type PublicInvestigationResult {
   investigation: PublicInvestigation!
   post: PublicPost!
   "The findings that stand."
   claims: [PublicClaim!]!
   withdrawnClaims: [WithdrawnClaim!]!
+  "What of it stands in the decision log, the first decision first; empty without a log."
+  decisions: [LoggedDecision!]!
 }
 
 type ClaimSummary { id: ID! summary: String! }

@@ -9,6 +9,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
+from contracts.rpc.public import LoggedDecision
 from services.gateway.public.site import jsonld, links, naming, provenance
 from services.gateway.public.site.cards import name_post
 from services.gateway.public.site.gate_words import describe_gate
@@ -71,6 +72,7 @@ class Details:
     checks: Sequence[SourceCheck]
     attempts: Sequence[AttemptSummary]
     candidates: Sequence[CandidateSummary]
+    decisions: Sequence[LoggedDecision]
 
 
 def show_investigation(base: str, details: Details, part: int = 1) -> Values | None:
@@ -122,6 +124,7 @@ def show_investigation(base: str, details: Details, part: int = 1) -> Values | N
         "passage": pieces,
         "candidates": Counter(candidate.state for candidate in details.candidates),
         "timeline": build_timeline(row, details.attempts, details.candidates),
+        "decisions": details.decisions,
         "attempts": details.attempts,
         "machine_readable": [
             jsonld.embed(document)

@@ -15,12 +15,14 @@ from kit.cache import Cache
 from kit.clock import Clock
 from services.gateway.domain import parse_id
 from services.gateway.public.audit import redact_run
+from services.gateway.public.documents import decision_out
 from services.gateway.public.graphql.schema import make_schema
 from services.gateway.public.site import audit_page, feeds, findings, naming
 from services.gateway.public.site.accuracy import AccuracyCache, describe_accuracy, show_accuracy
 from services.gateway.public.site.authors import AuthorPages
 from services.gateway.public.site.card import draw_card
 from services.gateway.public.site.cards import CardView
+from services.gateway.public.site.decisions import list_decisions
 from services.gateway.public.site.drawings import draw_figures
 from services.gateway.public.site.figures import FiguresCache
 from services.gateway.public.site.listing import ListQuery, list_corrections
@@ -84,6 +86,10 @@ class Pages:
         """A page of the list of retracted findings. Raises: BadQuestion: the cursor is invalid."""
         return await list_retractions(self.record, after)
 
+    async def log(self, before: int | None) -> Values:
+        """A page of the decision log."""
+        return await list_decisions(self.record, before)
+
     async def investigation(self, base: str, name: str, part: int = 1) -> Values | None:
         """One finished investigation, or a further part of its findings."""
         known = parse_id(name)
@@ -99,6 +105,7 @@ class Pages:
                 await session.investigations.source_checks(known),
                 await session.audits.attempt_summaries(known),
                 await session.audits.candidate_summaries(known),
+                [decision_out(known, each) for each in await session.decision_log.of_investigation(known)],
             )
         return findings.show_investigation(base, details, part)
 

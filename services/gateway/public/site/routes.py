@@ -61,6 +61,7 @@ class Site:
             ("/corrections", self._corrections),
             ("/corrections/{id}", self._moved),
             ("/retractions", self._retractions),
+            ("/log", self._log),
             ("/investigations/{id}", self._investigation),
             ("/investigations/{id}/text", self._text),
             ("/investigations/{id}/audit", self._audit),
@@ -146,6 +147,11 @@ class Site:
             )
         )
         return self._page(request, "corrections.html", values, status=400 if values["refusal"] else 200)
+
+    async def _log(self, request: Request) -> Response:
+        before = request.query_params.get("before", "")
+        end = int(before) if before.isascii() and before.isdigit() and len(before) < 16 else None
+        return self._page(request, "log.html", await self._pages.log(end))
 
     async def _retractions(self, request: Request) -> Response:
         values = await self._pages.retractions(request.query_params.get("after", ""))

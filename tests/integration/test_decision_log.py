@@ -1,0 +1,195 @@
+"""What readers and monitors see of the decision log, over a real gateway."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from hashlib import sha256
+
+import httpx
+import orjson
+import pytest
+
+from contracts.v1 import ErasureOrdered
+from contracts.v1.erasure import ErasedFact
+from tests.integration.readmodel_tables import owner
+from tests.support.gateway import migrated, serving
+from tests.support.notaries import OPENED, POLICY, Instance, MemoryObjects
+from tests.support.public_record import MOON
+from tests.support.published_finding import ARTICLE, CLAIM, QUOTE, SUMMARY, Published, changed
+from tests.support.servers import Prepare
+from tests.support.system import until
+from tests.unit.projector.histories import uid
+from tlog.checkpoint import Checkpoint
+from tlog.decision import prove_decision
+from tlog.errors import TlogError
+from tlog.merkle import Tree, hash_leaf
+from tlog.note import Note
+from tlog.tiles import Bundle, Frontier, Tile, bundle_growth, decode_bundle, fold_complete, growth, split_tile
+
+pytest_plugins = ["tests.support.servers"]
+
+PROOF = f"/log/v1/proof/{ARTICLE.investigation_id}"
+QUERY = """query ($id: ID!) { publicInvestigation(investigationId: $id) {
+    decisions { index kind recordedAt proof } } }"""
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return migrated
+
+
+class Logged(Published):
+    """An instance that publishes findings and keeps a decision log."""
+
+    notary: Instance
+
+    @property
+    def http(self) -> httpx.AsyncClient:
+        return self.running.http
+
+    async def record(self) -> int:
+        """Enter and publish everything; the size of the note that readers get."""
+        await self.notary.enter()
+        await self.notary.publisher.publish()
+        size = self.notary.objects.checkpoint().size
+
+        async def served() -> bool:
+            return (await self.checkpoint()).size == size
+
+        await until(served, "the newest note is served")
+        return size
+
+    async def checkpoint(self) -> Checkpoint:
+        """What the served note says; nothing of size 0 if there is none."""
+        response = await self.http.get("/log/v1/checkpoint")
+        if response.status_code == 404:
+            return Checkpoint("", 0, b"")
+        return Checkpoint.parse(Note.parse(response.content).text)
+
+
+@pytest.fixture
+async def logged(nats_url: str, database_url: str) -> AsyncIterator[Logged]:
+    async with serving(nats_url, database_url) as running:
+        found = Logged(running, database_url)
+        found.notary = Instance(database_url, MemoryObjects())
+        await found.tell(OPENED, *MOON.run(), ARTICLE.registered(), *ARTICLE.run(rejected=1))
+        yield found
+        await found.notary.close()
+
+
+@pytest.mark.requirement("TR-17")
+async def test_a_decision_is_proved_by_what_every_interface_links(logged: Logged) -> None:
+    """TR-17: Page, document and GraphQL of an investigation lead to the same proof of each decision about it."""
+    assert (await logged.http.get("/log/v1/checkpoint")).status_code == 404
+    assert "keeps no decision log" in await logged.page("/log")
+    await logged.record()
+    await logged.tell(changed("SUSPENDED", 0, "A source is checked again."))
+    size = await logged.record()
+
+    document = orjson.loads(await logged.page(f"/investigations/{ARTICLE.investigation_id}.json"))
+    assert [each["kind"] for each in document["decisions"]] == ["found", "suspended"]
+    assert (await logged.ask(QUERY))["publicInvestigation"]["decisions"] == document["decisions"]
+    page = await logged.page(f"/investigations/{ARTICLE.investigation_id}")
+    for decision in document["decisions"]:
+        assert f'href="{decision["proof"]}"' in page
+        proof = await logged.http.get(decision["proof"])
+        proven = prove_decision(proof.content, POLICY)
+        assert (proven.index, proven.size, proven.leaf.k) == (decision["index"], size, decision["kind"])
+    found, suspended = [(await logged.http.get(each["proof"])).content for each in document["decisions"]]
+    assert (await logged.http.get(PROOF)).content == found
+    run, finding = prove_decision(found, POLICY).documents.values()
+    assert orjson.loads(run)["contentHash"] == sha256(ARTICLE.text.encode()).hexdigest()
+    assert (orjson.loads(finding)["text"], orjson.loads(finding)["summary"]) == (QUOTE, SUMMARY)
+    (why,) = prove_decision(suspended, POLICY).documents.values()
+    assert (orjson.loads(why)["claim"], orjson.loads(why)["state"]) == (str(CLAIM), "SUSPENDED")
+    assert prove_decision(suspended, POLICY).leaf.ref == (document["decisions"][0]["index"],)
+    log = await logged.page("/log")
+    assert "Errors were found" in log
+    assert "A finding was suspended, about entry" in log
+    assert SUMMARY not in log
+
+
+async def test_an_altered_proof_proves_nothing(logged: Logged) -> None:
+    await logged.record()
+    proof = (await logged.http.get(PROOF)).content
+    head, extra, rest = proof.split(b"\n", 2)
+    for at in range(6, len(extra), 97):
+        altered = b"\n".join((head, extra[:at] + (b"A" if extra[at] != 65 else b"B") + extra[at + 1 :], rest))
+        with pytest.raises(TlogError):
+            prove_decision(altered, POLICY)
+
+
+async def test_documents_go_to_who_knows_the_investigation(logged: Logged) -> None:
+    """By their index anybody could list what is in no list."""
+    size = await logged.record()
+    for index in range(size):
+        assert prove_decision((await logged.http.get(f"/log/v1/proof/{index}")).content, POLICY).documents == {}
+    for name in (
+        size,
+        "x",
+        uid("unknown"),
+        f"{uid('unknown')}/0",
+        f"{ARTICLE.investigation_id}/0",
+        "1/1",
+        "-1",
+        "9" * 30,
+    ):
+        assert (await logged.http.get(f"/log/v1/proof/{name}")).status_code == 404, name
+
+
+@pytest.mark.requirement("TR-10")
+@pytest.mark.parametrize("size", [1, 255, 256, 257, 70_000])
+async def test_tiles_have_their_paths_widths_and_headers(logged: Logged, size: int) -> None:
+    """TR-10: Tiles have the paths and widths of the specification."""
+    leaves = [b"%d" % number for number in range(size)]
+    _, tiles = Frontier().grow([hash_leaf(leaf) for leaf in leaves])
+    nodes = [
+        (tile.level + 1, tile.number, fold_complete(split_tile(tile, data)))
+        for tile, data in tiles
+        if tile.width == 256
+    ]
+    async with await owner(logged.url) as db, db.cursor() as cursor:
+        await db.execute("INSERT INTO log.state VALUES ('big', 0, %s, '')", (size,))
+        async with cursor.copy("COPY log.leaf FROM STDIN (FORMAT binary)") as copy:
+            copy.set_types(["int8", "int8", "uuid", "bytea", "bytea"])
+            for number, leaf in enumerate(leaves):
+                await copy.write_row((number, number, uid(f"{number}"), leaf, hash_leaf(leaf)))
+        await cursor.executemany("INSERT INTO log.node VALUES (%s, %s, %s)", nodes)
+        root = Tree().append(map(hash_leaf, leaves)).root()
+        note = f"big\n{size}\n"
+        await db.execute(
+            "INSERT INTO log.checkpoint VALUES (%s, %s, %s, now(), now())",
+            (size, root, f"{note}\n\u2014 x AAAAAAA=\n".encode()),
+        )
+    wanted: list[tuple[Tile | Bundle, bytes]] = [*tiles[:2], *tiles[-3:]]
+    assert {tile for tile, _ in tiles} == set(growth(0, size))
+    for what, data in wanted:
+        response = await logged.http.get(f"/log/v1/{what.path}")
+        assert (response.status_code, response.content) == (200, data), what
+        assert response.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert response.headers["access-control-allow-origin"] == "*"
+    for bundle in bundle_growth(0, size)[-2:]:
+        response = await logged.http.get(f"/log/v1/{bundle.path}", headers={"accept-encoding": "gzip"})
+        assert response.headers["content-encoding"] == "gzip"
+        assert list(decode_bundle(bundle, response.content)) == leaves[bundle.number * 256 :][: bundle.width]
+    beyond = Tile(0, size // 256, size % 256 + 1) if size % 256 < 255 else Tile(0, size // 256)
+    for path in (beyond.path, Tile(0, size // 256 + 1).path, "tile/0/00", "tile/x/000", "tile/64/000", "other"):
+        assert (await logged.http.get(f"/log/v1/{path}")).status_code == 404, path
+
+
+@pytest.mark.requirement("TR-19")
+async def test_what_was_erased_is_proved_to_nobody_and_still_in_the_tree(logged: Logged) -> None:
+    """TR-19: An erased decision is still provably in the log, which says so, and nothing opens it."""
+    await logged.record()
+    index = prove_decision((await logged.http.get(PROOF)).content, POLICY).index
+    async with await owner(logged.url) as db:
+        found = await db.execute("SELECT sequence FROM ledger.fact WHERE stream = 'ERRATA' ORDER BY sequence")
+        named = tuple(ErasedFact(sequence=sequence, hash="0" * 64) for (sequence,) in (await found.fetchall())[1:])
+    await logged.tell(ErasureOrdered(erasure_id=uid("e"), post_id=ARTICLE.post_id, reason="asked for", facts=named))
+    await logged.record()
+    assert (await logged.http.get(PROOF)).status_code == 404
+    proven = prove_decision((await logged.http.get(f"/log/v1/proof/{index}")).content, POLICY)
+    assert (proven.leaf.k, proven.documents) == ("found", {})
+    async with await owner(logged.url) as db:
+        openings = await (await db.execute("SELECT DISTINCT index FROM log.opening")).fetchall()
+    assert openings == [(0,)]
