@@ -1,4 +1,4 @@
-"""The ledger and the operator's tables as files, from one snapshot of the database.
+"""The ledger, the decision log and the operator's tables as files, from one snapshot of the database.
 
 The read model is not included; it is rebuilt from the ledger, which also verifies the backup.
 """
@@ -18,7 +18,7 @@ from sqlalchemy import MetaData
 from contracts.readmodel import LEDGER, OPERATOR
 from kit.database import open_session
 
-SCHEMAS: Final = ("ledger", "operator")
+SCHEMAS: Final = ("ledger", "operator", "log")
 
 Connection = psycopg.AsyncConnection[TupleRow]
 
@@ -68,7 +68,10 @@ async def load(url: str, folder: Path, columns: dict[str, list[str]]) -> None:
 
 
 def order_by_reference(names: Iterable[str], *schemas: MetaData) -> list[str]:
-    """Tables after those they refer to, by the names with their schemas; tables of earlier versions come last."""
+    """Tables after those they refer to, by the names with their schemas.
+
+    Those of the decision log and of earlier versions come last, by name, which is an order that their references allow.
+    """
     known = [table.fullname for schema in schemas or (LEDGER, OPERATOR) for table in schema.sorted_tables]
     return sorted(names, key=lambda name: (known.index(name) if name in known else len(known), name))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from hashlib import sha256
+from pathlib import Path
 
 import httpx
 import orjson
@@ -11,10 +13,11 @@ import pytest
 
 from contracts.v1 import ErasureOrdered
 from contracts.v1.erasure import ErasedFact
+from services.commands.log.monitor import NotVisited, visit
 from tests.integration.readmodel_tables import owner
 from tests.support.gateway import migrated, serving
-from tests.support.notaries import OPENED, POLICY, Instance, MemoryObjects
-from tests.support.public_record import MOON
+from tests.support.notaries import KEY, OPENED, POLICY, Instance, MemoryObjects
+from tests.support.public_record import ESSAY, MOON
 from tests.support.published_finding import ARTICLE, CLAIM, QUOTE, SUMMARY, Published, changed
 from tests.support.servers import Prepare
 from tests.support.system import until
@@ -22,8 +25,10 @@ from tests.unit.projector.histories import uid
 from tlog.checkpoint import Checkpoint
 from tlog.decision import prove_decision
 from tlog.errors import TlogError
+from tlog.keys import Algorithm, SigningKey
 from tlog.merkle import Tree, hash_leaf
 from tlog.note import Note
+from tlog.policy import Log, Policy
 from tlog.tiles import Bundle, Frontier, Tile, bundle_growth, decode_bundle, fold_complete, growth, split_tile
 
 pytest_plugins = ["tests.support.servers"]
@@ -193,3 +198,33 @@ async def test_what_was_erased_is_proved_to_nobody_and_still_in_the_tree(logged:
     async with await owner(logged.url) as db:
         openings = await (await db.execute("SELECT DISTINCT index FROM log.opening")).fetchall()
     assert openings == [(0,)]
+
+
+@pytest.mark.requirement("TR-15")
+async def test_a_monitor_that_visits_sees_what_was_altered(logged: Logged, tmp_path: Path) -> None:
+    """TR-15: A monitor raises an alarm on each way to tamper with the log, and on no honest log."""
+    url, file, now = f"{logged.http.base_url}/log/v1/", tmp_path / "seen.json", datetime.now(UTC)
+    with pytest.raises(NotVisited, match="404"):
+        await visit(url, POLICY, file, now)
+    size = await logged.record()
+    first = await visit(url, POLICY, file, now)
+    assert (first.size, first.new, first.alarms) == (size, size, ())
+    await logged.tell(changed("SUSPENDED", 0, "A source is checked again."))
+    await logged.record()
+    second = await visit(url, POLICY, file, now)
+    assert (second.size, second.new, second.alarms) == (size + 1, 1, ())
+    policy = Policy.parse((await logged.http.get("/log/v1/policy")).content)
+    assert (await visit(url, policy, file, now)).alarms == ()
+    other = Policy(logs=(Log(SigningKey(KEY.name, Algorithm.ED25519, bytes(32)).verifier),))
+    (alarm,) = (await visit(url, other, file, now)).alarms
+    assert "not valid under the policy" in str(alarm)
+    async with await owner(logged.url) as db:
+        await db.execute("ALTER TABLE log.leaf DISABLE TRIGGER append_only")
+        await db.execute("UPDATE log.leaf SET data = replace(encode(data, 'escape'), 'found', 'failed')::bytea")
+    await logged.tell(*ESSAY.run())
+    await logged.record()
+    (alarm,) = (await visit(url, POLICY, tmp_path / "new.json", now)).alarms
+    assert "not that of the leaves" in str(alarm)
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(NotVisited, match="not the file of a monitor"):
+        await visit(url, POLICY, tmp_path / "bad.json", now)

@@ -19,6 +19,7 @@ from kit.history import read_latest_from_leader
 from kit.publisher import PublishConflict
 from kit.servers_in_use import Servers
 from kit.settings import load
+from services.commands.log.monitor import NotVisited, visit
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
 from services.commands.terminal import clean_text
 from services.notary.settings import Identity, NotarySettings
@@ -50,6 +51,7 @@ def command() -> None:
     3. Begin the log, once:     openerrata log init
     4. Is it signed?            openerrata log status
     Check a decision anywhere:  openerrata log verify FILE --policy POLICY
+    Watch somebody's log:       openerrata log monitor https://errata.example/log/v1 --policy POLICY
     """
 
 
@@ -128,6 +130,42 @@ def verify(file: Path, policy: Path) -> None:
     click.echo(proven.leaf.encode().decode())
     for document in proven.documents.values():
         click.echo(clean_text(document.decode()))
+
+
+@command.command()
+@click.argument("url")
+@click.option(
+    "--policy",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Whose signatures you accept: a file as /log/v1/policy answers it.",
+)
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("monitor.json"),
+    show_default=True,
+    help="What was seen at the visit before.",
+)
+@handle_errors
+def monitor(url: str, policy: Path, state: Path) -> None:
+    """Visit a log and check every decision that is new. Run it each hour, from a machine that is not the operator's.
+
+    URL is where its tiles are, like https://errata.example/log/v1. Exit status 0: all is well; 1: an alarm; 2: the log
+    or the file could not be read, which says nothing.
+    """
+    try:
+        report = run(visit(url, Policy.parse(policy.read_bytes()), state, SystemClock().now()))
+    except (NotVisited, OSError) as error:
+        click.echo(f"could not look: {error}", err=True)
+        raise click.exceptions.Exit(2) from error
+    except TlogError as error:
+        raise click.BadParameter(str(error), param_hint="--policy") from error
+    for alarm in report.alarms:
+        click.echo(click.style("ALARM ", fg="red") + str(alarm))
+    if report.alarms:
+        raise click.exceptions.Exit(1)
+    click.echo(f"ok: {report.size:,} leaves, {report.new:,} of them new, {report.cosignatures} cosignatures")
 
 
 def _load_identity() -> Identity:

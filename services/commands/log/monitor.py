@@ -1,0 +1,123 @@
+"""Visits a log as a monitor: reads its note and every new leaf, and keeps what it has seen in a file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import httpx
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tlog.encoding import decode_base64, encode_base64
+from tlog.errors import TlogError
+from tlog.merkle import Tree
+from tlog.monitor import Alarm, Seen, Visit, inspect
+from tlog.note import Note
+from tlog.policy import Policy
+from tlog.tiles import WIDTH, Bundle, decode_bundle
+
+STALE_AFTER: Final = timedelta(hours=24)
+AT_ONCE: Final = 8
+MAX_BUNDLE: Final = WIDTH * 65_537
+
+
+class NotVisited(Exception):
+    """The log could not be read, which says nothing about it."""
+
+
+class _State(BaseModel):
+    """The file of a monitor."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    origin: str
+    size: int
+    edge: tuple[str, ...]
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a visit found."""
+
+    size: int
+    new: int
+    cosignatures: int
+    alarms: tuple[Alarm, ...]
+
+
+async def visit(url: str, policy: Policy, file: Path, now: datetime) -> Report:
+    """Read what is new, and keep it in the file unless the tree is wrong.
+
+    Raises: NotVisited: the server or the file could not be read.
+    """
+    seen, origin = _load(file)
+    async with httpx.AsyncClient(base_url=f"{url.rstrip('/')}/", timeout=30, trust_env=False) as http:
+        note = await _get(http, "checkpoint", 1_000_000)
+        try:
+            valid = policy.verify(Note.parse(note))
+        except TlogError as error:
+            return Report(seen.tree.size, 0, 0, (Alarm(f"the note is not valid under the policy: {error}"),))
+        checkpoint = valid.checkpoint
+        if origin is not None and origin != checkpoint.origin:
+            return Report(seen.tree.size, 0, 0, (Alarm(f"{checkpoint.origin} is not the log of before, {origin}"),))
+        try:
+            leaves = await _read_leaves(http, seen.tree.size, checkpoint.size)
+        except TlogError as error:
+            return Report(seen.tree.size, 0, 0, (Alarm(f"leaves cannot be read: {error}"),))
+    times = [each.time for each in valid.signatures if each.time is not None]
+    signed_at = datetime.fromtimestamp(max(times), UTC) if times else None
+    known, alarms = inspect(seen, Visit(checkpoint, leaves, now, signed_at), STALE_AFTER)
+    _save(file, checkpoint.origin, known)
+    return Report(checkpoint.size, len(leaves), len(times), alarms)
+
+
+async def _read_leaves(http: httpx.AsyncClient, old: int, new: int) -> list[bytes]:
+    """The leaves from one size to another. Raises: NotVisited. TlogError: they are not of the right form."""
+    limit = asyncio.Semaphore(AT_ONCE)
+
+    async def read(number: int) -> tuple[bytes, ...]:
+        bundle = Bundle(number, min(WIDTH, new - number * WIDTH))
+        async with limit:
+            return decode_bundle(bundle, await _get(http, bundle.path, MAX_BUNDLE))
+
+    numbers = range(old // WIDTH, -(-new // WIDTH)) if new > old else range(0)
+    found = await asyncio.gather(*map(read, numbers))
+    return [leaf for leaves in found for leaf in leaves][old % WIDTH :]
+
+
+async def _get(http: httpx.AsyncClient, path: str, limit: int) -> bytes:
+    body = bytearray()
+    try:
+        async with http.stream("GET", path) as response:
+            if response.status_code != 200:
+                raise NotVisited(f"{path}: the server answered {response.status_code}")
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > limit:
+                    raise NotVisited(f"{path}: more than {limit:,} bytes")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise NotVisited(f"{path}: {type(error).__name__}: {error}") from error
+    return bytes(body)
+
+
+def _load(file: Path) -> tuple[Seen, str | None]:
+    try:
+        state = _State.model_validate_json(file.read_bytes())
+        return Seen(Tree(state.size, tuple(map(decode_base64, state.edge))), state.newest), state.origin
+    except FileNotFoundError:
+        return Seen(), None
+    except (OSError, ValidationError, ValueError) as error:
+        raise NotVisited(f"{file} is not the file of a monitor: {error}") from error
+
+
+def _save(file: Path, origin: str, seen: Seen) -> None:
+    edge = tuple(map(encode_base64, seen.tree.edge))
+    state = _State(origin=origin, size=seen.tree.size, edge=edge, newest=seen.newest)
+    draft = file.with_name(f".{file.name}.draft")
+    draft.write_text(f"{state.model_dump_json(indent=2)}\n")
+    os.replace(draft, file)

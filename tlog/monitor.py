@@ -1,0 +1,121 @@
+"""What a monitor keeps of a log, and what it raises an alarm on. Pure.
+
+A monitor reads every leaf once. What it keeps is small: the edge of the tree, and when the newest leaf was entered. So
+each visit checks both that the leaves are those under the note, and that they continue what was seen before.
+Source: row TR-15 of docs/requirements/trust.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from tlog.checkpoint import Checkpoint
+from tlog.errors import MalformedError
+from tlog.leaf import Kind, Leaf, parse_leaf
+from tlog.merkle import Tree, hash_leaf
+
+CLOCKS: Final = timedelta(minutes=5)
+"""How far clocks may differ: leaves are dated by the log of events, whose leader may change."""
+ERASED_PER_CENT: Final = 10
+"""Of results, in one visit: more are an alarm, since mistakes could be hidden as erasures."""
+FEW: Final = 20
+"""Results in one visit of which any share may be erased."""
+
+_ABOUT_A_RESULT: Final[frozenset[Kind]] = frozenset(
+    {"released", "suspended", "withheld", "retracted", "review_decided", "redacted"}
+)
+_RESULTS: Final[frozenset[Kind]] = frozenset({"found", "nothing_found", "failed", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a monitor knows of a log. Units: `newest` is milliseconds since 1970, of the newest leaf."""
+
+    tree: Tree = field(default_factory=Tree)
+    newest: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What a visit found: the note's checkpoint, the leaves that are new since, and the monitor's own time.
+
+    `signed_at` is the latest time that a witness states; None: none did.
+    """
+
+    checkpoint: Checkpoint
+    leaves: Sequence[bytes]
+    now: datetime
+    signed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Something that an honest log does not do. `index`: of the leaf, if one is meant."""
+
+    what: str
+    index: int | None = None
+
+    def __str__(self) -> str:
+        """A line for people."""
+        return self.what if self.index is None else f"leaf {self.index}: {self.what}"
+
+
+def inspect(seen: Seen, visit: Visit, stale_after: timedelta) -> tuple[Seen, tuple[Alarm, ...]]:
+    """What is known afterwards, and every alarm; after an alarm about the tree nothing new is believed."""
+    broken = tuple(_inspect_tree(seen, visit))
+    if broken:
+        return seen, broken
+    alarms = tuple(_inspect_leaves(seen, visit)) + tuple(_inspect_age(visit, stale_after))
+    newest = max([seen.newest, *(leaf.t for leaf in map(_parse, visit.leaves) if leaf is not None)])
+    return replace(seen, tree=seen.tree.append(map(hash_leaf, visit.leaves)), newest=newest), alarms
+
+
+def _inspect_tree(seen: Seen, visit: Visit) -> Iterator[Alarm]:
+    size = visit.checkpoint.size
+    if size < seen.tree.size:
+        yield Alarm(f"the tree shrank from {seen.tree.size} leaves to {size}")
+    elif len(visit.leaves) != size - seen.tree.size:
+        yield Alarm(f"{len(visit.leaves)} leaves were served instead of {size - seen.tree.size}")
+    elif seen.tree.append(map(hash_leaf, visit.leaves)).root() != visit.checkpoint.root:
+        what = "another history than before" if not visit.leaves else "other leaves, or another history than before"
+        yield Alarm(f"the signed root is not that of the leaves: {what}")
+
+
+def _inspect_leaves(seen: Seen, visit: Visit) -> Iterator[Alarm]:
+    latest, results, erased = seen.newest, 0, 0
+    soonest = (visit.now + CLOCKS).timestamp() * 1_000
+    for index, data in enumerate(visit.leaves, seen.tree.size):
+        leaf = _parse(data)
+        if leaf is None:
+            yield Alarm("not of the form that leaves have", index)
+            continue
+        if (index == 0) != (leaf.k == "log" and leaf.why == "OPENED"):
+            yield Alarm("a log begins with its opening, once", index)
+        if leaf.t + CLOCKS.total_seconds() * 1_000 < latest:
+            yield Alarm("dated before an earlier leaf", index)
+        if leaf.t > soonest:
+            yield Alarm("dated in the future", index)
+        if any(each >= index for each in leaf.ref):
+            yield Alarm("refers to a later leaf", index)
+        if leaf.k in _ABOUT_A_RESULT - {"redacted", "review_decided"} and not leaf.ref:
+            yield Alarm(f"{leaf.k} without the result it is about", index)
+        latest = max(latest, leaf.t)
+        results += leaf.k in _RESULTS
+        erased += len(leaf.ref) if leaf.k == "redacted" else leaf.k == "erased"
+    if erased > max(FEW, (results + seen.tree.size) * ERASED_PER_CENT // 100):
+        yield Alarm(f"{erased} leaves were erased at once")
+
+
+def _inspect_age(visit: Visit, stale_after: timedelta) -> Iterator[Alarm]:
+    if visit.signed_at is not None and visit.now - visit.signed_at > stale_after:
+        yield Alarm(f"no witness has cosigned since {visit.signed_at:%Y-%m-%d %H:%M} UTC")
+
+
+def _parse(data: bytes) -> Leaf | None:
+    try:
+        return parse_leaf(data)
+    except MalformedError:
+        return None
