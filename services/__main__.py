@@ -25,6 +25,7 @@ COMMANDS = {
     "labels": "Show what makes this instance a labeler of the AT Protocol.",
     "audit": "Audit one article: its claims, the evidence, a verdict.",
     "mcp": "Serve audits to models over the Model Context Protocol.",
+    "witness": "Cosign the checkpoints of transparency logs.",
     "select": "Take the next posts now, or show what would be taken and why.",
     "budget": "Today's runs and money.",
     "investigation": "Show, replay, retry or cancel one investigation.",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tlog.encoding import decode_hash, decode_text, encode_base64, parse_decimal
 from tlog.errors import MalformedError
-from tlog.merkle import EMPTY_ROOT, Hash
+from tlog.merkle import Hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,7 @@ class Checkpoint:
         if len(lines) < 4 or lines.pop() or not all(lines):
             raise MalformedError("a checkpoint has three or more lines, none empty, each with its newline")
         origin, size, root, *extensions = lines
-        checkpoint = cls(origin, parse_decimal(size), decode_hash(root), tuple(extensions))
-        if checkpoint.size == 0 and checkpoint.root != EMPTY_ROOT:
-            raise MalformedError("an empty tree has another root")
-        return checkpoint
+        return cls(origin, parse_decimal(size), decode_hash(root), tuple(extensions))
 
     def __str__(self) -> str:
         """The text that is signed."""

@@ -11,7 +11,7 @@ from typing import Final, Never, TypeVar
 
 import click
 
-ENDLESS: Final = frozenset({"up", "demo", "mcp"})
+ENDLESS: Final = frozenset({"up", "demo", "mcp", "witness serve"})
 """Commands that run until they are stopped."""
 UNLIMITED: Final = frozenset(
     {

@@ -18,7 +18,9 @@ from platforms import PLATFORMS, get_platform
 from services.commands.process import SERVICES
 from tests.architecture.sources import ROOT, sources
 
-NOT_A_SERVICE = {"commands", "__pycache__"}
+PROGRAMS = {"witness"}
+"""What has a command of its own, since it follows no event and reaches none of our servers."""
+NOT_A_SERVICE = {"commands", "__pycache__"} | PROGRAMS
 ANATOMY = ("app.py", "__init__.py")
 
 
@@ -59,7 +61,7 @@ def test_every_service_is_put_together_in_its_app(service: str) -> None:
 def test_import_rules_name_every_service() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         contracts = {each["id"]: each for each in tomllib.load(file)["tool"]["importlinter"]["contracts"]}
-    named = {f"services.{service}" for service in SERVICES}
+    named = {f"services.{service}" for service in (*SERVICES, *PROGRAMS)}
     assert set(contracts["services"]["modules"]) == named
     assert set(contracts["commands"]["source_modules"]) == named
 

@@ -43,6 +43,7 @@ ARGUMENTS = {
     "MODEL": "gpt-5.4",
     "TEXT": "The sky is blue.",
     "ARTICLE": "https://news.example/article",
+    "VKEY": "log.example+00000000+AA==",
     "CONSUMER": "validator-claim-proposed",
     "URL_OR_ID": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
 }
@@ -52,8 +53,9 @@ SHEET = f"claim,verdict\n{ARGUMENTS['ID']},RIGHT\n"
 EMPTY_BACKUP = (
     '{"version": "0", "data": "data", "files": {}, "tables": {}, "streams": {}, "blobs": 0, "taken_at": "now"}'
 )
-ALONE = {("topology", "show"), ("keys", "master"), ("labels", "describe"), ("mcp",)}
-"""They ask no server and end by themselves."""
+WITNESS = {("witness", "init"), ("witness", "add"), ("witness", "serve")}
+ALONE = {("topology", "show"), ("keys", "master"), ("labels", "describe"), ("mcp",), *WITNESS}
+"""They ask no server and end by themselves; how a witness is stopped is shown in test_witness.py."""
 MEANT_TO_BE_STOPPED = {("up",), ("demo",), ("tail",), ("streams",)}
 """Ctrl-C is how these end, so it is no failure."""
 
