@@ -27,6 +27,7 @@ TIME_AND_CHANCE_ALLOWED: Final = {
     "services/commands/demo.py": {"secrets.token_urlsafe": "the demo's own instance key"},
     "services/commands/keys.py": {"secrets.token_urlsafe": "a new instance key"},
     "services/commands/accounts.py": {"secrets.token_bytes": "a new webhook secret"},
+    "services/commands/witness.py": {"secrets.token_bytes": "the keys of a new witness"},
 }
 
 
