@@ -34,6 +34,9 @@ ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "services")
 START_WITHIN_S = 120.0
 STOP_WITHIN_S = 40.0
+POLL_MIN_S = 0.01
+POLL_MAX_S = 0.1
+"""Between two questions, a tenth of what was waited so far: questions take processor time from what is waited for."""
 TAIL_LINES = 25
 
 REFUSALS = frozenset({"fact refused", "transcript refused"})
@@ -53,11 +56,11 @@ async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, with
 
     Raises: NotInTime: with the last value and what was waited for.
     """
-    deadline = monotonic() + within_s
+    began = monotonic()
     while not (value := await condition()):
-        if monotonic() > deadline:
+        if (waited_s := monotonic() - began) > within_s:
             raise NotInTime(f"not within {within_s:g} s: {what}; last: {value!r}")
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(min(max(POLL_MIN_S, waited_s / 10), POLL_MAX_S))
     return value
 
 
