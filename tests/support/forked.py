@@ -9,26 +9,17 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
-import pkgutil
 import signal
 from collections.abc import Mapping, Sequence
 from multiprocessing import forkserver
 from pathlib import Path
 from typing import Final
 
-import services
-import services.commands
 from kit.embedded.privileges import make_child_hook
 from services.__main__ import main
 
 _FORKS: Final = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    [
-        __name__,
-        *(f"services.commands.{module.name}" for module in pkgutil.iter_modules(services.commands.__path__)),
-        *(f"services.{package.name}.app" for package in pkgutil.iter_modules(services.__path__) if package.ispkg),
-    ]
-)
+_FORKS.set_forkserver_preload([__name__, "tests.support.preloaded"])
 
 
 class Forked:
