@@ -115,7 +115,7 @@ async def test_every_page_in_both_themes_and_at_phone_width(chromium: Browser, s
         page = await paper(chromium, theme, size, said, scripts=False)  # type: ignore[arg-type]  # texts of the loop are Literals there
         for name, path in PAGES.items():
             await page.goto(site + path)
-            await page.screenshot(path=artifacts / f"{name}-{theme}-{size}.png", full_page=True)
+            await page.screenshot(path=artifacts / f"{name}-{theme}-{size}.jpeg", type="jpeg", full_page=True)
             broad = await page.evaluate("document.documentElement.scrollWidth")
             assert broad <= SIZES[size][0], f"{name} is {broad} px wide"
         await page.context.close()
