@@ -12,6 +12,8 @@ from typing import Any
 import httpx
 import psutil
 
+from contracts.topology import JOBS
+from contracts.v1 import RetentionPurged
 from tests.fuzz.drive import Judged, drive
 from tests.fuzz.generate import Sent
 from tests.fuzz.jobs import JobStrangers, judge
@@ -92,15 +94,14 @@ async def _add(running: System, name: str, *more: str) -> str:
 
 async def _look(running: System, looking: Oracle, key: str) -> Stored:
     streams = await looking.bus.jetstream.streams_info()
+    purged = await looking.bus.jetstream.stream_info(JOBS.name, subjects_filter=f"{RetentionPurged.SUBJECT}.>")
     headers = {"authorization": f"Bearer {key}"}
     async with httpx.AsyncClient(base_url=running.url, headers=headers, trust_env=False, timeout=30) as client:
         credit = (await client.get("/v1/user/credit")).json()
+    last = {name: info.state.last_seq for info in streams if not (name := info.config.name or "").startswith("KV_")}
+    last[JOBS.name] -= sum((purged.state.subjects or {}).values())  # the hour's, soon after the start or at its turn
     return Stored(
-        {
-            info.config.name or "": info.state.last_seq
-            for info in streams
-            if not (info.config.name or "").startswith("KV_")
-        },
+        last,
         {name for name, _ in await asyncio.to_thread(lambda: list(objects(running)))},
         int(await looking.value("SELECT count(*) FROM readmodel.job")),
         int(await looking.value("SELECT count(*) FROM readmodel.refused_fact")),
