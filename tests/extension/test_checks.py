@@ -102,6 +102,7 @@ async def test_a_tab_that_is_closed_gives_up_its_request(package: Path) -> None:
         await until(given_up, "the request is given up and its document closed", within_s=60)
 
 
+@pytest.mark.xdist_group("silent-chromium")  # it waits for 90 s, and no other test should
 @pytest.mark.requirement("FS-39")
 async def test_a_silent_model_ends_in_chromium(package: Path) -> None:
     """FS-39: A model silent for 90 seconds ends in a failure that says so; nothing keeps running."""
@@ -117,6 +118,7 @@ async def test_a_silent_model_ends_in_chromium(package: Path) -> None:
         await until(lambda: count(model.abandoned), "the request is given up", within_s=60)
 
 
+@pytest.mark.xdist_group("silent-firefox")  # it waits for 90 s, and no other test should
 @pytest.mark.requirement("FS-39")
 async def test_a_silent_model_ends_in_firefox(tmp_path: Path) -> None:
     """FS-39: A model silent for 90 seconds ends in a failure that says so; nothing keeps running."""
