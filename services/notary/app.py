@@ -49,9 +49,10 @@ class Notary:
         self._metrics = metrics
         self._clock = clock
         self._problem: str | None = None
+        self._waits_for = ""
 
     async def problem(self) -> str | None:
-        """Why nothing is signed, if it is so."""
+        """Why nothing is signed, if what was published or witnessed forbids it."""
         return self._problem
 
     async def run(self) -> None:
@@ -77,9 +78,10 @@ class Notary:
         try:
             await self._store.open(str(self._identity.key.verifier), bytes(self._identity.policy).decode())
         except LogNotOpened as error:
-            self._refuse(error)
+            if self._waits_for != str(error):
+                log.warning("waiting", reason=str(error))
+            self._waits_for = str(error)
             return False
-        self._problem = None
         return True
 
     async def _publish(self) -> None:
