@@ -13,6 +13,7 @@ import pytest
 
 from contracts.v1 import ErasureOrdered
 from contracts.v1.erasure import ErasedFact
+from services.commands.log.exported import NotAnExport, compare, read_export
 from services.commands.log.monitor import NotVisited, visit
 from tests.integration.readmodel_tables import owner
 from tests.support.gateway import migrated, serving
@@ -77,7 +78,7 @@ async def logged(nats_url: str, database_url: str) -> AsyncIterator[Logged]:
     async with serving(nats_url, database_url) as running:
         found = Logged(running, database_url)
         found.notary = Instance(database_url, MemoryObjects())
-        await found.tell(OPENED, *MOON.run(), ARTICLE.registered(), *ARTICLE.run(rejected=1))
+        await found.tell(OPENED, MOON.registered(), *MOON.run(), ARTICLE.registered(), *ARTICLE.run(rejected=1))
         yield found
         await found.notary.close()
 
@@ -228,3 +229,36 @@ async def test_a_monitor_that_visits_sees_what_was_altered(logged: Logged, tmp_p
     (tmp_path / "bad.json").write_text("{}")
     with pytest.raises(NotVisited, match="not the file of a monitor"):
         await visit(url, POLICY, tmp_path / "bad.json", now)
+
+
+@pytest.mark.requirement("TR-16")
+async def test_export_and_log_contradict_each_other_nowhere(logged: Logged, tmp_path: Path) -> None:
+    """TR-16: Every finding of an export was logged in its words, and every logged one is shown or was taken back."""
+    folder = tmp_path / "export"
+    await logged.record()
+    await logged.exported(folder)
+    url, now = f"{logged.http.base_url}/log/v1/", datetime.now(UTC)
+    report = await visit(url, POLICY, tmp_path / "seen", now, folder)
+    assert report.alarms == ()
+    shown, leaves = read_export(folder), await logged.notary.leaves()
+    assert (len(shown.claims), len(shown.openings), list(compare(shown, leaves))) == (3, 5, [])
+
+    def alarms(**changes: object) -> list[str]:
+        return [str(alarm) for alarm in compare(shown.model_copy(update=changes), leaves)]
+
+    claim, *others = shown.claims
+    reworded = claim.model_copy(update={"summary": "It is so."})
+    opened = [each for each in shown.openings if claim.id not in each.document]
+    altered = [each.model_copy(update={"document": each.document.replace("is", "is not")}) for each in shown.openings]
+    assert alarms(claims=[reworded, *others]) == [f"the finding {claim.id} is shown in other words than were logged"]
+    assert alarms(claims=others) == [f"the finding {claim.id} was logged, and is neither shown nor taken back"]
+    assert alarms(openings=opened) == [f"the finding {claim.id} is shown, and no leaf under the note is about it"]
+    assert any("not what it commits to" in each for each in alarms(openings=altered))
+    assert any("not under the note" in str(each) for each in compare(shown, leaves[:1]))
+
+    await logged.tell(changed("SUSPENDED", 0, "A source is checked again."))
+    await logged.record()
+    await logged.exported(folder)
+    assert (await visit(url, POLICY, tmp_path / "seen", now, folder)).alarms == ()
+    with pytest.raises(NotAnExport):
+        await visit(url, POLICY, tmp_path / "seen", now, folder / "part-0001")

@@ -182,6 +182,7 @@ async def test_a_second_run_adds_only_what_is_new_changed_or_gone(database_url: 
         "claims": claims,
         "deleted": 0,
         "investigations": 1,
+        "openings": 0,
         "posts": 2,  # one is new, the other was viewed
         "review_samples": 0,
         "reviews": 0,
@@ -246,5 +247,5 @@ def test_the_columns_are_documented_as_they_are() -> None:
     names = [table.name for table in TABLES]
     assert names == [
         *("posts", "versions", "investigations", "claims", "sources", "withdrawn_claims"),
-        *("review_samples", "sampled_claims", "reviews", "authors"),
+        *("review_samples", "sampled_claims", "reviews", "openings", "authors"),
     ]

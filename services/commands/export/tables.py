@@ -221,6 +221,24 @@ TABLES: Final = (
         ),
     ),
     ExportedTable(
+        "openings",
+        "What entries of the decision log commit to, about these investigations",
+        ("leaf", "j"),
+        "FROM log.opening o JOIN log.subject s USING (index) JOIN search_document d ON d.investigation_id = s.id",
+        (
+            Column("leaf", "number", "the entry's index in the log", "o.index"),
+            Column("j", "number", "which of the entry's commitments, from 0", "o.j"),
+            Column("investigation_id", "id", "of `investigations`", "s.id"),
+            Column("salt", "text", "base64", "encode(o.salt, 'base64')"),
+            Column(
+                "document",
+                "text",
+                "JSON; the commitment is SHA-256 of `openerrata/opening/1`, a line feed, the salt and this",
+                "convert_from(o.document, 'UTF8')",
+            ),
+        ),
+    ),
+    ExportedTable(
         "authors",
         "Who wrote these posts, where the site says so; one identity on one platform, never merged across platforms",
         ("id",),

@@ -19,6 +19,7 @@ from kit.history import read_latest_from_leader
 from kit.publisher import PublishConflict
 from kit.servers_in_use import Servers
 from kit.settings import load
+from services.commands.log.exported import NotAnExport
 from services.commands.log.monitor import NotVisited, visit
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
 from services.commands.terminal import clean_text
@@ -147,16 +148,22 @@ def verify(file: Path, policy: Path) -> None:
     show_default=True,
     help="What was seen at the visit before.",
 )
+@click.option(
+    "--export",
+    "exported",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Also compare an export of the public record, older than the note, with the log; reads all leaves.",
+)
 @handle_errors
-def monitor(url: str, policy: Path, state: Path) -> None:
+def monitor(url: str, policy: Path, state: Path, exported: Path | None) -> None:
     """Visit a log and check every decision that is new. Run it each hour, from a machine that is not the operator's.
 
     URL is where its tiles are, like https://errata.example/log/v1. Exit status 0: all is well; 1: an alarm; 2: the log
     or the file could not be read, which says nothing.
     """
     try:
-        report = run(visit(url, Policy.parse(policy.read_bytes()), state, SystemClock().now()))
-    except (NotVisited, OSError) as error:
+        report = run(visit(url, Policy.parse(policy.read_bytes()), state, SystemClock().now(), exported))
+    except (NotAnExport, NotVisited, OSError) as error:
         click.echo(f"could not look: {error}", err=True)
         raise click.exceptions.Exit(2) from error
     except TlogError as error:

@@ -12,6 +12,7 @@ from typing import Final
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from services.commands.log.exported import compare, read_export
 from tlog.encoding import decode_base64, encode_base64
 from tlog.errors import TlogError
 from tlog.merkle import Tree
@@ -50,11 +51,12 @@ class Report:
     alarms: tuple[Alarm, ...]
 
 
-async def visit(url: str, policy: Policy, file: Path, now: datetime) -> Report:
-    """Read what is new, and keep it in the file unless the tree is wrong.
+async def visit(url: str, policy: Policy, file: Path, now: datetime, exported: Path | None = None) -> Report:
+    """Read what is new, and keep it in the file unless the tree is wrong; compare an export with all leaves.
 
-    Raises: NotVisited: the server or the file could not be read.
+    Raises: NotVisited: the server or the file could not be read. NotAnExport.
     """
+    shown = None if exported is None else read_export(exported)
     seen, origin = _load(file)
     async with httpx.AsyncClient(base_url=f"{url.rstrip('/')}/", timeout=30, trust_env=False) as http:
         note = await _get(http, "checkpoint", 1_000_000)
@@ -66,12 +68,17 @@ async def visit(url: str, policy: Policy, file: Path, now: datetime) -> Report:
         if origin is not None and origin != checkpoint.origin:
             return Report(seen.tree.size, 0, 0, (Alarm(f"{checkpoint.origin} is not the log of before, {origin}"),))
         try:
-            leaves = await _read_leaves(http, seen.tree.size, checkpoint.size)
+            first = seen.tree.size if shown is None else 0
+            served = await _read_leaves(http, first, checkpoint.size)
         except TlogError as error:
             return Report(seen.tree.size, 0, 0, (Alarm(f"leaves cannot be read: {error}"),))
+    leaves = served[seen.tree.size - first :]
     times = [each.time for each in valid.signatures if each.time is not None]
     signed_at = datetime.fromtimestamp(max(times), UTC) if times else None
     known, alarms = inspect(seen, Visit(checkpoint, leaves, now, signed_at), STALE_AFTER)
+    if shown is not None and not alarms:
+        _, alarms = inspect(Seen(), Visit(checkpoint, served, now, signed_at), STALE_AFTER)
+        alarms += tuple(compare(shown, served))
     _save(file, checkpoint.origin, known)
     return Report(checkpoint.size, len(leaves), len(times), alarms)
 

@@ -1,0 +1,132 @@
+"""Compares an export of the public record with the decision log, both ways.
+
+What is shown was logged, word for word, and what was logged is shown or was taken back. The export must be older than
+the note, so that all of it is logged. Source: row TR-16 of docs/requirements/trust.md.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tlog.errors import MalformedError
+from tlog.leaf import Leaf, Opening, parse_leaf
+from tlog.monitor import Alarm
+
+_Row = dict[str, Any]  # as JSON has it; models read it below
+_TABLES: Final = ("claims", "withdrawn_claims", "openings")
+
+
+class NotAnExport(Exception):
+    """The folder is not an export as `openerrata export --format jsonl` writes it."""
+
+
+class Claim(BaseModel):
+    """A finding that is shown, as far as it is compared."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: str
+    text: str
+    context: str
+    summary: str
+
+
+class Withdrawn(BaseModel):
+    """A finding that was taken back."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    claim_id: str
+
+
+class Opened(BaseModel):
+    """A document that a leaf commits to."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    leaf: int
+    j: int
+    salt: str
+    document: str
+
+    def parse(self) -> tuple[Opening, Mapping[str, object]]:
+        """The opening, and its document. Raises: ValueError: it is none."""
+        document = json.loads(self.document)
+        if not isinstance(document, dict):
+            raise ValueError("not an object")
+        return Opening(self.j, b64decode(self.salt), self.document.encode()), document
+
+
+class Exported(BaseModel):
+    """The tables that are compared."""
+
+    claims: Sequence[Claim]
+    withdrawn_claims: Sequence[Withdrawn]
+    openings: Sequence[Opened]
+
+
+def read_export(folder: Path) -> Exported:
+    """The newest rows of an export. Raises: NotAnExport."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+        keys = {name: manifest["tables"][name]["key"] for name in _TABLES}
+        rows: dict[str, dict[tuple[object, ...], _Row]] = {name: {} for name in _TABLES}
+        for part in manifest["parts"]:
+            for gone in _read_lines(folder / part["name"] / "deleted.jsonl"):
+                if gone["table"] in rows:
+                    rows[gone["table"]].pop(tuple(gone["key"]), None)
+            for name in _TABLES:
+                for row in _read_lines(folder / part["name"] / f"{name}.jsonl"):
+                    rows[name][tuple(row[column] for column in keys[name])] = row
+        return Exported.model_validate({name: list(found.values()) for name, found in rows.items()})
+    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+        raise NotAnExport(f"{folder} is not an export in JSON Lines: {type(error).__name__}: {error}") from error
+
+
+def compare(exported: Exported, leaves: Sequence[bytes]) -> Iterator[Alarm]:
+    """Every contradiction between what is shown and the leaves under a note."""
+    parsed = [_parse(data) for data in leaves]
+    logged: dict[str, Mapping[str, object]] = {}
+    for each in exported.openings:
+        leaf = parsed[each.leaf] if 0 <= each.leaf < len(parsed) else None
+        if leaf is None:
+            yield Alarm("the export opens it, and it is not under the note", each.leaf)
+            continue
+        try:
+            opening, document = each.parse()
+        except ValueError:
+            yield Alarm("its opening is not of the form that openings have", each.leaf)
+            continue
+        if opening.j >= len(leaf.c) or leaf.c[opening.j] != opening.commitment:
+            yield Alarm(f"the exported document {each.j} is not what it commits to", each.leaf)
+        elif leaf.k == "found" and isinstance(document.get("claim"), str):
+            logged[str(document["claim"])] = document
+    withdrawn = {each.claim_id for each in exported.withdrawn_claims}
+    for claim in exported.claims:
+        document = logged.pop(claim.id, {})
+        if not document:
+            yield Alarm(f"the finding {claim.id} is shown, and no leaf under the note is about it")
+        elif (document["text"], document["context"], document["summary"]) != (claim.text, claim.context, claim.summary):
+            yield Alarm(f"the finding {claim.id} is shown in other words than were logged")
+    for id_ in logged.keys() - withdrawn:
+        yield Alarm(f"the finding {id_} was logged, and is neither shown nor taken back")
+
+
+def _parse(data: bytes) -> Leaf | None:
+    try:
+        return parse_leaf(data)
+    except MalformedError:
+        return None
+
+
+def _read_lines(file: Path) -> Iterator[_Row]:
+    if file.exists():
+        with file.open("rb") as source:
+            for line in source:
+                yield json.loads(line)
