@@ -25,7 +25,7 @@ from services.__main__ import main
 from services.commands.erase import Erasing, StoreEraser
 from services.commands.export.run import export
 from services.commands.reviews.decisions import Imported, import_verdicts
-from services.commands.reviews.samples import Period, SheetLine, draw, wait_for_projection
+from services.commands.reviews.samples import Period, SheetLine, draw, find_seed, wait_for_projection
 from services.commands.reviews.sheet import BadSheet, parse_sheet, write_sheet
 from services.projector.erasure.erase import StoredBlob
 from services.projector.erasure.root import POST
@@ -37,6 +37,7 @@ from tests.support.public_record import ESSAY, MOON, Article, Finding
 from tests.support.servers import Prepare
 from tests.support.site_client import client_of
 from tests.support.site_server import pages_of
+from tlog.encoding import encode_base64
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -143,6 +144,31 @@ async def test_what_reviewers_said_is_shown_and_can_be_recomputed(outside: Outsi
     assert recomputed["drawn"] == [str(line.claim_id) for line in lines]
     assert recomputed["wrong"] == machine["wrong"]
     assert machine["wrong_at_most"] == pytest.approx(anytime_upper_bound(1, 3), abs=1e-9)
+
+
+@pytest.mark.requirement("TR-44")
+async def test_the_seed_is_a_root_that_nobody_could_choose(outside: Outside) -> None:
+    """TR-44: Anybody can recompute which findings were drawn for review and the public rate."""
+    over = outside.today.end
+    with pytest.raises(click.ClickException, match="--seed"):
+        await find_seed(outside.database, outside.today)
+    async with await owner(outside.url) as db:
+        for size, signed_at, is_cosigned in (
+            (3, over - timedelta(seconds=1), True),
+            (5, over, False),
+            (8, over + timedelta(hours=1), True),
+            (9, over + timedelta(hours=2), True),
+        ):
+            note = f"errata.example/log/v1\n{size}\n{encode_base64(bytes([size]) * 32)}\n\n\u2014 x AAAAAAA=\n".encode()
+            await db.execute(
+                "INSERT INTO log.checkpoint VALUES (%s, '', %s, %s, %s)", (size, note, signed_at, signed_at)
+            )
+            if is_cosigned:
+                await db.execute("INSERT INTO log.cosignature VALUES (%s, '', '')", (size,))
+    seed = f"errata.example/log/v1 8 {encode_base64(bytes([8]) * 32)}"
+    assert await find_seed(outside.database, outside.today) == seed
+    period = outside.today
+    ReviewSampled(seed=seed, first_day=period.first, last_day=period.last, size=1, drawn_from=0, claim_ids=())
 
 
 def recompute(folder: Path, day: date) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from kit.servers_in_use import Servers
 from kit.settings import SettingsError, load
 from services.commands.database import open_database
 from services.commands.reviews.decisions import Imported, import_verdicts
-from services.commands.reviews.samples import Period, SheetLine, draw
+from services.commands.reviews.samples import Period, SheetLine, draw, find_seed
 from services.commands.reviews.sheet import BadSheet, parse_sheet, write_sheet
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
 from services.gateway.ports import Unavailable
@@ -52,7 +52,9 @@ _SEED: Final[TypeAdapter[str]] = TypeAdapter(Seed)
 _NAME: Final[TypeAdapter[str]] = TypeAdapter(ReviewerName)
 
 
-def _read_seed(_: click.Context, __: click.Parameter, value: str) -> str:
+def _read_seed(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
     return _validate(_SEED, value, "must be one line of at most 200 printable ASCII characters")
 
 
@@ -73,21 +75,21 @@ def _validate(kind: TypeAdapter[str], value: str, message: str) -> str:
 @click.option("--size", type=click.IntRange(1, MOST_SAMPLED), required=True, help="How many findings to draw.")
 @click.option(
     "--seed",
-    required=True,
     callback=_read_seed,
     metavar="TEXT",
-    help="Something public that was unknown before the last day.",
+    help="Something public that was unknown before the last day. [default: a cosigned root of the decision log]",
 )
 @data_dir_option
 @handle_errors
-def draw_(first: datetime, last: datetime, size: int, seed: str, data_dir: Path) -> None:
+def draw_(first: datetime, last: datetime, size: int, seed: str | None, data_dir: Path) -> None:
     """Draw findings that were published in these days, and write the sheet for reviewers as CSV.
 
-    Take as seed something public that nobody could know before the last day, such as the round of a randomness beacon:
-    then everybody sees that nobody chose the findings. The same command again draws nothing anew and writes the same
-    sheet. The projector must be running.
+    The seed is the root of the first note of the decision log that a witness cosigned after the last day: nobody could
+    choose it. Without such a log, take something else that is public and was unknown before, such as the round of a
+    randomness beacon. The same command again draws nothing anew and writes the same sheet. The projector must run.
 
     \b
+    openerrata reviews draw --from 2026-11-01 --to 2026-11-30 --size 100
     openerrata reviews draw --from 2026-11-01 --to 2026-11-30 --size 100 --seed "beacon 5821734"
     """
     period = _make_period(first.date(), last.date())
@@ -95,7 +97,8 @@ def draw_(first: datetime, last: datetime, size: int, seed: str, data_dir: Path)
 
     async def work(found: Servers) -> list[SheetLine]:
         async with _open(found) as (bus, database):
-            return await draw(bus, database, SystemClock(), period, size=size, seed=seed, base=base)
+            chosen = seed or await find_seed(database, period)
+            return await draw(bus, database, SystemClock(), period, size=size, seed=chosen, base=base)
 
     with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
         lines = run(work(found))

@@ -22,6 +22,9 @@ from kit.history import read_latest_from_leader
 from kit.pages import read_last_sequence
 from kit.publisher import PublishConflict
 from services.commands.database import read_positions
+from tlog.checkpoint import Checkpoint
+from tlog.encoding import encode_base64
+from tlog.note import Note
 
 POLL_S: Final = 0.1
 TIMEOUT_S: Final = 15.0
@@ -33,6 +36,13 @@ _PUBLISHED: Final = text("""
 _WORDS: Final = text("""
     SELECT c.id, c.investigation_id, c.ordinal, c.text, c.summary
     FROM unnest(CAST(:ids AS uuid[])) WITH ORDINALITY AS drawn (id, place) JOIN claim c USING (id) ORDER BY place
+""")
+
+
+_NOTE_AFTER: Final = text("""
+    SELECT c.note FROM log.checkpoint c
+    WHERE c.signed_at >= :end AND EXISTS (SELECT FROM log.cosignature s WHERE s.size = c.size)
+    ORDER BY c.size LIMIT 1
 """)
 
 
@@ -110,6 +120,21 @@ async def draw(
             )
             for row in found
         ]
+
+
+async def find_seed(database: Database, period: Period) -> str:
+    """The root of the first note after these days that a witness cosigned, which nobody could choose.
+
+    Raises: click.ClickException: there is none.
+    """
+    async with database.connect() as connection:
+        note: bytes | None = (await connection.execute(_NOTE_AFTER, {"end": period.end})).scalar()
+    if note is None:
+        raise click.ClickException(
+            f"no note of a decision log was cosigned after {period.last}; name something public with --seed instead"
+        )
+    checkpoint = Checkpoint.parse(Note.parse(bytes(note)).text)
+    return f"{checkpoint.origin} {checkpoint.size} {encode_base64(checkpoint.root)}"
 
 
 async def wait_for_projection(bus: Bus, database: Database) -> None:
