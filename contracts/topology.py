@@ -17,6 +17,7 @@ from contracts.v1 import (
     CanonicalFetched,
     CanonicalUnavailable,
     ClaimApproved,
+    ClaimHeld,
     ClaimProposed,
     ClaimRejected,
     ClaimRetained,
@@ -189,6 +190,7 @@ CONCLUDED: Final = tuple(
         InvestigationFailed,
         InvestigationCompleted,
         ClaimRetained,
+        ClaimHeld,
         ClaimApproved,
         ClaimRejected,
         ClaimValidationFailed,
@@ -254,6 +256,8 @@ AUDITOR_JOB_RESOLVED: Final = Consumer("auditor", JobResolved, slots=2, attempts
 CURATOR_JOB_ENDED: Final = Consumer("curator", JobEnded, slots=8, attempts=7, max_ack_pending=10_000)
 """Most of its messages wait, for hours, for the next try to send a webhook."""
 CURATOR_FLAG_RAISED: Final = Consumer("curator", FlagRaised, slots=1, attempts=12)
+CURATOR_CLAIM_HELD: Final = Consumer("curator", ClaimHeld, slots=8, attempts=200, max_ack_pending=10_000)
+"""Its messages wait until their hold is over, and are looked at each ten minutes while a breaker is open, for a day."""
 CONSUMERS: Final = (
     VERIFIER_OBSERVATION_RECEIVED,
     INGEST_OBSERVATION_UNVERIFIABLE,
@@ -267,6 +271,7 @@ CONSUMERS: Final = (
     AUDITOR_JOB_RESOLVED,
     CURATOR_JOB_ENDED,
     CURATOR_FLAG_RAISED,
+    CURATOR_CLAIM_HELD,
 )
 
 

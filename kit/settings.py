@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from contracts.transcript import Price
@@ -214,6 +214,28 @@ class LabelerSettings(BaseSettings):
 
     did: str | None = Field(default=None, pattern=r"^did:(plc:[a-z2-7]{24}|web:[a-z0-9.-]{4,253})$")
     key: SecretStr | None = None
+
+
+class DisplaySettings(BaseSettings):
+    """`OPENERRATA_DISPLAY_*`: whether approved claims are held before anybody is shown them, and how long.
+
+    The same for gateway, validator and curator. Units: views are unique ones of a post a day.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="OPENERRATA_DISPLAY_", frozen=True, extra="ignore")
+
+    hold: bool = False
+    few_views: int = Field(default=100, ge=0)
+    many_views: int = Field(default=10_000, ge=0)
+    medium_s: float = Field(default=900.0, ge=0, le=86_400)
+    high_s: float = Field(default=3_600.0, ge=0, le=86_400)
+    second_look: bool = False
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.few_views > self.many_views or self.medium_s > self.high_s:
+            raise ValueError("few_views and medium_s must not exceed many_views and high_s")
+        return self
 
 
 S = TypeVar("S", bound=BaseSettings)

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from contracts.v1 import (
     ClaimApproved,
+    ClaimHeld,
     ClaimProposed,
     ClaimRejected,
     ClaimRetained,
@@ -141,6 +142,7 @@ class Investigation:
                 ClaimProposed()
                 | ClaimRetained()
                 | ClaimValidationRetryScheduled()
+                | ClaimHeld()
                 | ClaimApproved()
                 | ClaimRejected()
                 | ClaimValidationFailed()

@@ -150,5 +150,5 @@ def _transcripts(round_: Round) -> Iterator[TextRef]:
         if attempt.transcript is not None:
             yield attempt.transcript
     for candidate in round_.candidates.values():
-        spoken = [*(retry for retry, _ in candidate.retries.values()), candidate.verdict]
+        spoken = [*(retry for retry, _ in candidate.retries.values()), candidate.judged]
         yield from (each.transcript for each in spoken if each is not None and each.transcript is not None)

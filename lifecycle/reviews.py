@@ -57,7 +57,7 @@ def fold_review_state(
         return state
     claim = round_.candidates.get(proposed.claim_id, Candidate(proposed.claim_id))
     return ReviewState(
-        settled=state.settled or claim.verdict is not None,
+        settled=state.settled or claim.judged is not None,
         review_attempts=max(claim.retries, default=0),
         begun_on=state.begun_on,
         follows=state.follows,

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from contracts.v1 import (
     ClaimApproved,
+    ClaimHeld,
     ClaimProposed,
     ClaimRejected,
     ClaimRetained,
@@ -74,8 +75,8 @@ class Attempt:
 class Candidate:
     """A claim of a round, with its failed reviews by number and its first verdict.
 
-    Shapes: `retained`: a finding of an earlier version, which needs no verdict. Units: `proposed_at` is the sequence of
-    its proposal, 0 if there is none.
+    Shapes: `held`: it was approved, and its verdict follows the end of its hold. `retained`: a finding of an earlier
+    version, which needs no verdict. Units: `proposed_at` is the sequence of its proposal, 0 if there is none.
     """
 
     claim_id: UUID
@@ -83,6 +84,7 @@ class Candidate:
     proposed_at: int = 0
     retained: ClaimRetained | None = None
     retries: dict[int, tuple[ClaimValidationRetryScheduled, datetime]] = field(default_factory=dict)
+    held: ClaimHeld | None = None
     verdict: Verdict | None = None
     decided_at: datetime | None = None
 
@@ -93,8 +95,13 @@ class Candidate:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it needs no further review: it was retained, or has its verdict."""
-        return self.verdict is not None or self.retained is not None
+        """Whether it needs no further review: it was retained, is held, or has its verdict."""
+        return self.judged is not None or self.retained is not None
+
+    @property
+    def judged(self) -> Verdict | None:
+        """Its verdict, or the approval that is held; a held claim's verdict repeats what its review cost and said."""
+        return self.verdict or (self.held.approval if self.held is not None else None)
 
     def apply(self, sequence: int, event: ClaimEvent, at: datetime) -> None:
         """Apply the next event about it; the first of each kind counts."""
@@ -105,6 +112,8 @@ class Candidate:
                 self.retained = self.retained or event
             case ClaimValidationRetryScheduled():
                 self.retries.setdefault(event.review_attempt, (event, at))
+            case ClaimHeld():
+                self.held = self.held or event
             case ClaimApproved() | ClaimRejected() | ClaimValidationFailed() if self.verdict is None:
                 self.verdict, self.decided_at = event, at
             case _:
@@ -151,7 +160,7 @@ class Round:
         used: list[Usage | None] = []
         for candidate in self.candidates.values():
             used += [retry.usage for retry, _ in candidate.retries.values()]
-            used.append(candidate.verdict.usage if candidate.verdict is not None else None)
+            used.append(candidate.judged.usage if candidate.judged is not None else None)
         reviews = sum((usage.cost_micro_usd if usage else None) or 0 for usage in used)
         return reviews + sum(attempt.micro_usd for attempt in self.attempts.values())
 

@@ -14,6 +14,8 @@ from contracts.v1.assertion import AssertionAnalysed, AssertionAnalysisRequested
 from contracts.v1.canonical import CanonicalFetched, CanonicalUnavailable
 from contracts.v1.claim import (
     ClaimApproved,
+    ClaimHeld,
+    ClaimHoldEnded,
     ClaimProposed,
     ClaimRejected,
     ClaimRetained,
@@ -77,6 +79,8 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ClaimRetained,
     ClaimValidationStarted,
     ClaimApproved,
+    ClaimHeld,
+    ClaimHoldEnded,
     ClaimRejected,
     ClaimValidationRetryScheduled,
     ClaimValidationFailed,
@@ -177,6 +181,8 @@ __all__ = [
     "CanonicalFetched",
     "CanonicalUnavailable",
     "ClaimApproved",
+    "ClaimHeld",
+    "ClaimHoldEnded",
     "ClaimProposed",
     "ClaimRejected",
     "ClaimRetained",

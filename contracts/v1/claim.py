@@ -7,7 +7,7 @@ round's verdicts on a claim, the first one in the log counts.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -99,8 +99,43 @@ class ClaimApproved(ClaimEvent):
     gates: tuple[GateResult, ...] = ()
 
 
+class ClaimHeld(ClaimEvent):
+    """The candidate withstood validation, and nobody is shown it before its hold is over.
+
+    `approval` is published once it is released. Analysts may not follow this. Units: `held_at` is UTC.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.claim.held"
+
+    approval: ClaimApproved
+    held_at: datetime
+
+
+class ClaimHoldEnded(OnceEvent):
+    """A held claim is released, or withheld for good; its verdict follows.
+
+    The key is the claim, so that the stream decides between two who end a hold. Shapes: `code` is None exactly if it is
+    released. Units: `views_a_day` are unique; None: unknown.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.claim.hold_ended"
+
+    investigation_id: UUID
+    claim_id: UUID
+    round: int = Field(default=1, ge=1)
+    state: Literal["RELEASED", "WITHHELD"]
+    code: str | None = None
+    views_a_day: int | None = Field(default=None, ge=0)
+
+    def key(self) -> str:
+        return str(self.claim_id)
+
+    def identity(self) -> str:
+        return str(self.round)
+
+
 class ClaimRejected(ClaimEvent):
-    """The candidate did not withstand validation; `gate` rejected it: rule, sources, one of `gates`, or model."""
+    """The candidate did not withstand validation; `gate` rejected it: rule, sources, one of `gates`, model, or hold."""
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.rejected"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -13,8 +13,18 @@ from pydantic import TypeAdapter
 from sqlalchemy import text
 
 from contracts.topology import ERRATA, JOBS
-from contracts.v1 import AssertionAnalysed, Event, JobEnded, JobRequested, decode
+from contracts.v1 import (
+    AssertionAnalysed,
+    ClaimApproved,
+    ClaimHeld,
+    ClaimHoldEnded,
+    Event,
+    JobEnded,
+    JobRequested,
+    decode,
+)
 from kit.bus import Bus
+from kit.clock import Clock
 from kit.database import Database
 from kit.history import read_latest
 from kit.pages import find_first_since, read_last_sequence, read_page
@@ -23,6 +33,7 @@ from kit.vault import KeyUnusable, MasterKey, unseal
 from platforms.base import REFUSALS
 from services.curator.domain import EndedJob
 from services.curator.labelling import ANALYSIS, ERRATUM, PinnedRecord
+from services.curator.ports import Readers
 
 PAGE: Final = 256
 _SECRETS: Final = text("SELECT webhook_secrets FROM operator.account WHERE id = :id AND closed_at IS NULL")
@@ -67,6 +78,16 @@ _RECORDS: Final = text("""
     SELECT coalesce(p.uri, l.uri) AS uri, coalesce(p.cid, l.cid) AS cid, to_jsonb(p) AS result, to_jsonb(l) AS label
     FROM pinned p FULL JOIN current l ON l.uri = p.uri AND l.cid = p.cid
     WHERE p.findings > 0 OR NOT l.neg
+""")
+_READERS: Final = text("""
+    SELECT CASE WHEN o.unique_view_score > 0 THEN (
+            SELECT greatest(count(*) FILTER (WHERE bucket_day = :today), count(*) FILTER (WHERE bucket_day < :today))
+            FROM post_view_credit WHERE post_id = o.id AND bucket_day BETWEEN :yesterday AND :today
+        ) END AS views_a_day,
+        coalesce(i.requested_by = 'READER', false) AS is_requested
+    FROM (SELECT) one
+    LEFT JOIN investigation i ON i.id = :investigation
+    LEFT JOIN post_version v ON v.id = :version LEFT JOIN post o ON o.id = v.post_id
 """)
 _READ_RECORDS: Final = TypeAdapter(list[PinnedRecord])
 
@@ -136,6 +157,37 @@ class SqlLabelRecord:
             return _READ_RECORDS.validate_python([dict(row) for row in found.mappings()])
 
 
+class SqlAudience:
+    """The readers of posts, in the tables of the read model. A post that they do not hold yet has unknown readers."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def find(self, approval: ClaimApproved) -> Readers:
+        """Those of the post that a claim is of."""
+        today = self._clock.now().date()
+        days = {"today": today, "yesterday": today - timedelta(days=1)}
+        about = {"investigation": approval.investigation_id, "version": approval.version_id}
+        async with self._database.connect() as connection:
+            row = (await connection.execute(_READERS, {**days, **about})).mappings().one()
+            return Readers(row["views_a_day"], row["is_requested"])
+
+
+class HeldClaims:
+    """The ends of holds in the stream. Raises: Outage: it could not be read now."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def find_end(self, event: ClaimHeld) -> tuple[ClaimHoldEnded | None, int]:
+        """How its hold ended in its round, and what the next end of a hold of this claim follows."""
+        for past in await read_latest(self._bus, f"{ClaimHoldEnded.SUBJECT}.{event.claim_id}"):
+            if isinstance(ended := past.event, ClaimHoldEnded):
+                return (ended if ended.round >= event.round else None), past.sequence
+        return None, 0
+
+
 class SqlSecrets:
     """Webhook secrets of accounts, sealed in the database."""
 
@@ -163,6 +215,12 @@ class CuratorMetrics:
         self._webhooks = Counter(
             "openerrata_curator_webhooks_total", "Webhooks by outcome of each try", ("outcome",), registry=registry
         )
+        self._holds = Counter(
+            "openerrata_curator_holds_total",
+            "Held claims that were released or withheld",
+            ("state",),
+            registry=registry,
+        )
         self._overdue = Counter(
             "openerrata_curator_overdue_jobs_total", "Jobs ended because their deadline passed", registry=registry
         )
@@ -176,6 +234,10 @@ class CuratorMetrics:
     def count_webhook(self, outcome: str) -> None:
         """A try to send one."""
         self._webhooks.labels(outcome).inc()
+
+    def count_ended(self, state: str) -> None:
+        """A hold that is over."""
+        self._holds.labels(state).inc()
 
     def count_overdue(self) -> None:
         """A job that was ended."""

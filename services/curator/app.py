@@ -5,19 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
-from contracts.topology import CURATOR_FLAG_RAISED, CURATOR_JOB_ENDED, CURATOR_OVERDUE, CURATOR_OVERDUE_MARK, JOBS
+from contracts.topology import (
+    CURATOR_CLAIM_HELD,
+    CURATOR_FLAG_RAISED,
+    CURATOR_JOB_ENDED,
+    CURATOR_OVERDUE,
+    CURATOR_OVERDUE_MARK,
+    JOBS,
+)
 from kit.concluding import Concluder
 from kit.ephemeral import EphemeralTexts
 from kit.host import Host
 from kit.leader import Leadership
-from kit.settings import LabelerSettings, load
+from kit.settings import DisplaySettings, LabelerSettings, load
 from kit.web import GuardedHttpClient
 from kit.webhooks import Webhooks as Sender
 from kit.webhooks import webhook_policy
-from services.curator.adapters import CuratorMetrics, EventLog, SqlLabelRecord, SqlSecrets
+from lifecycle.display import DisplayRules
+from services.curator.adapters import CuratorMetrics, EventLog, HeldClaims, SqlAudience, SqlLabelRecord, SqlSecrets
 from services.curator.handlers import Webhooks
+from services.curator.holds import Holds
 from services.curator.label_sweep import LabelSweep
 from services.curator.overdue import Deadlines
 from services.curator.rights import Withdrawals
@@ -39,6 +49,12 @@ async def build(host: Host) -> None:
     host.delivery.subscribe(CURATOR_JOB_ENDED, webhooks.on_job_ended, slots=settings.webhook_slots)
     withdrawals = Withdrawals(log, texts, host.clock)
     host.delivery.subscribe(CURATOR_FLAG_RAISED, withdrawals.on_flag_raised, slots=CURATOR_FLAG_RAISED.slots)
+    holds = Holds(
+        HeldClaims(host.bus), SqlAudience(database, host.clock), metrics, host.clock, _rules(load(DisplaySettings))
+    )
+    host.delivery.subscribe(
+        CURATOR_CLAIM_HELD, holds.on_claim_held, slots=CURATOR_CLAIM_HELD.slots, on_exhausted=holds.on_exhausted
+    )
     deadlines = Deadlines(log, metrics, host.clock)
     fold = Concluder(host.bus, JOBS, CURATOR_OVERDUE, CURATOR_OVERDUE_MARK, deadlines, deadlines)
     host.keep_running("curator-overdue", fold.run)
@@ -51,6 +67,16 @@ async def build(host: Host) -> None:
         labels = LabelSweep(SqlLabelRecord(host.bus, database), log, host.clock)
         host.keep_running("curator-labels", _repeat(leadership, labels.run_once, settings.labels_s))
     host.on_stop(leadership.release)
+
+
+def _rules(settings: DisplaySettings) -> DisplayRules:
+    return DisplayRules(
+        few_views=settings.few_views,
+        many_views=settings.many_views,
+        medium=timedelta(seconds=settings.medium_s),
+        high=timedelta(seconds=settings.high_s),
+        second_look=settings.second_look,
+    )
 
 
 def _client(host: Host, settings: CuratorSettings) -> GuardedHttpClient:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 from uuid import UUID
 
-from contracts.v1 import AssertionAnalysed, Event
+from contracts.v1 import AssertionAnalysed, ClaimApproved, ClaimHeld, ClaimHoldEnded, Event
 from contracts.v1.parts import EphemeralRef
 from services.curator.domain import EndedJob
 from services.curator.labelling import PinnedRecord
@@ -42,6 +43,39 @@ class LabelRecord(Protocol):
     async def read(self, since: int) -> Sequence[PinnedRecord] | None:
         """Pinned records with findings or labels; None: the tables do not hold the log up to there yet."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Who reads a post. Shapes: `is_requested`: a reader asked for its investigation.
+
+    Units: `views_a_day` are unique, of today or yesterday, whichever had more; None: no view of it was ever counted.
+    """
+
+    views_a_day: int | None
+    is_requested: bool
+
+
+class Audience(Protocol):
+    """The readers of posts. Raises: Outage: they could not be read now."""
+
+    async def find(self, approval: ClaimApproved) -> Readers:
+        """Those of the post that a claim is of."""
+        ...
+
+
+class HoldLog(Protocol):
+    """The stream `ERRATA`. Raises: Outage: it could not be read now."""
+
+    async def find_end(self, event: ClaimHeld) -> tuple[ClaimHoldEnded | None, int]:
+        """How its hold ended in its round, and what the next end of a hold of this claim follows."""
+        ...
+
+
+class HoldMetrics(Protocol):
+    """What operators see of holds."""
+
+    def count_ended(self, state: str) -> None: ...
 
 
 class Texts(Protocol):

@@ -11,7 +11,15 @@ from kit.clock import Clock
 from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.positions import Positions
-from kit.settings import AuditSettings, ChatSettings, LabelerSettings, LlmSettings, SettingsError, load
+from kit.settings import (
+    AuditSettings,
+    ChatSettings,
+    DisplaySettings,
+    LabelerSettings,
+    LlmSettings,
+    SettingsError,
+    load,
+)
 from services.gateway.adapters import (
     BlobCopies,
     BlobTexts,
@@ -240,7 +248,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
     wait_s = settings.page_wait_s
     pages = PublicRecord(host.database("reader", "pages", pool_size=settings.page_connections, wait_s=wait_s))
     graphql = host.database("reader", "graphql", pool_size=settings.graphql_connections, wait_s=wait_s)
-    reads = SqlReads(database, analysis=settings.analysis)
+    reads = SqlReads(database, analysis=settings.analysis, counts_pending=load(DisplaySettings).hold)
     positions = Positions(host.bus, reads.position)
     await positions.open()
     health = ServerHealth(host.bus, reads, host.blobs)

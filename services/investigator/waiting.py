@@ -1,26 +1,28 @@
 """Metrics of open investigations, by which a stuck concluder is noticed.
 
-An investigation with a draft waits for verdicts and the concluder only: minutes at most. Ages are computed when the
-metrics are read, so they grow even if the concluder does nothing.
+An investigation with a draft waits for verdicts and the concluder only: minutes at most; while a claim of it is held,
+it does not count. Ages are computed when the metrics are read, so they grow even if the concluder does nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from uuid import UUID
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from contracts.v1 import Event, InvestigationDrafted, InvestigationRequested
+from contracts.v1 import ClaimApproved, ClaimHeld, ClaimRejected, Event, InvestigationDrafted, InvestigationRequested
 
 
 @dataclass(slots=True)
 class _Since:
-    """When an investigation was requested, and when it got its draft."""
+    """When an investigation was requested, and when it got its draft. Shapes: `held` are claims that wait."""
 
     requested: datetime
     drafted: datetime | None = None
+    held: set[UUID] = field(default_factory=set)
 
 
 class OpenInvestigations:
@@ -40,7 +42,9 @@ class OpenInvestigations:
         )
         oldest.labels("requested").set_function(lambda: self._age(each.requested for each in self._open.values()))
         oldest.labels("drafted").set_function(
-            lambda: self._age(each.drafted for each in self._open.values() if each.drafted is not None)
+            lambda: self._age(
+                each.drafted for each in self._open.values() if each.drafted is not None and not each.held
+            )
         )
 
     def seen(self, sequence: int, key: str, event: Event, at: datetime) -> None:
@@ -49,8 +53,14 @@ class OpenInvestigations:
         since = self._open.setdefault(key, _Since(at))
         if isinstance(event, InvestigationDrafted):
             since.drafted = since.drafted or at
+        elif isinstance(event, ClaimHeld):
+            since.held.add(event.claim_id)
+        elif isinstance(event, ClaimApproved | ClaimRejected) and event.claim_id in since.held:
+            since.held.remove(event.claim_id)
+            since.drafted = at if since.drafted else None  # it has waited for the hold
         elif isinstance(event, InvestigationRequested):  # another round has no draft yet
             since.drafted = None
+            since.held.clear()
 
     def passed(self, sequence: int) -> None:
         """A fact of an investigation that is over was folded."""

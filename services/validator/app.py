@@ -7,7 +7,7 @@ from functools import partial
 from contracts.topology import VALIDATOR_CLAIM_PROPOSED
 from kit.documents.reading import Reader
 from kit.host import Host
-from kit.settings import load
+from kit.settings import DisplaySettings, load
 from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
 from kit.web.contact import warn_of_no_contact
@@ -36,6 +36,7 @@ async def build(host: Host) -> None:
         host.clock,
         unchecked_allowed=demo or settings.unchecked_sources == "allow",
         policy=None if demo else gates.policy(settings.own_hosts),
+        hold=load(DisplaySettings).hold,
     )
     host.delivery.subscribe(
         VALIDATOR_CLAIM_PROPOSED, validator.on_claim_proposed, slots=settings.slots, on_exhausted=validator.on_exhausted

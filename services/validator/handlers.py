@@ -15,6 +15,7 @@ from contracts.spent import format_usd
 from contracts.transcript import Transcript, unpublished_tail
 from contracts.v1 import (
     ClaimApproved,
+    ClaimHeld,
     ClaimProposed,
     ClaimRejected,
     ClaimValidationFailed,
@@ -76,7 +77,8 @@ class _ReviewRecord(_ClaimIds):
 class Validator:
     """Validates candidates. `unchecked_allowed`: sources that could not be checked may count as evidence.
 
-    `policy`: what the gates that decide by code ask for; without one they do not judge.
+    `policy`: what the gates that decide by code ask for; without one they do not judge. `hold`: what is approved is
+    held, and the curator decides when it may be shown.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Validator:
         *,
         unchecked_allowed: bool = False,
         policy: GatePolicy | None = None,
+        hold: bool = False,
     ) -> None:
         self._runs = runs
         self._blobs = blobs
@@ -99,6 +102,7 @@ class Validator:
         self._clock = clock
         self._unchecked_allowed = unchecked_allowed
         self._policy = policy
+        self._hold = hold
 
     async def on_claim_proposed(self, event: ClaimProposed, delivery_count: int) -> AsyncIterator[Event]:
         """Approve, reject, or report that no verdict was possible; a settled claim is not reviewed again.
@@ -211,7 +215,9 @@ class Validator:
         verdict = finished.answer
         if verdict.approved:
             payload = keep_sources(event.payload, sources, counted)
-            yield ClaimApproved(**record, version_id=event.version_id, payload=payload)
+            approval = ClaimApproved(**record, version_id=event.version_id, payload=payload)
+            held_at = self._clock.now()
+            yield ClaimHeld(**_identify(event), approval=approval, held_at=held_at) if self._hold else approval
         else:
             yield ClaimRejected(**record, gate="model", reason=verdict.reason or "the reviewer gave no reason")
 

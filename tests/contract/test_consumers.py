@@ -15,6 +15,7 @@ from contracts.v1 import (
     EVENTS,
     AssertionAnalysed,
     AssertionAnalysisRequested,
+    ClaimHeld,
     ClaimProposed,
     ClaimValidationStarted,
     Event,
@@ -46,7 +47,7 @@ from tests.support.assessing import EndWorld
 from tests.support.auditing import World
 from tests.support.audits import asked
 from tests.support.concluding_jobs import Texts
-from tests.support.curating import Receiver
+from tests.support.curating import HeldWorld, Receiver
 from tests.support.factories import NOW, page, requested, snapshot, started, text_ref
 from tests.support.fakes import (
     FixedPages,
@@ -146,6 +147,13 @@ def withdrawing(event: Event) -> Handler:
     return Withdrawals(Citing(), Texts(), StillClock(NOW)).on_flag_raised
 
 
+def holding(event: Event) -> Handler:
+    assert isinstance(event, ClaimHeld)
+    world = HeldWorld(event)
+    world.clock.time = event.held_at
+    return world.curator().on_claim_held
+
+
 class Citing:
     """A log with one analysis that cites every address."""
 
@@ -166,6 +174,7 @@ HANDLERS: Final[dict[str, Callable[[Any], Handler]]] = {
     "auditor-job-resolved": assessor,
     "curator-job-ended": curator,
     "curator-flag-raised": withdrawing,
+    "curator-claim-held": holding,
 }
 FED = [
     pytest.param(

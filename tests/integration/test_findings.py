@@ -181,7 +181,7 @@ async def test_one_finding_of_several_leaves_alone(published: Published) -> None
 
 @pytest.mark.requirement("TR-30")
 async def test_of_two_who_change_a_finding_at_once_one_is_refused(published: Published) -> None:
-    """TR-30: The states of a published finding are ordered by the stream, and a retraction is final"""
+    """TR-30: The states of a finding are ordered by the stream, and a retraction is final"""
     await published.change("SUSPENDED")
     bus = published.running.host.bus
     await bus.publish(changed("RETRACTED", published.sequence), correlation=uuid4())

@@ -1,4 +1,4 @@
-"""What one webhook meets: a log with the job, its words, secrets and a receiver, all in memory."""
+"""What one webhook or one held claim meets: a log, words, secrets and a receiver, or readers, all in memory."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from accuracy.breaker import Effect
 from contracts.jobs.words import RequestWords
-from contracts.v1 import Event, JobEnded, JobRequested
+from contracts.v1 import ClaimApproved, ClaimHeld, ClaimHoldEnded, Event, JobEnded, JobRequested
 from contracts.v1.parts import EphemeralRef
 from kit.publisher import PublishConflict
+from lifecycle.display import DisplayRules
 from services.curator.domain import EndedJob
 from services.curator.handlers import Webhooks
-from services.curator.ports import Outcome
+from services.curator.holds import Holds
+from services.curator.ports import Outcome, Readers
 from tests.support.factories import NOW
 from tests.support.fakes import MemoryLog, StillClock
 
@@ -123,3 +126,46 @@ class JobsLog:
         except PublishConflict:
             return False
         return True
+
+
+class HeldWorld:
+    """A log, readers, a breaker, and as many curators as come."""
+
+    def __init__(self, held: ClaimHeld, views: int | None = 0) -> None:
+        self.log = MemoryLog(held)
+        self.clock = StillClock(NOW)
+        self.readers = Readers(views, is_requested=False)
+        self.effect = Effect.NONE
+        self.ended: list[str] = []
+
+    async def find(self, approval: ClaimApproved) -> Readers:
+        return self.readers
+
+    async def find_end(self, event: ClaimHeld) -> tuple[ClaimHoldEnded | None, int]:
+        for past in reversed(self.log.entries):
+            if isinstance(found := past.event, ClaimHoldEnded) and found.claim_id == event.claim_id:
+                return (found if found.round >= event.round else None), past.sequence
+        return None, 0
+
+    async def find_effect(self, approval: ClaimApproved) -> Effect:
+        return self.effect
+
+    def count_ended(self, state: str) -> None:
+        self.ended.append(state)
+
+    def curator(self) -> Holds:
+        """One of them."""
+        return Holds(self, self, self, self.clock, DisplayRules(), self.find_effect)
+
+    async def handle(self, event: ClaimHeld, *, crash_after: int = 9) -> None:
+        """One delivery, which publishes so many facts before its worker dies."""
+        async for fact in self.curator().on_claim_held(event, 1):
+            if not crash_after:
+                return
+            self.log.publish(fact)
+            crash_after -= 1
+
+    @property
+    def follows(self) -> list[Event]:
+        """What was published behind the held claim."""
+        return self.log.events[1:]

@@ -15,6 +15,7 @@ from contracts.v1 import (
     CanonicalFetched,
     CanonicalUnavailable,
     ClaimApproved,
+    ClaimHeld,
     ClaimProposed,
     ClaimRejected,
     ClaimRetained,
@@ -271,6 +272,18 @@ def approved(quote: str = QUOTE, **given: Any) -> ClaimApproved:
             "payload": payload(quote),
             **given,
         }
+    )
+
+
+def held(quote: str = QUOTE, **given: Any) -> ClaimHeld:
+    """An approval that nobody is shown yet."""
+    approval = approved(quote, **given)
+    return ClaimHeld(
+        investigation_id=approval.investigation_id,
+        claim_id=approval.claim_id,
+        round=approval.round,
+        approval=approval,
+        held_at=NOW,
     )
 
 

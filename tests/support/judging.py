@@ -69,6 +69,7 @@ class Judge:
         sources: Sources | None = None,
         unchecked_allowed: bool = False,
         policy: GatePolicy | None = None,
+        hold: bool = False,
         keys: Mapping[str, str] | None = None,
         model: ScriptedModel | None = None,
     ) -> None:
@@ -87,6 +88,7 @@ class Judge:
             self.clock,
             unchecked_allowed=unchecked_allowed,
             policy=policy,
+            hold=hold,
         )
 
     async def judge(self, claim: ClaimProposed | None = None, attempt: int = 1) -> Handled:

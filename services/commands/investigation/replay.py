@@ -18,6 +18,7 @@ from analyses import flagging_kind
 from analyses.flagging import FlaggingKind, look_step
 from contracts.transcript import Transcript, TranscriptSegment, join_segments
 from contracts.v1 import (
+    ClaimHeld,
     ClaimProposed,
     ClaimRetained,
     Event,
@@ -59,7 +60,7 @@ async def replay(past: Sequence[StoredFact], blobs: Blobs) -> AsyncIterator[Comp
     """Replay every recorded step, in the order of the log."""
     kind: FlaggingKind | None = None
     for entry in past:
-        event = entry.event
+        event = entry.event.approval if isinstance(entry.event, ClaimHeld) else entry.event
         if isinstance(event, InvestigationStarted):
             kind = flagging_kind(event.analysis)
             look = look_step(kind, is_update=event.input.parent_investigation_id is not None)

@@ -15,7 +15,7 @@ from sqlalchemy import TextClause, text
 
 from contracts.rpc.status import VersionKey
 from contracts.v1.ids import post_id, version_id
-from contracts.v1.parts import ClaimPayload, PostRef, Provenance, PublishedClaim
+from contracts.v1.parts import ClaimPayload, PostRef, Provenance, PublishedClaim, Source
 from kit.database import Database
 from services.gateway.domain import Failure
 from services.gateway.ports import (
@@ -104,6 +104,15 @@ _FORGOTTEN: Final = text("SELECT post_id FROM forgotten")
 _POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
 _ALIVE: Final = text("SELECT 1")
 
+_WITHOUT_WORDS: Final = ClaimPayload(
+    text="…",
+    context="…",
+    summary="…",
+    reasoning="…",
+    sources=(Source(url="https://held.invalid/", title="…", snippet="…"),),
+)
+"""Counts where the protocol has a list of candidates."""
+
 R = TypeVar("R")
 Document = Sequence[Mapping[str, object]]
 """Findings or candidates as stored JSON."""
@@ -160,11 +169,15 @@ class _Version:
 
 
 class SqlReads:
-    """The read model, for one kind of analysis."""
+    """The read model, for one kind of analysis.
 
-    def __init__(self, database: Database, *, analysis: str) -> None:
+    `counts_pending`: candidates without a verdict are counted, and their words are nobody's yet.
+    """
+
+    def __init__(self, database: Database, *, analysis: str, counts_pending: bool = False) -> None:
         self._database = database
         self._analysis = analysis
+        self._counts_pending = counts_pending
 
     async def view(self, version_id: UUID) -> VersionView | None:
         """One version: its result, or that of an earlier version."""
@@ -179,7 +192,7 @@ class SqlReads:
     async def investigation(self, investigation_id: UUID) -> InvestigationState | None:
         """One investigation with its progress."""
         row = await self._row(_Investigation, _INVESTIGATION, id=investigation_id)
-        return None if row is None else _state(row)
+        return None if row is None else _state(row, counts_pending=self._counts_pending)
 
     async def eligibility(self, version_id: UUID) -> Eligibility | None:
         """What decides whether a version is investigated."""
@@ -223,7 +236,7 @@ class SqlReads:
             return None if row is None else kind(**row)
 
 
-def _state(row: _Investigation) -> InvestigationState:
+def _state(row: _Investigation, *, counts_pending: bool) -> InvestigationState:
     provenance = row.provenance or _provenance(row.server_verified_at)
     if row.status == "COMPLETE":
         assert row.checked_at is not None, "the table demands it"
@@ -243,6 +256,8 @@ def _state(row: _Investigation) -> InvestigationState:
         tuple(ClaimPayload.model_validate(each["payload"]) for each in row.candidates or () if each["state"] == state)
         for state in ("PENDING", "APPROVED")
     )
+    if counts_pending:
+        pending = (_WITHOUT_WORDS,) * len(pending)
     accepts_key = row.status == "PENDING" and row.retry_after is None and row.key_source == "USER"
     return Running(row.id, row.status, provenance, pending, confirmed, row.prior(), accepts_key)
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from contracts.v1 import (
     ClaimApproved,
+    ClaimHeld,
     ClaimProposed,
     ClaimRejected,
     ClaimRetained,
@@ -61,6 +62,16 @@ def retain(tables: Tables, fact: Fact, event: ClaimRetained, material: Material)
         )
     )
     _decide(tables, event.claim_id, "APPROVED", "RETAINED", None, fact.at)
+
+
+def hold_keys(event: ClaimHeld) -> Sequence[RowKey]:
+    """The rows that a held claim is about."""
+    return (CANDIDATE, event.claim_id), (expenses.EXPENSE, expenses.review_id(event))
+
+
+def hold(tables: Tables, fact: Fact, event: ClaimHeld, material: Material) -> None:
+    """A claim is held: its review is paid for, and it still has no verdict."""
+    expenses.add_review(tables, expenses.review_id(event), event.approval, fact.at)
 
 
 def approve(tables: Tables, fact: Fact, event: ClaimApproved, material: Material) -> None:

@@ -9,10 +9,11 @@ import pytest
 from analyses.evidence import CitedText, Evidence
 from analyses.gates import RULES
 from analyses.snippets import page_text
-from contracts.v1 import ClaimRejected
+from contracts.v1 import ClaimHeld, ClaimRejected
 from contracts.v1.parts import GatePolicy, Source
 from kit.sources import Page
 from services.commands.investigation.comparison import Comparison
+from services.commands.investigation.replay import replay
 from services.commands.investigation.review_replay import replay_review
 from services.validator.sources import compare_with_page
 from tests.support.factories import NOW, payload, proposed, requested, started
@@ -58,3 +59,16 @@ async def test_a_replay_asks_the_gates_of_then(policy: GatePolicy, gate: str) ->
     fact, comparison = await replayed(policy)
     assert fact.gate == gate
     assert comparison.same, comparison
+
+
+async def test_a_held_approval_is_replayed_as_it_was_made_and_its_verdict_is_no_second_review() -> None:
+    log, blobs = MemoryLog(requested(), started()), MemoryTexts()
+    held_by = GatePolicy(rules=RULES, families=1)
+    judge = Judge(InMemory(log), verdict(approved=True), sources=Archived(blobs), policy=held_by, hold=True)
+    log.publish(claim := proposed(payload=payload(summary="It was in 1953.", sources=(SOURCE,))))
+    (fact,) = (await judge.judge(claim)).facts
+    assert isinstance(fact, ClaimHeld)
+    log.publish(fact.approval)
+    held, verdict_ = [each async for each in replay(log.entries, blobs) if each.step.startswith("review")]
+    assert held.note is None
+    assert verdict_.note == "the claim had a verdict before; the first one counts"

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from prometheus_client import CollectorRegistry
 
+from contracts.v1 import ClaimHeld
 from services.investigator.waiting import OpenInvestigations
 from tests.unit.projector.histories import Page
 
@@ -41,3 +42,24 @@ def test_the_oldest_that_is_open_is_told_by_what_it_waits_for() -> None:
     assert shown() == (9, 1, 110, 0)
     waiting.clear()
     assert shown() == (9, 0, 0, 0)
+
+
+def test_a_run_whose_claim_is_held_is_not_stuck() -> None:
+    registry, now = CollectorRegistry(), [START]
+    waiting = OpenInvestigations(registry, lambda: now[0])
+    page, approval = Page("one"), Page("one").approved(0)
+    held = ClaimHeld(
+        investigation_id=approval.investigation_id, claim_id=approval.claim_id, approval=approval, held_at=START
+    )
+
+    def age() -> float | None:
+        return registry.get_sample_value("openerrata_conclude_oldest_seconds", {"since": "drafted"})
+
+    waiting.seen(1, "one", page.requested(), START)
+    waiting.seen(2, "one", page.drafted(1), START)
+    waiting.seen(3, "one", held, START)
+    now[0] += timedelta(hours=1)
+    assert age() == 0
+    waiting.seen(4, "one", approval, now[0])
+    now[0] += timedelta(seconds=30)
+    assert age() == 30

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import Event, InvestigationCompleted, InvestigationFailed
+from contracts.v1.parts import Usage
 from lifecycle.conclusion import End, conclude
 from lifecycle.investigation import Investigation
 from tests.support.factories import (
@@ -17,6 +18,7 @@ from tests.support.factories import (
     completed,
     drafted,
     failed,
+    held,
     proposed,
     rejected,
     requested,
@@ -209,3 +211,19 @@ def test_no_verdict_fails_the_investigation_wherever_it_comes(
 ) -> None:
     facts = [*(v for place, v in enumerate(chosen) if place != which), validation_failed(QUOTES[which]), DRAFT]
     assert isinstance(decided(requested(), started(), *data.draw(st.permutations(facts))), InvestigationFailed)
+
+
+@pytest.mark.requirement("TR-31")
+def test_a_run_with_a_held_claim_has_no_end_until_the_hold_has_one() -> None:
+    """TR-31: Nothing of a held finding is seen before its release"""
+    before = (requested(), started(), approved(QUOTES[1]), held(QUOTES[0]), drafted(1, CLAIMS[:2]))
+    assert decided(*before) is None
+    assert texts_of(decided(*before, approved(QUOTES[0]))) == [QUOTES[0], QUOTES[1]]
+    assert texts_of(decided(*before, rejected(QUOTES[0]))) == [QUOTES[1]]
+
+
+def test_a_held_claim_was_reviewed_once() -> None:
+    cost = Usage(total_tokens=9, cost_micro_usd=700)
+    first = folded((requested(), started(), held(usage=cost)))
+    both = folded((requested(), started(), held(usage=cost), approved(usage=cost)))
+    assert (first.round.micro_usd, both.round.micro_usd) == (700, 700)

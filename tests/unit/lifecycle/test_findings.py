@@ -56,6 +56,7 @@ def test_a_finding_that_nobody_has_changed_stands_and_can_be_suspended_or_retrac
         assert (event.state, event.follows, event.key()) == (state, 0, str(HISTORY.claim_id))
 
 
+@pytest.mark.requirement("TR-32")
 @pytest.mark.parametrize(
     ("passed", "mistake", "is_allowed"),
     [
@@ -65,6 +66,7 @@ def test_a_finding_that_nobody_has_changed_stands_and_can_be_suspended_or_retrac
     ],
 )
 def test_a_suspension_lasts_a_day_unless_it_was_a_slip(passed: timedelta, mistake: bool, is_allowed: bool) -> None:
+    """TR-32: A finding is held by its post's views, looked at twice where many read it, and not switched on and off"""
     decided = change(after(("SUSPENDED", timedelta(0))), want("RELEASED", mistake=mistake), START + passed)
     assert isinstance(decided, FindingChanged) == is_allowed
     if isinstance(decided, FindingChanged):
@@ -73,7 +75,9 @@ def test_a_suspension_lasts_a_day_unless_it_was_a_slip(passed: timedelta, mistak
         assert decided == Refused("a suspension lasts 24 hours; it can be released after 2026-12-02 09:00 UTC")
 
 
+@pytest.mark.requirement("TR-32")
 def test_after_two_releases_only_a_retraction_is_left() -> None:
+    """TR-32: A finding is held by its post's views, looked at twice where many read it, and not switched on and off"""
     days = [timedelta(days=day) for day in range(5)]
     states: tuple[FindingState, ...] = ("SUSPENDED", "RELEASED", "SUSPENDED", "RELEASED", "SUSPENDED")
     twice = after(*zip(states, days, strict=True))
@@ -94,7 +98,7 @@ def test_a_retraction_is_final(state: FindingState) -> None:
 @pytest.mark.requirement("TR-30")
 @given(WISHES)
 def test_whatever_is_wished_the_rules_hold(wishes: list[tuple[FindingState, bool, int]]) -> None:
-    """TR-30: The states of a published finding are ordered by the stream, and a retraction is final"""
+    """TR-30: The states of a finding are ordered by the stream, and a retraction is final"""
     history, now, events = HISTORY, START, list[FindingChanged]()
     for sequence, (state, mistake, hours) in enumerate(wishes, 1):
         now += timedelta(hours=hours)

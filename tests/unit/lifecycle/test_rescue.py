@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.v1 import Event, InvestigationFailed, InvestigationRequested
+from contracts.v1 import ClaimHeld, Event, InvestigationFailed, InvestigationRequested
 from lifecycle.rescue import MAX_RESCUES, Watermarks
 from lifecycle.rescue import rescue as rescue_of
+from tests.support.factories import NOW
 from tests.support.logged import lived
 from tests.unit.projector.histories import Page
 
@@ -151,3 +152,13 @@ def test_nothing_in_hand_is_ever_started_again(length: int, investigator: int, v
         places = [10 * number for number in range(1, length + 1)]
         proposals, verdicts = places[2:4], places[5:]
         assert all(place <= validator for place in proposals[len(verdicts) :])
+
+
+def test_a_run_that_waits_for_a_hold_is_not_lost() -> None:
+    approval = PAGE.approved(0)
+    held = ClaimHeld(
+        investigation_id=approval.investigation_id, claim_id=approval.claim_id, approval=approval, held_at=NOW
+    )
+    events = (REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1))
+    assert rescue(events, EVERYTHING) == again(2, 10)
+    assert rescue((*events, held), EVERYTHING) is None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from analyses.evidence import CitedText, Evidence
 from analyses.gates import GATES, REASONS, RULES
 from analyses.snippets import page_text
-from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected
+from contracts.v1 import ClaimApproved, ClaimHeld, ClaimProposed, ClaimRejected
 from contracts.v1.parts import BlobRef, GatePolicy, Source
 from kit.sources import Page
 from services.validator.sources import compare_with_page
@@ -74,3 +74,23 @@ async def test_without_a_policy_no_gate_judges() -> None:
     (fact,) = (await judge(policy=None).judge(claim(2))).facts
     assert isinstance(fact, ClaimApproved)
     assert (fact.policy, fact.gates) == (None, ())
+
+
+async def test_where_claims_are_held_the_approval_is_kept_back_and_asked_for_once() -> None:
+    log = InMemory(MemoryLog(requested(), started()))
+    validator = Judge(log, verdict(approved=True), sources=Pages(), policy=POLICY, hold=True)
+    (fact,) = (await validator.judge(claim(0, 1))).facts
+    assert isinstance(fact, ClaimHeld)
+    (unheld,) = (await judge().judge(claim(0, 1))).facts
+    assert fact.approval == unheld
+    assert fact.held_at == validator.clock.now()
+    assert (await validator.judge(claim(0, 1), 2)).facts == []
+    assert len(validator.model.reviews) == 1
+
+
+async def test_what_is_refused_is_not_held() -> None:
+    validator = Judge(
+        InMemory(MemoryLog(requested(), started())), verdict(approved=False), sources=Pages(), policy=POLICY, hold=True
+    )
+    (fact,) = (await validator.judge(claim(0, 1))).facts
+    assert isinstance(fact, ClaimRejected)

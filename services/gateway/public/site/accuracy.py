@@ -31,6 +31,7 @@ _GATES: Final[Mapping[str, str]] = MappingProxyType(
         "freshness": "The sources are too old",
         "contradiction": "The quoted words do not show the correction",
         "model": "The second, strict look",
+        "hold": "Withheld after its hold",
     }
 )
 """Why a gate refuses, by its name."""

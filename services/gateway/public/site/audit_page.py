@@ -44,6 +44,7 @@ _OUTCOMES: Final = {
     ("REJECTED", "rule"): "stopped by the rule: the quote or its sources are not as they must be",
     ("REJECTED", "sources"): "stopped at its sources: the quoted words are not on the pages",
     ("REJECTED", "model"): "stopped by the second look",
+    ("REJECTED", "hold"): "passed every gate, and was withheld after its hold",
     ("FAILED", None): "could not be judged",
     ("PENDING", None): "waits for its verdict",
 }
@@ -187,7 +188,7 @@ def describe_gates(row: Candidate, checks: Sequence[SourceCheck]) -> list[str]:
         at = _GATES.index(stopped)
         before = ["passed", "passed", _count_passed(row)][:at]
         return [*before, "stopped", *["not reached"] * (3 - at)]
-    if row.state != "APPROVED":
+    if row.state != "APPROVED" and stopped != "hold":
         return ["–"] * 4
     found = sum(check.status == "found" for check in checks)
     pages = f"found on {found} of {naming.count(len(checks), 'page')}" if checks else "not looked up"

@@ -1,0 +1,121 @@
+"""Held claims: each is released or withheld when its time is over, and its verdict follows.
+
+Its message waits in the broker meanwhile. Two curators may decide differently, so the decision is a once-event, and
+the verdict is the one of the decision that the stream has stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from accuracy.breaker import Effect
+from contracts.v1 import ClaimApproved, ClaimHeld, ClaimHoldEnded, ClaimRejected, Event
+from kit.clock import Clock
+from kit.errors import Retry
+from lifecycle.display import REASONS, DisplayRules, HeldClaim, Wait, Withhold, display
+from services.curator.ports import Audience, HoldLog, HoldMetrics
+
+GATE: Final = "hold"
+_NOT_DECIDED: Final = "NOT_DECIDED"
+
+log = structlog.get_logger(__name__)
+
+FindEffect = Callable[[ClaimApproved], Awaitable[Effect]]
+"""What breakers do to what is not shown yet."""
+
+
+async def _find_none(_: ClaimApproved) -> Effect:
+    return Effect.NONE
+
+
+class Holds:
+    """Ends holds."""
+
+    def __init__(
+        self,
+        log_: HoldLog,
+        audience: Audience,
+        metrics: HoldMetrics,
+        clock: Clock,
+        rules: DisplayRules,
+        find_effect: FindEffect = _find_none,
+    ) -> None:
+        self._log = log_
+        self._audience = audience
+        self._metrics = metrics
+        self._clock = clock
+        self._rules = rules
+        self._find_effect = find_effect
+
+    async def on_claim_held(self, event: ClaimHeld, delivery_count: int) -> AsyncIterator[Event]:
+        """End a hold that is over. Raises: Retry: it is not over."""
+        ended, follows = await self._log.find_end(event)
+        if ended is None:
+            ended = await self._decide(event, follows)
+            yield ended
+            self._metrics.count_ended(ended.state)
+            log.info("hold ended", claim=str(event.claim_id), state=ended.state, code=ended.code)
+        yield write_verdict(event.approval, ended)
+
+    async def on_exhausted(self, event: ClaimHeld, reason: str) -> AsyncIterator[Event]:
+        """Withhold it: what cannot be decided is not shown, and its investigation must end."""
+        ended, follows = await self._log.find_end(event)
+        if ended is None:
+            ended = _end(event, follows, _NOT_DECIDED, None)
+            yield ended
+            ended = (await self._log.find_end(event))[0] or ended  # another one may have come first
+        yield write_verdict(event.approval, ended)
+
+    async def _decide(self, event: ClaimHeld, follows: int) -> ClaimHoldEnded:
+        approval, now = event.approval, self._clock.now()
+        audience = await self._audience.find(approval)
+        claim = HeldClaim(
+            held_at=event.held_at,
+            views_a_day=audience.views_a_day,
+            is_requested=audience.is_requested,
+            has_passed=all(each.outcome == "PASS" for each in approval.gates),
+            is_stopped=await self._find_effect(approval) is not Effect.NONE,
+        )
+        match display(claim, now, self._rules):
+            case Wait(until):
+                raise Retry(max(1.0, (until - now).total_seconds()), "it is held")
+            case Withhold(code):
+                return _end(event, follows, code, audience.views_a_day)
+            case _:
+                return _end(event, follows, None, audience.views_a_day)
+
+
+def write_verdict(approval: ClaimApproved, ended: ClaimHoldEnded) -> ClaimApproved | ClaimRejected:
+    """The verdict that follows the end of a hold."""
+    if ended.state == "RELEASED":
+        return approval
+    return ClaimRejected(
+        investigation_id=approval.investigation_id,
+        claim_id=approval.claim_id,
+        round=approval.round,
+        gate=GATE,
+        reason=REASONS.get(ended.code or "", "It was not released."),
+        sources=approval.sources,
+        usage=approval.usage,
+        transcript=approval.transcript,
+        prompt=approval.prompt,
+        rules=approval.rules,
+        unchecked_allowed=approval.unchecked_allowed,
+        policy=approval.policy,
+        gates=approval.gates,
+    )
+
+
+def _end(event: ClaimHeld, follows: int, code: str | None, views_a_day: int | None) -> ClaimHoldEnded:
+    return ClaimHoldEnded(
+        follows=follows,
+        investigation_id=event.investigation_id,
+        claim_id=event.claim_id,
+        round=event.round,
+        state="RELEASED" if code is None else "WITHHELD",
+        code=code,
+        views_a_day=views_a_day,
+    )
