@@ -50,12 +50,13 @@ class Sampling(NamedTuple):
 
     Units: `max_tokens` of one answer. With a `temperature` a model does not reason, since reasoning models refuse one;
     Anthropic's refuse one always and are asked without. `stop` are texts at which an answer ends, where the protocol
-    has them.
+    has them. `alternatives`: with each token so many of the likeliest ones are asked for, in chat completions.
     """
 
     max_tokens: int | None = None
     temperature: float | None = None
     stop: tuple[str, ...] = ()
+    alternatives: int = 0
 
 
 AS_PROVIDED: Final = Sampling()
@@ -112,15 +113,17 @@ class Brief(Generic[DecisionT, AnswerT]):
     answered by awaiting it with the call's arguments, and it never raises; every other call is a decision:
     `decide(name, arguments)` reads it, or raises ValueError whose text is the answer the model gets. `read` reads the
     last answer, given what was looked up, or raises ValueError whose text says why it cannot be read; with a `schema`
-    the answer has that shape. `done` is what an attempt that was cut short had exchanged: a provider that made that
-    record goes on from there, and any other begins anew. `published` says how much of that stands in the log, None: all
-    of it; the rest was stored by a worker that died before it published, and is published by this attempt.
+    the answer has that shape. `weigh` reads it from the probabilities of its first token's alternatives instead, where
+    they are known; None: they say nothing. `done` is what an attempt that was cut short had exchanged: a provider that
+    made that record goes on from there, and any other begins anew. `published` says how much of that stands in the log,
+    None: all of it; the rest was stored by a worker that died before it published, and is published by this attempt.
     """
 
     step: StepName
     instructions: str
     parts: tuple[str | Image, ...]
     read: Callable[[str, Sequence[Research]], AnswerT]
+    weigh: Callable[[Mapping[str, float]], AnswerT | None] | None = None
     turns: Turns = ONE_TURN
     sampling: Sampling = AS_PROVIDED
     tools: tuple[Tool, ...] = ()

@@ -8,6 +8,7 @@ server as it came: Google's models sign their thoughts in it and refuse a conver
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import exp
 
 from kit.models.audit_rows import as_count
 from kit.models.events import SHAPE_ERRORS, BadEvent, Json
@@ -26,6 +27,7 @@ class Assembly:
         self.calls: list[Json] = []
         self.finish: str | None = None
         self.usage: Json | None = None
+        self.alternatives: dict[str, float] = {}
         self._number = number
         self._open: dict[int, Json] = {}
 
@@ -45,6 +47,8 @@ class Assembly:
             self.text += delta.get("content") or ""
             self.refusal += delta.get("refusal") or ""
             self.reasoning += delta.get("reasoning_content") or delta.get("reasoning") or ""
+            if not self.alternatives:
+                self.alternatives = _read_alternatives(choice.get("logprobs") or {})
             for piece in delta.get("tool_calls") or ():
                 yield from self._grow(piece)
             if choice.get("finish_reason"):
@@ -77,6 +81,18 @@ class Assembly:
             call["id"] = call["id"] or f"call-{self._number}-{len(self.calls)}"
             self.calls.append(call)
             yield call
+
+
+def _read_alternatives(logprobs: Json) -> dict[str, float]:
+    """The likeliest tokens in the place of the first one that is no space, with their probabilities."""
+    first = next((each for each in logprobs.get("content") or () if each["token"].strip()), None)
+    if first is None:
+        return {}
+    found: dict[str, float] = {}
+    for each in first.get("top_logprobs") or [first]:
+        token = each["token"].strip()
+        found[token] = found.get(token, 0.0) + exp(min(0.0, each["logprob"]))
+    return found
 
 
 def _begins_another(call: Json, id_: str | None, name: str | None) -> bool:

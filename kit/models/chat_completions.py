@@ -102,6 +102,8 @@ class ChatCompletions(Provider):
             body["temperature"] = sampling.temperature
         if sampling.max_tokens is not None:
             body["max_tokens"] = sampling.max_tokens
+        if sampling.alternatives:
+            body |= {"logprobs": True, "top_logprobs": sampling.alternatives}
         if sampling.stop:
             body["stop"] = [*sampling.stop]
         return _Chat(self._client(session), body, cast(JsonValue, self._tools(start)), start, session)
@@ -175,7 +177,7 @@ class _Chat:
         if finish in _CUT_SHORT:
             raise failures.incomplete(finish, self._session.secret)
         self._messages.append(cast(JsonValue, _once(answer.message)))
-        yield Turn(answer.id, answer.version, answer.text)
+        yield Turn(answer.id, answer.version, answer.text, alternatives=answer.alternatives)
 
     def _answer_format(self, *, closing: bool) -> dict[str, JsonValue]:
         """The part of the body about the answer. No tools with a schema: many servers accept only one of them."""

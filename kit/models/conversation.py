@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol
 
 from contracts.spent import format_usd
@@ -65,12 +65,16 @@ class CallIds:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The end of one answer. `goes_on`: the provider paused and wants to be asked again, with nothing to add."""
+    """The end of one answer. `goes_on`: the provider paused and wants to be asked again, with nothing to add.
+
+    Shapes: `alternatives` to the first token, with their probabilities; empty where they are not known.
+    """
 
     response_id: str | None
     version: str | None
     text: str
     goes_on: bool = False
+    alternatives: Mapping[str, float] = field(default_factory=dict)
 
 
 class Conversation(Protocol):
@@ -174,6 +178,8 @@ def _read(brief: Brief[DecisionT, AnswerT], turn: Turn, recorder: Recorder, *, d
     if brief.schema is None and not decided and not turn.text.strip():
         # Nothing found is said in words; an empty answer after no decision is not that.
         raise ModelError("NON_RETRYABLE", "The model ended without an answer.", name="EmptyAnswer")
+    if brief.weigh is not None and (weighed := brief.weigh(turn.alternatives)) is not None:
+        return weighed
     try:
         return brief.read(turn.text, recorder.lookups)
     except ValueError as error:

@@ -171,7 +171,8 @@ class Chat:
             return
         for part in item["content"]:
             kind = "refusal" if part["type"] == "refusal" else "content"
-            yield self._chunk(response_id, {kind: part.get("refusal") or part.get("text") or ""})
+            said = {kind: part.get("refusal") or part.get("text") or ""}
+            yield self._chunk(response_id, said, logprobs=part.get("logprobs"))
 
     def end(self, turn: Any, response_id: str, request: Json) -> Iterator[bytes]:
         if turn.status == "failed":
@@ -190,8 +191,8 @@ class Chat:
         choice = {"index": 0, "message": message, "finish_reason": self._why(turn)}
         return {"id": response_id, "object": "chat.completion", "model": request["model"], "choices": [choice]}
 
-    def _chunk(self, response_id: str, delta: Json, finish: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    def _chunk(self, response_id: str, delta: Json, finish: str | None = None, logprobs: Json | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": logprobs}
         head = {"id": response_id, "object": "chat.completion.chunk", "created": 0, "model": self._model}
         return _data(head | {"choices": [choice]})
 
