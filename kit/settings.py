@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from typing import Annotated, Final, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contracts.transcript import Price
 
@@ -98,7 +98,10 @@ def _micro(usd: Decimal) -> int:
 
 
 class ModelSettings(BaseSettings):
-    """Models by stage, failover, prices and timeouts."""
+    """Models by stage, failover, prices and timeouts.
+
+    Shapes: `investigator_families` are the families of all models that propose claims, failover included.
+    """
 
     model_config = SettingsConfigDict(
         env_prefix="OPENERRATA_", frozen=True, extra="ignore", protected_namespaces=("settings_customise_sources",)
@@ -107,10 +110,16 @@ class ModelSettings(BaseSettings):
     investigator_model: ModelChoice | None = None
     validator_model: ModelChoice | None = None
     model_failover: ModelChoice | None = None
+    investigator_families: Annotated[tuple[str, ...], NoDecode] = ()
     model_prices: Mapping[str, PriceSetting] = Field(default_factory=dict)
     model_silence_s: float = Field(default=300.0, gt=0, description="longest silence of a provider within an answer")
     model_call_s: float = Field(default=1_800.0, gt=0, description="longest time for one answer of a provider")
     model_run_s: float = Field(default=7_200.0, gt=0, description="longest time for all answers of one attempt")
+
+    @field_validator("investigator_families", mode="before")
+    @classmethod
+    def _split(cls, given: object) -> object:
+        return tuple(each.strip() for each in given.split(",") if each.strip()) if isinstance(given, str) else given
 
     def prices(self) -> dict[str, Price]:
         """The instance's own prices by model."""

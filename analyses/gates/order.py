@@ -29,8 +29,9 @@ GATES: Final[Mapping[GateName, Gate]] = MappingProxyType(
 )
 """In the order in which they judge."""
 
-RULES: Final = "gates-1"
-"""A version's decisions never change."""
+RULES: Final = "gates-2"
+"""A version's decisions never change. The second version adds the second opinion, which is asked after these; what
+the first one recorded has none, so its replay asks for none."""
 
 
 def judge(case: Case) -> Judgement:

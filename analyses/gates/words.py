@@ -18,6 +18,8 @@ MEANINGS: Final[Mapping[GateName, str]] = MappingProxyType(
         "freshness": "They are young enough for what they say, and were fetched when this was judged.",
         "contradiction": "Their words hold the numbers or names of the correction. None denies what it is quoted for, "
         "and none says what the sentence says.",
+        "second_opinion": "A model of another family, which saw the sentence and the quotations only, says that they "
+        "show it to be wrong.",
     }
 )
 """What it means that a gate was passed."""
@@ -43,6 +45,10 @@ REASONS: Final[Mapping[str | None, str]] = MappingProxyType(
         "SOURCE_IS_OLD": "Every page that it cites is too old for what it says.",
         "QUOTED_WITHOUT_ITS_NEGATION": "A page denies, in the same sentence, what it is quoted for.",
         "SOURCE_SAYS_THE_SAME": "A page that it cites says what the sentence says.",
+        "OPINION_NOT_SURE": "A second model, which saw the sentence and the quotations only, is not sure enough that "
+        "they show it to be wrong.",
+        "OPINION_NOT_CALIBRATED": "It is not known how often a second model errs in this language.",
+        "OPINION_UNREADABLE": "A second model did not answer the question.",
         "SOURCE_DOES_NOT_SHOW_IT": "The quoted words do not hold the numbers that the correction gives.",
     }
 )

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from contracts.v1.event import Event, OnceEvent
 from contracts.v1.investigation import FailureClass, Fault
+from contracts.v1.opinion import Opinion
 from contracts.v1.parts import CheckedSource, ClaimPayload, GatePolicy, GateResult, Prompt, TextRef, Usage
 
 
@@ -81,8 +82,9 @@ class ClaimApproved(ClaimEvent):
     Shapes: `payload` is what is published: of the candidate's sources only those that count, each under the address
     where it was found. `sources` are all of the candidate's, in its order. Here and in every other verdict `prompt` is
     the reviewer's, `rules` the version of the rules that decide without a model, and `unchecked_allowed` whether the
-    operator lets sources count that could not be fetched; None in older events. `gates` are those that judged by code,
-    in their order, under `policy`; without one, none did.
+    operator lets sources count that could not be fetched; None in older events. `gates` are those that judged before
+    the review, in their order, under `policy`; without one, none did. `opinion` is the last one's answer, and is in
+    `usage`.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.approved"
@@ -97,6 +99,7 @@ class ClaimApproved(ClaimEvent):
     unchecked_allowed: bool | None = None
     policy: GatePolicy | None = None
     gates: tuple[GateResult, ...] = ()
+    opinion: Opinion | None = None
 
 
 class ClaimHeld(ClaimEvent):
@@ -149,6 +152,7 @@ class ClaimRejected(ClaimEvent):
     unchecked_allowed: bool | None = None
     policy: GatePolicy | None = None
     gates: tuple[GateResult, ...] = ()
+    opinion: Opinion | None = None
 
 
 class ClaimValidationFailed(ClaimEvent):
@@ -171,6 +175,7 @@ class ClaimValidationFailed(ClaimEvent):
     unchecked_allowed: bool | None = None
     policy: GatePolicy | None = None
     gates: tuple[GateResult, ...] = ()
+    opinion: Opinion | None = None
 
 
 class ClaimValidationRetryScheduled(ClaimEvent):
@@ -195,6 +200,7 @@ class ClaimValidationRetryScheduled(ClaimEvent):
     unchecked_allowed: bool | None = None
     policy: GatePolicy | None = None
     gates: tuple[GateResult, ...] = ()
+    opinion: Opinion | None = None
     retry_at: datetime
 
     def identity(self) -> str:

@@ -214,16 +214,35 @@ class CheckedSource(Value):
     cited_url: str | None = None
 
 
-GateName = Literal["satire", "assertion", "independence", "families", "time", "freshness", "contradiction"]
-"""A gate that decides by code, in the order in which they judge."""
+GateName = Literal[
+    "satire", "assertion", "independence", "families", "time", "freshness", "contradiction", "second_opinion"
+]
+"""A gate before the reviewer, in the order in which they judge. The last one asks a model, the others are code."""
+
+
+class Threshold(Value):
+    """From which probability on a second opinion is believed about a text in one group of languages."""
+
+    group: str
+    probability: float = Field(ge=0, le=1)
+
+
+class OpinionPolicy(Value):
+    """Which second opinion is believed.
+
+    Shapes: `family` is the declared family of its model; a group of languages that has no threshold is never believed.
+    """
+
+    family: str
+    thresholds: tuple[Threshold, ...] = ()
 
 
 class GatePolicy(Value):
     """What the gates asked for when they judged. The same rules and policy decide alike about the same pages.
 
-    Shapes: `off` are gates that did not judge; `own_hosts` are the instance's, `ugc_hosts` the operator's additions to
-    the list of hosts where anybody writes. `families` is the least number of independent sources. Units: `page_age_s`
-    in seconds between the fetch of a page and the judgement.
+    Shapes: `off` are gates that did not judge; without `opinion` no second one was asked for; `own_hosts` are the
+    instance's, `ugc_hosts` the operator's additions to the list of hosts where anybody writes. `families` is the least
+    number of independent sources. Units: `page_age_s` in seconds between the fetch of a page and the judgement.
     """
 
     rules: str
@@ -232,13 +251,14 @@ class GatePolicy(Value):
     page_age_s: int = Field(default=86_400, ge=1)
     own_hosts: tuple[str, ...] = ()
     ugc_hosts: tuple[str, ...] = ()
+    opinion: OpinionPolicy | None = None
 
 
 class GateResult(Value):
-    """What one gate said: PASS, or FAIL with the code of its reason."""
+    """What one gate said: PASS, or with the code of its reason FAIL, or ABSTAIN, which refuses too."""
 
     gate: GateName
-    outcome: Literal["PASS", "FAIL"]
+    outcome: Literal["PASS", "FAIL", "ABSTAIN"]
     code: str | None = None
 
 
@@ -294,6 +314,21 @@ class Usage(Value):
     cached_input_tokens: int | None = None
     reasoning_output_tokens: int | None = None
     cost_micro_usd: int | None = None
+
+    def plus(self, other: Usage) -> Usage:
+        """Both together; what only one of them knows counts alone."""
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            total_tokens=self.total_tokens + other.total_tokens,
+            cached_input_tokens=_add(self.cached_input_tokens, other.cached_input_tokens),
+            reasoning_output_tokens=_add(self.reasoning_output_tokens, other.reasoning_output_tokens),
+            cost_micro_usd=_add(self.cost_micro_usd, other.cost_micro_usd),
+        )
+
+
+def _add(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else one + other
 
 
 class InvestigationInput(Value):

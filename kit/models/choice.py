@@ -62,6 +62,26 @@ def choose(
     return first if wanted[0] == wanted[1] else ModelsByStep(first, {REVIEW_STEP: second})
 
 
+def choose_opinion(choice: str, openai: OpenAISettings, chat: ChatSettings) -> KeyedModel:
+    """The model of second opinions: `chat` is the server of chat completions, if it is behind one.
+
+    Raises: SettingsError: a key or an address is missing, or it is the demo.
+    """
+    models = load(ModelSettings)
+    timeouts = Timeouts(models.model_silence_s, models.model_call_s, models.model_run_s)
+    deps = ProviderDeps(price=partial(price_of, own=models.prices()), timeouts=timeouts)
+    provider, _, model = choice.partition(":")
+    match provider:
+        case "openai_responses":
+            return make_openai(openai, model, deps)
+        case "anthropic":
+            return make_anthropic(load(AnthropicSettings), model, deps)
+        case "chat_completions":
+            return make_chat(chat, model, deps, keys_needed=False)
+        case _:
+            raise SettingsError(f"OPENERRATA_VALIDATOR_OPINION_MODEL: {provider} has no opinion of its own")
+
+
 def _build_model(
     choice: str, *, infrastructure: Infrastructure, openai: OpenAISettings, deps: ProviderDeps, keys_needed: bool
 ) -> KeyedModel:

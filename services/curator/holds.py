@@ -77,6 +77,7 @@ class Holds:
             views_a_day=audience.views_a_day,
             is_requested=audience.is_requested,
             has_passed=all(each.outcome == "PASS" for each in approval.gates),
+            has_second_look=any(each.gate == "second_opinion" for each in approval.gates),
             is_stopped=await self._find_effect(approval) is not Effect.NONE,
         )
         match display(claim, now, self._rules):

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from functools import partial
 
+import structlog
+
+from analyses.opinion import PROMPT
 from contracts.topology import VALIDATOR_CLAIM_PROPOSED
+from contracts.v1.parts import OpinionPolicy
 from kit.documents.reading import Reader
 from kit.host import Host
-from kit.settings import DisplaySettings, load
+from kit.models.choice import choose_opinion
+from kit.settings import ChatSettings, DisplaySettings, ModelSettings, OpenAISettings, load
 from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
 from kit.web.contact import warn_of_no_contact
 from services.validator.adapters import LogRuns
+from services.validator.calibration import read_thresholds
 from services.validator.ends import EndedRounds
 from services.validator.handlers import Validator
+from services.validator.opinion import SecondOpinion
 from services.validator.ports import Sources
-from services.validator.settings import GateSettings, ValidatorSettings
+from services.validator.settings import GateSettings, OpinionSettings, ValidatorSettings
 from services.validator.sources import PageSources, UncheckedSources, read_words
+
+log = structlog.get_logger(__name__)
 
 
 async def build(host: Host) -> None:
@@ -25,6 +34,7 @@ async def build(host: Host) -> None:
     warn_of_no_contact("VALIDATOR", settings.contact_url)
     demo = host.model.labelled_demo
     gates = load(GateSettings)
+    opinion, believed = (None, None) if demo else _second_opinion(host)
     ends = EndedRounds(host.bus)
     host.keep_running("validator-ends", ends.run)
     validator = Validator(
@@ -35,12 +45,30 @@ async def build(host: Host) -> None:
         UncheckedSources() if demo else _page_sources(host, settings),
         host.clock,
         unchecked_allowed=demo or settings.unchecked_sources == "allow",
-        policy=None if demo else gates.policy(settings.own_hosts),
+        policy=None if demo else gates.policy(settings.own_hosts, believed),
+        opinion=opinion,
         hold=load(DisplaySettings).hold,
     )
     host.delivery.subscribe(
         VALIDATOR_CLAIM_PROPOSED, validator.on_claim_proposed, slots=settings.slots, on_exhausted=validator.on_exhausted
     )
+
+
+def _second_opinion(host: Host) -> tuple[SecondOpinion | None, OpinionPolicy | None]:
+    """Who is asked for one, and from which answer on it is believed. Raises: SettingsError."""
+    settings = load(OpinionSettings)
+    if settings.model is None:
+        return None, None
+    settings.require_other_family(host.model.name, load(ModelSettings))
+    chat = load(ChatSettings)
+    if settings.base_url is not None:
+        chat = chat.model_copy(update={"base_url": settings.base_url, "api_key": settings.api_key})
+    model = choose_opinion(settings.model, load(OpenAISettings), chat)
+    thresholds = read_thresholds(settings.calibration, model.name.model, PROMPT.version) if settings.calibration else ()
+    if not thresholds:
+        log.warning("nothing passes the second opinion: no language has a threshold", model=model.name.model)
+    opinion = SecondOpinion(model, host.blobs, alternatives=settings.logprobs)
+    return opinion, OpinionPolicy(family=settings.family, thresholds=thresholds)
 
 
 def _page_sources(host: Host, settings: ValidatorSettings) -> Sources:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import Never, TypedDict
 from uuid import UUID
@@ -11,8 +11,9 @@ from uuid import UUID
 from analyses import flagging_kind
 from analyses.flagging import Candidate, Review
 from analyses.gates import REASONS, Case, CitedPage, Judgement, judge
+from analyses.language_groups import find_group
+from analyses.opinion import judge_opinion
 from contracts.spent import format_usd
-from contracts.transcript import Transcript, unpublished_tail
 from contracts.v1 import (
     ClaimApproved,
     ClaimHeld,
@@ -23,6 +24,7 @@ from contracts.v1 import (
     ClaimValidationStarted,
     Event,
 )
+from contracts.v1.opinion import Opinion
 from contracts.v1.parts import (
     CheckedSource,
     GatePolicy,
@@ -37,7 +39,9 @@ from kit.errors import Outage, Retry, Superseded
 from kit.runs import is_fault_of_key, open_key
 from lifecycle.retries import REVIEWS
 from lifecycle.reviews import ReviewState
+from services.validator.answers import find_unpublished
 from services.validator.domain import find_unsupported, keep_sources, list_pages
+from services.validator.opinion import SecondOpinion
 from services.validator.ports import (
     Blobs,
     Brief,
@@ -69,6 +73,7 @@ class _ReviewRecord(_ClaimIds):
     policy: GatePolicy | None
     gates: tuple[GateResult, ...]
     unchecked_allowed: bool
+    opinion: Opinion | None
     prompt: Prompt | None
     usage: Usage
     transcript: TextRef | None
@@ -77,7 +82,8 @@ class _ReviewRecord(_ClaimIds):
 class Validator:
     """Validates candidates. `unchecked_allowed`: sources that could not be checked may count as evidence.
 
-    `policy`: what the gates that decide by code ask for; without one they do not judge. `hold`: what is approved is
+    `policy`: what the gates ask for; without one they do not judge. `opinion` is asked where the policy says from which
+    answer on it is believed. `hold`: what is approved is
     held, and the curator decides when it may be shown.
     """
 
@@ -92,6 +98,7 @@ class Validator:
         *,
         unchecked_allowed: bool = False,
         policy: GatePolicy | None = None,
+        opinion: SecondOpinion | None = None,
         hold: bool = False,
     ) -> None:
         self._runs = runs
@@ -102,6 +109,7 @@ class Validator:
         self._clock = clock
         self._unchecked_allowed = unchecked_allowed
         self._policy = policy
+        self._opinion = opinion
         self._hold = hold
 
     async def on_claim_proposed(self, event: ClaimProposed, delivery_count: int) -> AsyncIterator[Event]:
@@ -132,6 +140,7 @@ class Validator:
             "policy": self._policy,
             "gates": (),
             "unchecked_allowed": self._unchecked_allowed,
+            "opinion": None,
             "prompt": None,
             "usage": Usage(),
             "transcript": None,
@@ -163,8 +172,8 @@ class Validator:
         yield ClaimValidationStarted(
             **_identify(event), follows=state.follows, attempt=event.attempt, delivery_count=delivery_count
         )
-        record["prompt"] = kind.review.prompt
         step = f"{event.investigation_id}/{event.round}/{event.claim_id}"
+        resume = bool(state.begun_on or state.review_attempts)
         review = kind.review
         material = Candidate(event.payload, text, start.input.pictures, evidence)
         brief: Brief[Never, Review] = Brief(
@@ -176,10 +185,18 @@ class Validator:
             schema=review.schema,
             limits=Limits(cost_micro_usd=limit),
             subject=ClaimInDoubt(event.payload, text),
-            done=await self._find_unpublished(step) if state.begun_on or state.review_attempts else None,
+            done=await find_unpublished(self._blobs, step) if resume else None,
             published=Published(),
         )
         try:
+            result = await self._ask_opinion(record, counted, event.payload.text, text, step, resume=resume)
+            if result is not None:
+                record["gates"] = (*record["gates"], result)
+                if result.outcome != "PASS":
+                    record["usage"] = _opinion_usage(record)
+                    yield ClaimRejected(**record, gate=result.gate, reason=REASONS[result.code])
+                    return
+            record["prompt"] = review.prompt
             finished = await ask(
                 self._model,
                 brief,
@@ -192,6 +209,7 @@ class Validator:
             is_key_fault = is_fault_of_key(start.key_source, error)
             delay_s = REVIEWS.delay_s(review_attempt, error.failure, error.retry_after_s)
             if delay_s is None or is_key_fault:
+                record["usage"] = record["usage"].plus(_opinion_usage(record))
                 yield ClaimValidationFailed(
                     **record,
                     failure=error.failure,
@@ -210,7 +228,7 @@ class Validator:
                 retry_at=self._clock.now() + timedelta(seconds=delay_s),
             )
             raise Retry(delay_s, error.reason) from error
-        record["usage"] = finished.usage
+        record["usage"] = finished.usage.plus(_opinion_usage(record))
         record["transcript"] = await self._store_transcript(finished.transcript, step)
         verdict = finished.answer
         if verdict.approved:
@@ -237,6 +255,18 @@ class Validator:
         case = Case(event.payload, post.url, text, post.author_name, post.published_at, pages, policy)
         return await asyncio.to_thread(judge, case)
 
+    async def _ask_opinion(
+        self, record: _ReviewRecord, counted: Sequence[CitedPage], sentence: str, text: str, step: str, *, resume: bool
+    ) -> GateResult | None:
+        """What the second opinion says, if one is asked for; its answer is put on record. Raises: ModelError."""
+        policy = self._policy.opinion if self._policy is not None else None
+        if self._opinion is None or policy is None:
+            return None
+        quotations = [page.snippet for page in counted]
+        # Not a part of the review's step, whose answers are looked for under its name.
+        record["opinion"] = opinion = await self._opinion.ask(sentence, quotations, f"{step}-opinion", resume=resume)
+        return judge_opinion(opinion.probability, find_group(text), policy)
+
     async def _review_state(self, event: ClaimProposed, delivery: int) -> ReviewState:
         """The state of the claim's reviews, if this delivery may continue.
 
@@ -253,17 +283,11 @@ class Validator:
     async def _store_transcript(self, transcript: bytes | None, step: str) -> TextRef | None:
         return await self._blobs.put_text(transcript.decode(), step) if transcript else None
 
-    async def _find_unpublished(self, step: str) -> Transcript | None:
-        """The answer that a worker stored without publishing it before it died; the model is not called again."""
-        for ref in await self._blobs.answers(step):
-            try:
-                found = unpublished_tail(None, await self._blobs.get_text(ref))
-            except (LookupError, ValueError):
-                continue
-            if found is not None:
-                return found[0]
-        return None
-
 
 def _identify(event: ClaimProposed) -> _ClaimIds:
     return {"investigation_id": event.investigation_id, "claim_id": event.claim_id, "round": event.round}
+
+
+def _opinion_usage(record: _ReviewRecord) -> Usage:
+    """What the opinion cost. A failed review that is repeated leaves it out: the opinion is not asked again."""
+    return record["opinion"].usage if record["opinion"] is not None else Usage()

@@ -8,7 +8,7 @@ from typing import Protocol
 from analyses.evidence import Evidence
 from contracts.v1 import ClaimProposed, InvestigationStarted
 from contracts.v1.parts import Source, TextRef
-from kit.models.base import KEY_UNUSABLE, Brief, ClaimInDoubt, Limits, Model, ModelError, Published, ask
+from kit.models.base import KEY_UNUSABLE, Brief, ClaimInDoubt, Limits, Model, ModelError, Published, Sampling, ask
 from kit.runs import KeyStore
 from lifecycle.reviews import ReviewState
 
@@ -40,6 +40,10 @@ class Blobs(Protocol):
         """Reference a text; it is stored if it is too large for an event. `answers`: the step it is the answer to."""
         ...
 
+    async def store_answer(self, ref: TextRef) -> None:
+        """Store an answer that is small enough for an event, for a worker that takes over before there is one."""
+        ...
+
     async def answers(self, step: str) -> Sequence[TextRef]:
         """What was stored as an answer to a step, published or not."""
         ...
@@ -64,6 +68,7 @@ __all__ = [
     "ModelError",
     "Published",
     "Runs",
+    "Sampling",
     "Sources",
     "ask",
 ]

@@ -1,17 +1,24 @@
-"""Settings of the validator: concurrency, how sources are checked, and what the gates ask for."""
+"""Settings of the validator: concurrency, how sources are checked, what the gates ask for, and the second opinion."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from analyses.gates import RULES
-from contracts.v1.parts import GateName, GatePolicy
+from contracts.v1.parts import GateName, GatePolicy, ModelName, OpinionPolicy
+from kit.settings import ModelChoice, ModelSettings, SettingsError
 from kit.web.contact import PUBLIC_URL, ContactUrl, contact_url_field
+
+_FAMILY: Final = "OPENERRATA_VALIDATOR_OPINION_FAMILY"
+_PROPOSERS: Final = "OPENERRATA_INVESTIGATOR_FAMILIES"
+_FAMILIES: Final = {"openai": "openai", "openai_responses": "openai", "anthropic": "anthropic"}
+"""The family of a provider that has one."""
 
 
 class ValidatorSettings(BaseSettings):
@@ -66,7 +73,7 @@ class GateSettings(BaseSettings):
             return given
         return tuple(each.strip().lower() for each in given.split(",") if each.strip())
 
-    def policy(self, own_hosts: Sequence[str]) -> GatePolicy:
+    def policy(self, own_hosts: Sequence[str], opinion: OpinionPolicy | None = None) -> GatePolicy:
         """What the facts say of it."""
         return GatePolicy(
             rules=RULES,
@@ -75,4 +82,36 @@ class GateSettings(BaseSettings):
             page_age_s=self.page_age_s,
             own_hosts=tuple(own_hosts),
             ugc_hosts=self.ugc_hosts,
+            opinion=opinion,
         )
+
+
+class OpinionSettings(BaseSettings):
+    """`OPENERRATA_VALIDATOR_OPINION_*`: the second opinion; without a model there is none."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="OPENERRATA_VALIDATOR_OPINION_", frozen=True, extra="ignore", env_ignore_empty=True
+    )
+
+    model: ModelChoice | None = Field(default=None, description="`provider` or `provider:model` of the second opinion")
+    family: str = Field(default="", description="the family of that model, by a name that you give it")
+    base_url: str | None = Field(default=None, description="its server of chat completions, if not the usual one")
+    api_key: SecretStr | None = Field(default=None, description="the key of that server")
+    logprobs: bool = Field(default=True, description="whether that server tells the probabilities of tokens")
+    calibration: Path | None = Field(default=None, description="answers whose truth is known, which set the thresholds")
+
+    def require_other_family(self, proposer: ModelName, models: ModelSettings) -> None:
+        """Refuse an opinion of the proposer's own family, whose errors it would share. Raises: SettingsError."""
+        family = self.family.strip().casefold()
+        if not family:
+            raise SettingsError(f"{_FAMILY} is not set: name the family of the model of second opinions")
+        failover = models.model_failover
+        providers = [proposer.provider, *([failover.partition(":")[0]] if failover else [])]
+        proposers = models.investigator_families or tuple(_FAMILIES.get(provider, "") for provider in providers)
+        if "" in proposers:
+            raise SettingsError(f"{_PROPOSERS} is not set: name the families of the models that propose claims")
+        if family in map(str.casefold, proposers):
+            raise SettingsError(
+                f"{_FAMILY} and {_PROPOSERS} are both {self.family}: a second opinion must come from another family of "
+                "models than the claims, whose errors it would share"
+            )

@@ -104,7 +104,7 @@ def draw(*, true: int, false: int, seed: str = SEED) -> Iterator[Candidate]:
         yield _wrong(WRONG[number % len(WRONG)], random.choice(facts), random)
     for number in range(false):
         random = Random(f"{seed}/false/{number}")
-        right, wrong = _say(random.choice(facts), random)
+        right, wrong = say(random.choice(facts), random)
         yield Candidate("right", _post(wrong), wrong, right, *_cite(right, right))
 
 
@@ -156,7 +156,7 @@ class _Web:
 
 
 def _wrong(way: Way, fact: Fact, random: Random) -> Candidate:
-    right, wrong = _say(fact, random)
+    right, wrong = say(fact, random)
     match way:
         case "other year":
             year, place = random.randint(1950, 1990), random.choice(_PLACES)
@@ -204,7 +204,7 @@ def _wrong(way: Way, fact: Fact, random: Random) -> Candidate:
             raise AssertionError(f"{way} is not a wrong one")
 
 
-def _say(fact: Fact, random: Random) -> tuple[str, str]:
+def say(fact: Fact, random: Random) -> tuple[str, str]:
     """A sentence about a fact that is right, and one that is not."""
     template = random.choice(fact.templates)
     right, wrong = (template.replace("{value}", each) for each in (fact.value, random.choice(fact.wrong)))

@@ -131,7 +131,8 @@ class JobsLog:
 class HeldWorld:
     """A log, readers, a breaker, and as many curators as come."""
 
-    def __init__(self, held: ClaimHeld, views: int | None = 0) -> None:
+    def __init__(self, held: ClaimHeld, views: int | None = 0, rules: DisplayRules | None = None) -> None:
+        self.rules = rules or DisplayRules()
         self.log = MemoryLog(held)
         self.clock = StillClock(NOW)
         self.readers = Readers(views, is_requested=False)
@@ -155,7 +156,7 @@ class HeldWorld:
 
     def curator(self) -> Holds:
         """One of them."""
-        return Holds(self, self, self, self.clock, DisplayRules(), self.find_effect)
+        return Holds(self, self, self, self.clock, self.rules, self.find_effect)
 
     async def handle(self, event: ClaimHeld, *, crash_after: int = 9) -> None:
         """One delivery, which publishes so many facts before its worker dies."""

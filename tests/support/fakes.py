@@ -164,6 +164,7 @@ class MemoryTexts:
         self.objects: dict[str, bytes] = {}
         self.steps: dict[str, list[TextRef]] = {}
         self.looked_for: list[str] = []
+        self._small: dict[str, str] = {}
         self._inline_bytes = inline_bytes
 
     async def get_text(self, ref: TextRef) -> str:
@@ -173,12 +174,18 @@ class MemoryTexts:
         data = text.encode()
         digest = sha256(data).hexdigest()
         if len(data) <= self._inline_bytes:
+            if answers is not None:
+                self._small[digest] = answers
             return TextRef(sha256=digest, size_bytes=len(data), inline=text)
         self.stored[digest] = text
         ref = TextRef(sha256=digest, size_bytes=len(data), under=answers)
         if answers is not None:
             self.steps.setdefault(answers, []).append(ref)
         return ref
+
+    async def store_answer(self, ref: TextRef) -> None:
+        if ref.inline is not None and (step := self._small.get(ref.sha256)) is not None:
+            self.steps.setdefault(step, []).append(ref)
 
     async def answers(self, step: str) -> Sequence[TextRef]:
         self.looked_for.append(step)

@@ -8,9 +8,10 @@ from typing import Protocol
 from contracts.v1 import ClaimProposed, ClaimValidationStarted, Event, OnceEvent
 from contracts.v1.parts import GatePolicy
 from kit.errors import Reject, Retry, Superseded
-from kit.models.base import ModelError
+from kit.models.base import Model, ModelError
 from kit.publisher import PublishConflict
 from services.validator.handlers import Validator
+from services.validator.opinion import SecondOpinion
 from services.validator.ports import Runs, Sources
 from tests.support.factories import proposed
 from tests.support.fakes import (
@@ -70,6 +71,7 @@ class Judge:
         unchecked_allowed: bool = False,
         policy: GatePolicy | None = None,
         hold: bool = False,
+        opinion: Model | None = None,
         keys: Mapping[str, str] | None = None,
         model: ScriptedModel | None = None,
     ) -> None:
@@ -79,15 +81,17 @@ class Judge:
         self.sources = sources if isinstance(sources, ListedSources) else ListedSources()
         self.keys = MemoryKeys(**(keys or {}))
         self.clock = StillClock()
+        self.texts = MemoryTexts()
         self.validator = Validator(
             journal.runs,
-            MemoryTexts(),
+            self.texts,
             self.keys,
             self.model,
             sources or self.sources,
             self.clock,
             unchecked_allowed=unchecked_allowed,
             policy=policy,
+            opinion=None if opinion is None else SecondOpinion(opinion, self.texts),
             hold=hold,
         )
 

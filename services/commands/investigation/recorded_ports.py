@@ -83,6 +83,9 @@ class RecordedBlobs:
         """None: whatever an attempt had recovered is part of its own record."""
         return ()
 
+    async def store_answer(self, ref: TextRef) -> None:
+        """Nothing is stored."""
+
     async def put_text(self, text: str, answers: str | None = None) -> TextRef:
         """The reference it would have."""
         data = text.encode()

@@ -38,6 +38,7 @@ from services.commands.investigation.recorded_ports import (
     UnrecordedModel,
 )
 from services.validator.handlers import Validator
+from services.validator.opinion import SecondOpinion
 from services.validator.ports import Model
 
 ReviewOutcome = ClaimApproved | ClaimRejected | ClaimValidationFailed | ClaimValidationRetryScheduled
@@ -58,6 +59,8 @@ async def replay_review(
         return Comparison(step, 1, problem="the claim was never proposed")
     if isinstance(outcome, ClaimValidationFailed) and outcome.transcript is None:
         return Comparison(step, 1, note="no exchange with a model is on record")
+    if outcome.policy is not None and outcome.policy.opinion and outcome.transcript and not outcome.prompt:
+        return Comparison(step, 1, note="the second opinion failed before the review")
     runs = RecordedRuns(before)
     if (await runs.review_state(proposed)).settled:
         return Comparison(step, 1, note="the claim had a verdict before; the first one counts")
@@ -75,6 +78,7 @@ async def replay_review(
                 SystemClock(),
                 unchecked_allowed=unchecked_allowed,
                 policy=policy,
+                opinion=await _opinion(outcome, blobs),
             )
             now = await _collect_events(validator, proposed)
         except (BlobMissing, ValidationError, UnicodeDecodeError) as error:
@@ -96,6 +100,15 @@ async def _model(outcome: ReviewOutcome, blobs: Blobs) -> Model:
     if outcome.transcript is None:
         return UnrecordedModel()
     return ReplayModel(Transcript.model_validate_json(await blobs.get_text(outcome.transcript)))
+
+
+async def _opinion(outcome: ReviewOutcome, blobs: Blobs) -> SecondOpinion | None:
+    """Who gave the recorded opinion; None where none was asked for."""
+    said = outcome.opinion
+    if said is None or said.transcript is None:
+        return None
+    transcript = Transcript.model_validate_json(await blobs.get_text(said.transcript))
+    return SecondOpinion(ReplayModel(transcript), RecordedBlobs(blobs))
 
 
 async def _collect_events(validator: Validator, proposed: ClaimProposed) -> list[Event]:

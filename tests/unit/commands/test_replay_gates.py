@@ -50,10 +50,16 @@ async def replayed(policy: GatePolicy) -> tuple[ClaimRejected, Comparison]:
     ("policy", "gate"),
     [
         (GatePolicy(rules=RULES), "families"),
+        (GatePolicy(rules="gates-1"), "families"),
         (GatePolicy(rules=RULES, off=("families",), families=2), "contradiction"),
         (GatePolicy(rules=RULES, ugc_hosts=("institute.example",)), "independence"),
     ],
-    ids=["as they are", "one was off, and the page was young then", "the operator's own host"],
+    ids=[
+        "as they are",
+        "as the first version was",
+        "one was off, and the page was young then",
+        "the operator's own host",
+    ],
 )
 async def test_a_replay_asks_the_gates_of_then(policy: GatePolicy, gate: str) -> None:
     fact, comparison = await replayed(policy)

@@ -12,7 +12,7 @@ from contracts.v1 import ClaimApproved, ClaimHeld, ClaimHoldEnded, ClaimRejected
 from contracts.v1.parts import GateResult
 from kit.errors import Retry
 from kit.publisher import PublishConflict
-from lifecycle.display import LONGEST, REASONS
+from lifecycle.display import LONGEST, REASONS, DisplayRules
 from services.curator.ports import Readers
 from tests.support.curating import HeldWorld
 from tests.support.factories import NOW
@@ -120,3 +120,14 @@ async def test_a_gate_that_did_not_pass_is_never_released() -> None:
     gates = (GateResult(gate="satire", outcome="FAIL", code="SAYS_IT_IS_SATIRE"),)
     await world.handle(HELD.model_copy(update={"approval": APPROVAL.model_copy(update={"gates": gates})}))
     assert isinstance(world.follows[-1], ClaimRejected)
+
+
+@pytest.mark.requirement("TR-32")
+@pytest.mark.parametrize("is_confirmed", [True, False])
+async def test_where_many_read_it_the_second_opinion_must_be_among_its_gates(is_confirmed: bool) -> None:
+    """TR-32: A finding is held by its post's views, looked at twice where many read it, and not switched on and off"""
+    world = HeldWorld(HELD, views=20_000, rules=DisplayRules(second_look=True))
+    world.clock.time += timedelta(minutes=60)
+    gates = (*APPROVAL.gates, *((GateResult(gate="second_opinion", outcome="PASS"),) if is_confirmed else ()))
+    await world.handle(HELD.model_copy(update={"approval": APPROVAL.model_copy(update={"gates": gates})}))
+    assert isinstance(world.follows[-1], ClaimApproved if is_confirmed else ClaimRejected)

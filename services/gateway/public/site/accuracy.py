@@ -30,6 +30,7 @@ _GATES: Final[Mapping[str, str]] = MappingProxyType(
         "time": "The sources speak of another time",
         "freshness": "The sources are too old",
         "contradiction": "The quoted words do not show the correction",
+        "second_opinion": "A model of another family is not sure enough, or it is not known how often it errs",
         "model": "The second, strict look",
         "hold": "Withheld after its hold",
     }

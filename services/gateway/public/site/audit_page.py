@@ -14,7 +14,7 @@ from typing import Final
 import orjson
 from pydantic import JsonValue
 
-from analyses.gates import GATES
+from analyses.gates import GATES, MEANINGS
 from services.gateway.public.site import links, naming
 from services.gateway.public.site.cards import name_post
 from services.gateway.public.site.gate_words import describe_gate
@@ -181,7 +181,7 @@ def find_questions(payload: JsonValue, depth: int = 0) -> Iterator[str]:
 
 def describe_gates(row: Candidate, checks: Sequence[SourceCheck]) -> list[str]:
     """The result of each gate for a candidate. Shapes: rule, sources, checks by code, review."""
-    stopped = "code" if row.gate in GATES else (row.gate or "").lower()
+    stopped = "code" if row.gate in MEANINGS else (row.gate or "").lower()
     if row.retained_from and row.state == "APPROVED":
         return ["passed: the words still stand there", "as before", "as before", "as before"]
     if row.state == "REJECTED" and stopped in _GATES:
@@ -202,7 +202,8 @@ def _count_passed(row: Candidate) -> str:
 def _candidate(row: Candidate, published: Mapping[str, int], checks: Sequence[SourceCheck]) -> CandidateView:
     outcome = _OUTCOMES.get((row.state, (row.gate or "").lower())) or _OUTCOMES.get((row.state, None))
     if row.state == "REJECTED" and row.gates and row.gates[-1].outcome != "PASS":
-        outcome = f"stopped by code: {describe_gate(row.gates[-1])}"
+        by = "code" if row.gate in GATES else "the second opinion"
+        outcome = f"stopped by {by}: {describe_gate(row.gates[-1])}"
     return CandidateView(
         row=row,
         finding=published.get(str(row.claim_id)),
