@@ -25,7 +25,7 @@ FEW: Final = 20
 """Results in one visit of which any share may be erased."""
 
 _ABOUT_A_RESULT: Final[frozenset[Kind]] = frozenset(
-    {"released", "suspended", "withheld", "retracted", "review_decided", "redacted"}
+    {"released", "suspended", "retracted", "review_decided", "redacted"}
 )
 _RESULTS: Final[frozenset[Kind]] = frozenset({"found", "nothing_found", "failed", "cancelled"})
 

@@ -25,6 +25,8 @@ from contracts.v1 import (
     CanonicalFetched,
     CanonicalUnavailable,
     ClaimApproved,
+    ClaimHeld,
+    ClaimHoldEnded,
     ClaimProposed,
     ClaimRejected,
     ClaimRetained,
@@ -95,6 +97,8 @@ NOT_LOGGED: Final[frozenset[type[Event]]] = frozenset(
         ClaimProposed,
         ClaimRetained,
         ClaimValidationStarted,
+        ClaimHeld,
+        ClaimHoldEnded,
         ClaimApproved,
         ClaimRejected,
         ClaimValidationRetryScheduled,
@@ -124,10 +128,8 @@ NOT_LOGGED: Final[frozenset[type[Event]]] = frozenset(
 )
 LOGGED: Final = tuple(event for event in EVENTS if event not in NOT_LOGGED)
 _STATES: Final[dict[str, Kind]] = {
-    "HELD": "held",
     "RELEASED": "released",
     "SUSPENDED": "suspended",
-    "WITHHELD": "withheld",
     "RETRACTED": "retracted",
 }
 _GATE: Final = re.compile(r"[A-Za-z_]{1,40}")
