@@ -111,10 +111,24 @@ def half_open(breaker: Open, cause: Cause, now: datetime) -> HalfOpen:
 
 def try_to_close(breaker: HalfOpen, trial: Trial, now: datetime) -> Breaker:
     """Close it, keep it half open while something is missing, or open it: the cause was not what had been written."""
-    if trial.flagged or trial.gate_tier is GateTier.FAILED:
+    if has_failed(trial):
         return breaker.opened
-    is_long_enough = now - breaker.since >= IN_SHADOW and trial.controls >= CLEAN_CONTROLS
-    return Closed(FIRST_QUOTA) if is_long_enough and trial.gate_tier is GateTier.CLEAN else breaker
+    return breaker if find_missing(breaker.since, trial, now) else Closed(FIRST_QUOTA)
+
+
+def has_failed(trial: Trial) -> bool:
+    """Whether the cause was not what had been written."""
+    return trial.flagged > 0 or trial.gate_tier is GateTier.FAILED
+
+
+def find_missing(since: datetime, trial: Trial, now: datetime) -> tuple[str, ...]:
+    """What a breaker that is half open since then still waits for, in words."""
+    ends = since + IN_SHADOW
+    return (
+        *([f"its 48 hours in the shadow end at {ends:%Y-%m-%d %H:%M} UTC"] if now < ends else ()),
+        *([f"{trial.controls} of {CLEAN_CONTROLS} controls have run"] if trial.controls < CLEAN_CONTROLS else ()),
+        *(["the gate tier is not known to be clean"] if trial.gate_tier is not GateTier.CLEAN else ()),
+    )
 
 
 def find_effect(breakers: Mapping[Scope, Breaker], variant: str) -> Effect:

@@ -134,6 +134,9 @@ ERRATA: Final = Stream(
             "finding",
             "review",
             "log",
+            "variant",
+            "breaker",
+            "control",
             "erasure",
         )
     ),

@@ -16,9 +16,12 @@ reads and what serves each of them:
 - what was taken back: `finding_state` by investigation, or by time
 - labels on posts: `label` by its sequence, or by the beginning of `uri`
 - outside reviews: `review` by claim, all of them for the public rate
+- what stops findings: `breaker` and `variant`, which have a row each, and `investigation_doc` by (variant, checked_at)
+  where something stands
 """
 
 from contracts.readmodel.accounts import account, instance_api_key
+from contracts.readmodel.accuracy import breaker, control_batch, control_run, variant
 from contracts.readmodel.assertions import (
     analysis,
     assertion,
@@ -129,11 +132,14 @@ __all__ = [
     "assertion_sample",
     "attempt",
     "author",
+    "breaker",
     "candidate",
     "citation",
     "claim",
     "claim_candidate",
     "content_blob",
+    "control_batch",
+    "control_run",
     "corroboration_credit",
     "credit_entry",
     "credit_period",
@@ -191,6 +197,7 @@ __all__ = [
     "text_part",
     "tool_call",
     "usage",
+    "variant",
     "verdict",
     "verification_failure",
     "version_heading",

@@ -16,7 +16,7 @@ from contracts.readmodel.columns import READMODEL, document, key, number, one_of
 
 CHECK_STATUS: Final = ("PENDING", "PROCESSING", "COMPLETE", "FAILED")
 PICTURE_FATE: Final = ("used", "duplicate", "omitted", "unavailable")
-ORIGIN: Final = ("ORIGINAL", "APPEAL", "RETRACTION")
+ORIGIN: Final = ("ORIGINAL", "APPEAL", "RETRACTION", "CONTROL")
 FINDING_STATE: Final = ("SUSPENDED", "RELEASED", "RETRACTED")
 FINDING_CAUSE: Final = ("APPEAL", "REVIEW", "CONTROL", "SOURCE_CHANGED", "OPERATOR")
 CANDIDATE_STATE: Final = ("PENDING", "APPROVED", "REJECTED", "FAILED")
@@ -65,6 +65,9 @@ investigation: Final = Table(
     text("provider", null=True),
     text("model", null=True),
     text("model_version", null=True),
+    text("rules", null=True),
+    document("gates", null=True),
+    text("variant", null=True),
     timestamp("checked_at", null=True),
     timestamp("queued_at"),
     timestamp("retry_after", null=True),
@@ -96,6 +99,7 @@ investigation: Final = Table(
     CheckConstraint("parent_investigation_id <> id", name="parent"),
     CheckConstraint("(content_diff IS NOT NULL) = (parent_investigation_id IS NOT NULL)", name="content_diff"),
     Index(None, "status"),
+    Index("investigation_variant_idx", "variant", "checked_at"),
     Index(
         "investigation_open_idx",
         "analysis",
@@ -222,6 +226,7 @@ investigation_doc: Final = Table(
     number("claim_count"),
     document("claims"),
     document("withdrawn"),
+    text("variant", null=True),
     Index(
         "investigation_doc_version_idx",
         "post_version_id",
@@ -230,6 +235,7 @@ investigation_doc: Final = Table(
         sql("investigation_id DESC"),
         postgresql_include=["claim_count"],
     ),
+    Index("investigation_doc_standing_idx", "variant", "checked_at", postgresql_where=sql("claim_count > 0")),
     comment="One row for each COMPLETE investigation, ready to send; only `finding_state` changes it. "
     "`claims`: [{id, text, context, summary, reasoning, sources: [{url, title, snippet}]}], those that stand; "
     "`claim_count`: how many; `withdrawn`: those that are suspended or retracted",

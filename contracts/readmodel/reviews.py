@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Date, PrimaryKeyConstraint, Table
+from sqlalchemy import BigInteger, Column, Date, Index, PrimaryKeyConstraint, Table
+from sqlalchemy import text as sql
 
 from contracts.readmodel.columns import READMODEL, key, number, one_of, ref, text, timestamp
 
@@ -46,6 +47,8 @@ outside_review: Final = Table(
     Column("sequence", BigInteger, nullable=False),
     PrimaryKeyConstraint("claim_id", "reviewer"),
     one_of("verdict", REVIEW_VERDICT),
+    Index("review_sequence_idx", "sequence"),
+    Index("review_wrong_idx", "claim_id", postgresql_where=sql("verdict = 'WRONG'")),
     comment="What a reviewer from outside said last of a finding; `sequence` is that of the event",
     postgresql_with={"fillfactor": 80},
 )

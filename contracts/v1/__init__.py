@@ -11,6 +11,7 @@ import orjson
 from pydantic import ValidationError, create_model
 
 from contracts.v1.assertion import AssertionAnalysed, AssertionAnalysisRequested, AssertionInvalidated
+from contracts.v1.breaker import BreakerChanged
 from contracts.v1.canonical import CanonicalFetched, CanonicalUnavailable
 from contracts.v1.claim import (
     ClaimApproved,
@@ -23,6 +24,7 @@ from contracts.v1.claim import (
     ClaimValidationRetryScheduled,
     ClaimValidationStarted,
 )
+from contracts.v1.control import ControlCommitted, ControlOpened
 from contracts.v1.credit import CreditPosted
 from contracts.v1.entity_erasure import EntityErasureOrdered
 from contracts.v1.erasure import ErasureOrdered
@@ -56,6 +58,7 @@ from contracts.v1.post import PostViewed
 from contracts.v1.retention import RetentionPurged
 from contracts.v1.review import ReviewDecided, ReviewSampled
 from contracts.v1.run import RunAdvanced, RunFailed, RunRetryScheduled, RunStarted
+from contracts.v1.variant import VariantChanged
 from contracts.v1.version import VersionRegistered, VersionSeen, VersionVerified
 
 EVENTS: Final[tuple[type[Event], ...]] = (
@@ -88,6 +91,10 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ReviewSampled,
     ReviewDecided,
     LogChanged,
+    VariantChanged,
+    BreakerChanged,
+    ControlCommitted,
+    ControlOpened,
     ErasureOrdered,
     JobIdempotencyKeyBound,
     JobRequested,
@@ -178,6 +185,7 @@ __all__ = [
     "AssertionAnalysed",
     "AssertionAnalysisRequested",
     "AssertionInvalidated",
+    "BreakerChanged",
     "CanonicalFetched",
     "CanonicalUnavailable",
     "ClaimApproved",
@@ -189,6 +197,8 @@ __all__ = [
     "ClaimValidationFailed",
     "ClaimValidationRetryScheduled",
     "ClaimValidationStarted",
+    "ControlCommitted",
+    "ControlOpened",
     "CreditPosted",
     "EntityErasureOrdered",
     "Envelope",
@@ -226,6 +236,7 @@ __all__ = [
     "RunRetryScheduled",
     "RunStarted",
     "Undecodable",
+    "VariantChanged",
     "VersionRegistered",
     "VersionSeen",
     "VersionVerified",

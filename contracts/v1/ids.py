@@ -67,6 +67,11 @@ def author_id(platform: str, platform_user_id: str) -> UUID:
     return _derive_id("author", platform, platform_user_id)
 
 
+def control_batch_id(commitment: str) -> UUID:
+    """The id of a list of controls, from what was committed to."""
+    return _derive_id("control batch", commitment)
+
+
 def assertion_id(norm_version: str, language: str, canonical_sha256: str, guard_sha256: str) -> UUID:
     """The id of an assertion: another guard or time anchor is another assertion."""
     return _derive_id("assertion", norm_version, language, canonical_sha256, guard_sha256)

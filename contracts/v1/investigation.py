@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from contracts.v1.event import Event, OnceEvent
 from contracts.v1.parts import (
+    GatePolicy,
     InvestigationInput,
     ModelName,
     Origin,
@@ -36,9 +37,9 @@ class InvestigationRequested(OnceEvent):
     """An investigation of a version is requested; its id derives from version, analysis and origin, so requests merge.
 
     `origin` says why: ORIGINAL, of which a version and analysis have one; APPEAL, an objection to findings; RETRACTION,
-    a check ordered because a finding is doubted. `origin_id` names the appeal or the order, and only an ORIGINAL has
-    none. `round` counts explicit re-requests after a failure, from 1. `attachment` names the reader's key that pays;
-    None in older events.
+    a check ordered because a finding is doubted; CONTROL, a run whose answer is known, of which nothing is published.
+    `origin_id` names the appeal, the order or the list of controls; only an ORIGINAL has none. `round` counts explicit
+    re-requests after a failure, from 1. `attachment` names the reader's key that pays; None in older events.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.requested"
@@ -72,7 +73,8 @@ class InvestigationStarted(OnceEvent):
 
     `attachment` is the request's, `delivery_count` the number of the request's delivery on which it was begun. Units:
     `cost_limit_micro_usd` is what the whole run may cost, its reviews included, in millionths of a US dollar; None: no
-    such limit. `rules` is the version of the rules that decide without a model; None in older events.
+    such limit. `rules` is the version of the rules that decide without a model; None in older events. `gates` is what
+    the gates by code ask for, without the instance's own hosts; None: none judge, or an older event.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.started"
@@ -91,6 +93,7 @@ class InvestigationStarted(OnceEvent):
     delivery_count: int | None = Field(default=None, ge=1)
     cost_limit_micro_usd: int | None = Field(default=None, ge=0)
     rules: str | None = None
+    gates: GatePolicy | None = None
 
     def key(self) -> str:
         return str(self.investigation_id)

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Provenance = Literal["SERVER_VERIFIED", "CLIENT_FALLBACK"]
-Origin = Literal["ORIGINAL", "APPEAL", "RETRACTION"]
+Origin = Literal["ORIGINAL", "APPEAL", "RETRACTION", "CONTROL"]
 MarkdownSource = Literal["SERVER_HTML", "CLIENT_HTML", "NONE"]
 PictureStatus = Literal["used", "duplicate", "omitted", "unavailable"]
 SourceStatus = Literal["found", "missing", "unavailable", "unchecked"]

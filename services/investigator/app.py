@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analyses.gates import RULES
 from contracts.topology import (
     CONCLUDE_MARK,
     CONCLUDED,
@@ -13,6 +14,7 @@ from contracts.topology import (
 from contracts.v1.investigation import KeySource
 from kit.concluding import Concluder
 from kit.documents.reading import Reader
+from kit.gates import GateSettings
 from kit.host import Host
 from kit.settings import load
 from kit.web import GuardedHttpClient, Policy
@@ -61,6 +63,7 @@ async def build(host: Host) -> None:
         research=lookups,
         limits=settings.limits,
         run_s=settings.run_s,
+        gates=None if host.model.labelled_demo else load(GateSettings).policy(RULES, ()),
     )
     consumers: tuple[tuple[Consumer, KeySource, int], ...] = (
         (INVESTIGATOR_INVESTIGATION_REQUESTED, "INSTANCE", settings.slots),

@@ -25,7 +25,7 @@ from contracts.v1 import (
 )
 from contracts.v1.ids import claim_id
 from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import ClaimPayload, InvestigationInput, TextRef
+from contracts.v1.parts import ClaimPayload, GatePolicy, InvestigationInput, TextRef
 from kit.clock import Clock
 from kit.errors import Outage, Reject, Retry, Superseded
 from kit.runs import RunRecord, is_fault_of_key, limit_time, open_key
@@ -69,6 +69,7 @@ class Investigator:
         research: Research,
         limits: Limits,
         run_s: float = RUN_S,
+        gates: GatePolicy | None = None,
     ) -> None:
         self._log = log
         self._blobs = blobs
@@ -80,6 +81,7 @@ class Investigator:
         self._research = research
         self._limits = limits
         self._run_s = run_s
+        self._gates = gates
 
     async def on_investigation_requested(
         self, event: InvestigationRequested, delivery_count: int
@@ -119,6 +121,7 @@ class Investigator:
             delivery_count=delivery_count,
             cost_limit_micro_usd=self._limits.cost_micro_usd,
             rules=kind.rules,
+            gates=self._gates,
         )
         record = RunRecord(
             self._blobs,
@@ -264,10 +267,8 @@ class Investigator:
             found = await self._investigation(event)
         except Retry:  # a log that cannot be read now is no reason to stop the run
             return False
-        if found is None:
-            return False
-        if found.is_over(event.round):
-            return True
+        if found is None or found.is_over(event.round):
+            return found is not None
         found.round.add_checkpoint(advanced)  # a replica may lag
         await record.require_budget(found.round.micro_usd, self._limits.cost_micro_usd, advanced.usage)
         return False

@@ -22,6 +22,7 @@ from contracts.v1 import (
     AssertionAnalysed,
     AssertionAnalysisRequested,
     AssertionInvalidated,
+    BreakerChanged,
     CanonicalFetched,
     CanonicalUnavailable,
     ClaimApproved,
@@ -33,6 +34,8 @@ from contracts.v1 import (
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
     ClaimValidationStarted,
+    ControlCommitted,
+    ControlOpened,
     CreditPosted,
     EntityErasureOrdered,
     ErasureOrdered,
@@ -67,6 +70,7 @@ from contracts.v1 import (
     RunFailed,
     RunRetryScheduled,
     RunStarted,
+    VariantChanged,
     VersionRegistered,
     VersionSeen,
     VersionVerified,
@@ -244,6 +248,8 @@ def find_subject(event: Event) -> UUID | None:
             return event.investigation_id
         case ReviewDecided():
             return event.claim_id
+        case ControlOpened():
+            return event.batch_id
         case _:
             return None
 
@@ -287,6 +293,15 @@ def _make(event: Event, run: Run) -> tuple[Leaf, list[_Document], list[UUID]] | 
             return Leaf(k="review_sampled", t=0, n=len(event.claim_ids)), [_describe(event)], [event.sample_id]
         case ReviewDecided():
             return Leaf(k="review_decided", t=0, why=event.verdict), [_describe(event)], [event.claim_id]
+        case VariantChanged():
+            return Leaf(k="variant", t=0, why=event.state, n=event.quota), [_describe(event)], []
+        case BreakerChanged():
+            return Leaf(k="breaker", t=0, why=event.trigger or event.state), [_describe(event)], []
+        case ControlCommitted():
+            return Leaf(k="control_committed", t=0, n=event.size), [_describe(event)], [event.batch_id]
+        case ControlOpened():
+            flagged = sum(each.outcome == "FLAGGED" for each in event.controls)
+            return Leaf(k="control_opened", t=0, n=flagged), [_describe(event)], []
         case LogChanged():
             return Leaf(k="log", t=0, why=event.what), [_describe(event)], [event.log_id]
         case ErasureOrdered():
@@ -353,7 +368,7 @@ def _describe_finding(claim: PublishedClaim, run: Run) -> _Document:
     }
 
 
-def _describe(event: ReviewSampled | ReviewDecided | LogChanged) -> _Document:
+def _describe(event: Event) -> _Document:
     """A whole event: it holds nothing but what is to be shown."""
     found: _Document = event.model_dump(mode="json", exclude={"follows"}, exclude_none=True)
     return found

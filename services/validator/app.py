@@ -6,10 +6,12 @@ from functools import partial
 
 import structlog
 
+from analyses.gates import RULES
 from analyses.opinion import PROMPT
 from contracts.topology import VALIDATOR_CLAIM_PROPOSED
 from contracts.v1.parts import OpinionPolicy
 from kit.documents.reading import Reader
+from kit.gates import GateSettings
 from kit.host import Host
 from kit.models.choice import choose_opinion
 from kit.settings import ChatSettings, DisplaySettings, ModelSettings, OpenAISettings, load
@@ -22,7 +24,7 @@ from services.validator.ends import EndedRounds
 from services.validator.handlers import Validator
 from services.validator.opinion import SecondOpinion
 from services.validator.ports import Sources
-from services.validator.settings import GateSettings, OpinionSettings, ValidatorSettings
+from services.validator.settings import OpinionSettings, ValidatorSettings
 from services.validator.sources import PageSources, UncheckedSources, read_words
 
 log = structlog.get_logger(__name__)
@@ -45,7 +47,7 @@ async def build(host: Host) -> None:
         UncheckedSources() if demo else _page_sources(host, settings),
         host.clock,
         unchecked_allowed=demo or settings.unchecked_sources == "allow",
-        policy=None if demo else gates.policy(settings.own_hosts, believed),
+        policy=None if demo else gates.policy(RULES, settings.own_hosts, believed),
         opinion=opinion,
         hold=load(DisplaySettings).hold,
     )

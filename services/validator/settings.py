@@ -1,17 +1,15 @@
-"""Settings of the validator: concurrency, how sources are checked, what the gates ask for, and the second opinion."""
+"""Settings of the validator: concurrency, how sources are checked and the second opinion."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from analyses.gates import RULES
-from contracts.v1.parts import GateName, GatePolicy, ModelName, OpinionPolicy
+from contracts.v1.parts import ModelName
 from kit.settings import ModelChoice, ModelSettings, SettingsError
 from kit.web.contact import PUBLIC_URL, ContactUrl, contact_url_field
 
@@ -52,38 +50,6 @@ class ValidatorSettings(BaseSettings):
         """The host of the public pages; none where it is an address in numbers, by which no page names us."""
         host = urlsplit(self.public_url).hostname or ""
         return () if not host or host == "localhost" or host[-1].isdigit() or ":" in host else (host,)
-
-
-class GateSettings(BaseSettings):
-    """`OPENERRATA_VALIDATOR_GATE_*`: what the gates by code ask for. Lists have commas between items."""
-
-    model_config = SettingsConfigDict(env_prefix="OPENERRATA_VALIDATOR_GATE_", frozen=True, extra="ignore")
-
-    off: Annotated[tuple[GateName, ...], NoDecode] = Field(default=(), description="gates that do not judge")
-    families: int = Field(default=2, ge=1, description="independent sources that a correction must have")
-    page_age_s: int = Field(default=86_400, ge=1, description="longest time between fetching a page and the judgement")
-    ugc_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="more hosts where anybody writes, whose pages do not count"
-    )
-
-    @field_validator("off", "ugc_hosts", mode="before")
-    @classmethod
-    def _split(cls, given: object) -> object:
-        if not isinstance(given, str):
-            return given
-        return tuple(each.strip().lower() for each in given.split(",") if each.strip())
-
-    def policy(self, own_hosts: Sequence[str], opinion: OpinionPolicy | None = None) -> GatePolicy:
-        """What the facts say of it."""
-        return GatePolicy(
-            rules=RULES,
-            off=self.off,
-            families=self.families,
-            page_age_s=self.page_age_s,
-            own_hosts=tuple(own_hosts),
-            ugc_hosts=self.ugc_hosts,
-            opinion=opinion,
-        )
 
 
 class OpinionSettings(BaseSettings):

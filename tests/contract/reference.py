@@ -13,6 +13,7 @@ from contracts.v1 import (
     AssertionAnalysed,
     AssertionAnalysisRequested,
     AssertionInvalidated,
+    BreakerChanged,
     CanonicalFetched,
     CanonicalUnavailable,
     ClaimApproved,
@@ -24,6 +25,8 @@ from contracts.v1 import (
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
     ClaimValidationStarted,
+    ControlCommitted,
+    ControlOpened,
     CreditPosted,
     EntityErasureOrdered,
     ErasureOrdered,
@@ -59,6 +62,7 @@ from contracts.v1 import (
     RunFailed,
     RunRetryScheduled,
     RunStarted,
+    VariantChanged,
     VersionRegistered,
     VersionSeen,
     VersionVerified,
@@ -89,7 +93,7 @@ WITHOUT_PUBLISHER: Final[frozenset[type[Event]]] = frozenset(
     for event in EVENTS
     if stream_of(event) is JOBS
     and event not in (*_AUDITOR, *_GATEWAY, *_CURATOR, LlmStageConfigured, EntityErasureOrdered)
-)
+) | {VariantChanged, BreakerChanged, ControlCommitted, ControlOpened}
 """Facts whose services are not built yet; each leaves this list with the first service that publishes it."""
 PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     ObservationReceived: ("gateway",),

@@ -29,6 +29,8 @@ AUDITS = frozenset({*(table.name for table in jobs.TABLES), "erased_entity"})
 """The tables that facts about posts leave alone."""
 REVIEWED = frozenset({"review_sample", "review_sample_claim", "review"})
 """The tables of what people outside say, which an operator draws and imports."""
+WATCHED = frozenset({"variant", "breaker", "control_batch", "control_run"})
+"""The tables of what stops findings, which the curator and an operator decide about."""
 
 
 def prepare(url: str) -> None:

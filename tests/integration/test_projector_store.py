@@ -10,7 +10,17 @@ from contracts.readmodel import integrity_anomaly, investigation, post_version, 
 from contracts.v1 import Event
 from contracts.v1.parts import Author, Prompt
 from platforms.base import HIDDEN_BY_AUTHOR
-from tests.integration.readmodel_tables import AUDITS, REVIEWED, everything, fill, owner, prepare, store_at, total
+from tests.integration.readmodel_tables import (
+    AUDITS,
+    REVIEWED,
+    WATCHED,
+    everything,
+    fill,
+    owner,
+    prepare,
+    store_at,
+    total,
+)
 from tests.support.servers import Prepare, Servers
 from tests.unit.projector.histories import Page, Tape, digest, mixed
 
@@ -37,7 +47,7 @@ async def test_batches_do_not_matter(database_url: str, stack: Servers, seed: in
     assert set(outcomes) <= {"applied", "duplicate", "parked", "released", "unknown"}
     expected = await everything(database_url)
     empty = {name for name, found in expected.items() if not found}
-    assert empty <= {"parked", "investigation_lease", "forgotten", "refused_fact", *REVIEWED, *AUDITS}
+    assert empty <= {"parked", "investigation_lease", "forgotten", "refused_fact", *REVIEWED, *WATCHED, *AUDITS}
     draw = random.Random(seed)
     with stack.database(prepare) as other:
         cut = store_at(other, cap=2)

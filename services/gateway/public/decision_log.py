@@ -32,6 +32,8 @@ from tlog.tiles import WIDTH, Bundle, Tile, encode_bundle, node_reader, parse_pa
 PREFIX: Final = "/log/v1/"
 CACHE_BYTES: Final = 16 * 1024 * 1024
 NOTE_TTL_S: Final = 2.0
+_ABOUT_THE_INSTANCE: Final = frozenset({"log", "variant", "breaker", "control_committed", "control_opened"})
+"""What these leaves commit to names no post, so everybody may read it."""
 _IMMUTABLE: Final = {"cache-control": "public, max-age=31536000, immutable"}
 _NOTE: Final = {"cache-control": "public, max-age=5"}
 _TEXT: Final = "text/plain; charset=utf-8"
@@ -139,7 +141,9 @@ async def _find_first(session: RecordSession, name: str) -> tuple[LogEntry, Sequ
     if (index := _read_index(name)) is None:
         return await _find(session, name, "")
     entry = await session.decision_log.entry(index)
-    return None if entry is None else (entry, ())
+    if entry is None:
+        return None
+    return entry, await session.decision_log.openings(index) if entry.leaf.k in _ABOUT_THE_INSTANCE else ()
 
 
 async def _find(session: RecordSession, name: str, index: str) -> tuple[LogEntry, Sequence[Opening]] | None:

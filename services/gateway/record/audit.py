@@ -21,7 +21,7 @@ _RUN: Final = sql("""
             WHERE post_version_id = i.post_version_id AND reason IS NOT NULL ORDER BY failed_at DESC LIMIT 1)
             AS verification_failure
     FROM investigation i JOIN investigation_input n ON n.investigation_id = i.id JOIN prompt r ON r.hash = i.prompt_hash
-    WHERE i.id = :id
+    WHERE i.id = :id AND i.origin <> 'CONTROL'
 """)
 _ATTEMPTS: Final = sql("""
     SELECT a.attempt_number AS number, a.outcome, a.request_model AS requested_model,

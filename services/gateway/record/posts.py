@@ -31,7 +31,7 @@ _VERSIONS: Final = sql("""
     LEFT JOIN version_heading h ON h.post_version_id = v.id
     LEFT JOIN LATERAL (
         SELECT id, status, provider FROM investigation
-        WHERE post_version_id = v.id AND (status = 'COMPLETE' OR origin = 'ORIGINAL')
+        WHERE post_version_id = v.id AND (origin = 'ORIGINAL' OR status = 'COMPLETE' AND origin <> 'CONTROL')
         ORDER BY checked_at DESC NULLS LAST, id DESC LIMIT 1
     ) i ON true
     LEFT JOIN investigation_doc d ON d.investigation_id = i.id

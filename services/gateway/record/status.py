@@ -79,7 +79,7 @@ _INVESTIGATION: Final = text("""
             ) o
         ) q
     ) r ON true
-    WHERE i.id = :id
+    WHERE i.id = :id AND i.origin <> 'CONTROL'
 """)
 
 _VERSION: Final = text("""
@@ -88,7 +88,8 @@ _VERSION: Final = text("""
     JOIN content_blob b ON b.content_hash = v.content_hash
     LEFT JOIN LATERAL (
         SELECT id FROM investigation
-        WHERE post_version_id = v.id AND analysis = :analysis AND (status = 'COMPLETE' OR origin = 'ORIGINAL')
+        WHERE post_version_id = v.id AND analysis = :analysis
+            AND (origin = 'ORIGINAL' OR status = 'COMPLETE' AND origin <> 'CONTROL')
         ORDER BY checked_at DESC NULLS LAST, id DESC LIMIT 1
     ) i ON true
     WHERE v.id = :id

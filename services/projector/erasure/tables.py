@@ -20,6 +20,8 @@ from services.projector.facts.fact import Fact
 from services.projector.store.load import Connection
 
 NOT_OWNED: Final = (
+    "breaker",
+    "control_batch",
     "erased_entity",
     "forgotten",
     "label",
@@ -28,9 +30,11 @@ NOT_OWNED: Final = (
     "stage_config",
     "tally",
     "tally_day",
+    "variant",
 )
 """What has no root of its own: what was erased or configured, and counts that triggers keep up; labels, which
-subscribers have until the end of the label is published; and samples, of which only places of findings are erased."""
+subscribers have until the end of the label is published; and samples and lists of controls, of which only
+places of posts are erased; and what variants and breakers are, which name no post."""
 
 _ADDRESSES: Final = """
     UPDATE image_blob b SET original_url = (SELECT p.source_url FROM investigation_picture p

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from contracts.v1 import (
+    BreakerChanged,
     CanonicalFetched,
     CanonicalUnavailable,
     ClaimApproved,
@@ -20,6 +21,8 @@ from contracts.v1 import (
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
     ClaimValidationStarted,
+    ControlCommitted,
+    ControlOpened,
     ErasureOrdered,
     Event,
     FindingChanged,
@@ -37,13 +40,15 @@ from contracts.v1 import (
     PostViewed,
     ReviewDecided,
     ReviewSampled,
+    VariantChanged,
     VersionRegistered,
     VersionSeen,
     VersionVerified,
 )
 from services.projector.facts.fact import Need
-from services.projector.projections import claims, findings, investigations, reviews, rules, versions
+from services.projector.projections import accuracy, claims, findings, investigations, reviews, rules, versions
 from services.projector.projections.rules import Rule, Rules
+from services.projector.rows.accuracy import BREAKERS, CONTROL_BATCHES, CONTROL_RUNS, VARIANTS
 from services.projector.rows.attempts import ATTEMPT_TABLES
 from services.projector.rows.claims import CANDIDATES, EXPENSES, PROMPTS, REVIEWS, SOURCE_CHECKS
 from services.projector.rows.findings import FINDING_STATES
@@ -96,6 +101,10 @@ TABLES: Final[tuple[AnyTable, ...]] = (
     REVIEW_SAMPLES,
     SAMPLED_CLAIMS,
     OUTSIDE_REVIEWS,
+    VARIANTS,
+    BREAKERS,
+    CONTROL_BATCHES,
+    CONTROL_RUNS,
 )
 """In the order that their references demand."""
 
@@ -121,6 +130,10 @@ _RULES: Final[Rules] = {
     ClaimValidationFailed: Rule(claims.review_keys, claims.fail),
     ClaimValidationRetryScheduled: Rule(claims.review_keys, claims.retry),
     FindingChanged: Rule(findings.keys, findings.change),
+    VariantChanged: Rule(accuracy.variant_keys, accuracy.change_variant),
+    BreakerChanged: Rule(accuracy.breaker_keys, accuracy.change_breaker),
+    ControlCommitted: Rule(accuracy.commit_keys, accuracy.commit),
+    ControlOpened: Rule(accuracy.open_keys, accuracy.open_batch),
     ReviewSampled: Rule(reviews.sample_keys, reviews.sample),
     ReviewDecided: Rule(reviews.decision_keys, reviews.decide),
 }

@@ -22,9 +22,10 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from contracts.v1.ids import investigation_id
-from contracts.v1.parts import ModelName, Origin
+from contracts.v1.parts import GatePolicy, ModelName, Origin
+from contracts.v1.variant import variant_sha256
 from services.projector.facts.fact import Fact
-from services.projector.projections import attempts, prompts
+from services.projector.projections import accuracy, attempts, prompts
 from services.projector.projections.inputs import freeze
 from services.projector.projections.material import Material
 from services.projector.projections.versions import VERSION
@@ -49,7 +50,8 @@ InvestigationEvent = (
 
 def request_keys(event: InvestigationRequested) -> Sequence[RowKey]:
     """The rows that a request is about."""
-    return (VERSION, event.version_id), *_state_keys(event), (_ROUND, (event.investigation_id, event.round))
+    round_ = (_ROUND, (event.investigation_id, event.round))
+    return (VERSION, event.version_id), *_state_keys(event), round_, *accuracy.run_keys(event)
 
 
 def start_keys(event: InvestigationStarted) -> Sequence[RowKey]:
@@ -85,6 +87,7 @@ def request(tables: Tables, fact: Fact, event: InvestigationRequested, material:
     if round_.requested_at is None:
         by, key = event.requested_by, event.key_source
         tables[rows.ROUNDS].put(replace(round_, requested_by=by, key_source=key, requested_at=fact.at))
+    accuracy.request(tables, fact, event)
     newest = state.requested_sequence is None or event.round > state.round
     if not state.request(event.round, fact.at):
         return
@@ -111,6 +114,8 @@ def start(tables: Tables, fact: Fact, event: InvestigationStarted, material: Mat
         tables[rows.LEASES].put(rows.Lease(state.id, event.worker, event.attempt, fact.at))
     if first or begun:
         state.prompt_hash, state.attempt_count = event.prompt.sha256, event.attempt
+        state.rules = event.rules
+        state.gates = None if event.gates is None else event.gates.model_dump(mode="json")
         _set_model(state, event.model)
         _put(tables, state, fact.at)
 
@@ -144,6 +149,8 @@ def complete(tables: Tables, fact: Fact, event: InvestigationCompleted, material
         return
     _set_model(state, event.model)
     _put(tables, state, fact.at)
+    if state.origin == "CONTROL":
+        return  # its answer is known: nothing of it is for readers
     for place, claim in enumerate(event.claims):
         payload = claim.payload
         tables[rows.CLAIMS].add(
@@ -171,6 +178,7 @@ def complete(tables: Tables, fact: Fact, event: InvestigationCompleted, material
             fact.at,
             len(event.claims),
             [{"id": str(claim.claim_id), **claim.payload.model_dump()} for claim in event.claims],
+            variant=state.variant,
         )
     )
     tables.listable.setdefault(state.post_version_id)
@@ -236,3 +244,6 @@ def _round(tables: Tables, event: InvestigationRequested | InvestigationFailed) 
 def _set_model(state: rows.Investigation, model: ModelName) -> None:
     state.provider, state.model = model.provider, model.model
     state.model_version = model.version or state.model_version
+    if state.prompt_hash is not None:
+        gates = None if state.gates is None else GatePolicy.model_validate(state.gates)
+        state.variant = variant_sha256(state.prompt_hash, model.provider, model.model, state.rules, gates)

@@ -32,6 +32,9 @@ class Investigation(Progress):
     provider: str | None = None
     model: str | None = None
     model_version: str | None = None
+    rules: str | None = None
+    gates: Mapping[str, object] | None = None
+    variant: str | None = None
     requested_by: str | None = None
     key_source: str | None = None
     requested_sequence: int | None = None
@@ -154,6 +157,7 @@ class Result:
     claim_count: int
     claims: list[Mapping[str, object]]
     withdrawn: tuple[()] = ()
+    variant: str | None = None
 
 
 _INVESTIGATION: Final = ("investigation_id",)

@@ -1,0 +1,49 @@
+"""What stops findings from being displayed, as a whole or of one variant."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from contracts.v1.event import OnceEvent
+
+BreakerState = Literal["OPEN", "HALF_OPEN", "CLOSED"]
+BreakerTrigger = Literal[
+    "FALSE_FLAG",
+    "WRONG_AT_HIGH_EXPOSURE",
+    "SECOND_FALSE_FLAG",
+    "EVIDENCE",
+    "MANY_RETRACTIONS",
+    "UNUSUAL_APPROVE_RATE",
+    "QUOTE_NOT_IN_PAGE",
+    "NO_NOTE",
+    "NO_QUORUM",
+]
+BreakerScope = Annotated[str, Field(pattern="^(ALL|NEW|[0-9a-f]{64})$")]
+"""ALL: every finding; NEW: those that are not displayed yet; else the variant whose findings it stops."""
+
+
+class BreakerChanged(OnceEvent):
+    """A breaker opened, began its trial, or closed. Without any, it is closed.
+
+    OPEN names the `trigger`, with its `numbers` in words; the same breaker may open further for another trigger.
+    HALF_OPEN and CLOSED name the `cause` that was found and removed. `by`: a service, or who says so. Units: `quota` is
+    how many findings a day the variants of a closed one may have at first.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.breaker.changed"
+
+    scope: BreakerScope
+    state: BreakerState
+    trigger: BreakerTrigger | None = None
+    numbers: str | None = Field(default=None, min_length=1, max_length=300)
+    cause: str | None = Field(default=None, min_length=1, max_length=500)
+    by: str = Field(min_length=1, max_length=40)
+    quota: int | None = Field(default=None, ge=0)
+
+    def key(self) -> str:
+        return self.scope
+
+    def identity(self) -> str:
+        return str(self.follows)

@@ -1,0 +1,67 @@
+"""Posts with known answers that run among others: committed to before, opened after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from hashlib import sha256
+from typing import Annotated, ClassVar, Final, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from contracts.v1.event import OnceEvent
+from contracts.v1.ids import control_batch_id
+from contracts.v1.parts import Sha256, Value
+
+MOST_CONTROLS: Final = 500
+ControlOutcome = Literal["CLEAN", "FLAGGED", "FAILED", "NOT_RUN"]
+ControlSalt = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+def commit_to(controls: Iterable[tuple[UUID, str]]) -> str:
+    """SHA-256 over the heading `openerrata/controls/1` and a line `<version id> <salt>` for each, sorted."""
+    lines = sorted(f"{version} {salt}" for version, salt in controls)
+    return sha256("\n".join(("openerrata/controls/1", *lines)).encode()).hexdigest()
+
+
+class ControlCommitted(OnceEvent):
+    """A list of posts in which nothing is wrong was committed to; none of them has run as a control of it yet.
+
+    `commitment` is the hash of the list with its salts; nobody can check a guess of a post against it. After
+    `closes_at` no run of it begins.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.control.committed"
+
+    commitment: Sha256
+    size: int = Field(ge=1, le=MOST_CONTROLS)
+    closes_at: datetime
+
+    @property
+    def batch_id(self) -> UUID:
+        """The id of the list."""
+        return control_batch_id(self.commitment)
+
+    def key(self) -> str:
+        return str(self.batch_id)
+
+
+class OpenedControl(Value):
+    """A post of the list. FLAGGED: a finding passed all gates, though nothing is wrong in it."""
+
+    version_id: UUID
+    salt: ControlSalt
+    outcome: ControlOutcome
+
+
+class ControlOpened(OnceEvent):
+    """The list is public, with what came of each post."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.control.opened"
+
+    batch_id: UUID
+    controls: tuple[OpenedControl, ...] = Field(min_length=1, max_length=MOST_CONTROLS)
+
+    def key(self) -> str:
+        return str(self.batch_id)

@@ -1,0 +1,76 @@
+"""How much of what a variant finds is displayed. A variant is a prompt, a model, rules and gates together."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from hashlib import sha256
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from contracts.v1.event import OnceEvent
+from contracts.v1.parts import GatePolicy, Sha256, Value
+
+VolumeState = Literal["SHADOW", "LIMITED", "FULL"]
+TierState = Literal["PENDING", "CLEAN", "FAILED"]
+
+
+class VariantParts(Value):
+    """What a variant consists of.
+
+    Shapes: `prompt` is the SHA-256 of the prompt's text; `gates` is the policy of the gates without the instance's own
+    hosts; None: no gate judges, or the run is older than the field. `rules` is None in older runs.
+    """
+
+    prompt: Sha256
+    prompt_version: str
+    provider: str
+    model: str
+    rules: str | None = None
+    gates: GatePolicy | None = None
+
+    @property
+    def sha256(self) -> str:
+        """The variant's name: the hash of everything but the version of the prompt, which only names its text."""
+        return variant_sha256(self.prompt, self.provider, self.model, self.rules, self.gates)
+
+
+def variant_sha256(prompt: str, provider: str, model: str, rules: str | None, gates: GatePolicy | None) -> str:
+    """SHA-256 over the parts as JSON with sorted names and no blanks.
+
+    The gates' own hosts are left out: another address of an instance's pages is no other variant.
+    """
+    policy = None if gates is None else gates.model_dump(mode="json", exclude={"own_hosts"})
+    parts = {"prompt": prompt, "provider": provider, "model": model, "rules": rules, "gates": policy}
+    return sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+class VariantChanged(OnceEvent):
+    """A variant's volume changed: nothing in the SHADOW, `quota` findings a day while LIMITED, any number when FULL.
+
+    It holds for findings that were published at `since` or later. `step`, `clean` and `after_wrong` are how far a
+    LIMITED variant has come; `gate_tier` is what came of the bench's gate tier. Shapes: reviews up to the log's
+    sequence `through` are counted.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.variant.changed"
+
+    variant: Sha256
+    parts: VariantParts
+    state: VolumeState
+    quota: int | None = Field(default=None, ge=0)
+    step: int = Field(default=0, ge=0, le=9)
+    clean: int = Field(default=0, ge=0, le=298)
+    after_wrong: bool = False
+    gate_tier: TierState = "PENDING"
+    since: datetime
+    through: int = Field(default=0, ge=0)
+    why: str = Field(min_length=1, max_length=500)
+    by: str = Field(min_length=1, max_length=40)
+
+    def key(self) -> str:
+        return self.variant
+
+    def identity(self) -> str:
+        return str(self.follows)

@@ -1,0 +1,15 @@
+"""Variants, breakers and controls: what stops findings from being displayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0037"
+down_revision = "0036"
+
+
+def upgrade() -> None:
+    """Run the script beside this file."""
+    op.get_bind().connection.cursor().execute(Path(__file__).with_suffix(".sql").read_text())
