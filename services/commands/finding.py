@@ -36,6 +36,9 @@ _OTHERS: Final = """
     WHERE v.post_id = %s AND c.id <> %s AND c.text = %s
         AND d.claims @> jsonb_build_array(jsonb_build_object('id', c.id))
     ORDER BY d.checked_at, c.id"""
+_STOPPED: Final = """
+    SELECT b.scope FROM readmodel.breaker b JOIN readmodel.investigation i ON b.scope IN ('ALL', i.variant)
+    WHERE i.id = %s AND b.state <> 'CLOSED' LIMIT 1"""
 _DONE: Final[dict[FindingState, str]] = {
     "SUSPENDED": "suspended",
     "RELEASED": "released; it is shown again",
@@ -179,6 +182,8 @@ async def _decide(found: Servers, claim: UUID, wanted: Wanted) -> tuple[Finding,
     async with AsyncExitStack() as stack:
         bus, db = await _open(stack, found)
         finding = await _read(bus, db, claim)
+        if wanted.state == "RELEASED":
+            await _refuse_if_stopped(db, finding.history.investigation_id)
         match change(finding.history, wanted, SystemClock().now()):
             case Unchanged():
                 return finding, False
@@ -213,6 +218,12 @@ async def _read(bus: Bus, db: Connection, claim: UUID) -> Finding:
         raise click.ClickException(str(error)) from error
     history = FindingHistory(claim_id=claim, investigation_id=investigation).fold(changes)
     return Finding(text, summary, correlation, [id_ for (id_,) in others], changes, history)
+
+
+async def _refuse_if_stopped(db: Connection, investigation: UUID) -> None:
+    """The curator would take it back again at once."""
+    if await (await db.execute(_STOPPED, (investigation,))).fetchone() is not None:
+        raise click.ClickException("a breaker stops it; see `openerrata breaker show`")
 
 
 async def _publish(bus: Bus, event: FindingChanged, correlation: UUID) -> None:

@@ -26,16 +26,25 @@ from kit.webhooks import Webhooks as Sender
 from kit.webhooks import webhook_policy
 from lifecycle.display import DisplayRules
 from services.curator.adapters import CuratorMetrics, EventLog, HeldClaims, SqlAudience, SqlLabelRecord, SqlSecrets
+from services.curator.control_lists import ControlLists
+from services.curator.control_runs import ControlRuns
 from services.curator.handlers import Webhooks
 from services.curator.holds import Holds
 from services.curator.label_sweep import LabelSweep
 from services.curator.overdue import Deadlines
+from services.curator.record.controls import SqlControls
+from services.curator.record.volumes import SqlVolumes
+from services.curator.record.watched import SqlWatchRecord
 from services.curator.rights import Withdrawals
 from services.curator.settings import CuratorSettings
 from services.curator.sweep import Sweep
+from services.curator.volume_watch import Volumes
+from services.curator.watch import Watch
+from services.curator.watched import NoDecisionLog, NoQuotes
 
 JOB: Final = "curator"
 TICK_S: Final = 1.0
+CONTROLS_S: Final = 60.0
 
 
 async def build(host: Host) -> None:
@@ -63,6 +72,13 @@ async def build(host: Host) -> None:
     host.keep_running("curator-leader", leadership.run)
     host.keep_running("curator-deadlines", _repeat(leadership, deadlines.end_overdue, TICK_S))
     host.keep_running("curator-sweep", _repeat(leadership, sweep.run_once, settings.sweep_s))
+    volumes = Volumes(SqlVolumes(database), log, host.clock, announces=settings.variants == "on")
+    watch = Watch(SqlWatchRecord(host.bus, database), log, NoQuotes(), NoDecisionLog(), host.clock, volumes=volumes)
+    host.keep_running("curator-watch", _repeat(leadership, watch.run, settings.watch_s))
+    if settings.controls is not None:
+        lists, record = ControlLists(settings.controls), SqlControls(database)
+        controls = ControlRuns(lists, record, log, host.clock, a_day=settings.controls_a_day)
+        host.keep_running("curator-controls", _repeat(leadership, controls.run_once, CONTROLS_S))
     if load(LabelerSettings).did is not None:
         labels = LabelSweep(SqlLabelRecord(host.bus, database), log, host.clock)
         host.keep_running("curator-labels", _repeat(leadership, labels.run_once, settings.labels_s))

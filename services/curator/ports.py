@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, Protocol
 from uuid import UUID
 
 from contracts.v1 import AssertionAnalysed, ClaimApproved, ClaimHeld, ClaimHoldEnded, Event
 from contracts.v1.parts import EphemeralRef
+from services.curator.breaking import Approvals, KnownBreaker, RanControl, Retracted, WrongReview
 from services.curator.domain import EndedJob
 from services.curator.labelling import PinnedRecord
+from services.curator.standing import Standing
 
 Outcome = Literal["delivered", "gone", "failed"]
 """`gone`: the receiver wants no more messages."""
@@ -128,3 +130,51 @@ class Metrics(Protocol):
     def count_overdue(self) -> None: ...
 
     def swept(self, removed: int, at: datetime) -> None: ...
+
+
+class WatchRecord(Protocol):
+    """The public record as the watch needs it. Raises: Outage: it could not be read now."""
+
+    async def newest(self) -> int:
+        """The last sequence of the log."""
+        ...
+
+    async def holds(self, sequence: int) -> bool:
+        """Whether the tables hold the log up to there."""
+        ...
+
+    async def breakers(self) -> Mapping[str, KnownBreaker]: ...
+
+    async def controls(self) -> Sequence[RanControl]: ...
+
+    async def wrong(self, views: int) -> Sequence[WrongReview]: ...
+
+    async def retracted(self, since: datetime) -> Sequence[Retracted]: ...
+
+    async def released(self, variants: Collection[str], since: datetime) -> Mapping[str, int]: ...
+
+    async def approvals(self, first: datetime, begins: datetime, ends: datetime) -> Sequence[Approvals]: ...
+
+    async def standing(self, variant: str | None, since: datetime) -> Sequence[Standing]: ...
+
+    async def wrong_findings(self) -> Sequence[Standing]: ...
+
+
+class Quotes(Protocol):
+    """Displayed quotes, and the pages that were stored for them."""
+
+    async def count_missing(self) -> int:
+        """How many displayed quotes do not stand in their stored page."""
+        ...
+
+
+class Ages(Protocol):
+    """The decision log. Zero where there is none."""
+
+    async def note_age(self) -> timedelta:
+        """Since the newest signed note."""
+        ...
+
+    async def quorum_age(self) -> timedelta:
+        """Since the newest note that a quorum of witnesses has signed."""
+        ...

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal
+
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -15,6 +18,14 @@ class CuratorSettings(BaseSettings):
 
     sweep_s: float = Field(default=3_600.0, gt=0, description="seconds between two deletions of expired texts")
     labels_s: float = Field(default=60.0, gt=0, description="seconds between two comparisons of labels with findings")
+    watch_s: float = Field(default=10.0, gt=0, description="seconds between two looks at what may open a breaker")
+    variants: Literal["off", "on"] = Field(
+        default="off", description="whether a new variant has to earn what is displayed of it"
+    )
+    controls: Path | None = Field(
+        default=None, description="folder of the lists of controls, which only the curator's user may read"
+    )
+    controls_a_day: int = Field(default=5, ge=0, description="controls that are requested in 24 hours")
     webhook_slots: int = Field(default=8, ge=1, description="webhooks at once in this process that are sent")
     contact_url: ContactUrl = contact_url_field(
         "CURATOR", "where receivers of webhooks can reach the operator, part of the User-Agent"

@@ -14,9 +14,8 @@ from contracts.topology import (
 from contracts.v1.investigation import KeySource
 from kit.concluding import Concluder
 from kit.documents.reading import Reader
-from kit.gates import GateSettings
 from kit.host import Host
-from kit.settings import load
+from kit.settings import GateSettings, load
 from kit.web import GuardedHttpClient, Policy
 from kit.web.contact import warn_of_no_contact
 from services.investigator.adapters import EventLog

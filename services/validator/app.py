@@ -11,10 +11,9 @@ from analyses.opinion import PROMPT
 from contracts.topology import VALIDATOR_CLAIM_PROPOSED
 from contracts.v1.parts import OpinionPolicy
 from kit.documents.reading import Reader
-from kit.gates import GateSettings
 from kit.host import Host
 from kit.models.choice import choose_opinion
-from kit.settings import ChatSettings, DisplaySettings, ModelSettings, OpenAISettings, load
+from kit.settings import ChatSettings, DisplaySettings, GateSettings, ModelSettings, OpenAISettings, load
 from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
 from kit.web.contact import warn_of_no_contact

@@ -93,13 +93,13 @@ WITHOUT_PUBLISHER: Final[frozenset[type[Event]]] = frozenset(
     for event in EVENTS
     if stream_of(event) is JOBS
     and event not in (*_AUDITOR, *_GATEWAY, *_CURATOR, LlmStageConfigured, EntityErasureOrdered)
-) | {VariantChanged, BreakerChanged, ControlCommitted, ControlOpened}
+)
 """Facts whose services are not built yet; each leaves this list with the first service that publishes it."""
 PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     ObservationReceived: ("gateway",),
     ObservationUnverifiable: ("gateway",),
     PostViewed: ("gateway",),
-    InvestigationRequested: ("commands", "gateway", "selector"),
+    InvestigationRequested: ("commands", "curator", "gateway", "selector"),
     CanonicalFetched: ("verifier",),
     CanonicalUnavailable: ("verifier",),
     VersionRegistered: ("ingest",),
@@ -121,10 +121,14 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     ClaimValidationFailed: ("validator",),
     ClaimValidationRetryScheduled: ("validator",),
     ClaimValidationStarted: ("validator",),
-    FindingChanged: ("commands",),
+    FindingChanged: ("commands", "curator"),
     ReviewSampled: ("commands",),
     ReviewDecided: ("commands",),
     LogChanged: ("commands",),
+    VariantChanged: ("commands", "curator"),
+    BreakerChanged: ("commands", "curator"),
+    ControlCommitted: ("commands",),
+    ControlOpened: ("commands",),
     ErasureOrdered: ("projector",),
     EntityErasureOrdered: ("projector",),
     **dict.fromkeys(_AUDITOR, ("auditor",)),

@@ -25,6 +25,9 @@ from tests.support.system import GivenServers, Process, until
 WITHIN_S = 15.0
 ARGUMENTS = {
     "FILE": "verdicts.csv",  # of a reviewer, which is there
+    "SCOPE": "ALL",
+    "VARIANT": "5a1c9e02",
+    "BATCH": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
     "FOLDER": "folder",  # of a backup, which is there for whoever restores one
     "CLAIM": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
     "ID": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",

@@ -88,4 +88,5 @@ GRANT SELECT (id, post_version_id, analysis, origin, origin_id, status, prompt_h
     variant, checked_at, created_at, requested_sequence) ON investigation TO errata_curator;
 GRANT SELECT (variant) ON investigation_doc TO errata_curator;
 GRANT SELECT (hash, version) ON prompt TO errata_curator;
+GRANT SELECT (unique_view_score) ON post TO errata_curator;
 GRANT SELECT (post_id, bucket_day) ON post_view_credit TO errata_curator;

@@ -1,0 +1,253 @@
+"""`openerrata breaker`: show what stops findings from being displayed, begin its trial, close it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import click
+
+from accuracy.breaker import Trial, find_missing, has_failed
+from accuracy.facts import GateTier
+from accuracy.volume import FIRST_QUOTA, Limited, quota
+from contracts.v1 import BreakerChanged, VariantChanged
+from kit.bus import Bus, connect
+from kit.clock import Clock, SystemClock
+from kit.database import Database, is_current
+from kit.errors import Reject, Retry
+from kit.publisher import BusError, PublishConflict
+from kit.servers_in_use import Servers
+from kit.settings import SettingsError
+from services.commands.database import open_database
+from services.commands.gate_tier import TierReport, read_gate_tier
+from services.commands.reviews.samples import wait_for_projection
+from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import clean
+from services.curator.breaking import EVERY, NEW, KnownBreaker
+from services.curator.record.volumes import SqlVolumes
+from services.curator.record.watched import SqlWatchRecord
+from services.curator.volumes import UnknownVariant, make_change
+
+LONGEST_CAUSE: Final = 500
+_NEEDS: Final = ("nats", "postgres")
+_SHORT: Final = 12
+
+
+@click.group(cls=Group)
+def command() -> None:
+    """Show what stops findings from being displayed, and let them be displayed again.
+
+    A breaker opens by itself; every finding of its scope is suspended. SCOPE is ALL, NEW (what is not displayed yet) or
+    a variant, of which the first characters are enough.
+
+    \b
+    openerrata breaker show
+    openerrata breaker half-open ALL --cause "An index was empty; it is full again." --by "A. Operator"
+    python -m tests.bench cases --tier gate --live --max-usd 20 > gate.txt
+    openerrata breaker close ALL --cause "The trial was clean." --by "A. Operator" --report gate.txt
+    """
+
+
+def _read_line(limit: int, what: str) -> object:
+    def read(_: click.Context, __: click.Parameter, value: str) -> str:
+        value = " ".join(value.split())
+        if not value or len(value) > limit or not value.isprintable():
+            raise click.BadParameter(f"must be {what} of 1 to {limit} characters")
+        return value
+
+    return read
+
+
+scope_argument = click.argument("scope")
+cause_option = click.option(
+    "--cause",
+    required=True,
+    callback=_read_line(LONGEST_CAUSE, "a sentence"),
+    help="What it was and what was done about it; it becomes public.",
+)
+by_option = click.option("--by", required=True, callback=_read_line(40, "a name"), help="Who says so; it is public.")
+
+
+@command.command()
+@data_dir_option
+@handle_errors
+def show(data_dir: Path) -> None:
+    """Show every breaker that was ever open: what opened it, and what it waits for."""
+
+    async def work(found: Servers) -> list[str]:
+        async with open_watched(found) as (bus, database):
+            record = SqlWatchRecord(bus, database)
+            lines = []
+            for breaker in (await record.breakers()).values():
+                lines += await _describe(record, breaker, SystemClock())
+            return lines
+
+    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
+        lines = run(work(found))
+    for line in lines or ["no breaker was ever open"]:
+        click.echo(line)
+
+
+@command.command(name="half-open")
+@scope_argument
+@cause_option
+@by_option
+@data_dir_option
+@handle_errors
+def half_open_(scope: str, cause: str, by: str, data_dir: Path) -> None:
+    """Begin the trial of an open breaker: 48 hours and 150 controls in the shadow. Nothing is displayed meanwhile."""
+
+    async def work(found: Servers) -> str:
+        async with open_watched(found) as (bus, database):
+            return await half_open(bus, database, SystemClock(), scope, cause, by)
+
+    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
+        click.echo(run(work(found)))
+
+
+@command.command(name="close")
+@scope_argument
+@cause_option
+@by_option
+@click.option(
+    "--report",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="What the bench printed of the gate tier.",
+)
+@data_dir_option
+@handle_errors
+def close_(scope: str, cause: str, by: str, report: Path, data_dir: Path) -> None:
+    """Close a breaker whose trial was clean. Volume is earned anew from 10 findings a day.
+
+    What was suspended comes back one by one, by `openerrata finding release`. After a trial that was not clean it is
+    open again.
+    """
+
+    async def work(found: Servers) -> str:
+        async with open_watched(found) as (bus, database):
+            return await close(bus, database, SystemClock(), scope, cause, by, read_gate_tier(report))
+
+    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
+        click.echo(run(work(found)))
+
+
+async def half_open(bus: Bus, database: Database, clock: Clock, scope: str, cause: str, by: str) -> str:
+    """Publish that the trial begins; what to tell. Raises: click.ClickException: the breaker is not open."""
+    breaker = await _find(bus, database, scope)
+    if breaker.state != "OPEN":
+        raise click.ClickException(f"{breaker.scope} is {breaker.state}; only an open breaker begins its trial")
+    event = BreakerChanged(follows=breaker.sequence, scope=breaker.scope, state="HALF_OPEN", cause=cause, by=by)
+    await _publish(bus, clock, event)
+    return "half open: 48 hours and 150 controls in the shadow; nothing of it is displayed meanwhile"
+
+
+async def close(bus: Bus, database: Database, clock: Clock, scope: str, cause: str, by: str, report: TierReport) -> str:
+    """Publish that it is closed, or that its trial failed; what to tell.
+
+    Raises: click.ClickException: it is not half open, or something is missing; nothing changes.
+    """
+    breaker = await _find(bus, database, scope)
+    if breaker.state != "HALF_OPEN" or breaker.since is None:
+        raise click.ClickException(f"{breaker.scope} is {breaker.state}; only a breaker that is half open can close")
+    trial = await _read_trial(SqlWatchRecord(bus, database), breaker, report.state)
+    if has_failed(trial):
+        event = BreakerChanged(follows=breaker.sequence, scope=breaker.scope, state="OPEN", cause=cause, by=by)
+        await _publish(bus, clock, event)
+        return f"open again: {trial.flagged} of {trial.controls} controls flagged, gate tier {trial.gate_tier.value}"
+    if missing := find_missing(breaker.since, trial, clock.now()):
+        raise click.ClickException(f"it cannot close yet: {'; '.join(missing)}")
+    await _limit(bus, database, clock, breaker.scope, cause, by)
+    event = BreakerChanged(
+        follows=breaker.sequence, scope=breaker.scope, state="CLOSED", cause=cause, by=by, quota=FIRST_QUOTA
+    )
+    await _publish(bus, clock, event)
+    return f"closed; {FIRST_QUOTA} findings a day at first"
+
+
+async def _limit(bus: Bus, database: Database, clock: Clock, scope: str, cause: str, by: str) -> None:
+    """Let the variants of a scope earn their volume anew; one in the shadow has still to leave it."""
+    now, record = clock.now(), SqlVolumes(database)
+    through = await SqlWatchRecord(bus, database).newest()
+    known = [each for each in await record.known() if scope in (EVERY, NEW, each.variant) and each.state != "SHADOW"]
+    unknown = [each for each in await record.unknown(now) if scope in (EVERY, NEW, each.variant)]
+    for event in (
+        *(make_change(each, Limited(), through=through, why=cause, by=by, now=now) for each in known),
+        *(limit_unknown(each, through=through, why=cause, by=by, now=now) for each in unknown),
+    ):
+        await _publish(bus, clock, event)
+
+
+def limit_unknown(unknown: UnknownVariant, *, through: int, why: str, by: str, now: datetime) -> VariantChanged:
+    """A variant without a volume, whose breaker has closed, earns it from the first step on."""
+    return VariantChanged(
+        variant=unknown.variant,
+        parts=unknown.parts,
+        state="LIMITED",
+        quota=quota(Limited()),
+        gate_tier="CLEAN",
+        since=now,
+        through=through,
+        why=why,
+        by=by,
+    )
+
+
+async def _find(bus: Bus, database: Database, scope: str) -> KnownBreaker:
+    await wait_for_projection(bus, database)
+    breakers = await SqlWatchRecord(bus, database).breakers()
+    if scope in (EVERY, NEW):
+        matching = [each for name, each in breakers.items() if name == scope]
+    else:
+        matching = [each for name, each in breakers.items() if name not in (EVERY, NEW) and name.startswith(scope)]
+    if len(matching) != 1:
+        raise click.ClickException(f"{len(matching) or 'no'} breakers are of the scope {scope!r}; see `breaker show`")
+    return matching[0]
+
+
+async def _read_trial(record: SqlWatchRecord, breaker: KnownBreaker, tier: GateTier) -> Trial:
+    """What came of the shadow: controls of the variant, or of all, since it is half open."""
+    controls = [
+        each
+        for each in await record.controls()
+        if breaker.since is not None and each.at > breaker.since and breaker.scope in (EVERY, NEW, each.variant)
+    ]
+    return Trial(len(controls), sum(each.is_flagged for each in controls), tier)
+
+
+async def _describe(record: SqlWatchRecord, breaker: KnownBreaker, clock: Clock) -> list[str]:
+    name = breaker.scope if breaker.scope in (EVERY, NEW) else breaker.scope[:_SHORT]
+    lines = [f"{name}  {breaker.state}"]
+    if breaker.state != "CLOSED":
+        lines += [
+            f"  {each.at:%Y-%m-%d %H:%M}  {each.trigger}: {clean(each.numbers or '')}" for each in breaker.triggers
+        ]
+    if breaker.state == "HALF_OPEN" and breaker.since is not None:
+        trial = await _read_trial(record, breaker, GateTier.PENDING)
+        lines += [f"  waits: {each}" for each in find_missing(breaker.since, trial, clock.now())]
+    return lines
+
+
+async def _publish(bus: Bus, clock: Clock, event: BreakerChanged | VariantChanged) -> None:
+    try:
+        await bus.publish(event, correlation=clock.new_id())
+    except PublishConflict as error:
+        raise click.ClickException("it changed at the same moment; see `openerrata breaker show`") from error
+
+
+@asynccontextmanager
+async def open_watched(found: Servers) -> AsyncIterator[tuple[Bus, Database]]:
+    """The broker and the tables. Raises: click.ClickException: one of them fails meanwhile."""
+    if not await is_current(found.database_url):
+        raise SettingsError("there are no findings yet: start the projector first (`openerrata up projector`)")
+    try:
+        async with (
+            connect(found.nats_url, name="openerrata-breaker") as bus,
+            open_database(found.database_url, "reader") as database,
+        ):
+            yield bus, database
+    except (BusError, Retry, Reject) as error:
+        raise click.ClickException(str(error)) from error

@@ -1,0 +1,109 @@
+"""Lists of controls, which lie in a folder that only the curator's user can read.
+
+The hash of a list is in the log before any of its posts runs; the list itself is in no event and no table until it is
+opened.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from contracts.v1.control import ControlSalt, commit_to
+from contracts.v1.ids import control_batch_id
+
+SALT_BYTES: Final = 32
+
+
+class BadList(Exception):
+    """A file of the folder is no list, or was altered; the message names it."""
+
+
+class ListedControl(BaseModel):
+    """A post of a list: a version in which nothing is wrong."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version_id: UUID
+    post_id: UUID
+    salt: ControlSalt
+
+
+class ControlList(BaseModel):
+    """A list; its commitment follows from it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    controls: tuple[ListedControl, ...]
+
+    @property
+    def commitment(self) -> str:
+        """What the log says of it before it is open."""
+        return commit_to((each.version_id, each.salt) for each in self.controls)
+
+    @property
+    def batch_id(self) -> UUID:
+        """The id of the list."""
+        return control_batch_id(self.commitment)
+
+    @property
+    def in_order(self) -> Sequence[ListedControl]:
+        """In the order of their runs, which nobody can tell from the posts."""
+        return sorted(self.controls, key=lambda each: sha256(each.salt.encode()).digest())
+
+
+def draw_salts(posts: Iterable[tuple[UUID, UUID]]) -> ControlList:
+    """A new list of versions with their posts."""
+    return ControlList(
+        controls=tuple(
+            ListedControl(version_id=version, post_id=post, salt=secrets.token_hex(SALT_BYTES))
+            for version, post in posts
+        )
+    )
+
+
+class ControlLists:
+    """The folder. Raises: OSError: it cannot be read or written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, controls: ControlList) -> None:
+        """Keep a list, readable by this user alone."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._path(controls.batch_id)
+        draft = path.with_suffix(".new")
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(controls.model_dump_json())
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+
+    def read(self, batch: UUID) -> ControlList | None:
+        """A list; None: it is not here. Raises: BadList."""
+        path = self._path(batch)
+        try:
+            controls = ControlList.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValidationError as error:
+            raise BadList(f"{path} is no list of controls") from error
+        if controls.batch_id != batch:
+            raise BadList(f"{path} is not what was committed to")
+        return controls
+
+    def read_all(self) -> Sequence[ControlList]:
+        """Every list. Raises: BadList."""
+        found = [self.read(UUID(path.stem)) for path in sorted(self._folder.glob("*.json"))]
+        return [each for each in found if each is not None]
+
+    def _path(self, batch: UUID) -> Path:
+        return self._folder / f"{batch}.json"

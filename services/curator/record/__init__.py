@@ -1,0 +1,1 @@
+"""The tables as the curator reads them."""

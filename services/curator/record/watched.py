@@ -1,0 +1,155 @@
+"""The tables as the watch reads them: counts and states, and no words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Final, TypeVar
+
+from pydantic import TypeAdapter
+from sqlalchemy import TextClause, text
+
+from accuracy.breaker import Effect
+from contracts.topology import ERRATA
+from kit.bus import Bus
+from kit.database import Database
+from kit.pages import read_last_sequence
+from services.curator.breaking import Approvals, KnownBreaker, RanControl, Retracted, WrongReview, find_effect
+from services.curator.standing import Standing
+
+T = TypeVar("T")
+BATCH: Final = 500
+"""Findings that are taken back between two looks at the tables."""
+
+_POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
+_BREAKERS: Final = text(
+    "SELECT scope, state, triggers, opened_at, since, since_sequence, sequence FROM breaker ORDER BY scope"
+)
+# Controls are some five a day, and whether one was flagged is read by key.
+_CONTROLS: Final = text("""
+    SELECT i.variant, i.checked_at AS at, EXISTS (
+        SELECT FROM claim_candidate k WHERE k.investigation_id = i.id AND k.state = 'APPROVED'
+    ) AS is_flagged
+    FROM control_run r JOIN investigation i ON i.id = r.investigation_id
+    WHERE i.status = 'COMPLETE' AND i.variant IS NOT NULL ORDER BY i.checked_at, i.id
+""")
+# Only a post with more than that many views in all can have them in a day.
+_WRONG: Final = text("""
+    SELECT i.variant, r.sequence, p.unique_view_score > :views AND EXISTS (
+        SELECT FROM post_view_credit c WHERE c.post_id = p.id GROUP BY c.bucket_day HAVING count(*) > :views
+    ) AS is_high
+    FROM review r JOIN claim c ON c.id = r.claim_id JOIN investigation i ON i.id = c.investigation_id
+        JOIN post_version v ON v.id = i.post_version_id JOIN post p ON p.id = v.post_id
+    WHERE r.verdict = 'WRONG' AND i.variant IS NOT NULL
+""")
+_RETRACTED: Final = text("""
+    SELECT i.variant, f.changed_at AS at FROM finding_state f JOIN investigation i ON i.id = f.investigation_id
+    WHERE f.changed_at > :since AND f.state = 'RETRACTED' AND f.cause <> 'SOURCE_CHANGED' AND i.variant IS NOT NULL
+""")
+_RELEASED: Final = text("""
+    SELECT i.variant, count(*) AS number FROM investigation i JOIN claim c ON c.investigation_id = i.id
+    WHERE i.variant = ANY (:variants) AND i.checked_at > :since GROUP BY i.variant
+""")
+_APPROVALS: Final = text("""
+    SELECT i.variant, CAST(:begins AS timestamptz) AS begins,
+        count(*) FILTER (WHERE k.state = 'APPROVED' AND i.checked_at >= :begins) AS approved,
+        count(*) FILTER (WHERE i.checked_at >= :begins) AS judged,
+        count(*) FILTER (WHERE k.state = 'APPROVED' AND i.checked_at < :begins) AS approved_before,
+        count(*) FILTER (WHERE i.checked_at < :begins) AS judged_before
+    FROM investigation i JOIN claim_candidate k ON k.investigation_id = i.id
+    WHERE i.variant = ANY (:variants) AND i.checked_at >= :first AND i.checked_at < :ends
+        AND k.attempt IS NOT NULL AND k.state IN ('APPROVED', 'REJECTED')
+    GROUP BY i.variant
+""")
+# Each step is one look into the index, however many runs a variant has.
+_VARIANTS: Final = text("""
+    WITH RECURSIVE seen AS (
+        (SELECT variant FROM investigation WHERE variant IS NOT NULL ORDER BY variant LIMIT 1)
+        UNION ALL
+        SELECT (SELECT i.variant FROM investigation i WHERE i.variant > s.variant ORDER BY i.variant LIMIT 1)
+        FROM seen s WHERE s.variant IS NOT NULL
+    )
+    SELECT variant FROM seen WHERE variant IS NOT NULL
+""")
+_STANDS: Final = "d.claim_count > 0 AND (f.state IS NULL OR f.state = 'RELEASED')"
+_OF_SCOPE: Final = text(f"""
+    SELECT c.id AS claim_id, c.investigation_id, coalesce(f.sequence, 0) AS sequence
+    FROM investigation_doc d JOIN claim c USING (investigation_id) LEFT JOIN finding_state f ON f.claim_id = c.id
+    WHERE {_STANDS} AND (CAST(:variant AS text) IS NULL OR d.variant = :variant) AND d.checked_at >= :since
+    LIMIT :limit
+""")  # noqa: S608 (our words)
+_WRONG_FINDINGS: Final = text("""
+    SELECT c.id AS claim_id, c.investigation_id, coalesce(max(f.sequence), 0) AS sequence
+    FROM review r JOIN claim c ON c.id = r.claim_id LEFT JOIN finding_state f ON f.claim_id = c.id
+    WHERE r.verdict = 'WRONG' AND (f.state IS NULL OR (f.state = 'RELEASED' AND f.sequence < r.sequence))
+    GROUP BY c.id LIMIT :limit
+""")
+
+
+class SqlWatchRecord:
+    """The read model. Raises: Outage: it could not be read now."""
+
+    def __init__(self, bus: Bus, database: Database) -> None:
+        self._bus = bus
+        self._database = database
+
+    async def newest(self) -> int:
+        """The last sequence of the log."""
+        return await read_last_sequence(self._bus, ERRATA.name)
+
+    async def holds(self, sequence: int) -> bool:
+        """Whether the tables hold the log up to there."""
+        async with self._database.connect() as connection:
+            position: int | None = (await connection.execute(_POSITION, {"stream": ERRATA.name})).scalar()
+        return (position or 0) >= sequence
+
+    async def breakers(self) -> Mapping[str, KnownBreaker]:
+        """Every breaker that was ever open, by scope."""
+        return {each.scope: each for each in await self._read(KnownBreaker, _BREAKERS)}
+
+    async def controls(self) -> Sequence[RanControl]:
+        """Controls that have run, in their order."""
+        return await self._read(RanControl, _CONTROLS)
+
+    async def wrong(self, views: int) -> Sequence[WrongReview]:
+        """Verdicts WRONG; high is the exposure of a post with more than so many unique views on some day."""
+        return await self._read(WrongReview, _WRONG, views=views)
+
+    async def retracted(self, since: datetime) -> Sequence[Retracted]:
+        """Findings retracted for a fault of ours."""
+        return await self._read(Retracted, _RETRACTED, since=since)
+
+    async def released(self, variants: Collection[str], since: datetime) -> Mapping[str, int]:
+        """How many findings of these variants were published."""
+        if not variants:
+            return {}
+        async with self._database.connect() as connection:
+            rows = await connection.execute(_RELEASED, {"variants": list(variants), "since": since})
+            return {row.variant: row.number for row in rows}
+
+    async def approvals(self, first: datetime, begins: datetime, ends: datetime) -> Sequence[Approvals]:
+        """Judged claims of each variant in a week, and from `first` on before it."""
+        variants = await self.variants()
+        return await self._read(Approvals, _APPROVALS, variants=list(variants), first=first, begins=begins, ends=ends)
+
+    async def variants(self) -> Sequence[str]:
+        """Every variant that has run."""
+        async with self._database.connect() as connection:
+            return list((await connection.execute(_VARIANTS)).scalars())
+
+    async def standing(self, variant: str | None, since: datetime) -> Sequence[Standing]:
+        """Findings that stand, of one variant or of all, published since then; no more than BATCH."""
+        return await self._read(Standing, _OF_SCOPE, variant=variant, since=since, limit=BATCH)
+
+    async def wrong_findings(self) -> Sequence[Standing]:
+        """Findings that stand though somebody found them WRONG since their last release; no more than BATCH."""
+        return await self._read(Standing, _WRONG_FINDINGS, limit=BATCH)
+
+    async def current_effect(self, variant: str) -> Effect:
+        """What happens to a finding of this variant that is published now."""
+        return find_effect(await self.breakers(), variant)
+
+    async def _read(self, kind: type[T], statement: TextClause, **values: object) -> list[T]:
+        async with self._database.connect() as connection:
+            found = await connection.execute(statement, values)
+            return TypeAdapter(list[kind]).validate_python([dict(row) for row in found.mappings()])  # type: ignore[valid-type]  # mypy: a variable

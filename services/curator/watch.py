@@ -1,0 +1,117 @@
+"""The watch: what is known of findings opens breakers, and what a breaker stops is taken back.
+
+Every round compares the tables as a whole, so a kill at any moment loses nothing: what was not published yet is found
+again. A round begins only once the tables hold what the round before it published, and of two curators the stream
+refuses one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import structlog
+
+from kit.clock import Clock
+from services.curator.breaking import EVERY, MONTH, NEW, WEEK, KnownBreaker, Observed, find_openings
+from services.curator.ports import Ages, Log, Quotes, WatchRecord
+from services.curator.taking_back import TakeBack
+from services.curator.volume_watch import Volumes
+
+HIGH_VIEWS: Final = 10_000
+"""Unique views a day above which exposure is high."""
+WEEKS_BEFORE: Final = 12
+LAG_S: Final = 0.2
+RETRACTIONS: Final = 3
+_EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+STOPPED: Final = "Withheld while we look for a possible fault of ours; nothing is known against this correction itself."
+FOUND_WRONG: Final = "A reviewer from outside found this correction wrong; it is withheld until that is settled."
+
+log = structlog.get_logger(__name__)
+
+
+class Watch:
+    """Opens breakers and takes back what they stop."""
+
+    def __init__(
+        self,
+        record: WatchRecord,
+        log_: Log,
+        quotes: Quotes,
+        ages: Ages,
+        clock: Clock,
+        *,
+        volumes: Volumes,
+        high_views: int = HIGH_VIEWS,
+    ) -> None:
+        self._record = record
+        self._log = log_
+        self._quotes = quotes
+        self._ages = ages
+        self._clock = clock
+        self._high_views = high_views
+        self._volumes = volumes
+        self._takeback = TakeBack(log_, clock)
+        self._since: int | None = None
+
+    async def run(self) -> None:
+        """Look until nothing is left to do for now."""
+        while await self.run_once():
+            while not await self._record.holds(self._since or 0):  # noqa: ASYNC110 (the projector is another process)
+                await asyncio.sleep(LAG_S)
+
+    async def run_once(self) -> bool:
+        """Look once; whether anything was published, so that another look is due as soon as the tables hold it."""
+        if self._since is None:
+            self._since = await self._record.newest()
+        if not await self._record.holds(self._since):
+            return False
+        now = self._clock.now()
+        breakers = await self._record.breakers()
+        published = 0
+        for event in find_openings(await self._observe(now), breakers, now):
+            if await self._log.publish(event, self._clock.new_id()):
+                log.error("a breaker opened", scope=event.scope, trigger=event.trigger, numbers=event.numbers)
+                published += 1
+        wrong = await self._record.wrong_findings()
+        published += await self._takeback.suspend(wrong, "REVIEW", FOUND_WRONG, now)
+        for breaker in breakers.values():
+            published += await self._stop(breaker, now)
+        published += await self._volumes.hold(now)
+        if published == 0:  # what a volume holds back is held before the volume changes
+            published += await self._volumes.change()
+        self._since = await self._record.newest()
+        return published > 0
+
+    async def _stop(self, breaker: KnownBreaker, now: datetime) -> int:
+        """Take back what a breaker that is not closed stops; how many findings."""
+        if breaker.state == "CLOSED":
+            return 0
+        variant = None if breaker.scope in (EVERY, NEW) else breaker.scope
+        since = breaker.opened_at if breaker.scope == NEW and breaker.opened_at is not None else _EVER
+        return await self._takeback.suspend(await self._record.standing(variant, since), "CONTROL", STOPPED, now)
+
+    async def _observe(self, now: datetime) -> Observed:
+        retracted = await self._record.retracted(now - MONTH)
+        week = Counter(each.variant for each in retracted if each.at > now - WEEK)
+        many = {variant for variant, number in week.items() if number >= RETRACTIONS}
+        ends = _start_of_week(now)
+        begins = ends - WEEK
+        return Observed(
+            controls=await self._record.controls(),
+            wrong=await self._record.wrong(self._high_views),
+            retracted=retracted,
+            released=await self._record.released(many, now - MONTH),
+            approvals=await self._record.approvals(begins - WEEKS_BEFORE * WEEK, begins, ends),
+            quotes_not_in_page=await self._quotes.count_missing(),
+            note_age=await self._ages.note_age(),
+            quorum_age=await self._ages.quorum_age(),
+        )
+
+
+def _start_of_week(now: datetime) -> datetime:
+    """The start of the Monday, in UTC. Whole weeks are compared, so a rate is looked at once and not every minute."""
+    day = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return day - timedelta(days=day.weekday())

@@ -1,0 +1,473 @@
+"""Breakers over real servers: what opens each, what it hides, who it tells, and what lets findings be shown again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import click
+import pytest
+
+from accuracy.breaker import Effect
+from accuracy.facts import GateTier
+from contracts.topology import ERRATA
+from contracts.v1 import (
+    BreakerChanged,
+    ControlCommitted,
+    Event,
+    FindingChanged,
+    ReviewDecided,
+    ReviewSampled,
+    VariantChanged,
+    decode,
+)
+from contracts.v1.control import commit_to
+from contracts.v1.variant import variant_sha256
+from kit.database import Database
+from kit.pages import read_page
+from services.commands.breaker import close, half_open, limit_unknown
+from services.commands.gate_tier import TierReport
+from services.commands.reviews.samples import wait_for_projection
+from services.commands.variant import admit
+from services.curator.adapters import EventLog
+from services.curator.record.volumes import SqlVolumes
+from services.curator.record.watched import SqlWatchRecord
+from services.curator.volume_watch import Volumes, find_volume_effect
+from services.curator.watch import Watch
+from services.projector.rebuild.rebuild import rebuild
+from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, owner
+from tests.support.fakes import StillClock
+from tests.support.gateway import Running, migrated, serving
+from tests.support.public_record import DEMO, ESSAY, MOON, REAL, Article, Finding
+from tests.support.servers import Prepare
+from tests.unit.projector.histories import PROMPT
+
+pytest_plugins = ["tests.support.servers"]
+
+OF_REAL: Final = variant_sha256(PROMPT.sha256, REAL.provider, REAL.model, None, None)
+OF_DEMO: Final = variant_sha256(PROMPT.sha256, DEMO.provider, DEMO.model, None, None)
+TABLES: Final = ("variant", "breaker", "control_batch", "control_run", "finding_state", "investigation_doc")
+TRUE: Final = tuple(
+    Article(f"en:9{n}", f"The number {n} is a number.", Finding(f"The number {n} is a number.", "It is not."))
+    for n in range(2)
+)
+CLEAN: Final = TierReport(GateTier.CLEAN, REAL.provider, REAL.model)
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return migrated
+
+
+class Told:
+    """What no table says: pages of quotes, and the decision log."""
+
+    def __init__(self) -> None:
+        self.missing, self.note, self.quorum = 0, timedelta(0), timedelta(0)
+
+    async def count_missing(self) -> int:
+        return self.missing
+
+    async def note_age(self) -> timedelta:
+        return self.note
+
+    async def quorum_age(self) -> timedelta:
+        return self.quorum
+
+
+class Instance:
+    """Servers with published findings of two variants, and a curator."""
+
+    def __init__(self, running: Running, database: Database, reader: Database, url: str) -> None:
+        self.running, self.database, self.reader, self.url = running, database, reader, url
+        self.bus = running.host.bus
+        self.told = Told()
+        self.clock = StillClock(datetime.now(UTC))
+        self.record = SqlWatchRecord(self.bus, database)
+        self.watch = self.curator()
+
+    def curator(self) -> Watch:
+        """Another one, which knows nothing."""
+        return self.watch_with(EventLog(self.bus), high_views=1)
+
+    def watch_with(self, log: EventLog, *, announces: bool = False, high_views: int = 10_000) -> Watch:
+        volumes = Volumes(SqlVolumes(self.database), log, self.clock, announces=announces)
+        return Watch(self.record, log, self.told, self.told, self.clock, volumes=volumes, high_views=high_views)
+
+    async def settle(self) -> None:
+        await wait_for_projection(self.bus, self.reader)
+
+    async def tell(self, *events: Any) -> None:
+        await self.running.tell(*events)
+        await self.settle()
+
+    async def publish(self, *articles: Article) -> None:
+        for article in articles:
+            await self.tell(article.registered(), *article.run())
+
+    async def look(self) -> None:
+        """Let the curator work until nothing is left, as it does in its round."""
+        await self.watch.run()
+        await self.settle()
+
+    async def standing(self) -> dict[str, int]:
+        """How many findings are shown, by variant."""
+        async with await owner(self.url) as db:
+            found = await db.execute("SELECT variant, sum(claim_count) FROM readmodel.investigation_doc GROUP BY 1")
+            return {variant: int(number) for variant, number in await found.fetchall()}
+
+    async def execute(self, statement: str, *values: object) -> None:
+        """Write rows of another time, which no event of today can make."""
+        async with await owner(self.url) as db:
+            await db.execute("SET session_replication_role = replica")
+            await db.execute(statement.encode(), values)
+            await db.commit()
+
+    async def events(self, kind: type[Event]) -> list[Any]:
+        """What the log holds of a kind, in its order."""
+        page = await read_page(self.bus, ERRATA.name, (f"{kind.SUBJECT}.*",), after=0, limit=1_000)
+        return [decode(message.subject, message.data).event for message in page.messages]
+
+
+@pytest.fixture
+async def instance(nats_url: str, database_url: str) -> AsyncIterator[Instance]:
+    curator, reader = Database(database_url, role="curator"), Database(database_url, role="reader")
+    async with serving(nats_url, database_url) as running:
+        found = Instance(running, curator, reader, database_url)
+        await found.publish(MOON, ESSAY)
+        yield found
+    await curator.close()
+    await reader.close()
+
+
+async def run_controls(instance: Instance, *flagged: Article) -> None:
+    """Commit to posts in which nothing is wrong, and let each be flagged."""
+    batch = ControlCommitted(
+        commitment=commit_to((each.version_id, "0" * 64) for each in flagged),
+        size=len(flagged),
+        closes_at=datetime.now(UTC) + timedelta(days=30),
+    )
+    await instance.tell(batch)
+    for each in flagged:
+        control = each.checked_again("CONTROL", batch.batch_id)
+        await instance.tell(each.registered(), *control.run())  # type: ignore[attr-defined]  # a copy of an article is one
+
+
+async def flag_one(instance: Instance) -> None:
+    await run_controls(instance, TRUE[0])
+
+
+async def flag_two(instance: Instance) -> None:
+    await run_controls(instance, *TRUE)
+
+
+async def find_wrong(instance: Instance) -> None:
+    """A reviewer says WRONG of a finding on a post that two people saw on one day."""
+    claim, day = MOON.claim(0)[0], date(2026, 11, 1)
+    sample = ReviewSampled(seed="s", first_day=day, last_day=day, size=1, drawn_from=1, claim_ids=(claim,))
+    verdict = ReviewDecided(claim_id=claim, sample_id=sample.sample_id, verdict="WRONG", reviewer="A", decided_on=day)
+    await instance.running.tell(*(MOON.viewed(viewer, network=viewer) for viewer in ("a", "b")))
+    await instance.tell(sample, verdict)
+    async with asyncio.timeout(20):
+        while not any(each.is_high for each in await instance.record.wrong(1)):  # noqa: ASYNC110 (views have a stream)
+            await asyncio.sleep(0.02)
+
+
+async def retract_three(instance: Instance) -> None:
+    many = Article(
+        "en:3", "One. Two. Three. Four.", *(Finding(f"{word}.", "No.") for word in ("One", "Two", "Three", "Four"))
+    )
+    await instance.publish(many)
+    for number in range(3):
+        claim = many.claim(number)[0]
+        await instance.tell(
+            FindingChanged(
+                claim_id=claim,
+                investigation_id=many.investigation_id,
+                state="RETRACTED",
+                cause="OPERATOR",
+                note="It was wrong.",
+            )
+        )
+
+
+async def approve_too_much(instance: Instance) -> None:
+    """A month ago a fiftieth passed; this week everything does."""
+    insert = (
+        "INSERT INTO readmodel.claim_candidate (claim_id, investigation_id, attempt, ordinal, payload, state, "
+        "proposed_at, decided_at) SELECT gen_random_uuid(), %s, 1, 1000 + n, '{{}}', {state}, now(), now() "
+        "FROM generate_series(1, %s) n"
+    )
+    old = Article("en:4", "Long ago.", Finding("Long ago.", "No."))
+    await instance.publish(old)
+    rejected = "CASE WHEN n % 50 = 0 THEN 'APPROVED' ELSE 'REJECTED' END"
+    await instance.execute(insert.format(state=rejected.replace("%", "%%")), old.investigation_id, 300)
+    await instance.execute(insert.format(state="'APPROVED'"), MOON.investigation_id, 60)
+    await instance.execute(
+        "UPDATE readmodel.investigation SET checked_at = checked_at - interval '30 days' WHERE id = %s",
+        old.investigation_id,
+    )
+    instance.clock.time += timedelta(days=7)
+
+
+async def lose_a_page(instance: Instance) -> None:
+    instance.told.missing = 2
+
+
+async def lose_notes(instance: Instance) -> None:
+    instance.told.note = timedelta(minutes=16)
+
+
+async def lose_quorum(instance: Instance) -> None:
+    instance.told.quorum = timedelta(hours=25)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What happens, which breakers open for it, and which variants are hidden then."""
+
+    happens: Callable[[Instance], Awaitable[None]]
+    opens: dict[str, set[str]]
+    hides: frozenset[str]
+
+
+BOTH: Final = frozenset({OF_REAL, OF_DEMO})
+CASES: Final = {
+    "a flagged control": Case(flag_one, {OF_REAL: {"FALSE_FLAG"}}, frozenset({OF_REAL})),
+    "the second flagged control": Case(
+        flag_two, {OF_REAL: {"FALSE_FLAG"}, "ALL": {"SECOND_FALSE_FLAG", "EVIDENCE"}}, BOTH
+    ),
+    "WRONG where many read": Case(find_wrong, {OF_REAL: {"WRONG_AT_HIGH_EXPOSURE"}}, frozenset({OF_REAL})),
+    "many retractions": Case(retract_three, {OF_REAL: {"MANY_RETRACTIONS"}}, frozenset({OF_REAL})),
+    "another approve rate": Case(approve_too_much, {OF_REAL: {"UNUSUAL_APPROVE_RATE"}}, frozenset({OF_REAL})),
+    "a quote not in its page": Case(lose_a_page, {"ALL": {"QUOTE_NOT_IN_PAGE"}}, BOTH),
+    "no note": Case(lose_notes, {"NEW": {"NO_NOTE"}}, frozenset()),
+    "no quorum": Case(lose_quorum, {"NEW": {"NO_QUORUM"}}, frozenset()),
+}
+
+
+@pytest.mark.requirement("TR-45")
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+async def test_a_trigger_opens_hides_is_logged_and_closes_only_by_its_conditions(
+    instance: Instance, case: Case
+) -> None:
+    """TR-45: Each trigger opens the breaker of its scope, and only a written cause and a clean trial close it."""
+    await instance.look()
+    assert await instance.events(BreakerChanged) == []
+    await case.happens(instance)
+    await instance.look()
+
+    opened: dict[str, set[str]] = {}
+    for event in await instance.events(BreakerChanged):
+        assert (event.state, event.by) == ("OPEN", "curator")
+        assert event.numbers
+        opened.setdefault(event.scope, set()).add(event.trigger)
+    assert opened == case.opens
+    standing = await instance.standing()
+    assert {variant for variant, number in standing.items() if number == 0} == case.hides
+
+    # What is found meanwhile is not shown either.
+    await instance.publish(Article("en:8", "Bats are blind.", Finding("Bats are blind.", "Bats see.")))
+    await instance.look()
+    hidden = {OF_REAL} if "NEW" in case.opens else case.hides
+    after = await instance.standing()
+    assert after[OF_REAL] == (0 if OF_REAL in case.hides else standing[OF_REAL])
+    assert await instance.record.current_effect(OF_REAL) == (Effect.HOLD if "NEW" in case.opens else Effect.SUSPEND)
+    assert OF_REAL in hidden
+
+    changes = len(await instance.events(FindingChanged))
+    await asyncio.gather(instance.curator().run(), instance.curator().run())
+    assert len(await instance.events(FindingChanged)) == changes, "nothing is published twice"
+
+    for scope in case.opens:
+        with pytest.raises(click.ClickException, match="only a breaker that is half open can close"):
+            await close(instance.bus, instance.reader, instance.clock, scope, "c", "A", CLEAN)
+
+
+CONTROLS: Final = """
+    WITH one AS (
+        SELECT i.*, ('00000000-0000-4000-8000-' || lpad((%s + n)::text, 12, '0'))::uuid AS new
+        FROM readmodel.investigation i, generate_series(1, %s) n WHERE i.id = %s
+    ), made AS (
+        INSERT INTO readmodel.investigation SELECT (jsonb_populate_record(NULL::readmodel.investigation, to_jsonb(one)
+            || jsonb_build_object('id', new, 'origin', 'CONTROL', 'origin_id', new, 'input_id', new, 'checked_at',
+                %s::timestamptz))).* FROM one RETURNING id, post_version_id
+    )
+    INSERT INTO readmodel.control_run SELECT id, id, post_version_id, now(), NULL, NULL FROM made"""
+
+
+@pytest.mark.requirement("TR-45")
+async def test_a_breaker_closes_after_48_hours_150_clean_controls_and_a_clean_gate_tier(instance: Instance) -> None:
+    """TR-45: Each trigger opens the breaker of its scope, and only a written cause and a clean trial close it."""
+    bus, reader, clock = instance.bus, instance.reader, instance.clock
+    await flag_one(instance)
+    await instance.look()
+    assert "48 hours" in await half_open(bus, reader, clock, OF_REAL[:12], "A page was empty.", "A. Operator")
+    await instance.settle()
+    await instance.look()
+    (event,) = (await instance.events(BreakerChanged))[1:]
+    assert (event.state, event.cause, event.by) == ("HALF_OPEN", "A page was empty.", "A. Operator")
+    assert (await instance.standing())[OF_REAL] == 0, "the shadow shows nothing"
+
+    async def try_to_close(report: TierReport = CLEAN) -> str:
+        try:
+            return await close(bus, reader, clock, OF_REAL, "The trial was clean.", "A. Operator", report)
+        finally:
+            await instance.settle()
+
+    async def controls(number: int, after: int) -> None:
+        at = clock.now() + timedelta(minutes=1)
+        await instance.execute(CONTROLS, after, number, MOON.investigation_id, at)
+
+    pending = TierReport(GateTier.PENDING, CLEAN.provider, CLEAN.model)
+    with pytest.raises(click.ClickException, match=r"48 hours.*0 of 150 controls.*gate tier"):
+        await try_to_close(pending)
+    await controls(149, 0)
+    clock.time += timedelta(hours=49)
+    with pytest.raises(click.ClickException, match=r"cannot close yet: 149 of 150 controls have run$"):
+        await try_to_close()
+    await controls(1, 149)
+    with pytest.raises(click.ClickException, match=r"cannot close yet: the gate tier is not known to be clean$"):
+        await try_to_close(pending)
+    assert await try_to_close() == "closed; 10 findings a day at first"
+
+    await instance.look()
+    states = [each.state for each in await instance.events(BreakerChanged)]
+    assert states == ["OPEN", "HALF_OPEN", "CLOSED"], "what opened it once does not open it again"
+    assert await instance.record.current_effect(OF_REAL) is Effect.NONE
+    assert (await instance.standing())[OF_REAL] == 0, "suspended findings come back by their own rules only"
+    await instance.publish(Article("en:8", "Bats are blind.", Finding("Bats are blind.", "Bats see.")))
+    await instance.look()
+    assert (await instance.standing())[OF_REAL] == 1
+    (limited,) = await instance.events(VariantChanged)
+    assert (limited.variant, limited.state, limited.quota) == (OF_REAL, "LIMITED", 10)
+
+
+@pytest.mark.requirement("TR-45")
+@pytest.mark.parametrize("fails", ["control", "gate tier"])
+async def test_a_trial_that_is_not_clean_opens_it_again(instance: Instance, fails: str) -> None:
+    """TR-45: Each trigger opens the breaker of its scope, and only a written cause and a clean trial close it."""
+    await flag_one(instance)
+    await instance.look()
+    await half_open(instance.bus, instance.reader, instance.clock, OF_REAL, "It was an outage.", "A")
+    await instance.settle()
+    if fails == "control":
+        await run_controls(instance, TRUE[1])
+        await instance.look()
+    else:
+        failed = TierReport(GateTier.FAILED, CLEAN.provider, CLEAN.model)
+        said = await close(instance.bus, instance.reader, instance.clock, OF_REAL, "It is clean.", "A", failed)
+        assert said == "open again: 0 of 0 controls flagged, gate tier FAILED"
+    of_variant = [each.state for each in await instance.events(BreakerChanged) if each.scope == OF_REAL]
+    assert of_variant == ["OPEN", "HALF_OPEN", "OPEN"]
+
+
+async def test_a_wrong_review_suspends_its_finding_at_once_and_no_release_before_it_counts(instance: Instance) -> None:
+    instance.watch = instance.watch_with(EventLog(instance.bus))
+    await find_wrong(instance)
+    await instance.look()
+    assert await instance.events(BreakerChanged) == []
+    (event,) = await instance.events(FindingChanged)
+    assert (event.claim_id, event.state, event.cause) == (MOON.claim(0)[0], "SUSPENDED", "REVIEW")
+    await instance.tell(
+        FindingChanged(
+            follows=(await instance.record.newest()),
+            claim_id=event.claim_id,
+            investigation_id=event.investigation_id,
+            state="RELEASED",
+            cause="OPERATOR",
+            note="The reviewer erred.",
+        )
+    )
+    await instance.look()
+    assert len(await instance.events(FindingChanged)) == 2, "a release that knew the verdict stands"
+
+
+async def test_a_curator_killed_between_two_findings_goes_on_where_it_was(instance: Instance) -> None:
+    class Killed(EventLog):
+        left = 2
+
+        async def publish(self, event: Event, correlation: UUID) -> bool:
+            if self.left == 0:
+                raise asyncio.CancelledError
+            self.left -= 1
+            return await super().publish(event, correlation)
+
+    instance.told.missing = 1
+    dying = instance.watch_with(Killed(instance.bus))
+    with pytest.raises(asyncio.CancelledError):
+        await dying.run()
+    assert len(await instance.events(FindingChanged)) == 1
+    await instance.settle()
+    await instance.look()
+    changed = [each.claim_id for each in await instance.events(FindingChanged)]
+    assert sorted(changed) == sorted({MOON.claim(0)[0], MOON.claim(1)[0], ESSAY.claim(0)[0]})
+
+
+async def test_a_rebuild_ends_in_the_same_rows(instance: Instance) -> None:
+    await flag_two(instance)
+    await instance.look()
+    await half_open(instance.bus, instance.reader, instance.clock, "ALL", "It was an outage.", "A")
+    await instance.settle()
+    before = await everything(instance.url)
+    assert before["control_run"]
+    await rebuild(instance.url, NoTexts(), analyses=ANALYSES)
+    after = await everything(instance.url)
+    assert {name: after[name] for name in TABLES} == {name: before[name] for name in TABLES}
+
+
+NEW: Final = Article(
+    "en:12",
+    " ".join(f"Sentence {n}." for n in range(13)),
+    *(Finding(f"Sentence {n}.", "No.") for n in range(13)),
+)
+
+
+@pytest.mark.requirement("TR-46")
+async def test_a_new_variant_is_in_the_shadow_and_shows_nothing(instance: Instance) -> None:
+    """TR-46: A variant starts in the shadow and earns its volume by reviews, and a WRONG takes some of it back."""
+    instance.watch = instance.watch_with(EventLog(instance.bus), announces=True)
+    instance.clock.time = datetime.now(UTC)
+    await instance.look()
+    announced = {each.variant: each for each in await instance.events(VariantChanged)}
+    assert {each.state for each in announced.values()} == {"SHADOW"}
+    assert announced.keys() == {OF_REAL, OF_DEMO}
+    assert announced[OF_REAL].parts.sha256 == OF_REAL
+    assert (await instance.standing()) == {OF_REAL: 2, OF_DEMO: 1}, "what was shown before it was switched on stays"
+    instance.clock.time = datetime.now(UTC)
+    await instance.publish(NEW)
+    await instance.look()
+    assert (await instance.standing())[OF_REAL] == 2
+    assert len(await instance.events(VariantChanged)) == 2, "nothing is announced twice"
+
+    other = TierReport(GateTier.CLEAN, "another", "model")
+    with pytest.raises(click.ClickException, match="the report is of another model"):
+        await admit(instance.bus, instance.reader, instance.clock, OF_REAL[:8], other, "A")
+    said = await admit(instance.bus, instance.reader, instance.clock, OF_REAL[:8], CLEAN, "A")
+    assert said == "the gate tier is clean"
+    await instance.settle()
+    assert "nothing changed" in await admit(instance.bus, instance.reader, instance.clock, OF_REAL, CLEAN, "A")
+    (known,) = [each for each in await SqlVolumes(instance.database).known() if each.variant == OF_REAL]
+    assert (known.state, known.gate_tier, known.since) == ("SHADOW", "CLEAN", announced[OF_REAL].since)
+
+
+@pytest.mark.requirement("TR-46")
+async def test_a_quota_shows_the_first_findings_of_a_day(instance: Instance) -> None:
+    """TR-46: A variant starts in the shadow and earns its volume by reviews, and a WRONG takes some of it back."""
+    volumes = SqlVolumes(instance.database)
+    now = datetime.now(UTC)
+    (unknown,) = [each for each in await volumes.unknown(now) if each.variant == OF_REAL]
+    await instance.tell(limit_unknown(unknown, through=0, why="It is clean.", by="A", now=now))
+    assert await find_volume_effect(volumes, OF_REAL, now, announces=False) is Effect.NONE
+    await instance.publish(NEW)
+    await instance.look()
+    assert (await instance.standing())[OF_REAL] == 2 + 10
+    assert await find_volume_effect(volumes, OF_REAL, now, announces=False) is Effect.HOLD
+    shown = {each.claim_id for each in await instance.events(FindingChanged)}
+    assert shown == {NEW.claim(number)[0] for number in (10, 11, 12)}
+    await instance.look()
+    assert (await instance.standing())[OF_REAL] == 2 + 10
