@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -22,6 +23,7 @@ from services.gateway.record.retractions import Retractions
 from services.gateway.record.reviews import Reviews
 from services.gateway.record.search import Search
 from services.gateway.record.sitemap import Sitemap
+from services.gateway.record.watched import WatchedQueries
 
 
 class RecordSession:
@@ -37,6 +39,7 @@ class RecordSession:
         self.posts = Posts(connection)
         self.retractions = Retractions(connection)
         self.reviews = Reviews(connection)
+        self.watched = WatchedQueries(connection)
         self.search = Search(connection)
         self.sitemap = Sitemap(connection)
 
@@ -60,3 +63,8 @@ class PublicRecord:
         """A session: one connection and transaction; all its searches share the time of one statement."""
         async with open_transaction(self.database) as connection:
             yield RecordSession(connection)
+
+    async def find_controls(self, investigations: Collection[UUID]) -> Collection[UUID]:
+        """Those of these investigations of which nothing is published."""
+        async with self.open() as session:
+            return await session.watched.find_controls(investigations)

@@ -14,11 +14,14 @@ from accuracy.reviews import ReviewCounts, count_reviews
 from kit.cache import Cache
 from kit.clock import Clock
 from services.gateway.public.site import naming
+from services.gateway.public.site.watched import describe_watched, show_watched
 from services.gateway.record.repository import PublicRecord
 from services.gateway.record.reviews import Decision, DrawnSample, Refusals, ReviewRecord
+from services.gateway.record.watched import WatchedRecord
 
 FRESH_S: Final = 60.0
 REFUSED_DAYS: Final = 30
+UNWATCHED: Final = WatchedRecord()
 _GATES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "rule": "The quote is not in the post, or no source is public",
@@ -58,16 +61,21 @@ class Accuracy:
     variants: tuple[Variant, ...]
     samples: tuple[DrawnSample, ...]
     refusals: tuple[Refusals, ...]
+    watched: WatchedRecord
 
 
-def compute_accuracy(now: datetime, record: ReviewRecord, refusals: Sequence[Refusals]) -> Accuracy:
+def compute_accuracy(
+    now: datetime, record: ReviewRecord, refusals: Sequence[Refusals], watched: WatchedRecord = UNWATCHED
+) -> Accuracy:
     """Compute the figures from rows; the variant with most reviews comes first."""
     by_variant: dict[tuple[str, str, str], list[Decision]] = {}
     for each in record.decisions:
         by_variant.setdefault((each.provider, each.model, each.prompt_version), []).append(each)
     variants = [Variant(*names, _count(found)) for names, found in sorted(by_variant.items())]
     variants.sort(key=lambda variant: -variant.counts.reviewed)
-    return Accuracy(now, record.drawn, _count(record.decisions), tuple(variants), record.samples, tuple(refusals))
+    return Accuracy(
+        now, record.drawn, _count(record.decisions), tuple(variants), record.samples, tuple(refusals), watched
+    )
 
 
 def _count(decisions: Sequence[Decision]) -> ReviewCounts:
@@ -102,6 +110,8 @@ def show_accuracy(known: Accuracy) -> dict[str, object]:
         "refused": sum(each.count for each in known.refusals),
         "refusal_rows": [(_GATES.get(each.gate, each.gate), naming.number(each.count)) for each in known.refusals],
         "refused_days": REFUSED_DAYS,
+        "flagged_at_most": at_most(known.watched.controls.flagged_at_most),
+        **show_watched(known.watched),
     }
 
 
@@ -123,6 +133,7 @@ def describe_accuracy(known: Accuracy) -> dict[str, object]:
         ],
         "samples": [asdict(sample) for sample in known.samples],
         "refused": {"days": REFUSED_DAYS, "by_gate": {each.gate: each.count for each in known.refusals}},
+        **describe_watched(known.watched),
     }
 
 
@@ -155,4 +166,4 @@ class AccuracyCache:
         now = self._clock.now()
         async with self._record.open() as session:
             refusals = await session.reviews.refusals(now - timedelta(days=REFUSED_DAYS))
-            return compute_accuracy(now, await session.reviews.read(), refusals)
+            return compute_accuracy(now, await session.reviews.read(), refusals, await session.watched.read())
