@@ -179,7 +179,10 @@ async def test_a_second_run_adds_only_what_is_new_changed_or_gone(database_url: 
     manifest = await run(tmp_path / "export")
     assert counted(manifest) == {
         "authors": 1,
+        "breakers": 0,
         "claims": claims,
+        "control_lists": 0,
+        "controls": 0,
         "deleted": 0,
         "investigations": 1,
         "openings": 0,
@@ -247,5 +250,6 @@ def test_the_columns_are_documented_as_they_are() -> None:
     names = [table.name for table in TABLES]
     assert names == [
         *("posts", "versions", "investigations", "claims", "sources", "withdrawn_claims"),
-        *("review_samples", "sampled_claims", "reviews", "openings", "authors"),
+        *("review_samples", "sampled_claims", "reviews", "openings"),
+        *("control_lists", "controls", "breakers", "authors"),
     ]
