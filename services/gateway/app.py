@@ -72,6 +72,7 @@ from services.gateway.public.site.copies import SourceArchive
 from services.gateway.public.site.pages import Pages
 from services.gateway.public.site.routes import Site
 from services.gateway.public.stream.admission import Admission
+from services.gateway.public.stream.controls import WithoutControls
 from services.gateway.public.stream.endpoint import EventsEndpoint
 from services.gateway.public.stream.feed import EventLog, Feed
 from services.gateway.rate_limit import TokenBuckets
@@ -266,7 +267,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             record=pages,
             graphql_record=PublicRecord(graphql),
             facts=facts,
-            events=BusEvents(host.bus),
+            events=WithoutControls(BusEvents(host.bus), pages),
             texts=BlobTexts(host.blobs),
             copies=BlobCopies(host.blobs),
             user_keys=SealedKeys(host.user_keys),
