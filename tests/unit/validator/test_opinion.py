@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from analyses.gates import GATES, REASONS, RULES
 from analyses.language_groups import find_group
-from analyses.opinion import PROMPT, STEP, Weighed
+from analyses.opinion import PROMPT, STEP, Weighed, write_parts
 from contracts.v1 import ClaimApproved, ClaimRejected, ClaimValidationRetryScheduled
 from contracts.v1.parts import GatePolicy, ModelName, OpinionPolicy, Threshold, Usage
 from kit.models.base import Brief, Finished, KeyAccepted, KeyStatus, ModelError
@@ -101,9 +101,7 @@ async def test_it_sees_the_sentence_and_the_quotations_that_count_and_no_reasoni
     await validator.judge(given)
     (brief,) = model.asked
     assert brief.step == STEP
-    assert QUOTE in brief.words
-    assert SNIPPETS[0] in brief.words
-    assert SNIPPETS[1] in brief.words
+    assert brief.parts == write_parts(QUOTE, SNIPPETS[:2]), "and nothing of the post or the pages around them"
     for hidden in (SNIPPETS[2], given.payload.summary, given.payload.reasoning, "institute.example"):
         assert hidden not in brief.words + brief.instructions
 
