@@ -16,6 +16,7 @@ from contracts.topology import ERRATA, VIEWS
 from contracts.v1 import (
     CanonicalUnavailable,
     ClaimApproved,
+    ClaimHeld,
     ClaimProposed,
     ClaimRejected,
     ClaimValidationRetryScheduled,
@@ -340,6 +341,12 @@ class Page:
             transcript=inline(transcripts.review()),
         )
 
+    def held(self, approval: ClaimApproved) -> ClaimHeld:
+        """An approval that nobody is shown yet."""
+        return ClaimHeld(
+            investigation_id=self.investigation_id, claim_id=approval.claim_id, approval=approval, held_at=START
+        )
+
     def tried(self, number: int, attempt: int = 1) -> ClaimValidationRetryScheduled:
         return ClaimValidationRetryScheduled(
             investigation_id=self.investigation_id,
@@ -519,6 +526,9 @@ def _life(draw: random.Random, number: int, words: int) -> Iterator[Event]:
     if number % 2:
         first = next(place for place, event in enumerate(run) if isinstance(event, ClaimApproved))
         run[first:first] = [old.tried(0), old.tried(0, 2)]
+    if number % 5 == 2:
+        approval = old.approved(0)
+        run.insert(run.index(approval), old.held(approval))
     if draw.random() < 0.3:
         run[3:3] = [old.retry(), old.started(2)]
     if draw.random() < 0.3:
