@@ -85,18 +85,17 @@ class VerifierKey:
         prefix = f"{self.name}\n".encode() + bytes([self.algorithm])
         return sha256(prefix + self.public).digest()[:KEY_ID_BYTES]
 
-    def made(self, signature: Signature) -> bool:
-        """Whether a signature says that it is by this key."""
-        return signature.name == self.name and signature.key_id == self.key_id
-
     def verify(self, text: str, signature: Signature) -> int | None:
-        """Check a signature that says that it is by this key: the POSIX time that it states, None if it states none.
+        """Check a signature by this key: the POSIX time that it states, None if it states none.
 
-        Raises: SignatureError. MalformedError: what an ML-DSA key is said to have signed is no checkpoint.
+        Raises: SignatureError: it is by another key, or does not verify. MalformedError: the cosigned text is
+        no checkpoint.
         """
-        value = signature.value
-        if not self.made(signature) or len(value) != self.algorithm.signature_bytes:
+        if (signature.name, signature.key_id) != (self.name, self.key_id):
             raise SignatureError(f"not a signature by {self.name}")
+        value = signature.value
+        if len(value) != self.algorithm.signature_bytes:
+            raise SignatureError(f"a signature by {self.name} has {len(value)} bytes")
         time = None if self.algorithm is Algorithm.ED25519 else int.from_bytes(value[:_TIME_BYTES], "big")
         if time is not None and time > MAX_SIZE:
             raise SignatureError(f"a signature by {self.name} states a time that there is not")

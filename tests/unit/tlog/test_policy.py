@@ -79,6 +79,11 @@ def test_refuses_a_checkpoint_of_another_log() -> None:
     forged = ExampleLog(LOG.leaves, signing_key(ORIGIN, salt="forged"))
     unsigned = Note(str(LOG.checkpoint(5)), LOG.note(5, X1, X2, Y1).signatures[1:])
     renamed = Note(str(replace(LOG.checkpoint(5), origin="other.example")), LOG.note(5, X1, X2, Y1).signatures)
+    two = replace(POLICY, logs=(*POLICY.logs, Log(other.key.verifier)))
+    by_other = LOG.note(5, X1, X2, Y1).with_signatures(other.key.sign(str(LOG.checkpoint(5)))).signatures[1:]
+    with pytest.raises(SignatureError):
+        two.verify(Note(str(LOG.checkpoint(5)), by_other))
+    assert two.verify(other.note(5, X1, X2, Y1)).checkpoint == other.checkpoint(5)
     for note in (other.note(5, X1, X2, Y1), forged.note(5, X1, X2, Y1), unsigned, renamed):
         with pytest.raises(SignatureError):
             POLICY.verify(note)
