@@ -10,7 +10,6 @@ from typing import Final
 
 import structlog
 
-from accuracy.breaker import Effect
 from kit.clock import Clock
 from services.curator.ports import Log
 from services.curator.record.volumes import SqlVolumes
@@ -53,13 +52,3 @@ class Volumes:
                 log.info("the volume of a variant changed", variant=event.variant, state=event.state, why=event.why)
                 published += 1
         return published
-
-
-async def find_volume_effect(record: SqlVolumes, variant: str, now: datetime, *, announces: bool) -> Effect:
-    """What the volume of a variant does to a finding that is published now."""
-    known = next((each for each in await record.known() if each.variant == variant), None)
-    if known is None:
-        return Effect.HOLD if announces else Effect.NONE
-    if known.quota is None:
-        return Effect.NONE
-    return Effect.HOLD if await record.shown_on(variant, known.since, now) >= known.quota else Effect.NONE

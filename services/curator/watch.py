@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import structlog
 
 from kit.clock import Clock
-from services.curator.breaking import EVERY, MONTH, NEW, WEEK, KnownBreaker, Observed, find_openings
+from services.curator.breaking import EVERY, MONTH, NEW, WEEK, Approvals, KnownBreaker, Observed, find_openings
 from services.curator.ports import Ages, Log, Quotes, WatchRecord
 from services.curator.taking_back import TakeBack
 from services.curator.volume_watch import Volumes
@@ -55,6 +56,7 @@ class Watch:
         self._volumes = volumes
         self._takeback = TakeBack(log_, clock)
         self._since: int | None = None
+        self._approvals: tuple[datetime, Sequence[Approvals]] | None = None
 
     async def run(self) -> None:
         """Look until nothing is left to do for now."""
@@ -97,18 +99,24 @@ class Watch:
         retracted = await self._record.retracted(now - MONTH)
         week = Counter(each.variant for each in retracted if each.at > now - WEEK)
         many = {variant for variant, number in week.items() if number >= RETRACTIONS}
-        ends = _start_of_week(now)
-        begins = ends - WEEK
         return Observed(
             controls=await self._record.controls(),
             wrong=await self._record.wrong(self._high_views),
             retracted=retracted,
             released=await self._record.released(many, now - MONTH),
-            approvals=await self._record.approvals(begins - WEEKS_BEFORE * WEEK, begins, ends),
+            approvals=await self._read_approvals(_start_of_week(now)),
             quotes_not_in_page=await self._quotes.count_missing(),
             note_age=await self._ages.note_age(),
             quorum_age=await self._ages.quorum_age(),
         )
+
+    async def _read_approvals(self, ends: datetime) -> Sequence[Approvals]:
+        """Of weeks that are over, so they are read once a week."""
+        if self._approvals is None or self._approvals[0] != ends:
+            begins = ends - WEEK
+            found = await self._record.approvals(begins - WEEKS_BEFORE * WEEK, begins, ends)
+            self._approvals = ends, found
+        return self._approvals[1]
 
 
 def _start_of_week(now: datetime) -> datetime:

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from contracts.v1 import FindingChanged
+from contracts.v1 import BreakerChanged, FindingChanged
 from kit.bus import Bus
 from kit.history import read_history
 from kit.vault import MasterKey
@@ -125,3 +125,13 @@ async def test_bad_input_changes_nothing_and_says_what_to_do(running: Running, r
         assert (ended, shown.count("\n")) == (code, 0), shown
         assert words in shown
     assert await changes(running.host.bus) == []
+
+
+async def test_nothing_is_released_while_a_breaker_stops_it(running: Running, run: Run, database_url: str) -> None:
+    await run("suspend", CLAIM, "--note", "It was doubted.")
+    await Published(running, database_url).tell(
+        BreakerChanged(scope="ALL", state="OPEN", trigger="EVIDENCE", numbers="3 of 50", by="curator")
+    )
+    code, said = await run("release", CLAIM, "--note", "It is right.", "--mistake")
+    assert (code, said) == (1, "Error: a breaker stops it; see `openerrata breaker show`")
+    assert [change.state for change in await changes(running.host.bus)] == ["SUSPENDED"]

@@ -34,9 +34,10 @@ from services.commands.gate_tier import TierReport
 from services.commands.reviews.samples import wait_for_projection
 from services.commands.variant import admit
 from services.curator.adapters import EventLog
+from services.curator.effects import Effects
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
-from services.curator.volume_watch import Volumes, find_volume_effect
+from services.curator.volume_watch import Volumes
 from services.curator.watch import Watch
 from services.projector.rebuild.rebuild import rebuild
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, owner
@@ -97,6 +98,10 @@ class Instance:
     def watch_with(self, log: EventLog, *, announces: bool = False, high_views: int = 10_000) -> Watch:
         volumes = Volumes(SqlVolumes(self.database), log, self.clock, announces=announces)
         return Watch(self.record, log, self.told, self.told, self.clock, volumes=volumes, high_views=high_views)
+
+    async def effect(self, variant: str, *, announces: bool = False) -> Effect:
+        effects = Effects(self.record, SqlVolumes(self.database), self.clock, announces=announces)
+        return await effects.current_effect(variant)
 
     async def settle(self) -> None:
         await wait_for_projection(self.bus, self.reader)
@@ -276,7 +281,7 @@ async def test_a_trigger_opens_hides_is_logged_and_closes_only_by_its_conditions
     hidden = {OF_REAL} if "NEW" in case.opens else case.hides
     after = await instance.standing()
     assert after[OF_REAL] == (0 if OF_REAL in case.hides else standing[OF_REAL])
-    assert await instance.record.current_effect(OF_REAL) == (Effect.HOLD if "NEW" in case.opens else Effect.SUSPEND)
+    assert await instance.effect(OF_REAL) == (Effect.HOLD if "NEW" in case.opens else Effect.SUSPEND)
     assert OF_REAL in hidden
 
     changes = len(await instance.events(FindingChanged))
@@ -338,7 +343,7 @@ async def test_a_breaker_closes_after_48_hours_150_clean_controls_and_a_clean_ga
     await instance.look()
     states = [each.state for each in await instance.events(BreakerChanged)]
     assert states == ["OPEN", "HALF_OPEN", "CLOSED"], "what opened it once does not open it again"
-    assert await instance.record.current_effect(OF_REAL) is Effect.NONE
+    assert await instance.effect(OF_REAL) is Effect.NONE
     assert (await instance.standing())[OF_REAL] == 0, "suspended findings come back by their own rules only"
     await instance.publish(Article("en:8", "Bats are blind.", Finding("Bats are blind.", "Bats see.")))
     await instance.look()
@@ -431,6 +436,8 @@ NEW: Final = Article(
 async def test_a_new_variant_is_in_the_shadow_and_shows_nothing(instance: Instance) -> None:
     """TR-46: A variant starts in the shadow and earns its volume by reviews, and a WRONG takes some of it back."""
     instance.watch = instance.watch_with(EventLog(instance.bus), announces=True)
+    effects = [await instance.effect(OF_REAL, announces=announces) for announces in (True, False)]
+    assert effects == [Effect.HOLD, Effect.NONE], "what is not known yet is in the shadow too"
     instance.clock.time = datetime.now(UTC)
     await instance.look()
     announced = {each.variant: each for each in await instance.events(VariantChanged)}
@@ -462,11 +469,11 @@ async def test_a_quota_shows_the_first_findings_of_a_day(instance: Instance) -> 
     now = datetime.now(UTC)
     (unknown,) = [each for each in await volumes.unknown(now) if each.variant == OF_REAL]
     await instance.tell(limit_unknown(unknown, through=0, why="It is clean.", by="A", now=now))
-    assert await find_volume_effect(volumes, OF_REAL, now, announces=False) is Effect.NONE
+    assert await instance.effect(OF_REAL) is Effect.NONE
     await instance.publish(NEW)
     await instance.look()
     assert (await instance.standing())[OF_REAL] == 2 + 10
-    assert await find_volume_effect(volumes, OF_REAL, now, announces=False) is Effect.HOLD
+    assert await instance.effect(OF_REAL) is Effect.HOLD
     shown = {each.claim_id for each in await instance.events(FindingChanged)}
     assert shown == {NEW.claim(number)[0] for number in (10, 11, 12)}
     await instance.look()

@@ -9,12 +9,11 @@ from typing import Final, TypeVar
 from pydantic import TypeAdapter
 from sqlalchemy import TextClause, text
 
-from accuracy.breaker import Effect
 from contracts.topology import ERRATA
 from kit.bus import Bus
 from kit.database import Database
 from kit.pages import read_last_sequence
-from services.curator.breaking import Approvals, KnownBreaker, RanControl, Retracted, WrongReview, find_effect
+from services.curator.breaking import Approvals, KnownBreaker, RanControl, Retracted, WrongReview
 from services.curator.standing import Standing
 
 T = TypeVar("T")
@@ -144,10 +143,6 @@ class SqlWatchRecord:
     async def wrong_findings(self) -> Sequence[Standing]:
         """Findings that stand though somebody found them WRONG since their last release; no more than BATCH."""
         return await self._read(Standing, _WRONG_FINDINGS, limit=BATCH)
-
-    async def current_effect(self, variant: str) -> Effect:
-        """What happens to a finding of this variant that is published now."""
-        return find_effect(await self.breakers(), variant)
 
     async def _read(self, kind: type[T], statement: TextClause, **values: object) -> list[T]:
         async with self._database.connect() as connection:
