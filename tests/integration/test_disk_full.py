@@ -47,9 +47,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def fill(file: Path) -> None:
     """Leave no byte free."""
-    with suppress(OSError), file.open("ab", buffering=0) as ballast:
-        while True:
-            ballast.write(bytes(4096))
+    for size in (1 << 20, 4096):
+        with suppress(OSError), file.open("ab", buffering=0) as ballast:
+            while True:
+                ballast.write(bytes(size))
 
 
 async def publishes(bus: Bus) -> bool:
