@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -34,6 +35,7 @@ from kit.failure_policy import OnExhausted
 from kit.publisher import BusError
 from kit.telemetry import Telemetry
 from tests.support.servers import nats_server
+from tests.support.system import pause_after
 
 WITHIN_S = 15.0
 WORK = replace(VERIFIER_OBSERVATION_RECEIVED, slots=1, ack_wait_s=2.0, attempts=3)
@@ -125,6 +127,7 @@ def rejected(key: UUID, claim: UUID | None = None) -> ClaimRejected:
 
 async def until(true: Callable[[], Any], within_s: float = WITHIN_S) -> Any:
     """Wait until a condition, plain or asynchronous, holds; its value."""
+    began = monotonic()
     async with asyncio.timeout(within_s):
         while True:
             value = true()
@@ -132,7 +135,7 @@ async def until(true: Callable[[], Any], within_s: float = WITHIN_S) -> Any:
                 value = await value
             if value:
                 return value
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(pause_after(monotonic() - began))
 
 
 async def settled(bus: Bus, consumer: Consumer = WORK) -> bool:

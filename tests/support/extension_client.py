@@ -57,7 +57,8 @@ class Extension:
     correlations: list[str] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
-        self.http = httpx.AsyncClient(base_url=self.url, timeout=60, trust_env=False)
+        # Without TLS on the loopback: to read the authorities' certificates takes 18 ms of processor time.
+        self.http = httpx.AsyncClient(base_url=self.url, timeout=60, trust_env=False, verify=False)
 
     async def __aenter__(self) -> Self:
         return self

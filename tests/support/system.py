@@ -36,7 +36,7 @@ START_WITHIN_S = 120.0
 STOP_WITHIN_S = 40.0
 POLL_MIN_S = 0.01
 POLL_MAX_S = 0.1
-"""Between two questions, a tenth of what was waited so far: questions take processor time from what is waited for."""
+"""Between two questions, which take processor time from what is waited for."""
 TAIL_LINES = 25
 
 REFUSALS = frozenset({"fact refused", "transcript refused"})
@@ -51,6 +51,11 @@ class NotInTime(AssertionError):
     """A condition did not come true."""
 
 
+def pause_after(waited_s: float) -> float:
+    """How long to wait until the next question: a tenth of what was waited so far, within bounds."""
+    return min(max(POLL_MIN_S, waited_s / 10), POLL_MAX_S)
+
+
 async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, within_s: float = 20.0) -> T:
     """Wait for a condition; its first true value.
 
@@ -60,7 +65,7 @@ async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, with
     while not (value := await condition()):
         if (waited_s := monotonic() - began) > within_s:
             raise NotInTime(f"not within {within_s:g} s: {what}; last: {value!r}")
-        await asyncio.sleep(min(max(POLL_MIN_S, waited_s / 10), POLL_MAX_S))
+        await asyncio.sleep(pause_after(waited_s))
     return value
 
 
@@ -120,7 +125,7 @@ class Process:
         said = await until(running, f"{self.name} runs", within_s=START_WITHIN_S)
         self.url = said["gateway"] or ""
         self.operations_url = (self._said("operations") or {}).get("url", "")
-        async with httpx.AsyncClient(base_url=self.operations_url, timeout=5, trust_env=False) as client:
+        async with httpx.AsyncClient(base_url=self.operations_url, timeout=5, trust_env=False, verify=False) as client:
 
             async def ready() -> bool:
                 return (await client.get("/ready")).status_code == 200
