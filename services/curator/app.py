@@ -28,10 +28,12 @@ from lifecycle.display import DisplayRules
 from services.curator.adapters import CuratorMetrics, EventLog, HeldClaims, SqlAudience, SqlLabelRecord, SqlSecrets
 from services.curator.control_lists import ControlLists
 from services.curator.control_runs import ControlRuns
+from services.curator.effects import Effects
 from services.curator.handlers import Webhooks
 from services.curator.holds import Holds
 from services.curator.label_sweep import LabelSweep
 from services.curator.overdue import Deadlines
+from services.curator.record.ages import SqlAges
 from services.curator.record.controls import SqlControls
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
@@ -40,7 +42,7 @@ from services.curator.settings import CuratorSettings
 from services.curator.sweep import Sweep
 from services.curator.volume_watch import Volumes
 from services.curator.watch import Watch
-from services.curator.watched import NoDecisionLog, NoQuotes
+from services.curator.watched import NoQuotes
 
 JOB: Final = "curator"
 TICK_S: Final = 1.0
@@ -58,9 +60,10 @@ async def build(host: Host) -> None:
     host.delivery.subscribe(CURATOR_JOB_ENDED, webhooks.on_job_ended, slots=settings.webhook_slots)
     withdrawals = Withdrawals(log, texts, host.clock)
     host.delivery.subscribe(CURATOR_FLAG_RAISED, withdrawals.on_flag_raised, slots=CURATOR_FLAG_RAISED.slots)
-    holds = Holds(
-        HeldClaims(host.bus), SqlAudience(database, host.clock), metrics, host.clock, _rules(load(DisplaySettings))
-    )
+    watched = SqlWatchRecord(host.bus, database)
+    effects = Effects(watched, SqlVolumes(database), host.clock, announces=settings.variants == "on")
+    audience, rules = SqlAudience(database, host.clock), _rules(load(DisplaySettings))
+    holds = Holds(HeldClaims(host.bus), audience, metrics, host.clock, rules, effects.of_approval)
     host.delivery.subscribe(
         CURATOR_CLAIM_HELD, holds.on_claim_held, slots=CURATOR_CLAIM_HELD.slots, on_exhausted=holds.on_exhausted
     )
@@ -73,7 +76,8 @@ async def build(host: Host) -> None:
     host.keep_running("curator-deadlines", _repeat(leadership, deadlines.end_overdue, TICK_S))
     host.keep_running("curator-sweep", _repeat(leadership, sweep.run_once, settings.sweep_s))
     volumes = Volumes(SqlVolumes(database), log, host.clock, announces=settings.variants == "on")
-    watch = Watch(SqlWatchRecord(host.bus, database), log, NoQuotes(), NoDecisionLog(), host.clock, volumes=volumes)
+    ages = SqlAges(database, host.clock)
+    watch = Watch(watched, log, NoQuotes(), ages, host.clock, volumes=volumes)
     host.keep_running("curator-watch", _repeat(leadership, watch.run, settings.watch_s))
     if settings.controls is not None:
         lists, record = ControlLists(settings.controls), SqlControls(database)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from accuracy.breaker import Effect
+from contracts.v1 import ClaimApproved
 from kit.clock import Clock
 from services.curator.breaking import find_effect
 from services.curator.record.volumes import SqlVolumes
@@ -21,6 +22,10 @@ class Effects:
     async def current_effect(self, variant: str) -> Effect:
         """The stricter of both: SUSPEND displays nothing, HOLD nothing that is not displayed yet."""
         return max(find_effect(await self._record.breakers(), variant), await self._find_volume_effect(variant))
+
+    async def of_approval(self, approval: ClaimApproved) -> Effect:
+        """The same for an approved claim; what no run is known of counts as an unknown variant."""
+        return await self.current_effect(await self._record.variant_of(approval.investigation_id) or "")
 
     async def _find_volume_effect(self, variant: str) -> Effect:
         now = self._clock.now()

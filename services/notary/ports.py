@@ -51,6 +51,10 @@ class Log(Protocol):
         """Store what witnesses said of the note of a size, in the place of what they said before."""
         ...
 
+    async def mark_witnessed(self, size: int, now: datetime) -> None:
+        """Remember that a quorum of witnesses has cosigned a note."""
+        ...
+
     async def mark_published(self, size: int, now: datetime) -> None:
         """Remember that a note can be read by others."""
         ...

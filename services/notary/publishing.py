@@ -11,8 +11,10 @@ from kit.clock import Clock
 from services.notary.domain import LogForked, StoredCheckpoint
 from services.notary.ports import Cosign, Log, Objects
 from tlog.checkpoint import Checkpoint
+from tlog.errors import TlogError
 from tlog.keys import SigningKey, verify_note
 from tlog.note import Note
+from tlog.policy import Policy
 from tlog.tiles import bundle_growth, growth
 
 CHECKPOINT = "checkpoint"
@@ -21,10 +23,13 @@ CHECKPOINT = "checkpoint"
 class Publisher:
     """Signs what was entered, and puts it where others read it."""
 
-    def __init__(self, log: Log, objects: Objects, key: SigningKey, cosign: Cosign, clock: Clock) -> None:
+    def __init__(
+        self, log: Log, objects: Objects, key: SigningKey, policy: Policy, cosign: Cosign, clock: Clock
+    ) -> None:
         self._log = log
         self._objects = objects
         self._key = key
+        self._policy = policy
         self._cosign = cosign
         self._clock = clock
 
@@ -56,6 +61,8 @@ class Publisher:
             await self._log.add_cosignatures(checkpoint.size, added)
             complete = Note.parse(checkpoint.note).with_signatures(*await self._log.cosignatures(checkpoint.size))
             await self._objects.put(CHECKPOINT, bytes(complete))
+            if _is_valid(complete, self._policy):
+                await self._log.mark_witnessed(checkpoint.size, self._clock.now())
 
     async def _adopt_published(self) -> bool:
         """Compare with the newest note that others can read; whether it was not stored here, and now is."""
@@ -100,3 +107,11 @@ class Publisher:
 
 def _covers(checkpoint: StoredCheckpoint | None, size: int) -> bool:
     return checkpoint is not None and checkpoint.is_published and checkpoint.size >= size
+
+
+def _is_valid(note: Note, policy: Policy) -> bool:
+    try:
+        policy.verify(note)
+    except TlogError:
+        return False
+    return True

@@ -145,7 +145,7 @@ class LogStore:
         """Store a signed note for good. Raises: LogForked: another root of this size was signed."""
         db = await self._session()
         await db.execute(
-            "INSERT INTO log.checkpoint VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            "INSERT INTO log.checkpoint VALUES (%s, %s, %s, %s, %s, NULL) ON CONFLICT DO NOTHING",
             (checkpoint.size, checkpoint.root, checkpoint.note, now, now if checkpoint.is_published else None),
         )
         known = await self.find(checkpoint.size)
@@ -169,6 +169,13 @@ class LogStore:
                 ON CONFLICT (size, key_id) DO UPDATE SET line = excluded.line""",
                 [(size, each.key_id, str(each).encode()) for each in signatures],
             )
+
+    async def mark_witnessed(self, size: int, now: datetime) -> None:
+        """Remember that a quorum of witnesses has cosigned a note."""
+        db = await self._session()
+        await db.execute(
+            "UPDATE log.checkpoint SET witnessed_at = %s WHERE size = %s AND witnessed_at IS NULL", (now, size)
+        )
 
     async def mark_published(self, size: int, now: datetime) -> None:
         """Remember that a note can be read by others."""

@@ -166,7 +166,7 @@ async def test_tiles_have_their_paths_widths_and_headers(logged: Logged, size: i
         root = Tree().append(map(hash_leaf, leaves)).root()
         note = f"big\n{size}\n"
         await db.execute(
-            "INSERT INTO log.checkpoint VALUES (%s, %s, %s, now(), now())",
+            "INSERT INTO log.checkpoint VALUES (%s, %s, %s, now(), now(), NULL)",
             (size, root, f"{note}\n\u2014 x AAAAAAA=\n".encode()),
         )
     wanted: list[tuple[Tile | Bundle, bytes]] = [*tiles[:2], *tiles[-3:]]

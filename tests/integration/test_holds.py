@@ -14,7 +14,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from contracts.topology import ANALYST_SUBJECTS, CONCLUDE_MARK, CONCLUDED, ERRATA
-from contracts.v1 import ClaimHeld, ClaimRejected, Event, PostViewed
+from contracts.v1 import BreakerChanged, ClaimHeld, ClaimHoldEnded, ClaimRejected, Event, PostViewed
 from kit.clock import SystemClock
 from kit.concluding import Concluder
 from kit.database import Database
@@ -24,7 +24,10 @@ from kit.host import Host
 from kit.pages import read_page
 from lifecycle.display import DisplayRules
 from services.curator.adapters import CuratorMetrics, HeldClaims, SqlAudience, SqlLabelRecord
+from services.curator.effects import Effects
 from services.curator.holds import Holds
+from services.curator.record.volumes import SqlVolumes
+from services.curator.record.watched import SqlWatchRecord
 from services.investigator.concluding import InvestigationRules
 from services.investigator.waiting import OpenInvestigations
 from services.projector.rebuild.rebuild import rebuild
@@ -71,7 +74,9 @@ class Held(Published):
         host = self.running.host
         metrics = CuratorMetrics(CollectorRegistry())
         audience = SqlAudience(host.database("curator"), self.clock)
-        self.holds = Holds(HeldClaims(host.bus), audience, metrics, self.clock, rules)
+        database = host.database("curator")
+        effects = Effects(SqlWatchRecord(host.bus, database), SqlVolumes(database), self.clock, announces=False)
+        self.holds = Holds(HeldClaims(host.bus), audience, metrics, self.clock, rules, effects.of_approval)
 
     async def view(self, viewer: int) -> None:
         """Somebody sees the post."""
@@ -237,3 +242,18 @@ async def test_what_is_withheld_is_never_seen_and_its_run_ends_without_it(held: 
     for text in (page, audit, json.dumps(await held.ask()), await held.exported_rows(tmp_path / "withheld")):
         for word in (SUMMARY, str(CLAIM)):
             assert word not in text
+
+
+async def test_what_a_breaker_stops_stays_held_and_is_withheld_after_a_day(held: Held) -> None:
+    opened = BreakerChanged(
+        scope="NEW", state="OPEN", trigger="NO_NOTE", numbers="no note for 15 minutes", by="curator"
+    )
+    await held.tell(opened)
+    held.clock.time += timedelta(hours=2)
+    with pytest.raises(Retry):
+        await held.curate()
+    held.clock.time += timedelta(hours=23)
+    ended, verdict = await held.curate()
+    assert isinstance(ended, ClaimHoldEnded)
+    assert (ended.state, ended.code) == ("WITHHELD", "STOPPED")
+    assert isinstance(verdict, ClaimRejected)

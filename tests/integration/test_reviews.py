@@ -153,18 +153,15 @@ async def test_the_seed_is_a_root_that_nobody_could_choose(outside: Outside) -> 
     with pytest.raises(click.ClickException, match="--seed"):
         await find_seed(outside.database, outside.today)
     async with await owner(outside.url) as db:
-        for size, signed_at, is_cosigned in (
+        for size, signed_at, is_witnessed in (
             (3, over - timedelta(seconds=1), True),
             (5, over, False),
             (8, over + timedelta(hours=1), True),
             (9, over + timedelta(hours=2), True),
         ):
             note = f"errata.example/log/v1\n{size}\n{encode_base64(bytes([size]) * 32)}\n\n\u2014 x AAAAAAA=\n".encode()
-            await db.execute(
-                "INSERT INTO log.checkpoint VALUES (%s, '', %s, %s, %s)", (size, note, signed_at, signed_at)
-            )
-            if is_cosigned:
-                await db.execute("INSERT INTO log.cosignature VALUES (%s, '', '')", (size,))
+            row = (size, b"", note, signed_at, signed_at, signed_at if is_witnessed else None)
+            await db.execute("INSERT INTO log.checkpoint VALUES (%s, %s, %s, %s, %s, %s)", row)
     seed = f"errata.example/log/v1 8 {encode_base64(bytes([8]) * 32)}"
     assert await find_seed(outside.database, outside.today) == seed
     period = outside.today

@@ -83,7 +83,7 @@ class Instance:
     def __post_init__(self) -> None:
         database = Database(self.url, role="notary")
         self.store = LogStore(partial(database.session, options=SESSION_OPTIONS), KEY.name, self.objects.read_leaf)
-        self.publisher = Publisher(self.store, self.objects, KEY, no_witness, StillClock(START))
+        self.publisher = Publisher(self.store, self.objects, KEY, POLICY, no_witness, StillClock(START))
 
     async def enter(self, limit: int = 1_000) -> None:
         """Enter everything that the ledger holds."""

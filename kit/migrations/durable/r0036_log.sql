@@ -69,9 +69,11 @@ CREATE TABLE log.checkpoint (
     note bytea NOT NULL,
     signed_at timestamptz NOT NULL,
     published_at timestamptz,
+    witnessed_at timestamptz,
     CONSTRAINT checkpoint_pkey PRIMARY KEY (size)
 );
-COMMENT ON TABLE log.checkpoint IS 'Every signed note, once for each size; it is stored before anybody sees it';
+COMMENT ON TABLE log.checkpoint IS
+    'Every signed note, once for each size; it is stored before anybody sees it. `witnessed_at`: a quorum cosigned it';
 CREATE TABLE log.cosignature (
     size bigint NOT NULL REFERENCES log.checkpoint,
     key_id bytea NOT NULL,
@@ -93,5 +95,7 @@ GRANT SELECT ON ledger.fact, ledger.alembic_version TO errata_notary;
 GRANT SELECT, INSERT ON log.leaf, log.node TO errata_notary;
 GRANT SELECT, INSERT, UPDATE ON log.state, log.checkpoint, log.cosignature TO errata_notary;
 GRANT SELECT, INSERT, DELETE ON log.opening, log.subject TO errata_notary;
-GRANT USAGE ON SCHEMA log TO errata_reader, errata_operator;
+GRANT USAGE ON SCHEMA log TO errata_reader, errata_operator, errata_curator;
+GRANT SELECT (origin, sequence, size, policy) ON log.state TO errata_curator;
+GRANT SELECT (size, signed_at, published_at, witnessed_at) ON log.checkpoint TO errata_curator;
 GRANT SELECT ON ALL TABLES IN SCHEMA log TO errata_reader, errata_operator;

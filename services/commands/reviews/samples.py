@@ -40,9 +40,7 @@ _WORDS: Final = text("""
 
 
 _NOTE_AFTER: Final = text("""
-    SELECT c.note FROM log.checkpoint c
-    WHERE c.signed_at >= :end AND EXISTS (SELECT FROM log.cosignature s WHERE s.size = c.size)
-    ORDER BY c.size LIMIT 1
+    SELECT note FROM log.checkpoint WHERE signed_at >= :end AND witnessed_at IS NOT NULL ORDER BY size LIMIT 1
 """)
 
 

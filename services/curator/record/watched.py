@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
+from uuid import UUID
 
 from pydantic import TypeAdapter
 from sqlalchemy import TextClause, text
@@ -85,6 +86,9 @@ _WRONG_FINDINGS: Final = text("""
 """)
 
 
+_VARIANT_OF: Final = text("SELECT variant FROM investigation WHERE id = :id")
+
+
 class SqlWatchRecord:
     """The read model. Raises: Outage: it could not be read now."""
 
@@ -135,6 +139,12 @@ class SqlWatchRecord:
         """Every variant that has run."""
         async with self._database.connect() as connection:
             return list((await connection.execute(_VARIANTS)).scalars())
+
+    async def variant_of(self, investigation_id: UUID) -> str | None:
+        """The variant of a run; None: the tables do not hold it yet, or it is older than variants."""
+        async with self._database.connect() as connection:
+            variant: str | None = (await connection.execute(_VARIANT_OF, {"id": investigation_id})).scalar()
+        return variant
 
     async def standing(self, variant: str | None, since: datetime) -> Sequence[Standing]:
         """Findings that stand, of one variant or of all, published since then; no more than BATCH."""
