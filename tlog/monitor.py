@@ -24,9 +24,7 @@ ERASED_PER_CENT: Final = 10
 FEW: Final = 20
 """Results in one visit of which any share may be erased."""
 
-_ABOUT_A_RESULT: Final[frozenset[Kind]] = frozenset(
-    {"released", "suspended", "retracted", "review_decided", "redacted"}
-)
+_ABOUT_AN_EARLIER: Final[frozenset[Kind]] = frozenset({"released", "suspended", "retracted", "control_opened"})
 _RESULTS: Final[frozenset[Kind]] = frozenset({"found", "nothing_found", "failed", "cancelled"})
 
 
@@ -100,8 +98,8 @@ def _inspect_leaves(seen: Seen, visit: Visit) -> Iterator[Alarm]:
             yield Alarm("dated in the future", index)
         if any(each >= index for each in leaf.ref):
             yield Alarm("refers to a later leaf", index)
-        if leaf.k in _ABOUT_A_RESULT - {"redacted", "review_decided"} and not leaf.ref:
-            yield Alarm(f"{leaf.k} without the result it is about", index)
+        if leaf.k in _ABOUT_AN_EARLIER and not leaf.ref:
+            yield Alarm(f"{leaf.k} without the leaf that it is about", index)
         latest = max(latest, leaf.t)
         results += leaf.k in _RESULTS
         erased += len(leaf.ref) if leaf.k == "redacted" else leaf.k == "erased"

@@ -82,6 +82,7 @@ TAMPERINGS: dict[str, Callable[[], tuple[Seen, tuple[Alarm, ...]]]] = {
     "began twice": lambda: visit(with_leaf(Leaf(k="log", t=NEWEST, why="OPENED"))),
     "never began": lambda: visit([Leaf(k="failed", t=NEWEST).encode()]),
     "refers to what comes later": lambda: visit(with_leaf(Leaf(k="retracted", t=NEWEST, ref=(10_000,)))),
+    "opens controls that it did not commit to": lambda: visit(with_leaf(Leaf(k="control_opened", t=NEWEST))),
     "takes back nothing": lambda: visit(with_leaf(Leaf(k="retracted", t=NEWEST))),
     "many erasures": lambda: visit(with_leaf(Leaf(k="redacted", t=NEWEST, ref=tuple(range(1, 30))))),
 }
