@@ -19,9 +19,11 @@ from contracts.v1.ids import author_id
 from tests.architecture.sources import ROOT
 from tests.browser.chromium import FLAGS, executable
 from tests.integration.readmodel_tables import prepare
+from tests.support.notaries import OPENED, Instance, MemoryObjects
 from tests.support.public_record import CLEAN, ESSAY, HOSTILE, MOON, TWEET, public_record
 from tests.support.servers import Prepare
 from tests.support.site_server import site_server, tell
+from tests.unit.projector.histories import Tape
 
 pytest_plugins = ["tests.support.servers"]
 pytestmark = pytest.mark.xdist_group("browser")
@@ -46,6 +48,7 @@ PAGES: Final = {
     "docs": "/docs",
     "figures": "/figures",
     "accuracy": "/accuracy",
+    "log": "/log",
     "how-it-works": "/how-it-works",
     "api": "/api",
     "missing": "/nowhere",
@@ -60,7 +63,15 @@ def prepare_database() -> Prepare:
 @pytest.fixture
 async def site(database_url: str) -> AsyncIterator[str]:
     errata, views = public_record()
-    await tell(database_url, errata, views)
+    logged = Tape()
+    logged.add(OPENED)
+    for record in errata.records:
+        logged.raw(record.subject, record.data)
+    await tell(database_url, logged, views)
+    notary = Instance(database_url, MemoryObjects())
+    await notary.enter()
+    await notary.publisher.publish()
+    await notary.close()
     async with site_server(database_url, errata.now + timedelta(hours=1)) as url:
         yield url
 
