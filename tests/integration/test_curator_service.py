@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from contracts.topology import JOBS, LEADERS
-from contracts.v1 import JobEnded, RetentionPurged
+from contracts.v1 import ClaimApproved, ClaimHoldEnded, JobEnded, RetentionPurged
 from kit import topology
 from kit.bus import connect
 from kit.database import migrate
@@ -24,6 +24,7 @@ from kit.servers_in_use import find_servers
 from kit.settings import Infrastructure, load
 from services.commands.process import Plan, assemble
 from tests.support.audits import asked
+from tests.support.factories import held
 from tests.support.fakes import StillClock
 from tests.support.system import GivenServers, until
 
@@ -90,3 +91,27 @@ async def test_one_of_two_curators_does_what_time_demands(tmp_path: Path) -> Non
         assert len(await one.blobs.texts(kept.under)) == 1
         info = await bus.jetstream.stream_info(JOBS.name, subjects_filter=f"{RetentionPurged.SUBJECT}.>")
         assert 1 <= len(info.state.subjects or {}) <= 2, "one fact an hour, however often it sweeps"
+
+
+@pytest.mark.usefixtures("given")
+async def test_a_held_claim_waits_in_the_broker_and_its_verdict_is_published_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENERRATA_DISPLAY_MEDIUM_S", "0.5")
+    claim = held().model_copy(update={"held_at": datetime.now(UTC)})
+    async with connect(load(Infrastructure).nats_url or "", name="test") as bus, AsyncExitStack() as stack:
+        await topology.apply(bus)
+        await bus.publish(claim, correlation=uuid4())
+        for _ in range(2):
+            await stack.enter_async_context(running(tmp_path))
+
+        async def released() -> bool:
+            return bool(await read_latest(bus, f"{ClaimApproved.SUBJECT}.{claim.investigation_id}"))
+
+        await until(released, "its hold is over")
+        facts = [each.event for each in await read_history(bus, str(claim.investigation_id))]
+        assert facts == [claim, claim.approval]
+        (end,) = await read_history(bus, str(claim.claim_id))
+        assert isinstance(end.event, ClaimHoldEnded)
+        assert (end.event.state, end.event.views_a_day) == ("RELEASED", None)
+        assert end.envelope.occurred_at - claim.held_at >= timedelta(seconds=0.5)
