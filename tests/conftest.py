@@ -10,6 +10,7 @@ import sys
 from collections.abc import Generator
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import settings
 
@@ -27,14 +28,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 LONG = 80
 MEMORY = Path("/dev/shm")
-ROOM_BYTES = 8 << 30
+FILES_BYTES = 6 << 30
+WORKER_BYTES = 3 << 29
+"""What the files of a whole run take at most, and what a worker takes with all that it starts; both are generous."""
 
 
 def is_roomy(folder: Path) -> bool:
-    """Whether the files of a whole run have room there, and programs among them start."""
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
+    """Whether the files of a whole run have room there, in memory, and programs among them start."""
+    if not folder.is_dir() or not os.access(folder, os.W_OK) or os.statvfs(folder).f_flag & os.ST_NOEXEC:
         return False
-    return shutil.disk_usage(folder).free >= ROOM_BYTES and not os.statvfs(folder).f_flag & os.ST_NOEXEC
+    workers = 2 + (os.cpu_count() or 2)
+    needed = FILES_BYTES + workers * WORKER_BYTES
+    return shutil.disk_usage(folder).free >= FILES_BYTES and psutil.virtual_memory().available >= needed
 
 
 if is_roomy(MEMORY):

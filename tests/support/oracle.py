@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 from uuid import UUID
 
+import nats.errors
 import psycopg
 from nats.js.errors import KeyNotFoundError, NotFoundError
 from psycopg import sql
@@ -190,6 +191,13 @@ class Oracle:
         busy: list[str] = []
 
         async def quiet() -> dict[str, int] | None:
+            try:
+                return await look()
+            except nats.errors.TimeoutError:
+                busy[:] = ["the broker: it did not answer"]
+                return None
+
+        async def look() -> dict[str, int] | None:
             heads = await self.heads()
             busy[:] = [] if only_projector else await self._busy()
             for stream, head in heads.items():
