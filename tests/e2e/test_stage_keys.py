@@ -97,7 +97,7 @@ async def test_no_key_of_a_stage_is_found_anywhere(world: Instance) -> None:
     said["stages show"] = (await world.system.run("stages", "show")).out
     found |= said
     assert "openerrata_auditor_open_jobs" in found["auditor /metrics"]
-    assert "auditor" in found["processes"]
+    assert f"\nPid:\t{auditor.pid}\n" in found["processes"]
     assert "llm_stage.configured" in found["stream JOBS"]
     assert any(where.startswith("object until/") and "Bearer [key]" in text for where, text in found.items())
     for key in KEYS.values():
