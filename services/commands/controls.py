@@ -56,11 +56,10 @@ def commit_(file: Path, days: int, data_dir: Path) -> None:
 
     The curator requests some of them each day. The same file again changes nothing while its list is not open.
     """
-    lists = _open_lists()
 
     async def work(found: Servers) -> str:
         async with open_watched(found) as (bus, database):
-            return await commit(bus, database, SystemClock(), lists, read_versions(file), days)
+            return await commit(bus, database, SystemClock(), _open_lists(), read_versions(file), days)
 
     with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
         click.echo(run(work(found)))
@@ -75,11 +74,10 @@ def open_(batch: UUID, data_dir: Path) -> None:
 
     BATCH is its id, as `show` and `commit` print it.
     """
-    lists = _open_lists()
 
     async def work(found: Servers) -> str:
         async with open_watched(found) as (bus, database):
-            return await open_list(bus, database, SystemClock(), lists, batch)
+            return await open_list(bus, database, SystemClock(), _open_lists(), batch)
 
     with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
         click.echo(run(work(found)))
