@@ -105,7 +105,7 @@ class Notary:
 
 async def build(host: Host) -> None:
     """Keep the decision log while the host runs, if there is a key to sign it with."""
-    settings = load(NotarySettings)
+    settings, metrics = load(NotarySettings), NotaryMetrics(host.telemetry.registry)
     identity = Identity.of(settings)
     if identity is None:
         log.info("no decision log: OPENERRATA_NOTARY_KEY is not set")
@@ -117,6 +117,6 @@ async def build(host: Host) -> None:
     host.on_close(http.aclose)
     witnesses = Witnesses.of(store, identity.policy.witnesses, http, host.clock)
     publisher = Publisher(store, objects, identity.key, identity.policy, witnesses.cosign, host.clock)
-    notary = Notary(store, publisher, identity, settings, NotaryMetrics(host.telemetry.registry), host.clock)
+    notary = Notary(store, publisher, identity, settings, metrics, host.clock)
     host.check("decision log", notary.problem)
     host.keep_running("notary", notary.run)

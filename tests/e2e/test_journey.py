@@ -27,7 +27,7 @@ async def published(world: World, run: str) -> dict[str, Any]:
         response = await reader.http.get(f"/investigations/{run}.json")
     assert response.status_code == 200
     body: dict[str, Any] = response.json()
-    keys(body, "investigation", "post", "claims", "withdrawnClaims", "audit", "sourceChecks")
+    keys(body, "investigation", "post", "claims", "withdrawnClaims", "audit", "sourceChecks", "decisions")
     return body
 
 

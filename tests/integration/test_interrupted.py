@@ -21,6 +21,7 @@ from kit.vault import MasterKey
 from tests.support.command_line import leaves
 from tests.support.forked import Forked
 from tests.support.system import GivenServers, Process, until
+from tlog.keys import Algorithm, SigningKey
 
 WITHIN_S = 15.0
 ARGUMENTS = {
@@ -47,6 +48,8 @@ ARGUMENTS = {
     "TEXT": "The sky is blue.",
     "ARTICLE": "https://news.example/article",
     "VKEY": "log.example+00000000+AA==",
+    "ORIGIN": "log.example",
+    "URL": "https://log.example",
     "CONSUMER": "validator-claim-proposed",
     "URL_OR_ID": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
 }
@@ -57,8 +60,9 @@ EMPTY_BACKUP = (
     '{"version": "0", "data": "data", "files": {}, "tables": {}, "streams": {}, "blobs": 0, "taken_at": "now"}'
 )
 WITNESS = {("witness", "init"), ("witness", "add"), ("witness", "serve")}
-ALONE = {("topology", "show"), ("keys", "master"), ("labels", "describe"), ("mcp",), *WITNESS}
-"""They ask no server and end by themselves; how a witness is stopped is shown in test_witness.py."""
+LOG = {("log", "key"), ("log", "verify"), ("log", "monitor")}
+ALONE = {("topology", "show"), ("keys", "master"), ("labels", "describe"), ("mcp",), *LOG, *WITNESS}
+"""They ask no server of ours and end by themselves; how a witness is stopped is shown in test_witness.py."""
 MEANT_TO_BE_STOPPED = {("up",), ("demo",), ("tail",), ("streams",)}
 """Ctrl-C is how these end, so it is no failure."""
 
@@ -110,6 +114,7 @@ class Silence:
             "OPENERRATA_S3_SECRET_KEY": "a",
             "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
             "OPENERRATA_MODEL": "demo",
+            "OPENERRATA_NOTARY_KEY": SigningKey("log.example", Algorithm.ED25519, bytes(32)).secret(),
         }
 
 
