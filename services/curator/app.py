@@ -38,7 +38,7 @@ from services.curator.record.controls import SqlControls
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
 from services.curator.rights import Withdrawals
-from services.curator.settings import CuratorSettings
+from services.curator.settings import CuratorSettings, require_holds
 from services.curator.sweep import Sweep
 from services.curator.volume_watch import Volumes
 from services.curator.watch import Watch
@@ -51,7 +51,8 @@ CONTROLS_S: Final = 60.0
 
 async def build(host: Host) -> None:
     """Subscribe the handlers, start the fold of deadlines, and tick while this process leads."""
-    settings = load(CuratorSettings)
+    settings, display = load(CuratorSettings), load(DisplaySettings)
+    require_holds(settings, display)
     log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
     metrics = CuratorMetrics(host.telemetry.registry)
     database = host.database("curator")
@@ -62,7 +63,7 @@ async def build(host: Host) -> None:
     host.delivery.subscribe(CURATOR_FLAG_RAISED, withdrawals.on_flag_raised, slots=CURATOR_FLAG_RAISED.slots)
     watched = SqlWatchRecord(host.bus, database)
     effects = Effects(watched, SqlVolumes(database), host.clock, announces=settings.variants == "on")
-    audience, rules = SqlAudience(database, host.clock), _rules(load(DisplaySettings))
+    audience, rules = SqlAudience(database, host.clock), _rules(display)
     holds = Holds(HeldClaims(host.bus), audience, metrics, host.clock, rules, effects.of_approval)
     host.delivery.subscribe(
         CURATOR_CLAIM_HELD, holds.on_claim_held, slots=CURATOR_CLAIM_HELD.slots, on_exhausted=holds.on_exhausted

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from kit.settings import DisplaySettings, SettingsError
 from kit.web.contact import ContactUrl, contact_url_field
 
 
@@ -35,3 +36,12 @@ class CuratorSettings(BaseSettings):
         pattern="^https://[^/@]+$",
         description="one origin that gets webhooks though it may be private",
     )
+
+
+def require_holds(settings: CuratorSettings, display: DisplaySettings) -> None:
+    """Refuse to earn volume without holds: a finding beyond it would be seen for a moment. Raises: SettingsError."""
+    if settings.variants == "on" and not display.hold:
+        raise SettingsError(
+            "OPENERRATA_CURATOR_VARIANTS is on, which needs OPENERRATA_DISPLAY_HOLD=true: what a variant has not "
+            "earned is held back before anybody sees it"
+        )
