@@ -102,6 +102,7 @@ async def _replay_attempt(
         priors=NoPriors(),
         research=RecordedResearch(),
         limits=Limits(cost_micro_usd=started.cost_limit_micro_usd),
+        gates=started.gates,
     )
     replayed: list[Event] = []
     handling = investigator.on_investigation_requested(request, started.delivery_count or REDELIVERED)
