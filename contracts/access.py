@@ -203,7 +203,7 @@ ACCESS: Final[dict[str, Access]] = {
         entries=((MARKS, CURATOR_OVERDUE_MARK),),
     ),
     "projector": Access(database="projector", follows=PROJECTED, announces_position=True),
-    "notary": Access(database="notary", internet=True, log=()),
+    "notary": Access(database="notary", internet=True),
     "gateway": Access(
         database="reader",
         reader_keys=True,

@@ -116,7 +116,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     ClaimRetained: ("investigator",),
     ClaimHeld: ("validator",),
     ClaimHoldEnded: ("curator",),
-    ClaimApproved: ("validator",),
+    ClaimApproved: ("curator", "validator"),
     ClaimRejected: ("curator", "validator"),
     ClaimValidationFailed: ("validator",),
     ClaimValidationRetryScheduled: ("validator",),

@@ -43,6 +43,7 @@ ESCAPES = (
     "SET ROLE errata_projector",
     "SET ROLE errata_operator",
     "SET ROLE errata_curator",
+    "SET ROLE errata_notary",
     "DISCARD ALL",
 )
 BEYOND: dict[str, str] = {
@@ -63,6 +64,9 @@ BEYOND: dict[str, str] = {
     "a fact removed": "DELETE FROM ledger.fact",
     "a fact altered": "UPDATE ledger.fact SET hash = ''",
     "the ledger's guard off": "ALTER TABLE ledger.fact DISABLE TRIGGER ALL",
+    "a leaf altered": "UPDATE log.leaf SET data = ''",
+    "a leaf removed": "DELETE FROM log.leaf",
+    "the log's guard off": "ALTER TABLE log.leaf DISABLE TRIGGER ALL",
     "a revision forged": "UPDATE ledger.alembic_version SET version_num = 'x'",
     "passwords of the server": "SELECT rolpassword FROM pg_authid",
 }
@@ -87,6 +91,11 @@ OWN: dict[Role, dict[str, str]] = {
         "an account's end": "DELETE FROM operator.account",
     },
     "curator": {"webhook secrets": "SELECT webhook_secrets FROM operator.account"},
+    "notary": {
+        "a leaf": "INSERT INTO log.leaf SELECT * FROM log.leaf WHERE false",
+        "a note": "INSERT INTO log.checkpoint SELECT * FROM log.checkpoint WHERE false",
+        "what was erased": "DELETE FROM log.opening",
+    },
 }
 """What some may and the others may not."""
 
@@ -133,7 +142,14 @@ async def test_a_login_that_could_become_more_is_refused(owner_url: str, role: R
 
 async def test_the_administrators_script_gives_the_logins_their_passwords(owner_url: str) -> None:
     admin = make_url(owner_url).set(drivername="postgresql").render_as_string(hide_password=False)
-    words = {"login": "postgres", "reader": "o'ne", "projector": "two", "operator": "three", "curator": "four"}
+    words = {
+        "login": "postgres",
+        "reader": "o'ne",
+        "projector": "two",
+        "operator": "three",
+        "curator": "four",
+        "notary": "5",
+    }
     given = [word for name, value in words.items() for word in ("-v", f"{name}={value}")]
     script = str(ROOT / "deploy" / "roles.sql")
     psql = [str(find_postgres_bin() / "psql"), "-v", "ON_ERROR_STOP=1", *given, "-f", script, admin]
@@ -141,7 +157,7 @@ async def test_the_administrators_script_gives_the_logins_their_passwords(owner_
     assert done.returncode == 0, done.stderr
     async with await open_session(owner_url) as session:
         found = await session.execute("SELECT count(rolpassword) FROM pg_authid WHERE rolname LIKE 'errata_%'")
-        assert await found.fetchone() == (4,)
+        assert await found.fetchone() == (len(ROLES),)
         for role in ROLES:
             await session.execute(f"ALTER ROLE errata_{role} PASSWORD NULL".encode())
 
