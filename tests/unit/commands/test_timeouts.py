@@ -50,7 +50,7 @@ def test_what_takes_too_long_ends_with_one_line() -> None:
     ended = CliRunner().invoke(add_timeout(waits, "waits"), ["--timeout", "0.2"])
     assert ended.exit_code == 1
     assert ended.output.startswith("Error: not done within 0.2 s")
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < DEFAULT_S / 2, "the process collects the garbage of all tests before it waits"
 
 
 def test_a_time_limit_of_the_work_itself_is_not_mistaken_for_it() -> None:
