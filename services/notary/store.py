@@ -11,9 +11,10 @@ from typing import Final, LiteralString
 
 from contracts.v1 import ErasureOrdered
 from kit.database import Session
-from services.notary.decisions import Fact, Known, Placed, find_subject, place
+from services.notary.decisions import Fact, find_subject
 from services.notary.domain import Entered, LogForked, LogNotOpened, StoredCheckpoint
 from services.notary.ledger import read_changes, read_page, read_runs
+from services.notary.placing import Known, Placed, place
 from tlog.merkle import Hash, complete_nodes, fold, hash_leaf
 from tlog.note import Signature
 from tlog.tiles import (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.notary.decisions import Known, place
+from services.notary.placing import Known, place
 from tests.support.notaries import KEY, OPENED
 from tests.unit.notary.test_decisions import facts_of
 from tests.unit.projector.histories import Tape, mixed
