@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
 from typing import Final
 from uuid import UUID
-
-from pydantic import JsonValue
 
 from contracts.v1 import (
     EVENTS,
@@ -77,7 +74,7 @@ from contracts.v1 import (
 )
 from contracts.v1.event import event_id
 from contracts.v1.investigation import CANCELLED
-from contracts.v1.parts import PublishedClaim
+from services.notary.documents import Document, Run, describe, describe_finding, describe_run
 from tlog.leaf import Kind, Leaf, Opening, canonical, open_documents
 
 NOT_LOGGED: Final[frozenset[type[Event]]] = frozenset(
@@ -138,7 +135,6 @@ _STATES: Final[dict[str, Kind]] = {
 }
 _GATE: Final = re.compile(r"[A-Za-z_]{1,40}")
 _ANALYSIS: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")
-_Document = dict[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +146,6 @@ class Fact:
     at: datetime
     event: Event | None
     salt: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What else the log of events holds of a completed investigation; what it does not hold any more is missing."""
-
-    started: InvestigationStarted | None = None
-    drafted: InvestigationDrafted | None = None
-    verdicts: Mapping[UUID, ClaimApproved | ClaimRejected] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,17 +203,17 @@ def make_entry(fact: Fact, references: Iterable[int], run: Run | None = None) ->
     return Entry(complete, openings, tuple(dict.fromkeys(subjects)))
 
 
-def _make(event: Event, run: Run) -> tuple[Leaf, list[_Document], list[UUID]] | None:
+def _make(event: Event, run: Run) -> tuple[Leaf, list[Document], list[UUID]] | None:
     match event:
         case InvestigationCompleted():
             return _complete(event, run)
         case InvestigationFailed():
             cancelled = event.reason == CANCELLED
             leaf = Leaf(k="cancelled" if cancelled else "failed", t=0, why=None if cancelled else event.failure)
-            about: _Document = {"investigation": str(event.investigation_id), "version": str(event.version_id)}
+            about: Document = {"investigation": str(event.investigation_id), "version": str(event.version_id)}
             return leaf, [about], [event.investigation_id]
         case FindingChanged():
-            changed: _Document = {
+            changed: Document = {
                 "claim": str(event.claim_id),
                 "investigation": str(event.investigation_id),
                 "state": event.state,
@@ -235,27 +222,27 @@ def _make(event: Event, run: Run) -> tuple[Leaf, list[_Document], list[UUID]] | 
             }
             return Leaf(k=_STATES[event.state], t=0, why=event.cause), [changed], [event.investigation_id]
         case ReviewSampled():
-            return Leaf(k="review_sampled", t=0, n=len(event.claim_ids)), [_describe(event)], [event.sample_id]
+            return Leaf(k="review_sampled", t=0, n=len(event.claim_ids)), [describe(event)], [event.sample_id]
         case ReviewDecided():
-            return Leaf(k="review_decided", t=0, why=event.verdict), [_describe(event)], [event.claim_id]
+            return Leaf(k="review_decided", t=0, why=event.verdict), [describe(event)], [event.claim_id]
         case VariantChanged():
-            return Leaf(k="variant", t=0, why=event.state, n=event.quota), [_describe(event)], []
+            return Leaf(k="variant", t=0, why=event.state, n=event.quota), [describe(event)], []
         case BreakerChanged():
-            return Leaf(k="breaker", t=0, why=event.trigger or event.state), [_describe(event)], []
+            return Leaf(k="breaker", t=0, why=event.trigger or event.state), [describe(event)], []
         case ControlCommitted():
-            return Leaf(k="control_committed", t=0, n=event.size), [_describe(event)], [event.batch_id]
+            return Leaf(k="control_committed", t=0, n=event.size), [describe(event)], [event.batch_id]
         case ControlOpened():
             flagged = sum(each.outcome == "FLAGGED" for each in event.controls)
-            return Leaf(k="control_opened", t=0, n=flagged), [_describe(event)], []
+            return Leaf(k="control_opened", t=0, n=flagged), [describe(event)], []
         case LogChanged():
-            return Leaf(k="log", t=0, why=event.what), [_describe(event)], [event.log_id]
+            return Leaf(k="log", t=0, why=event.what), [describe(event)], [event.log_id]
         case ErasureOrdered():
             return Leaf(k="redacted", t=0), [], []
         case _:
             return None
 
 
-def _complete(event: InvestigationCompleted, run: Run) -> tuple[Leaf, list[_Document], list[UUID]]:
+def _complete(event: InvestigationCompleted, run: Run) -> tuple[Leaf, list[Document], list[UUID]]:
     refused = Counter(
         each.gate.lower() if _GATE.fullmatch(each.gate) else "other"
         for each in run.verdicts.values()
@@ -268,55 +255,8 @@ def _complete(event: InvestigationCompleted, run: Run) -> tuple[Leaf, list[_Docu
         n=len(event.claims),
         g=dict(refused),
     )
-    documents = [_describe_run(event, run), *(_describe_finding(each, run) for each in event.claims)]
+    documents = [describe_run(event, run), *(describe_finding(each, run) for each in event.claims)]
     return leaf, documents, [event.investigation_id, *(each.claim_id for each in event.claims)]
-
-
-def _describe_run(event: InvestigationCompleted, run: Run) -> _Document:
-    found: _Document = {
-        "investigation": str(event.investigation_id),
-        "version": str(event.version_id),
-        "post": str(event.post_id),
-        "analysis": event.analysis,
-        "model": event.model.model_dump(exclude_none=True),
-    }
-    if event.provenance is not None:
-        found["provenance"] = event.provenance
-    if run.started is not None:
-        found |= {
-            "platform": run.started.input.platform,
-            "address": run.started.input.url,
-            "contentHash": run.started.input.content.sha256,
-            "prompt": {"version": run.started.prompt.version, "sha256": run.started.prompt.sha256},
-        }
-        if run.started.rules is not None:
-            found["rules"] = run.started.rules
-    if run.drafted is not None:
-        found["transcript"] = run.drafted.transcript.sha256
-    return found
-
-
-def _describe_finding(claim: PublishedClaim, run: Run) -> _Document:
-    """The reasoning is long; its hash proves it. Shapes: `page` is the hash of the source's page as it was fetched."""
-    verdict = run.verdicts.get(claim.claim_id)
-    pages = {each.url: each.page.sha256 for each in verdict.sources if each.page is not None} if verdict else {}
-    return {
-        "claim": str(claim.claim_id),
-        "text": claim.payload.text,
-        "context": claim.payload.context,
-        "summary": claim.payload.summary,
-        "reasoning": sha256(claim.payload.reasoning.encode()).hexdigest(),
-        "sources": [
-            each.model_dump() | ({"page": pages[each.url]} if each.url in pages else {})
-            for each in claim.payload.sources
-        ],
-    }
-
-
-def _describe(event: Event) -> _Document:
-    """A whole event: it holds nothing but what is to be shown."""
-    found: _Document = event.model_dump(mode="json", exclude={"follows"}, exclude_none=True)
-    return found
 
 
 def _milliseconds(moment: datetime) -> int:

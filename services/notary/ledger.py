@@ -23,7 +23,8 @@ from contracts.v1 import (
 from contracts.v1.event import event_id
 from contracts.v1.ids import log_id
 from kit.database import Session
-from services.notary.decisions import LOGGED, Fact, Run, find_attempt, find_verdicts
+from services.notary.decisions import LOGGED, Fact, find_attempt, find_verdicts
+from services.notary.documents import Run
 
 _SUBJECTS: Final = [f"{event.SUBJECT}.%" for event in LOGGED]
 _FACTS: Final = """

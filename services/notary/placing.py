@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from contracts.v1 import ErasureOrdered, InvestigationCompleted
-from services.notary.decisions import Entry, Fact, Run, find_subject, make_entry
+from services.notary.decisions import Entry, Fact, find_subject, make_entry
+from services.notary.documents import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from contracts.v1 import (
 )
 from contracts.v1.erasure import ErasedFact
 from contracts.v1.investigation import CANCELLED
-from services.notary.decisions import LOGGED, NOT_LOGGED, Fact, Run, find_verdicts, make_entry
+from services.notary.decisions import LOGGED, NOT_LOGGED, Fact, find_verdicts, make_entry
+from services.notary.documents import Run
 from services.notary.placing import Batch, Known, place
 from tests.unit.projector.histories import Page, Tape, digest, mixed, uid
 from tlog.leaf import Leaf, LeafInvalid, commit, parse_leaf
