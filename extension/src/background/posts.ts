@@ -6,6 +6,7 @@
  */
 import { type ObservedContent, toObservation } from '../protocol/observation';
 import type { AnchorOutcome as Standing, PostState, Problem, SkipReason, TabStatus } from '../protocol/status';
+import type { Confirmed, LogProofs } from './log_proofs';
 import type { ServerClient } from './server_client';
 import { type Round } from './polling';
 import type { Clock } from './ports';
@@ -32,15 +33,17 @@ export class Posts {
   readonly #tabs: Tabs;
   readonly #runs: Runs;
   readonly #client: ServerClient;
+  readonly #proofs: LogProofs;
   readonly #clock: Clock;
   readonly #hooks: Hooks;
   /** Versions for which a request is on its way. */
   readonly #requested = new Set<string>();
 
-  constructor(tabs: Tabs, runs: Runs, client: ServerClient, clock: Clock, hooks: Hooks) {
+  constructor(tabs: Tabs, runs: Runs, client: ServerClient, proofs: LogProofs, clock: Clock, hooks: Hooks) {
     this.#tabs = tabs;
     this.#runs = runs;
     this.#client = client;
+    this.#proofs = proofs;
     this.#clock = clock;
     this.#hooks = hooks;
   }
@@ -58,10 +61,10 @@ export class Posts {
     if (!viewed.ok) return this.#recordProblem(tabId, session, viewed.problem);
     const run = this.#runs.get(postVersionId);
     const known = run?.outcome === 'running' ? run.investigationId : null;
-    const state = stateOf(viewed.value, known);
+    const { state, proof } = await this.#confirm(stateOf(viewed.value, known));
     const viewCount = viewed.value.viewCount ?? null;
     const resumed = state.kind === 'not_investigated' && known !== null;
-    await this.#change(tabId, session, { viewCount, state: resumed ? runningState(known, state.prior) : state });
+    await this.#change(tabId, session, { viewCount, proof, state: resumed ? runningState(known, state.prior) : state });
     if (state.kind === 'investigated') await this.#runs.remove(postVersionId);
     if (resumed || state.kind === 'investigating') this.#hooks.pollNow();
     else if (state.kind === 'not_investigated' && run === null && (await this.#autoInvestigates())) {
@@ -150,10 +153,11 @@ export class Posts {
     }
     const run = postVersionId === null ? null : this.#runs.get(postVersionId);
     const early = run !== null && this.#clock.now() - run.since < GRACE_MS;
-    const answer = stateOf(asked.value, investigationId);
-    if (answer.kind === 'not_investigated' && early) return true;
+    const answered = stateOf(asked.value, investigationId);
+    if (answered.kind === 'not_investigated' && early) return true;
+    const { state: answer, proof } = await this.#confirm(answered);
     const viewCount = 'viewCount' in asked.value ? asked.value.viewCount : undefined;
-    await this.#updateRun(investigationId, () => answer, viewCount);
+    await this.#updateRun(investigationId, () => answer, { proof, ...(viewCount !== undefined && { viewCount }) });
     if (postVersionId !== null && answer.kind === 'failed')
       await this.#runs.put(postVersionId, investigationId, 'failed');
     else if (postVersionId !== null && answer.kind !== 'investigating') await this.#runs.remove(postVersionId);
@@ -163,12 +167,11 @@ export class Posts {
   async #updateRun(
     investigationId: string,
     next: (state: Extract<PostState, { kind: 'investigating' }>) => PostState,
-    viewCount?: number,
+    more: Partial<Pick<TabStatus, 'viewCount' | 'proof'>> = {},
   ): Promise<void> {
     for (const [tabId, status] of this.#tabs.all()) {
       if (status.state.kind !== 'investigating' || status.state.investigationId !== investigationId) continue;
-      const changes = { state: next(status.state), ...(viewCount !== undefined && { viewCount }) };
-      await this.#change(tabId, status.tabSessionId, changes);
+      await this.#change(tabId, status.tabSessionId, { ...more, state: next(status.state) });
     }
   }
 
@@ -197,12 +200,21 @@ export class Posts {
     const { investigationId, status: outcome } = asked.value;
     if (outcome === 'COMPLETE') await this.#runs.remove(postVersionId);
     else await this.#runs.put(postVersionId, investigationId, outcome === 'FAILED' ? 'failed' : 'running');
+    const done = outcome === 'COMPLETE' ? await this.#confirm(stateOfRequest(asked.value, null)) : null;
     for (const [other, status] of this.#tabs.all()) {
       if (status.postVersionId !== postVersionId || status.state.kind === 'investigated') continue;
-      await this.#change(other, status.tabSessionId, { state: stateOfRequest(asked.value, priorOf(status.state)) });
+      const changes = done ?? { state: stateOfRequest(asked.value, priorOf(status.state)) };
+      await this.#change(other, status.tabSessionId, changes);
     }
     if (outcome === 'PENDING' || outcome === 'PROCESSING') this.#hooks.pollNow();
     return null;
+  }
+
+  async #confirm(state: PostState): Promise<Confirmed> {
+    return this.#proofs.confirm(
+      state,
+      this.#tabs.all().map(([, status]) => status),
+    );
   }
 
   async #autoInvestigates(): Promise<boolean> {
@@ -218,7 +230,7 @@ export class Posts {
     pageUrl: string,
     state: PostState,
   ): Promise<void> {
-    const nothing = { postVersionId: null, viewCount: null, outcomes: {} };
+    const nothing = { postVersionId: null, viewCount: null, outcomes: {}, proof: null };
     await this.#tabs.put(tabId, { tabSessionId, platform, externalId, pageUrl, ...nothing, state });
     this.#hooks.onChange(tabId);
   }
@@ -231,7 +243,7 @@ export class Posts {
   async #change(
     tabId: number,
     session: string,
-    changes: Partial<Pick<TabStatus, 'state' | 'postVersionId' | 'viewCount'>>,
+    changes: Partial<Pick<TabStatus, 'state' | 'postVersionId' | 'viewCount' | 'proof'>>,
   ): Promise<void> {
     const status = this.#findSession(tabId, session);
     if (status === null) return;

@@ -16,6 +16,7 @@ import {
 import { Malformed } from '../protocol/read';
 import type { Problem } from '../protocol/status';
 import type { Address } from '../settings/address';
+import type { Bytes } from '../tlog/encoding';
 import { attest } from './attestation';
 
 /** The network as this file needs it. */
@@ -39,6 +40,8 @@ export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok
 
 /** Shorter than a worker lives while it waits. */
 export const TIMEOUT_MS = 25_000;
+/** Findings wait for it. */
+const LOG_TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** Ask, once. */
@@ -68,11 +71,18 @@ export async function callProcedure<N extends ProcedureName>(
   return reply.ok ? interpret(procedure, reply.value) : reply;
 }
 
+/** Read a file of the server's decision log; null where there is none. No key goes with it: the log is for everybody. */
+export async function readLogFile(net: Net, address: Address, path: string): Promise<Bytes | null> {
+  const reply = await sendRequest(net, address, `${address.baseUrl}/log/v1/${path}`, { method: 'GET' }, LOG_TIMEOUT_MS);
+  return reply.ok && reply.value.status === 200 ? new TextEncoder().encode(reply.value.text) : null;
+}
+
 /** What came back, before anybody has read sense into it. */
 export interface HttpReply {
   readonly status: number;
   /** Undefined where it was no JSON. */
   readonly json: unknown;
+  readonly text: string;
 }
 
 /** Send one request and receive its whole answer. */
@@ -93,7 +103,8 @@ export async function sendRequest(
       signal: AbortSignal.timeout(timeoutMs),
     });
     if (response.type === 'opaqueredirect') return failure({ kind: 'not_openerrata' });
-    return { ok: true, value: { status: response.status, json: parseJson(await readText(response)) } };
+    const text = await readText(response);
+    return { ok: true, value: { status: response.status, json: parseJson(text), text } };
   } catch {
     if (!net.isOnline()) return failure({ kind: 'offline' });
     if (!(await net.hasPermission(address.pattern))) return failure({ kind: 'no_permission', host: address.host });

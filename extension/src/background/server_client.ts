@@ -9,8 +9,9 @@ import type { ProcedureOutput, ProcedureName } from '../protocol/rpc';
 import type { Problem } from '../protocol/status';
 import { serverAddress } from '../settings/address';
 import { isSendable, readSettings, type Settings } from '../settings/settings';
+import type { Bytes } from '../tlog/encoding';
 import type { Area } from './ports';
-import { type Access, callProcedure, type Net, type Result } from './server';
+import { type Access, callProcedure, type Net, readLogFile, type Result } from './server';
 
 const UPGRADE = 'runtime:upgrade-required';
 
@@ -46,6 +47,12 @@ export class ServerClient {
     if (outcome.ok) await this.#clearUpgrade();
     else if (outcome.problem.kind === 'upgrade_required') await this.#recordUpgrade(outcome.problem, access);
     return outcome;
+  }
+
+  /** A file of the decision log; null where there is none. */
+  async readLog(path: string): Promise<Bytes | null> {
+    const { apiBaseUrl } = await this.settings();
+    return readLogFile(this.#net, serverAddress(apiBaseUrl), path);
   }
 
   /** Whether this version is too old for the server of today's settings. */

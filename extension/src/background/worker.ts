@@ -22,6 +22,7 @@ import { displayedClaims, type AnchorOutcome } from '../protocol/status';
 import { publicUrl, serverAddress } from '../settings/address';
 import { PAGE_KEYS, readSettings, SERVER_KEYS, writeSettings } from '../settings/settings';
 import { badgeOf, NO_BADGE, UPGRADE_BADGE } from './badge';
+import { LogProofs } from './log_proofs';
 import { ServerClient } from './server_client';
 import { Polling } from './polling';
 import type { Alarm, Area, Clock, Pages, Scripts } from './ports';
@@ -61,6 +62,7 @@ export class Worker {
   readonly #tabs: Tabs;
   readonly #runs: Runs;
   readonly #client: ServerClient;
+  readonly #proofs: LogProofs;
   readonly #posts: Posts;
   readonly #polling: Polling;
   readonly sites: Sites;
@@ -71,7 +73,8 @@ export class Worker {
     this.#tabs = tabs;
     this.#runs = runs;
     this.#client = new ServerClient(area, net, version, () => void this.#updateBadges());
-    this.#posts = new Posts(tabs, runs, this.#client, clock, {
+    this.#proofs = new LogProofs(area, this.#client, clock);
+    this.#posts = new Posts(tabs, runs, this.#client, this.#proofs, clock, {
       onChange: (tabId) => void this.#publishStatus(tabId),
       pollNow: () => void this.#polling.pollNow(),
       pollLater: () => this.#polling.pollLater(),
@@ -149,7 +152,7 @@ export class Worker {
   /** React to changed settings. */
   async onSettingsChanged(keys: readonly string[]): Promise<void> {
     if (SERVER_KEYS.some((key) => keys.includes(key))) {
-      if (keys.includes('apiBaseUrl')) await this.#runs.clear();
+      if (keys.includes('apiBaseUrl')) await Promise.all([this.#runs.clear(), this.#proofs.forget()]);
       await this.#updateBadges();
       for (const [tabId] of this.#tabs.all()) this.#resync(tabId);
     }

@@ -6,7 +6,10 @@ import type { Finding } from './frame_messages';
 import { NO_FINDINGS, type DisplayedFindings } from './ports';
 
 /** The findings of a status; each id once, since ids identify findings. */
-export function toDisplayedFindings({ state }: Pick<TabStatus, 'state'>, publicUrl: string | null): DisplayedFindings {
+export function toDisplayedFindings(
+  { state, proof }: Pick<TabStatus, 'state' | 'proof'>,
+  publicUrl: string | null,
+): DisplayedFindings {
   const found = displayedClaims(state);
   if (found === null) return NO_FINDINGS;
   const findings = new Map<string, Finding>();
@@ -20,6 +23,7 @@ export function toDisplayedFindings({ state }: Pick<TabStatus, 'state'>, publicU
       interim: found.interim,
       provenance: investigated?.provenance ?? null,
       corroborations: investigated?.corroborationCount ?? null,
+      proof,
       publicUrl,
     },
   };

@@ -4,6 +4,7 @@
  * Words of findings travel here and nowhere else on the page: not by `window.postMessage`, not in an attribute, not in the
  * frame's address. The address only carries a secret that proves that this frame is the one which was asked for.
  */
+import type { LogProof } from '../protocol/status';
 import type { CheckState } from './check_state';
 import type { Tone } from './highlights';
 
@@ -30,6 +31,8 @@ export interface FindingsInfo {
   readonly provenance: 'SERVER_VERIFIED' | 'CLIENT_FALLBACK' | null;
   /** How many independent readers' copies agree, where the server sends it. */
   readonly corroborations: number | null;
+  /** What the server's public log says of them. */
+  readonly proof: LogProof | null;
   /** The public page of the investigation, where its address is known. */
   readonly publicUrl: string | null;
 }

@@ -27,5 +27,5 @@ export interface DisplayedFindings {
 
 export const NO_FINDINGS: DisplayedFindings = {
   findings: [],
-  info: { interim: false, provenance: null, corroborations: null, publicUrl: null },
+  info: { interim: false, provenance: null, corroborations: null, proof: null, publicUrl: null },
 };

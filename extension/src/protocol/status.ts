@@ -53,6 +53,8 @@ export type Problem =
   | { readonly kind: 'unauthorized' }
   /** Somebody had the right to have the post erased; the server takes nothing of it any more. */
   | { readonly kind: 'erased' }
+  /** The server's public log contradicts what the server answered. */
+  | { readonly kind: 'log_contradicts' }
   | { readonly kind: 'refused' };
 
 export type PostState =
@@ -89,6 +91,12 @@ export type Investigating = Extract<PostState, { kind: 'investigating' }>;
 
 export type AnchorOutcome = Anchoring['outcome'];
 
+/** What the server's public log says of findings that are shown. */
+export type LogProof =
+  | { readonly kind: 'proven'; readonly index: string; readonly cosignatures: number }
+  /** There is no proof, as from a server without a log. */
+  | { readonly kind: 'none' };
+
 /** A tab's post: which page session it belongs to, and how it stands. */
 export interface TabStatus {
   /** Names one page session of one content script; a status of another session is stale. */
@@ -102,6 +110,8 @@ export interface TabStatus {
   /** Where each displayed claim stands on the page, as far as it has been looked for. */
   readonly outcomes: Readonly<Record<string, AnchorOutcome>>;
   readonly state: PostState;
+  /** Of the displayed claims; null where there are none. */
+  readonly proof: LogProof | null;
 }
 
 /** Claims to show on the page, and whether they are only an earlier version's. */

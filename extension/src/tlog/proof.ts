@@ -16,6 +16,11 @@ export interface Proof {
   readonly extra: Bytes | null;
 }
 
+/** Whether this is meant as a proof: a server without a log may answer anything. */
+export function isProof(data: Bytes): boolean {
+  return toLatin1(data.slice(0, HEADER.length + 1)) === `${HEADER}\n`;
+}
+
 export function parseProof(data: Bytes): Proof {
   if (data.length > MAX_PROOF_BYTES) throw malformed('a proof that is too long');
   const parts = splitAtBlank(data, 'first');

@@ -6,7 +6,7 @@
 import { browser } from 'wxt/browser';
 
 import { SITES, type Site } from '../platforms';
-import type { Problem, SkipReason } from '../protocol/status';
+import type { LogProof, Problem, SkipReason } from '../protocol/status';
 
 // eslint-disable-next-line @typescript-eslint/unbound-method -- the browser's own functions need no object
 export const say = browser.i18n.getMessage;
@@ -52,9 +52,19 @@ export function sayProblem(problem: Problem): string {
       return say('problemUnauthorized');
     case 'erased':
       return say('problemErased');
+    case 'log_contradicts':
+      return say('problemLogContradicts');
     case 'refused':
       return say('problemRefused');
   }
+}
+
+/** What the public log says of the findings. */
+export function sayLog(proof: LogProof): string {
+  if (proof.kind === 'none') return say('logNone');
+  const { index, cosignatures } = proof;
+  if (cosignatures === 0) return say('logProven', [index]);
+  return cosignatures === 1 ? say('logProvenOne', [index]) : say('logProvenMany', [index, String(cosignatures)]);
 }
 
 /** Why a post is not checked. */

@@ -8,7 +8,7 @@ import { CLAIM, PAGE, PAYLOAD, PRIOR } from '../background/fakes';
 
 function status(state: PostState, more: Partial<TabStatus> = {}): TabStatus {
   const post = { tabSessionId: 's', platform: 'X', externalId: '20', pageUrl: PAGE, postVersionId: 'v1' } as const;
-  return { ...post, viewCount: null, outcomes: {}, state, ...more };
+  return { ...post, viewCount: null, outcomes: {}, proof: null, state, ...more };
 }
 
 function known(post: TabStatus | null, more: Partial<PopupInput> = {}): PopupInput {

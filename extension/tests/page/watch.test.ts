@@ -136,7 +136,7 @@ describe('what is shown of a status', () => {
     [{ kind: 'failed' }, 0, false],
     [{ kind: 'checking' }, 0, false],
   ] as [PostState, number, boolean][])('%j', (state, count, interim) => {
-    const { findings, info: standing } = toDisplayedFindings({ state }, 'https://s.test/investigations/i');
+    const { findings, info: standing } = toDisplayedFindings({ state, proof: null }, 'https://s.test/investigations/i');
     expect(findings).toHaveLength(count);
     expect(standing.interim).toBe(interim);
     if (count > 0) expect(standing.publicUrl).toBe('https://s.test/investigations/i');
