@@ -13,8 +13,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONUNBUFFERED := 1
 # Every process that a test starts, and every worker, would compile all modules anew (2.5 s of CPU each).
 unexport PYTHONDONTWRITEBYTECODE
-# Many tests wait for clocks or servers: two more workers than cores keep the cores busy (1 GB of memory each).
-WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 2)))
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick coverage lint bench mutants vectors requirements contracts up clean lock programs helm extension packages checks cluster fuzz

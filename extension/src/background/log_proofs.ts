@@ -9,6 +9,7 @@ import { displayedClaims, type LogProof, type PostState } from '../protocol/stat
 import { serverAddress } from '../settings/address';
 import { confirmFindings, type Decision, proveDecision } from '../tlog/decision';
 import { type Bytes, fromLatin1, TlogError, toLatin1 } from '../tlog/encoding';
+import { canVerify } from '../tlog/keys';
 import { parsePolicy } from '../tlog/policy';
 import { isProof } from '../tlog/proof';
 import type { Area, Clock } from './ports';
@@ -69,6 +70,7 @@ export class LogProofs {
   }
 
   async #prove(investigationId: string, claims: Parameters<typeof confirmFindings>[2]): Promise<LogProof | 'wrong'> {
+    if (!(await canVerify())) return { kind: 'none' };
     const key = KEY + serverAddress((await this.#client.settings()).apiBaseUrl).baseUrl;
     const data = await this.#client.readLog(`proof/${encodeURIComponent(investigationId)}`);
     if (data === null || !isProof(data)) return { kind: 'none' };

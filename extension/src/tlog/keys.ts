@@ -61,6 +61,15 @@ async function verify(key: VerifierKey, text: string, { value }: NoteSignature):
   return time;
 }
 
+/** Any point of the curve; whether a browser can import it says whether it knows Ed25519: Chrome does since 137. */
+const SOME_KEY = new Uint8Array([0x58, ...new Array<number>(31).fill(0x66)]);
+
+/** Whether signatures can be verified here. */
+export async function canVerify(): Promise<boolean> {
+  const imported = await crypto.subtle.importKey('raw', SOME_KEY, 'Ed25519', false, ['verify']).catch(() => null);
+  return imported !== null;
+}
+
 function timeOf(value: Bytes): bigint {
   if (value.length < TIME_BYTES) throw new TlogError('signature', 'a cosignature without a time');
   const time = new DataView(value.buffer, value.byteOffset).getBigUint64(0);

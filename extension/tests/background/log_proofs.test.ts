@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import type { Claim } from '../../src/protocol/status';
 import { decodeBase64, toLatin1 } from '../../src/tlog/encoding';
@@ -81,6 +81,19 @@ describe(
         environment.logs(changed);
         expect((await look(environment)).state, `byte ${at}`).toEqual(WRONG);
       }
+    });
+
+    it('shows findings where the browser knows no Ed25519, as without a log', async () => {
+      const importKey = crypto.subtle.importKey.bind(crypto.subtle) as (...given: unknown[]) => Promise<CryptoKey>;
+      vi.spyOn(crypto.subtle, 'importKey').mockImplementation((...given: unknown[]) =>
+        given[2] === 'Ed25519' ? Promise.reject(new DOMException('unknown', 'NotSupportedError')) : importKey(...given),
+      );
+      const environment = serving('found');
+      const seen = await look(environment);
+      vi.restoreAllMocks();
+      expect(seen.state).toMatchObject({ kind: 'investigated', claims: CASES.findings });
+      expect(seen.proof).toEqual({ kind: 'none' });
+      expect(environment.server.asked(PROOF)).toEqual([]);
     });
 
     it('shows nothing in other words than the logged ones', async () => {

@@ -32,6 +32,7 @@ from tlog.tiles import WIDTH, Bundle, Tile, encode_bundle, node_reader, parse_pa
 PREFIX: Final = "/log/v1/"
 CACHE_BYTES: Final = 16 * 1024 * 1024
 NOTE_TTL_S: Final = 2.0
+_RESULTS: Final = frozenset({"found", "nothing_found"})
 _ABOUT_THE_INSTANCE: Final = frozenset({"log", "variant", "breaker", "control_committed", "control_opened"})
 """What these leaves commit to names no post, so everybody may read it."""
 _IMMUTABLE: Final = {"cache-control": "public, max-age=31536000, immutable"}
@@ -147,11 +148,13 @@ async def _find_first(session: RecordSession, name: str) -> tuple[LogEntry, Sequ
 
 
 async def _find(session: RecordSession, name: str, index: str) -> tuple[LogEntry, Sequence[Opening]] | None:
-    """A leaf about an investigation that may be shown, the first without an index."""
+    """A leaf about an investigation that may be shown; without an index its result, and not a failure before it."""
     id_ = parse_id(name)
     if id_ is None or await session.investigations.one(id_) is None:
         return None
-    for entry in await session.decision_log.of_investigation(id_):
+    entries = await session.decision_log.of_investigation(id_)
+    results = [entry for entry in entries if entry.leaf.k in _RESULTS] if index == "" else []
+    for entry in results or entries:
         if index in ("", str(entry.index)):
             return entry, await session.decision_log.openings(entry.index)
     return None
