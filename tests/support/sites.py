@@ -104,7 +104,7 @@ class Sites:
         self._fault = None
         self._released.set()
 
-    async def seen(self, count: int, *, within_s: float = 5.0) -> None:
+    async def seen(self, count: int, *, within_s: float = 20.0) -> None:
         """Wait until so many requests have arrived."""
         async with asyncio.timeout(within_s), self._arrived:
             await self._arrived.wait_for(lambda: len(self.requests) >= count)
