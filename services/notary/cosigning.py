@@ -16,7 +16,7 @@ import structlog
 from kit.clock import Clock
 from kit.witnesses import ask
 from services.notary.domain import LogForked, StoredCheckpoint
-from services.notary.ports import Log
+from services.notary.ports import Tiles
 from tlog.merkle import Hash, consistency_nodes, prove_consistency
 from tlog.note import Note, Signature
 from tlog.policy import Witness
@@ -55,16 +55,16 @@ class _State:
 class Witnesses:
     """All witnesses of a policy that can be reached."""
 
-    log: Log
+    tiles: Tiles
     http: httpx.AsyncClient
     clock: Clock
     states: list[_State] = field(default_factory=list)
     forked: str | None = None
 
     @classmethod
-    def of(cls, log_: Log, witnesses: Sequence[Witness], http: httpx.AsyncClient, clock: Clock) -> Witnesses:
+    def of(cls, tiles: Tiles, witnesses: Sequence[Witness], http: httpx.AsyncClient, clock: Clock) -> Witnesses:
         """Those that have an address."""
-        return cls(log_, http, clock, [_State(each, each.url) for each in witnesses if each.url is not None])
+        return cls(tiles, http, clock, [_State(each, each.url) for each in witnesses if each.url is not None])
 
     async def cosign(self, checkpoint: StoredCheckpoint) -> Sequence[Signature]:
         """New cosignatures of a note; none from witnesses that have cosigned it lately or must not be asked yet.
@@ -99,5 +99,5 @@ class Witnesses:
         return ()
 
     async def _prove(self, old: int, new: int) -> tuple[Hash, ...]:
-        tiles = {tile: await self.log.read_tile(tile) for tile in tiles_with(consistency_nodes(old, new), new)}
+        tiles = {tile: await self.tiles.read_tile(tile) for tile in tiles_with(consistency_nodes(old, new), new)}
         return prove_consistency(old, new, node_reader(new, tiles))

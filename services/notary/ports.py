@@ -12,7 +12,15 @@ from tlog.note import Signature
 from tlog.tiles import Bundle, Tile
 
 
-class Log(Protocol):
+class Tiles(Protocol):
+    """The hashes of the log, from which proofs are computed."""
+
+    async def read_tile(self, tile: Tile) -> bytes:
+        """The hashes of a tile."""
+        ...
+
+
+class Log(Tiles, Protocol):
     """The log as it is stored."""
 
     async def size(self) -> int:
@@ -21,10 +29,6 @@ class Log(Protocol):
 
     async def root(self, size: int) -> Hash:
         """The root over the first leaves; at least one."""
-        ...
-
-    async def read_tile(self, tile: Tile) -> bytes:
-        """The hashes of a tile."""
         ...
 
     async def read_bundle(self, bundle: Bundle) -> bytes:

@@ -95,7 +95,7 @@ async def test_controls_are_committed_to_hidden_and_opened(running: Running, dat
     for place, (_, event) in enumerate(requests):
         assert isinstance(event, InvestigationRequested)
         control = by_version[event.version_id].checked_again("CONTROL", batch.id)
-        run = control.run()  # type: ignore[attr-defined]  # a copy of an article is one
+        run = control.run()
         await running.tell(*(run[1:] if place == 0 else (control.started(), control.drafted(), control.completed())))
     await settle()
     async with pages_of(database_url, clock.now()) as router, client_of(router) as client:

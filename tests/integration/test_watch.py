@@ -159,7 +159,7 @@ async def run_controls(instance: Instance, *flagged: Article) -> None:
     await instance.tell(batch)
     for each in flagged:
         control = each.checked_again("CONTROL", batch.batch_id)
-        await instance.tell(each.registered(), *control.run())  # type: ignore[attr-defined]  # a copy of an article is one
+        await instance.tell(each.registered(), *control.run())
 
 
 async def flag_one(instance: Instance) -> None:

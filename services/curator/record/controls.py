@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 from uuid import UUID
 
-from pydantic import TypeAdapter
-from sqlalchemy import TextClause, text
+from sqlalchemy import text
 
 from kit.database import Database
+from services.curator.record.reading import read_rows
 
-T = TypeVar("T")
 RunOutcome = Literal["CLEAN", "FLAGGED", "FAILED", "PENDING"]
 _BATCHES: Final = text(
     "SELECT id, size, closes_at, committed_at, opened_at FROM control_batch ORDER BY committed_at, id"
@@ -64,11 +63,11 @@ class SqlControls:
 
     async def batches(self) -> Sequence[Batch]:
         """Every list, oldest first."""
-        return await self._read(Batch, _BATCHES)
+        return await read_rows(self._database, Batch, _BATCHES)
 
     async def runs(self, batch: UUID) -> Sequence[ControlState]:
         """What came of the posts of a list that were requested."""
-        return await self._read(ControlState, _RUNS, batch=batch)
+        return await read_rows(self._database, ControlState, _RUNS, batch=batch)
 
     async def requested(self, since: datetime) -> int:
         """How many controls were requested."""
@@ -84,8 +83,3 @@ class SqlControls:
         """Those versions that were a control before."""
         async with self._database.connect() as connection:
             return set((await connection.execute(_USED, {"versions": list(versions)})).scalars())
-
-    async def _read(self, kind: type[T], statement: TextClause, **values: object) -> list[T]:
-        async with self._database.connect() as connection:
-            found = await connection.execute(statement, values)
-            return TypeAdapter(list[kind]).validate_python([dict(row) for row in found.mappings()])  # type: ignore[valid-type]  # mypy: a variable

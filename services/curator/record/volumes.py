@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final
 
-from pydantic import TypeAdapter
-from sqlalchemy import TextClause, text
+from sqlalchemy import text
 
 from accuracy.facts import Verdict
 from kit.database import Database
+from services.curator.record.reading import read_rows
 from services.curator.record.watched import BATCH
 from services.curator.standing import Standing
 from services.curator.volumes import KnownVariant, ReviewedFinding, Seen, UnknownVariant
 
-T = TypeVar("T")
 _KNOWN: Final = text("""
     SELECT variant, parts, state, quota, step, clean, after_wrong, gate_tier, since, through, changed_at, sequence
     FROM variant ORDER BY variant
@@ -83,15 +82,17 @@ class SqlVolumes:
 
     async def known(self) -> Sequence[KnownVariant]:
         """Every variant that has a volume."""
-        return await self._read(KnownVariant, _KNOWN)
+        return await read_rows(self._database, KnownVariant, _KNOWN)
 
     async def unknown(self, now: datetime) -> Sequence[UnknownVariant]:
         """Variants that have run and have no volume."""
-        return await self._read(UnknownVariant, _UNKNOWN, now=now)
+        return await read_rows(self._database, UnknownVariant, _UNKNOWN, now=now)
 
     async def beyond(self, variant: str, since: datetime, quota: int) -> Sequence[Standing]:
         """Findings that stand beyond the quota of their day in UTC; no more than BATCH."""
-        return await self._read(Standing, _BEYOND, variant=variant, since=since, quota=quota, limit=BATCH)
+        return await read_rows(
+            self._database, Standing, _BEYOND, variant=variant, since=since, quota=quota, limit=BATCH
+        )
 
     async def shown_on(self, variant: str, since: datetime, now: datetime) -> int:
         """How many findings that were published on the day of `now` are shown."""
@@ -114,8 +115,3 @@ class SqlVolumes:
                 for row in rows
             ]
         return Seen(runs=counts.runs, controls=counts.controls, flagged=counts.flagged, reviews=reviews)
-
-    async def _read(self, kind: type[T], statement: TextClause, **values: object) -> list[T]:
-        async with self._database.connect() as connection:
-            found = await connection.execute(statement, values)
-            return TypeAdapter(list[kind]).validate_python([dict(row) for row in found.mappings()])  # type: ignore[valid-type]  # mypy: a variable

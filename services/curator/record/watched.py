@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final
 from uuid import UUID
 
-from pydantic import TypeAdapter
-from sqlalchemy import TextClause, text
+from sqlalchemy import text
 
 from contracts.topology import ERRATA
 from kit.bus import Bus
 from kit.database import Database
 from kit.pages import read_last_sequence
 from services.curator.breaking import Approvals, KnownBreaker, RanControl, Retracted, WrongReview
+from services.curator.record.reading import read_rows
 from services.curator.standing import Standing
 
-T = TypeVar("T")
 BATCH: Final = 500
 """Findings that are taken back between two looks at the tables."""
 
@@ -108,19 +107,19 @@ class SqlWatchRecord:
 
     async def breakers(self) -> Mapping[str, KnownBreaker]:
         """Every breaker that was ever open, by scope."""
-        return {each.scope: each for each in await self._read(KnownBreaker, _BREAKERS)}
+        return {each.scope: each for each in await read_rows(self._database, KnownBreaker, _BREAKERS)}
 
     async def controls(self) -> Sequence[RanControl]:
         """Controls that have run, in their order."""
-        return await self._read(RanControl, _CONTROLS)
+        return await read_rows(self._database, RanControl, _CONTROLS)
 
     async def wrong(self, views: int) -> Sequence[WrongReview]:
         """Verdicts WRONG; high is the exposure of a post with more than so many unique views on some day."""
-        return await self._read(WrongReview, _WRONG, views=views)
+        return await read_rows(self._database, WrongReview, _WRONG, views=views)
 
     async def retracted(self, since: datetime) -> Sequence[Retracted]:
         """Findings retracted for a fault of ours."""
-        return await self._read(Retracted, _RETRACTED, since=since)
+        return await read_rows(self._database, Retracted, _RETRACTED, since=since)
 
     async def released(self, variants: Collection[str], since: datetime) -> Mapping[str, int]:
         """How many findings of these variants were published."""
@@ -133,7 +132,9 @@ class SqlWatchRecord:
     async def approvals(self, first: datetime, begins: datetime, ends: datetime) -> Sequence[Approvals]:
         """Judged claims of each variant in a week, and from `first` on before it."""
         variants = await self.variants()
-        return await self._read(Approvals, _APPROVALS, variants=list(variants), first=first, begins=begins, ends=ends)
+        return await read_rows(
+            self._database, Approvals, _APPROVALS, variants=list(variants), first=first, begins=begins, ends=ends
+        )
 
     async def variants(self) -> Sequence[str]:
         """Every variant that has run."""
@@ -148,13 +149,8 @@ class SqlWatchRecord:
 
     async def standing(self, variant: str | None, since: datetime) -> Sequence[Standing]:
         """Findings that stand, of one variant or of all, published since then; no more than BATCH."""
-        return await self._read(Standing, _OF_SCOPE, variant=variant, since=since, limit=BATCH)
+        return await read_rows(self._database, Standing, _OF_SCOPE, variant=variant, since=since, limit=BATCH)
 
     async def wrong_findings(self) -> Sequence[Standing]:
         """Findings that stand though somebody found them WRONG since their last release; no more than BATCH."""
-        return await self._read(Standing, _WRONG_FINDINGS, limit=BATCH)
-
-    async def _read(self, kind: type[T], statement: TextClause, **values: object) -> list[T]:
-        async with self._database.connect() as connection:
-            found = await connection.execute(statement, values)
-            return TypeAdapter(list[kind]).validate_python([dict(row) for row in found.mappings()])  # type: ignore[valid-type]  # mypy: a variable
+        return await read_rows(self._database, Standing, _WRONG_FINDINGS, limit=BATCH)

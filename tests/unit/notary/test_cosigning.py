@@ -77,7 +77,7 @@ class Bench:
     def __post_init__(self) -> None:
         http = httpx.AsyncClient(transport=httpx.MockTransport(self.served.answer))
         witness = Witness("w", COSIGNER.verifier, "https://witness.example/")
-        self.witnesses = Witnesses.of(Tiles(), [witness], http, self.clock)  # type: ignore[arg-type]  # tiles alone
+        self.witnesses = Witnesses.of(Tiles(), [witness], http, self.clock)
 
     async def cosign(self, size: int) -> int:
         """How many cosignatures a note of this size got now."""

@@ -8,6 +8,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Sequence
 from copy import copy
 from datetime import UTC, datetime, timedelta
+from typing import Self
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pydantic import JsonValue
@@ -149,7 +150,7 @@ class Page:
             platform_user_id=f"u-{external_id}", display_name=f"Author of {external_id}"
         )
 
-    def checked_again(self, origin: Origin, origin_id: UUID) -> Page:
+    def checked_again(self, origin: Origin, origin_id: UUID) -> Self:
         """The same version, as another investigation of it sees it."""
         again = copy(self)
         again.origin, again.origin_id = origin, origin_id
