@@ -103,7 +103,7 @@ class ClaimApproved(ClaimEvent):
 
 
 class ClaimHeld(ClaimEvent):
-    """The candidate withstood validation, and nobody is shown it before its hold is over.
+    """The candidate withstood validation, and is not displayed before its hold is over.
 
     `approval` is published once it is released. Analysts may not follow this. Units: `held_at` is UTC.
     """

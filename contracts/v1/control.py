@@ -28,7 +28,7 @@ def commit_to(controls: Iterable[tuple[UUID, str]]) -> str:
 class ControlCommitted(OnceEvent):
     """A list of posts in which nothing is wrong was committed to; none of them has run as a control of it yet.
 
-    `commitment` is the hash of the list with its salts; nobody can check a guess of a post against it. After
+    `commitment` is the hash of the list with its salts, so a guess of a post cannot be checked against it. After
     `closes_at` no run of it begins.
     """
 

@@ -11,7 +11,7 @@ from contracts.v1.event import OnceEvent
 from contracts.v1.ids import log_id
 
 Origin = Annotated[str, Field(pattern=r"^[a-z0-9.-]+(:[0-9]{1,5})?(/[a-z0-9._-]+)*$", max_length=200)]
-"""The name of a log: a host and a path, without a scheme, as it stands in the first line of its notes."""
+"""The name of a log: a host and a path without a scheme, as in the first line of its notes."""
 VerifierKey = Annotated[str, Field(pattern=r"^[a-z0-9.:/_-]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+={0,2}$", max_length=4_096)]
 """Name, id and public key of a signer in one line. Source: C2SP signed-note."""
 
