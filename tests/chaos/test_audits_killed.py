@@ -119,7 +119,7 @@ INTAKE: Final[tuple[Moment, ...]] = (
     acknowledgement(AUDITOR_JOB_REQUESTED),
 )
 """Each for a job of its own, until it is planned."""
-A, B, C, D, E, UNDISTURBED = CLAIMS
+UNDISTURBED, A, B, C, D, E = CLAIMS
 ANALYSES: Final[tuple[tuple[Moment, ...], ...]] = (
     (about(RunStarted, A, "lost"), Asked("analyse", A), answer(A, "lost"), answer(A, "stored")),
     (about(RunStarted, B, "stored"), CutOff(about(RunAdvanced, B, "lost"), find_run(B))),
@@ -130,7 +130,10 @@ ANALYSES: Final[tuple[tuple[Moment, ...], ...]] = (
     (fact(JobResolved, "lost", 3),),
     (fact(JobResolved, "stored", 8),),
 )
-"""By claim. A run has four attempts, so it survives three deaths; no auditor analyses two of these at once."""
+"""By claim. A run has four attempts, so it survives three deaths; no auditor analyses two of these at once.
+
+The undisturbed claim is analysed first, before an auditor can die of what others have in hand.
+"""
 
 
 ASSESSMENTS: Final[tuple[Moment, ...]] = (

@@ -182,7 +182,7 @@ async def test_an_observation_survives_the_death_of_whom_it_was_handed_to(world:
     async with world.member() as reader:
         ingest.send(signal.SIGSTOP)
         registering = asyncio.create_task(patiently(lambda: reader.register(observation)))
-        await asyncio.wait_for(handed.wait(), 20)
+        await asyncio.wait_for(handed.wait(), 60)
         assert await stored_observations(world, observation) == 0
         await ingest.kill()
         await world.revive("ingest")

@@ -208,7 +208,7 @@ async def test_nobody_waits_for_what_was_cancelled(world: World) -> None:
         await until(under_way, "a worker has it", within_s=60)
         ended = await world.command("cancel", run)
         assert (ended.code, ended.out.strip()) == (0, "cancelled"), ended.err
-        assert (await reader.result(run, within_s=30))["investigationState"] == "FAILED"
+        assert (await reader.result(run, within_s=60))["investigationState"] == "FAILED"
         world.provider.holds.set()
 
         await world.oracle.settled()

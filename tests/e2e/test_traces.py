@@ -43,4 +43,4 @@ async def test_spans_of_all_services_arrive_at_the_collector(
                 "validator-claim-proposed",
             } <= set(spans)
 
-        await until(arrived, "one trace has the spans of all services", within_s=30)
+        await until(arrived, "one trace has the spans of all services", within_s=60)

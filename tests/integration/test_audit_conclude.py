@@ -135,7 +135,7 @@ async def test_a_fold_that_is_killed_before_its_mark_charges_once(bus: Bus, serv
     last = await publish(bus, fetched(job), ended(job))
     dying, texts = Dying(), Texts()
     async with folding(server.endpoints.nats_url, dying):
-        await asyncio.wait_for(dying.reached.wait(), 10)
+        await asyncio.wait_for(dying.reached.wait(), 60)
         assert [each.entry for each in await entries(bus)] == ["RESERVED", "SETTLED"]
     marks = await Bucket.open(bus, MARKS)
     assert int(await marks.get(AUDITS_CONCLUDE_MARK) or b"0") < requested

@@ -35,7 +35,7 @@ from tests.unit.projector.histories import uid
 
 pytest_plugins = ["tests.support.servers"]
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 MINE = uid("job")
 
 

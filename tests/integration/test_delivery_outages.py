@@ -248,7 +248,7 @@ async def test_an_answer_is_kept_by_a_worker_that_the_broker_has_given_up(bus: B
     async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
         if delivery_count == 1:
             os.kill(server.pids["nats"], signal.SIGSTOP)
-            asyncio.get_running_loop().call_later(20, os.kill, server.pids["nats"], signal.SIGCONT)
+            asyncio.get_running_loop().call_later(45, os.kill, server.pids["nats"], signal.SIGCONT)
             yield advanced(ANSWER)
 
     async with worker(server.endpoints.nats_url, handle, replace(WORK, ack_wait_s=0.6), keep=keep):

@@ -133,7 +133,7 @@ async def test_pages_of_several_patterns_come_in_the_order_of_the_log_whatever_t
 async def test_a_stop_does_not_wait_for_clients(nats_url: str) -> None:
     async with connect(nats_url, name="test") as bus:
         await topology.apply(bus)
-        async with asyncio.timeout(30), serving(bus) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:
+        async with asyncio.timeout(60), serving(bus) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:
             request = http.build_request("GET", "/events")
             response = await http.send(request, stream=True)
             assert response.status_code == 200

@@ -86,7 +86,7 @@ async def beside_a_crowd(nats_url: str, database_url: str, **settings: Any) -> t
                 found = re.findall(r"^openerrata_gateway_event_(?:clients|streams_total\S*) (\S+)$", told, re.M)
                 return sum(map(float, found)) >= CLIENTS
 
-            await until(came, "the crowd is there", within_s=30)
+            await until(came, "the crowd is there", within_s=60)
             crowded = Waits(await views_s(running, version, CROWDED_S))
     assert len(crowded.all_s) > ENOUGH
     print(f"\nviews alone: {quiet}; while {CLIENTS} clients of /events reconnect: {crowded}")

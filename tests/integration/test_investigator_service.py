@@ -98,7 +98,7 @@ async def service(tmp_path: Path, stack: Servers, provider: OpenAIServer, databa
             running = asyncio.create_task(host.run(stop))
             yield host
             stop.set()
-            await asyncio.wait_for(running, 15)
+            await asyncio.wait_for(running, 60)
             await host.close()
     await model.aclose()
 

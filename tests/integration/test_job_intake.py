@@ -184,7 +184,7 @@ async def test_a_job_is_followed_from_its_request_to_its_cancellation(bus: Bus, 
         return names
 
     try:
-        assert await asyncio.wait_for(follow(), 20) == ["Queued", "Fetched", "Ended"]
+        assert await asyncio.wait_for(follow(), 60) == ["Queued", "Fetched", "Ended"]
         assert words.texts == {}
         again = await jobs.read(accepted.job_id)
         assert again is not None

@@ -353,7 +353,7 @@ async def test_slots_wait_out_a_long_outage_and_go_on(tmp_path: Path) -> None:
                     except (nats.errors.Error, nats.js.errors.Error, TimeoutError):
                         return False
 
-                await until(all_ask, within_s=30)
+                await until(all_ask, within_s=60)
                 assert await asking() == consumer.slots, "each asks once"
                 await publish_when_possible(bus, 20)
                 await until(lambda: settled_soon(bus))
@@ -374,7 +374,7 @@ async def test_delivery_survives_a_broker_killed_and_restarted(tmp_path: Path) -
                 await until(lambda: len(calls.made) >= 5)
                 kill(own)
                 await publish_when_possible(bus, 20)
-                await until(lambda: settled_soon(bus), within_s=30)
+                await until(lambda: settled_soon(bus), within_s=60)
             assert await stored(bus, CanonicalUnavailable) == 40
             assert len({key for key, _, _ in calls.made}) == 40
             assert await letter(bus) is None

@@ -105,6 +105,6 @@ async def test_the_reader_survives_a_broker_killed_and_restarted(tmp_path: Path)
                 kill(own)
                 assert own.endpoints.nats_url == url
                 await publish_when_possible(bus, 30)
-                await until(lambda: len(found) >= 60 and len(idle) >= 30, within_s=30)
+                await until(lambda: len(found) >= 60 and len(idle) >= 30, within_s=60)
             assert [item.sequence for item in found] == list(range(1, 61))
             assert [item.sequence for item in idle] == list(range(31, 61)), "also if it had not read anything yet"

@@ -104,7 +104,7 @@ class Labelled:
     async def subscribed(self, cursor: int | str | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
         """A subscriber's frames."""
         url = str(self.running.http.base_url.join(SUBSCRIBE)).replace("http", "ws", 1)
-        async with asyncio.timeout(20), connect(url if cursor is None else f"{url}?cursor={cursor}") as socket:
+        async with asyncio.timeout(60), connect(url if cursor is None else f"{url}?cursor={cursor}") as socket:
 
             async def frames() -> AsyncIterator[bytes]:
                 async for message in socket:

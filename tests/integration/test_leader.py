@@ -42,7 +42,7 @@ async def test_of_many_who_ask_at_once_one_leads(two: tuple[Leadership, Leadersh
 async def test_after_a_death_the_other_leads(two: tuple[Leadership, Leadership]) -> None:
     first, second = two
     alive = asyncio.create_task(first.run())
-    await until(lambda: _is(first), "the first leads", within_s=10)
+    await until(lambda: _is(first), "the first leads", within_s=60)
     waiting = asyncio.create_task(second.run())
     alive.cancel()  # it says no farewell
     await until(lambda: _is(second), "the second leads", within_s=TAKEN_OVER_WITHIN_S)

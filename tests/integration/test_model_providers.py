@@ -146,7 +146,7 @@ async def test_lookups_of_one_round_run_beside_each_other_and_after_the_outcomes
     together = asyncio.Barrier(2)
 
     async def fetch(arguments: str) -> str:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await together.wait()
         return arguments
 
@@ -464,7 +464,7 @@ async def test_a_run_given_up_by_its_caller_closes_the_stream(api: Api) -> None:
         async with aclosing(model.converse(brief())) as steps:
             await anext(steps)
             assert not server.left.is_set()
-        await asyncio.wait_for(server.left.wait(), 30)
+        await asyncio.wait_for(server.left.wait(), 60)
         gate.set()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ from kit import circuit, topology
 from kit.bus import connect
 from kit.database import Database, migrate
 from kit.embedded import EmbeddedStack
+from kit.host import Host
 from kit.publisher import Outgoing
 from kit.servers_in_use import find_servers
 from kit.settings import Infrastructure
@@ -79,11 +81,15 @@ async def all_services(folder: Path) -> AsyncIterator[tuple[EmbeddedStack, str]]
                 running.append(asyncio.create_task(hosts[service].run(stop)))
             try:
                 yield found.stack, hosts["gateway"].public_url
-                for host in hosts.values():
-                    assert await host.problems() == {}
+                for service, host in hosts.items():
+                    await until(partial(_has_no_problems, host), f"{service} reports no problem")
             finally:
                 stop.set()
                 await asyncio.gather(*running)
+
+
+async def _has_no_problems(host: Host) -> bool:
+    return not await host.problems()
 
 
 async def test_an_article_goes_through_all_services_each_with_its_own_user(

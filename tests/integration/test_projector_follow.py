@@ -47,7 +47,7 @@ from tests.unit.projector.histories import Page, Tape, uid
 
 pytest_plugins = ["tests.support.servers"]
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from services.gateway.http import Receive, Reply, Scope, Send, respond
 
 IDLE_S = 0.5
 """The server closes a connection on which nothing more comes, so a test need not wait for nothing."""
-WITHIN_S = 20.0
+WITHIN_S = 60.0
 HIDDEN = "GET /hidden HTTP/1.1\r\nhost: a\r\n\r\n"
 LENGTH = len(HIDDEN)
 CHUNKED = f"0\r\n\r\n{HIDDEN}"

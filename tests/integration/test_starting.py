@@ -124,7 +124,7 @@ async def test_a_broker_that_is_slow_to_start_is_waited_for(given: dict[str, str
     not_yet = await asyncio.start_server(refuse, at.host, at.port)
     async with system(tmp_path / "system", **(given | {"OPENERRATA_NATS_URL": address})) as waiting:
         applying = asyncio.create_task(waiting.run("topology", "apply", "--wait", "60"))
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(60):
             await tried.wait()
         not_yet.close()
         await not_yet.wait_closed()
@@ -169,7 +169,7 @@ async def test_a_stop_is_heard_while_a_server_is_waited_for(ready: System) -> No
 
     await until(trying, "it tries to reach the broker", within_s=60)
     waiting.send(signal.SIGTERM)
-    assert await waiting.ended(within_s=8) == 0, waiting.tail()
+    assert await waiting.ended(within_s=60) == 0, waiting.tail()
 
 
 async def test_at_a_stop_nobody_new_is_let_in_and_who_is_in_gets_an_answer(ready: System) -> None:
@@ -182,7 +182,7 @@ async def test_at_a_stop_nobody_new_is_let_in_and_who_is_in_gets_an_answer(ready
         sites.fail("slow")
         async with Extension(running.url) as reader, httpx.AsyncClient(trust_env=False) as late:
             registering = asyncio.create_task(reader.register(article.observation))
-            await sites.seen(1, within_s=30)
+            await sites.seen(1, within_s=60)
             running.send(signal.SIGTERM)
 
             async def closed() -> bool:

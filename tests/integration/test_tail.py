@@ -140,7 +140,7 @@ async def test_the_command_from_any_place_to_the_end_and_beyond(tmp_path: Path) 
 
                 await until(one_more, "what came")
                 following.send_signal(signal.SIGINT)
-                assert await asyncio.wait_for(following.wait(), 20) == 0
+                assert await asyncio.wait_for(following.wait(), 60) == 0
             finally:
                 if following.returncode is None:
                     following.kill()

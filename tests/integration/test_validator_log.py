@@ -128,12 +128,12 @@ async def test_a_worker_that_wakes_up_does_not_buy_what_another_buys(nats_url: s
             second = Delivery(near, Telemetry(), ack_wait_s=consumer.ack_wait_s)
             second.subscribe(consumer, other.validator.on_claim_proposed)
             await second.start()
-            await until(at_it, "the other one takes over", within_s=30)
+            await until(at_it, "the other one takes over", within_s=60)
             if not under_way:
                 model.finish.set()
-                await until(judged, "it has a verdict", within_s=30)
+                await until(judged, "it has a verdict", within_s=60)
             line.heal()
-            await asyncio.wait_for(awake.wait(), 30)
+            await asyncio.wait_for(awake.wait(), 60)
             model.finish.set()
-            await until(judged, "there is a verdict", within_s=30)
+            await until(judged, "there is a verdict", within_s=60)
             assert (len(model.reviews), len(sleeper.model.reviews)) == (1, 0), "a review was paid for twice"

@@ -105,7 +105,7 @@ async def world(
                     yield World(bus, blobs, sites, model)
                 finally:
                     stop.set()
-                    await asyncio.wait_for(running, 30)
+                    await asyncio.wait_for(running, 60)
                     await host.close()
 
 
@@ -174,7 +174,7 @@ class Meeting(ScriptedModel):
         self._together = asyncio.Barrier(size)
 
     async def review(self, brief: Brief[Any, Any]) -> Finished[Review]:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await self._together.wait()
         return await super().review(brief)
 

@@ -65,7 +65,7 @@ def observed(revision: str) -> ObservationReceived:
 
 async def consequence(bus: Bus, event: ObservationReceived) -> Event:
     """The fact that follows from an observation."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while True:
             found = await read_history(bus, event.key())
             if len(found) == 2:
@@ -95,7 +95,7 @@ async def test_an_observation_becomes_what_the_site_says(
             await bus.publish(missing, correlation=uuid4())
             fetched, unavailable = await consequence(bus, good), await consequence(bus, missing)
             stop.set()
-            await asyncio.wait_for(running, 15)
+            await asyncio.wait_for(running, 60)
             await host.close()
     assert isinstance(fetched, CanonicalFetched)
     assert fetched.page.html.inline == "<p>The Earth is round.</p>"
@@ -120,7 +120,7 @@ async def test_a_private_address_is_asked_only_if_the_operator_says_so(
             await bus.publish(event, correlation=uuid4())
             fact = await consequence(bus, event)
             stop.set()
-            await asyncio.wait_for(running, 15)
+            await asyncio.wait_for(running, 60)
             await host.close()
         assert sites.connections == 0
     assert isinstance(fact, CanonicalUnavailable)

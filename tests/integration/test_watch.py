@@ -177,7 +177,7 @@ async def find_wrong(instance: Instance) -> None:
     verdict = ReviewDecided(claim_id=claim, sample_id=sample.sample_id, verdict="WRONG", reviewer="A", decided_on=day)
     await instance.running.tell(*(MOON.viewed(viewer, network=viewer) for viewer in ("a", "b")))
     await instance.tell(sample, verdict)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not any(each.is_high for each in await instance.record.wrong(1)):  # noqa: ASYNC110 (views have a stream)
             await asyncio.sleep(0.02)
 

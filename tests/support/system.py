@@ -56,7 +56,7 @@ def pause_after(waited_s: float) -> float:
     return min(max(POLL_MIN_S, waited_s / 10), POLL_MAX_S)
 
 
-async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, within_s: float = 20.0) -> T:
+async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, within_s: float = 60.0) -> T:
     """Wait for a condition; its first true value.
 
     Raises: NotInTime: with the last value and what was waited for.
