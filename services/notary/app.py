@@ -116,7 +116,7 @@ async def build(host: Host) -> None:
     http = httpx.AsyncClient(headers={"user-agent": f"OpenErrata/1.0 (+{settings.contact_url})"}, trust_env=False)
     host.on_close(http.aclose)
     witnesses = Witnesses.of(store, identity.policy.witnesses, http, host.clock)
-    publisher = Publisher(store, objects, identity.key, identity.policy, witnesses.cosign, host.clock)
+    publisher = Publisher(store, objects, identity.keys, identity.policy, witnesses.cosign, host.clock)
     notary = Notary(store, publisher, identity, settings, metrics, host.clock)
     host.check("decision log", notary.problem)
     host.keep_running("notary", notary.run)

@@ -7,6 +7,8 @@ until it holds the same leaves again. Source: rows TR-6 and TR-7 of docs/require
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kit.clock import Clock
 from services.notary.domain import LogForked, StoredCheckpoint
 from services.notary.ports import Cosign, Log, Objects
@@ -21,14 +23,15 @@ CHECKPOINT = "checkpoint"
 
 
 class Publisher:
-    """Signs what was entered, and puts it where others read it."""
+    """Signs what was entered with each of its keys, and puts it where others read it."""
 
     def __init__(
-        self, log: Log, objects: Objects, key: SigningKey, policy: Policy, cosign: Cosign, clock: Clock
+        self, log: Log, objects: Objects, keys: Sequence[SigningKey], policy: Policy, cosign: Cosign, clock: Clock
     ) -> None:
         self._log = log
         self._objects = objects
-        self._key = key
+        self._keys = keys
+        self._origin = keys[0].name
         self._policy = policy
         self._cosign = cosign
         self._clock = clock
@@ -70,9 +73,9 @@ class Publisher:
         if data is None:
             return False
         note = Note.parse(data)
-        verify_note(note, [self._key.verifier])
+        verify_note(note, [key.verifier for key in self._keys])
         published = Checkpoint.parse(note.text)
-        if published.origin != self._key.name:
+        if published.origin != self._origin:
             raise LogForked(f"another log was published here: {published.origin}")
         known = await self._log.find(published.size)
         if known is None:
@@ -95,13 +98,13 @@ class Publisher:
             await self._objects.put(bundle.path, await self._log.read_bundle(bundle))
         for tile in growth(old, size):
             await self._objects.put(tile.path, await self._log.read_tile(tile))
-        signed = self._note(Checkpoint(self._key.name, size, await self._log.root(size)), is_published=False)
+        signed = self._note(Checkpoint(self._origin, size, await self._log.root(size)), is_published=False)
         await self._log.add(signed, self._clock.now())
         return signed
 
     def _note(self, checkpoint: Checkpoint, *, is_published: bool) -> StoredCheckpoint:
         text = str(checkpoint)
-        note = bytes(Note(text, (self._key.sign(text),)))
+        note = bytes(Note(text, tuple(key.sign(text) for key in self._keys)))
         return StoredCheckpoint(checkpoint.size, checkpoint.root, note, is_published)
 
 

@@ -22,6 +22,7 @@ class NotarySettings(BaseSettings):
     )
 
     key: SecretStr | None = None
+    previous_key: SecretStr | None = None
     witnesses: str = Field(
         default="",
         description="witnesses, groups and quorum in the lines of a tlog-policy, also separated by semicolons",
@@ -35,27 +36,45 @@ class NotarySettings(BaseSettings):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who signs the log, and whose cosignatures make its notes valid. The key's name is the log's."""
+    """Who signs the log, and whose cosignatures make its notes valid. The keys' name is the log's.
+
+    While a key is replaced, both sign: who knows only the `previous` one has time to learn of the other.
+    """
 
     key: SigningKey
     policy: Policy
+    previous: SigningKey | None = None
+
+    @property
+    def keys(self) -> tuple[SigningKey, ...]:
+        """All that sign, the present one first."""
+        return (self.key,) if self.previous is None else (self.key, self.previous)
 
     @classmethod
     def of(cls, settings: NotarySettings) -> Identity | None:
         """What the settings say; None: there is no log. Raises: SettingsError."""
         if settings.key is None:
             return None
-        try:
-            key = SigningKey.parse(settings.key.get_secret_value())
-        except TlogError as error:
-            raise SettingsError(f"OPENERRATA_NOTARY_KEY: {error}; `openerrata log key` makes one") from error
-        if key.algorithm is not Algorithm.ED25519:
-            raise SettingsError(
-                "OPENERRATA_NOTARY_KEY: a log signs with Ed25519; `openerrata log key` makes such a key"
-            )
+        key = _parse("OPENERRATA_NOTARY_KEY", settings.key)
+        previous = None
+        if settings.previous_key is not None:
+            previous = _parse("OPENERRATA_NOTARY_PREVIOUS_KEY", settings.previous_key)
+            if previous.name != key.name or previous == key:
+                raise SettingsError(f"OPENERRATA_NOTARY_PREVIOUS_KEY: not another key of {key.name}")
+        signed = [f"log {each.verifier}" for each in (key, previous) if each is not None]
         lines = [line.strip() for line in settings.witnesses.replace(";", "\n").splitlines()] or ["quorum none"]
         try:
-            policy = Policy.parse("".join(f"{line}\n" for line in (f"log {key.verifier}", *lines)).encode())
+            policy = Policy.parse("".join(f"{line}\n" for line in (*signed, *lines)).encode())
         except TlogError as error:
             raise SettingsError(f"OPENERRATA_NOTARY_WITNESSES: {error}") from error
-        return cls(key, policy)
+        return cls(key, policy, previous)
+
+
+def _parse(name: str, secret: SecretStr) -> SigningKey:
+    try:
+        key = SigningKey.parse(secret.get_secret_value())
+    except TlogError as error:
+        raise SettingsError(f"{name}: {error}; `openerrata log key` makes one") from error
+    if key.algorithm is not Algorithm.ED25519:
+        raise SettingsError(f"{name}: a log signs with Ed25519; `openerrata log key` makes such a key")
+    return key

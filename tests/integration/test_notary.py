@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 
 import orjson
 import pytest
@@ -14,8 +15,12 @@ from tests.integration.readmodel_tables import fill, owner, prepare, store_at
 from tests.support.notaries import KEY, OPENED, POLICY, Instance, Killed, MemoryObjects
 from tests.support.servers import Prepare, Servers
 from tests.unit.projector.histories import Page, Tape, mixed, uid
+from tlog.errors import SignatureError
+from tlog.keys import Algorithm, SigningKey
 from tlog.leaf import Opening, parse_leaf
 from tlog.merkle import Tree, hash_leaf
+from tlog.note import Note
+from tlog.policy import Log, Policy
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -228,6 +233,42 @@ async def test_a_log_begins_where_the_operator_says_and_with_that_key(instance: 
     assert [parse_leaf(each).k for each in await instance.leaves()] == ["log"]
     with pytest.raises(LogNotOpened, match="another key"):
         await instance.store.open("other+00000000+AA==", bytes(POLICY).decode())
+
+
+@pytest.mark.requirement("TR-12")
+async def test_both_keys_sign_while_one_replaces_the_other(instance: Instance) -> None:
+    """TR-12: While the key of a log is replaced both sign, and nothing is signed by a key that was not announced."""
+    tape = opened()
+    await tell(instance.url, tape)
+    await instance.enter()
+    await instance.publisher.publish()
+    new = SigningKey(KEY.name, Algorithm.ED25519, bytes(32))
+    early = Instance(instance.url, instance.objects, (new, KEY))
+    with pytest.raises(LogNotOpened, match="another key"):
+        await early.enter()
+    await early.close()
+    for follows, keys in ((1, (new, KEY)), (2, (new,))):
+        said = OPENED.model_copy(
+            update={"what": "KEYS", "follows": follows + 1, "keys": tuple(str(each.verifier) for each in keys)}
+        )
+        tape.add(said)
+        await tell(instance.url, tape, len(tape.records) - 1)
+        later = Instance(instance.url, instance.objects, keys)
+        await later.enter()
+        assert await later.publisher.publish() == follows + 1
+        note = Note.parse(instance.objects.notes[-1])
+        for key in (new, KEY):
+            policy = Policy(logs=(Log(key.verifier),))
+            with nullcontext() if key in keys else pytest.raises(SignatureError):
+                assert policy.verify(note).checkpoint.size == follows + 1
+        await later.close()
+    tape.add(*PAGE.investigated())
+    await tell(instance.url, tape, len(tape.records) - 10)
+    lone = Instance(instance.url, instance.objects, (KEY,))
+    await lone.store.enter(100)
+    with pytest.raises(SignatureError, match="no signature by a known key"):
+        await lone.publisher.publish()
+    await lone.close()
 
 
 async def test_one_process_writes(instance: Instance) -> None:

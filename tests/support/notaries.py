@@ -79,15 +79,16 @@ class Instance:
 
     url: str
     objects: MemoryObjects
+    keys: Sequence[SigningKey] = (KEY,)
 
     def __post_init__(self) -> None:
         database = Database(self.url, role="notary")
         self.store = LogStore(partial(database.session, options=SESSION_OPTIONS), KEY.name, self.objects.read_leaf)
-        self.publisher = Publisher(self.store, self.objects, KEY, POLICY, no_witness, StillClock(START))
+        self.publisher = Publisher(self.store, self.objects, self.keys, POLICY, no_witness, StillClock(START))
 
     async def enter(self, limit: int = 1_000) -> None:
         """Enter everything that the ledger holds."""
-        await self.store.open(str(KEY.verifier), bytes(POLICY).decode())
+        await self.store.open(str(self.keys[0].verifier), bytes(POLICY).decode())
         while (await self.store.enter(limit)).facts:
             pass
 

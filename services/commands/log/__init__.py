@@ -72,17 +72,19 @@ def key(origin: str) -> None:
 def init(data_dir: Path) -> None:
     """Begin the log with the key in OPENERRATA_NOTARY_KEY, or go on with that key if the log has another.
 
-    Decisions before this are not in the log. The change of a key is a leaf itself.
+    Decisions before this are not in the log. The change of a key is a leaf itself. Give the notary the old key as
+    OPENERRATA_NOTARY_PREVIOUS_KEY for 90 days, so that both sign and nobody is left behind.
     """
     identity = _load_identity()
     with open_servers(data_dir, quieter="warning") as found:
         event = run(_open(found, identity))
     if event is None:
-        click.echo(f"nothing changed: {identity.key.name} is signed by this key already")
+        click.echo(f"nothing changed: {identity.key.name} is signed by this already")
     else:
         done = "begins" if event.what == "OPENED" else "goes on with another key"
-        click.echo(f"{identity.key.name} {done}; readers and monitors need this line:")
-        click.echo(f"log {identity.key.verifier}")
+        click.echo(f"{identity.key.name} {done}; readers and monitors need what follows:")
+        for each in identity.keys:
+            click.echo(f"log {each.verifier}")
 
 
 @command.command()
@@ -183,15 +185,15 @@ def _load_identity() -> Identity:
 
 
 async def _open(found: Servers, identity: Identity) -> LogChanged | None:
-    """What was published; None: this key signs already."""
-    origin, vkey = identity.key.name, str(identity.key.verifier)
+    """What was published; None: these keys sign already."""
+    origin, keys = identity.key.name, tuple(str(each.verifier) for each in identity.keys)
     async with connect(found.nats_url, name="openerrata-log") as bus:
         facts = await read_latest_from_leader(bus, f"{LogChanged.SUBJECT}.{log_id(origin)}")
         for fact in facts:
-            if isinstance(fact.event, LogChanged) and fact.event.keys[0] == vkey:
+            if isinstance(fact.event, LogChanged) and fact.event.keys == keys:
                 return None
         event = LogChanged(
-            follows=facts[0].sequence if facts else 0, origin=origin, what="KEYS" if facts else "OPENED", keys=(vkey,)
+            follows=facts[0].sequence if facts else 0, origin=origin, what="KEYS" if facts else "OPENED", keys=keys
         )
         try:
             await bus.publish(event, correlation=SystemClock().new_id())
