@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import nullcontext
 
 import orjson
@@ -10,16 +10,18 @@ import pytest
 
 from contracts.v1 import ErasureOrdered
 from contracts.v1.erasure import ErasedFact
-from services.notary.domain import LogForked, LogNotOpened
+from services.notary.domain import LogForked, LogNotOpened, StoredCheckpoint
+from services.notary.publishing import Publisher
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
+from tests.support.fakes import StillClock
 from tests.support.notaries import KEY, OPENED, POLICY, Instance, Killed, MemoryObjects
 from tests.support.servers import Prepare, Servers
-from tests.unit.projector.histories import Page, Tape, mixed, uid
+from tests.unit.projector.histories import START, Page, Tape, mixed, uid
 from tlog.errors import SignatureError
 from tlog.keys import Algorithm, SigningKey
 from tlog.leaf import Opening, parse_leaf
 from tlog.merkle import Tree, hash_leaf
-from tlog.note import Note
+from tlog.note import Note, Signature
 from tlog.policy import Log, Policy
 
 pytest_plugins = ["tests.support.servers"]
@@ -269,6 +271,28 @@ async def test_both_keys_sign_while_one_replaces_the_other(instance: Instance) -
     with pytest.raises(SignatureError, match="no signature by a known key"):
         await lone.publisher.publish()
     await lone.close()
+
+
+async def test_a_fork_that_a_witness_reported_is_not_forgotten_at_a_restart(instance: Instance) -> None:
+    tape = opened()
+    await tell(instance.url, tape)
+    await instance.enter()
+    await instance.publisher.publish()
+    tape.add(*PAGE.investigated())
+    await tell(instance.url, tape, len(tape.records) - 10)
+    await instance.enter()
+    known: list[int] = []
+
+    async def report_a_fork(checkpoint: StoredCheckpoint) -> Sequence[Signature]:
+        known.append(checkpoint.size)
+        raise LogForked("a witness knows another root")
+
+    parts = (instance.store, instance.objects, instance.keys, POLICY)
+    for _ in range(2):
+        with pytest.raises(LogForked):
+            await Publisher(*parts, report_a_fork, StillClock(START)).publish()
+    assert (known, len(instance.objects.notes)) == ([1, 1], 1)
+    assert await instance.publisher.publish() == 2
 
 
 async def test_one_process_writes(instance: Instance) -> None:
