@@ -35,7 +35,7 @@ class Publisher:
         self._policy = policy
         self._cosign = cosign
         self._clock = clock
-        self._has_heard_witnesses = False
+        self._has_asked_witnesses = False
 
     async def publish(self) -> int | None:
         """Publish everything that was entered; the size of the note, None if there was nothing new to say.
@@ -54,10 +54,10 @@ class Publisher:
             return None
         if await self._adopt_published() and _covers(newest := await self._log.newest(), size):
             return None
-        if newest is not None and not self._has_heard_witnesses:
+        if newest is not None and not self._has_asked_witnesses:
             # The process before this one may have heard of a fork, which nothing here remembers.
             await self._publish_cosignatures(newest)
-            self._has_heard_witnesses = True
+            self._has_asked_witnesses = True
         if newest is None or newest.is_published:
             newest = await self._sign(0 if newest is None else newest.size, size)
         await self._objects.put(CHECKPOINT, newest.note)
