@@ -224,6 +224,11 @@ class CuratorMetrics:
         self._overdue = Counter(
             "openerrata_curator_overdue_jobs_total", "Jobs ended because their deadline passed", registry=registry
         )
+        self._open_breakers = Gauge(
+            "openerrata_curator_open_breakers",
+            "Breakers that are open, so that findings are not displayed",
+            registry=registry,
+        )
         self._removed = Counter(
             "openerrata_curator_swept_texts_total", "Texts deleted after they had expired", registry=registry
         )
@@ -242,6 +247,10 @@ class CuratorMetrics:
     def count_overdue(self) -> None:
         """A job that was ended."""
         self._overdue.inc()
+
+    def show_open(self, breakers: int) -> None:
+        """How many breakers are open now."""
+        self._open_breakers.set(breakers)
 
     def swept(self, removed: int, at: datetime) -> None:
         """A sweep that is done."""

@@ -78,7 +78,7 @@ async def build(host: Host) -> None:
     host.keep_running("curator-sweep", _repeat(leadership, sweep.run_once, settings.sweep_s))
     volumes = Volumes(SqlVolumes(database), log, host.clock, announces=settings.variants == "on")
     ages = SqlAges(database, host.clock)
-    watch = Watch(watched, log, NoQuotes(), ages, host.clock, volumes=volumes)
+    watch = Watch(watched, log, NoQuotes(), ages, host.clock, volumes=volumes, show_open=metrics.show_open)
     host.keep_running("curator-watch", _repeat(leadership, watch.run, settings.watch_s))
     if settings.controls is not None:
         lists, record = ControlLists(settings.controls), SqlControls(database)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -45,6 +45,7 @@ class Watch:
         clock: Clock,
         *,
         volumes: Volumes,
+        show_open: Callable[[int], None],
         high_views: int = HIGH_VIEWS,
     ) -> None:
         self._record = record
@@ -54,6 +55,7 @@ class Watch:
         self._clock = clock
         self._high_views = high_views
         self._volumes = volumes
+        self._show_open = show_open
         self._takeback = TakeBack(log_, clock)
         self._since: int | None = None
         self._approvals: tuple[datetime, Sequence[Approvals]] | None = None
@@ -72,6 +74,7 @@ class Watch:
             return False
         now = self._clock.now()
         breakers = await self._record.breakers()
+        self._show_open(sum(each.state == "OPEN" for each in breakers.values()))
         published = 0
         for event in find_openings(await self._observe(now), breakers, now):
             if await self._log.publish(event, self._clock.new_id()):

@@ -191,6 +191,7 @@ async def test_a_second_run_adds_only_what_is_new_changed_or_gone(database_url: 
         "reviews": 0,
         "sampled_claims": 0,
         "sources": counted(manifest)["sources"],
+        "variants": 0,
         "versions": 1,
         "withdrawn_claims": 0,
     }
@@ -251,5 +252,5 @@ def test_the_columns_are_documented_as_they_are() -> None:
     assert names == [
         *("posts", "versions", "investigations", "claims", "sources", "withdrawn_claims"),
         *("review_samples", "sampled_claims", "reviews", "openings"),
-        *("control_lists", "controls", "breakers", "authors"),
+        *("control_lists", "controls", "breakers", "variants", "authors"),
     ]

@@ -87,6 +87,7 @@ class Instance:
         self.running, self.database, self.reader, self.url = running, database, reader, url
         self.bus = running.host.bus
         self.told = Told()
+        self.open: list[int] = []
         self.clock = StillClock(datetime.now(UTC))
         self.record = SqlWatchRecord(self.bus, database)
         self.watch = self.curator()
@@ -97,7 +98,16 @@ class Instance:
 
     def watch_with(self, log: EventLog, *, announces: bool = False, high_views: int = 10_000) -> Watch:
         volumes = Volumes(SqlVolumes(self.database), log, self.clock, announces=announces)
-        return Watch(self.record, log, self.told, self.told, self.clock, volumes=volumes, high_views=high_views)
+        return Watch(
+            self.record,
+            log,
+            self.told,
+            self.told,
+            self.clock,
+            volumes=volumes,
+            show_open=self.open.append,
+            high_views=high_views,
+        )
 
     async def effect(self, variant: str, *, announces: bool = False) -> Effect:
         effects = Effects(self.record, SqlVolumes(self.database), self.clock, announces=announces)
@@ -272,6 +282,7 @@ async def test_a_trigger_opens_hides_is_logged_and_closes_only_by_its_conditions
         assert event.numbers
         opened.setdefault(event.scope, set()).add(event.trigger)
     assert opened == case.opens
+    assert (instance.open[0], instance.open[-1]) == (0, len(opened))
     standing = await instance.standing()
     assert {variant for variant, number in standing.items() if number == 0} == case.hides
 

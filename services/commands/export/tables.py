@@ -284,6 +284,21 @@ TABLES: Final = (
         ),
     ),
     ExportedTable(
+        "variants",
+        "Prompts, models, rules and gates that findings came from, and how much of each is displayed",
+        ("variant",),
+        "FROM variant x",
+        (
+            Column("variant", "text", "SHA-256 of its parts", "x.variant"),
+            Column("parts", "text", "JSON: prompt, provider, model, rules and gates", "x.parts::text"),
+            Column("state", "text", "`SHADOW`: nothing is displayed; `LIMITED`: `quota` a day; `FULL`", "x.state"),
+            Column("quota", "number", "investigations with findings that are displayed a day", "x.quota", null=True),
+            Column("why", "text", "of the newest change", "x.why"),
+            Column("announced_at", "time", "", "x.announced_at"),
+            Column("changed_at", "time", "", "x.changed_at"),
+        ),
+    ),
+    ExportedTable(
         "authors",
         "Who wrote these posts, where the site says so; one identity on one platform, never merged across platforms",
         ("id",),
