@@ -134,11 +134,12 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
         analysis=settings.analysis,
         cache_bytes=settings.remember_results_bytes,
     )
+    statuses = Statuses(dependencies.reads, clock, cache_bytes=settings.remember_results_bytes)
     table = {
         **procedures(
             registration,
             viewing,
-            Statuses(dependencies.reads),
+            statuses,
             Requests(
                 dependencies.reads,
                 dependencies.facts,
@@ -192,7 +193,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
     )
     described.mount("/", site.router())
     invalidation = CacheInvalidation(
-        dependencies.facts, (registration.clear_caches, viewing.clear_caches, pages.clear_caches)
+        dependencies.facts, (registration.clear_caches, viewing.clear_caches, statuses.clear_caches, pages.clear_caches)
     )
     feed = Feed(dependencies.events, heartbeat_s=settings.events_heartbeat_s, invalidated=invalidation.invalidate)
     admission = Admission(

@@ -21,7 +21,7 @@ class Procedure:
 
     `methods` are the accepted HTTP methods; `question` is None without an input; `durable` is the class of answers that
     a browser may cache for a minute; `versioned`: only for extensions that are not too old. Bytes from a handler are an
-    encoded answer.
+    encoded answer, where there is a `durable` class one of it.
     """
 
     name: str

@@ -155,7 +155,7 @@ class Rpc:
         answer = await procedure.handle(
             question, Call(caller, correlation, attested, supports_optional_fields(version), sent)
         )
-        durable = procedure.durable is not None and isinstance(answer, procedure.durable)
+        durable = procedure.durable is not None and isinstance(answer, (bytes, procedure.durable))
         written = answer if isinstance(answer, bytes) else procedure.answer.dump_json(answer, by_alias=True)
         return b'{"result":{"data":' + written + b"}}", _DURABLE if durable else _VOLATILE
 

@@ -23,7 +23,6 @@ from contracts.rpc.status import (
     Investigated,
     Investigating,
     InvestigationId,
-    InvestigationStatus,
     ListedStatus,
     NotInvestigated,
     PriorResult,
@@ -40,6 +39,7 @@ from services.gateway.domain import derive_ip_range_key, derive_viewer_key, pars
 from services.gateway.ports import Call, Complete, Facts, Prior, Reads, Running, VersionView
 
 _INVESTIGATED: Final = TypeAdapter(Investigated)
+_DATED_INVESTIGATED: Final = TypeAdapter(DatedInvestigated)
 _DETAILED_INVESTIGATED: Final = TypeAdapter(DetailedInvestigated)
 ANSWER_TTL_S: Final = 60.0
 """Answers change: a newer run may have finished, a finding may be taken back, and the counts beside a result grow."""
@@ -128,17 +128,33 @@ class Viewing:
 class Statuses:
     """Answers about status without recording a view."""
 
-    def __init__(self, reads: Reads) -> None:
+    def __init__(self, reads: Reads, clock: Clock, *, cache_bytes: int) -> None:
         self._reads = reads
+        self._finished = Cache[str, bytes](clock, capacity=cache_bytes, ttl_s=ANSWER_TTL_S, weigh=_weigh)
 
-    async def investigation(self, question: InvestigationId, call: Call) -> InvestigationStatus:
-        """The status of an investigation; an unknown one counts as not investigated. Raises: Unavailable."""
+    def clear_caches(self) -> None:
+        """Drop cached answers."""
+        self._finished.clear()
+
+    async def investigation(
+        self, question: InvestigationId, call: Call
+    ) -> NotInvestigated | Investigating | Failed | bytes:
+        """The status of an investigation, encoded once it is finished; an unknown one counts as not investigated.
+
+        Raises: Unavailable.
+        """
+        finished, generation = self._finished.get(question.investigation_id), self._finished.generation
+        if finished is not None:
+            return finished
         investigation_id = parse_id(question.investigation_id)
         state = None if investigation_id is None else await self._reads.investigation(investigation_id)
         if state is None:
             return _UNKNOWN
         if isinstance(state, Complete):
-            return DatedInvestigated(provenance=state.provenance, claims=_claims(state), checked_at=state.checked_at)
+            dated = DatedInvestigated(provenance=state.provenance, claims=_claims(state), checked_at=state.checked_at)
+            answer = _DATED_INVESTIGATED.dump_json(dated, by_alias=True)
+            self._finished.put(str(state.investigation_id), answer, generation=generation)
+            return answer
         if isinstance(state, Running):
             return _progress(state)
         return Failed(provenance=state.provenance)
@@ -188,4 +204,8 @@ def _prior(prior: Prior | None) -> PriorResult | None:
 
 
 def _weight(cached: CachedAnswer) -> int:
-    return len(cached.answer) + 256
+    return _weigh(cached.answer)
+
+
+def _weigh(answer: bytes) -> int:
+    return len(answer) + 256

@@ -137,6 +137,23 @@ async def test_a_newer_run_of_a_finished_version_is_displayed_within_a_minute() 
     assert after["claims"] == []
 
 
+async def test_a_finished_investigation_is_read_once_until_what_is_shown_changes() -> None:
+    bench = Bench()
+    bench.reads.investigations[INVESTIGATION] = COMPLETE
+    answers = [await bench.query(LOOK, {"investigationId": str(INVESTIGATION)}) for _ in range(5)]
+    assert bench.reads.asked == 1
+    assert {answer.headers["cache-control"] for answer in answers} == {"private, max-age=60"}
+    assert len({answer.content for answer in answers}) == 1
+    bench.reads.investigations[INVESTIGATION] = replace(COMPLETE, claims=(claim(2),))
+    bench.app.invalidation.invalidate(7)
+    after = data(LOOK, await bench.query(LOOK, {"investigationId": str(INVESTIGATION)}))
+    assert [each["id"] for each in after["claims"]] == [str(claim(2).claim_id)]
+    bench.reads.investigations[INVESTIGATION] = COMPLETE
+    bench.clock.pass_by(60)
+    later = data(LOOK, await bench.query(LOOK, {"investigationId": str(INVESTIGATION)}))
+    assert len(later["claims"]) == 2
+
+
 NEW = {"x_openerrata_extension_version": "1.0.0"}
 
 
