@@ -5,7 +5,7 @@
  */
 import { count, having, list, Malformed, matching, optional, type Read, text } from '../protocol/read';
 import type { Claim } from '../protocol/status';
-import { type Bytes, concat, decodeBase64, decodeUtf8, malformed, sha256, TlogError } from './encoding';
+import { type Bytes, concat, decodeBase64, decodeUtf8, malformed, sha256, TlogError, toHex } from './encoding';
 import { hashLeaf } from './merkle';
 import type { Checkpoint } from './note';
 import type { Policy } from './policy';
@@ -96,10 +96,6 @@ async function commit(salt: Bytes, document: string): Promise<string> {
     .replace(/\+/g, '-')
     .replace(/\//g, '_')
     .replace(/=+$/, '');
-}
-
-function toHex(data: Uint8Array): string {
-  return Array.from(data, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function read<T>(reader: Read<T>, json: string): T {

@@ -89,6 +89,15 @@ export function concat(...parts: readonly Uint8Array[]): Bytes {
   return whole;
 }
 
+export function toHex(data: Uint8Array): string {
+  return Array.from(data, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Pairs of hexadecimal digits. */
+export function fromHex(text: string): Bytes {
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}
+
 export async function sha256(data: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', data));
 }
