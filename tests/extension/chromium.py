@@ -191,9 +191,10 @@ class Reader:
         return page
 
     async def choose(self, server: str, key: str) -> None:
-        """Enter a server and its key in the settings, and allow contact with it."""
+        """Choose full reading, enter a server and its key in the settings, and allow contact with it."""
         await self.answer_yes("http://127.0.0.1/*")
         page = await self.options()
+        await page.get_by_label(words("modeFull")).check()
         await page.get_by_label(words("optionsServer")).fill(server)
         await page.get_by_label(words("optionsInstanceKey"), exact=True).fill(key)
         await page.get_by_role("button", name=words("optionsSave"), exact=True).click()

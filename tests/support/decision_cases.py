@@ -25,6 +25,8 @@ from tlog.proof import Proof
 FILE: Final = Path(__file__).parents[1] / "cases" / "decisions.json"
 INVESTIGATION: Final = "0191c1a2-0000-7000-8000-000000000001"
 INDEX: Final = 6
+TEXT: Final = "A walk in the park. The Moon is made of cheese."
+"""What was investigated, normalised."""
 W1: Final = signing_key("witness.example/w1", Algorithm.COSIGNATURE)
 W2: Final = signing_key("witness.example/w2", Algorithm.COSIGNATURE)
 POLICY: Final = Policy((Log(LOG_KEY.verifier),), (Witness("w1", W1.verifier), Witness("w2", W2.verifier)), quorum="w1")
@@ -74,7 +76,7 @@ def _document(finding: dict[str, JsonValue]) -> bytes:
 
 
 def _decide(kind: Kind, *documents: bytes) -> tuple[Leaf, tuple[Opening, ...]]:
-    about = canonical({"investigation": INVESTIGATION, "contentHash": "ab" * 32})
+    about = canonical({"investigation": INVESTIGATION, "contentHash": sha256(TEXT.encode()).hexdigest(), "provenance": "SERVER_VERIFIED"})
     openings = open_documents("A" * 43, (about, *documents))
     return Leaf(k=kind, t=1_764_000_000_000, c=tuple(each.commitment for each in openings)), openings
 

@@ -11,7 +11,8 @@ export type BadgeTitle =
   | 'badgeInvestigating'
   | 'badgeFailed'
   | 'badgeUnanswered'
-  | 'badgeUpgrade';
+  | 'badgeUpgrade'
+  | 'badgeRetracted';
 
 export interface Badge {
   readonly text: string;
@@ -22,6 +23,7 @@ export interface Badge {
 
 export const NO_BADGE: Badge = { text: '', color: '#000000', title: 'extName' };
 export const UPGRADE_BADGE: Badge = { text: '!', color: '#dc2626', title: 'badgeUpgrade' };
+export const RETRACTED_BADGE: Badge = { text: 'i', color: '#3b82f6', title: 'badgeRetracted' };
 
 const AMBER = '#f59e0b';
 const BLUE = '#3b82f6';
@@ -50,9 +52,9 @@ export function badgeOf(state: PostState | null): Badge {
   }
 }
 
-/** Problems not worth an alert on every tab: being offline, or an erased post. */
+/** Problems not worth an alert on every tab. */
 function isSilent(problem: string): boolean {
-  return problem === 'offline' || problem === 'erased';
+  return ['offline', 'erased', 'no_lookups', 'paused'].includes(problem);
 }
 
 function short(found: number): string {

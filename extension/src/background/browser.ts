@@ -6,12 +6,13 @@
 import { browser } from 'wxt/browser';
 
 import { INSTALL_HOSTS } from '../hosts';
-import type { Alarm, Pages, Scripts } from './ports';
+import type { Alarm, Pages, Scripts, Timer } from './ports';
 import type { Net } from './server';
 import type { Sender } from './worker';
 
 export const POLL_ALARM = 'poll';
 const POLL_MINUTES = 0.5;
+export const REFRESH_ALARM = 'refresh';
 const SITE = 'site:';
 
 const ignoreClosedTab = () => undefined;
@@ -25,6 +26,13 @@ export const net: Net = {
 export const alarm: Alarm = {
   start: () => void browser.alarms.create(POLL_ALARM, { periodInMinutes: POLL_MINUTES }),
   stop: () => void browser.alarms.clear(POLL_ALARM),
+};
+
+export const refreshTimer: Timer = {
+  ensure: (delayInMinutes) =>
+    void browser.alarms.get(REFRESH_ALARM).then((known) => {
+      if (known === undefined) void browser.alarms.create(REFRESH_ALARM, { delayInMinutes });
+    }),
 };
 
 export const pages: Pages = {

@@ -1,13 +1,14 @@
 /**
  * Asks the server's decision log for the proof of what is about to be shown, once for each result.
  *
+ * A private look-up brings its proofs along; then only what they prove is shown.
+ *
  * The policy and the largest tree of a server are remembered: whoever shows a reader another history later contradicts
  * them. An answer that is no proof counts as none, since a server could as well not answer; a proof that is wrong counts
  * as a contradiction. Source: row TR-18 of docs/requirements/trust.md.
  */
 import { displayedClaims, type LogProof, type PostState } from '../protocol/status';
-import { serverAddress } from '../settings/address';
-import { confirmFindings, type Decision, proveDecision } from '../tlog/decision';
+import { confirmFindings, type Decision, openFindings, proveDecision } from '../tlog/decision';
 import { type Bytes, fromLatin1, TlogError, toLatin1 } from '../tlog/encoding';
 import { canVerify } from '../tlog/keys';
 import { parsePolicy } from '../tlog/policy';
@@ -29,19 +30,33 @@ interface Known {
   readonly seen: number;
 }
 
+/** The findings of a version as a private look-up has them. */
+export interface Looked {
+  readonly investigation: string;
+  readonly contentHash: string;
+  /** As the log gives it. */
+  readonly proof: string;
+}
+
 /** A state that may be shown, and what the log says of its findings. */
 export interface Confirmed {
   readonly state: PostState;
   readonly proof: LogProof | null;
 }
 
+const CONTRADICTED: Confirmed = { state: { kind: 'unanswered', problem: { kind: 'log_contradicts' } }, proof: null };
+const UNPROVEN: Confirmed = { state: { kind: 'unanswered', problem: { kind: 'unproven' } }, proof: null };
+
 export class LogProofs {
   readonly #area: Area;
+  readonly #memory: Area;
   readonly #client: ServerClient;
   readonly #clock: Clock;
 
-  constructor(area: Area, client: ServerClient, clock: Clock) {
+  /** `memory` ends with the browser. */
+  constructor(area: Area, memory: Area, client: ServerClient, clock: Clock) {
     this.#area = area;
+    this.#memory = memory;
     this.#client = client;
     this.#clock = clock;
   }
@@ -58,9 +73,26 @@ export class LogProofs {
         return { state, proof: other.proof! };
     }
     const proof = await this.#prove(displayed.investigationId, displayed.claims);
-    return proof === 'wrong'
-      ? { state: { kind: 'unanswered', problem: { kind: 'log_contradicts' } }, proof: null }
-      : { state, proof };
+    return proof === 'wrong' ? CONTRADICTED : { state, proof };
+  }
+
+  /** Read the policy before it is needed, so that reading it says nothing of what was found. */
+  async prepare(): Promise<void> {
+    const key = await this.#key();
+    if ((await this.#area.get([key]))[key] !== undefined || (await this.#memory.get([key]))[key] !== undefined) return;
+    const policy = await this.#client.readLog('policy');
+    if (policy !== null) await this.#memory.set({ [key]: toLatin1(policy) });
+  }
+
+  /** The findings that a look-up's proof carries, and nothing of what it does not prove. */
+  async open({ investigation, contentHash, proof }: Looked): Promise<Confirmed> {
+    if (!(await canVerify())) return UNPROVEN;
+    const data = new TextEncoder().encode(proof);
+    const proven = await this.#verify(data, 'any', (decision) => openFindings(decision, investigation, contentHash));
+    if (proven === 'wrong') return CONTRADICTED;
+    if (proven === null || proven.checked.claims.length === 0) return UNPROVEN;
+    const more = { investigationId: investigation, corroborationCount: null, checkedAt: null };
+    return { state: { kind: 'investigated', ...proven.checked, ...more }, proof: proven.proof };
   }
 
   /** Forget what is remembered of all logs. */
@@ -71,34 +103,60 @@ export class LogProofs {
 
   async #prove(investigationId: string, claims: Parameters<typeof confirmFindings>[2]): Promise<LogProof | 'wrong'> {
     if (!(await canVerify())) return { kind: 'none' };
-    const key = KEY + serverAddress((await this.#client.settings()).apiBaseUrl).baseUrl;
     const data = await this.#client.readLog(`proof/${encodeURIComponent(investigationId)}`);
     if (data === null || !isProof(data)) return { kind: 'none' };
+    const proven = await this.#verify(data, 'newest', (decision) => confirmFindings(decision, investigationId, claims));
+    return proven === null ? { kind: 'none' } : proven === 'wrong' ? 'wrong' : proven.proof;
+  }
+
+  /**
+   * Verify a proof and let `check` look at its decision; null where there is nothing to look at. `any`: it may be of a
+   * tree that was the newest long ago.
+   */
+  async #verify<T>(
+    data: Bytes,
+    tree: 'newest' | 'any',
+    check: (decision: Decision) => T | Promise<T>,
+  ): Promise<{ readonly proof: LogProof; readonly checked: T } | 'wrong' | null> {
+    const key = await this.#key();
     const known = (await this.#area.get([key]))[key] as Known | undefined;
-    const policy = known === undefined ? await this.#client.readLog('policy') : fromLatin1(known.policy);
-    if (policy === null) return { kind: 'none' };
+    const policy = known === undefined ? await this.#policy(key) : fromLatin1(known.policy);
+    if (policy === null) return null;
     try {
       const decision = await proveDecision(data, await parsePolicy(policy));
-      if (known !== undefined && this.#isStale(decision, known)) return { kind: 'none' };
-      if (known !== undefined) checkHistory(decision, known);
+      const older = known !== undefined && isOlder(decision, known);
+      if (older && tree === 'newest' && this.#clock.now() - known.seen < STALE_MS) return null;
+      if (known !== undefined && !(older && tree === 'any')) checkHistory(decision, known);
       // A failed run can be repeated under its name, and what was erased cannot be compared: neither speaks of these.
-      if (decision.documents.size === 0 || !['found', 'nothing_found'].includes(decision.kind)) return { kind: 'none' };
-      await confirmFindings(decision, investigationId, claims);
-      await this.#area.set({ [key]: this.#remember(decision, policy) });
-      return { kind: 'proven', index: decision.index.toString(), cosignatures: decision.cosignatures };
+      if (decision.documents.size === 0 || !['found', 'nothing_found'].includes(decision.kind)) return null;
+      const checked = await check(decision);
+      if (!older) await this.#area.set({ [key]: this.#remember(decision, policy) });
+      const { index, cosignatures } = decision;
+      return { proof: { kind: 'proven', index: index.toString(), cosignatures }, checked };
     } catch (error) {
-      if (error instanceof TlogError) return 'wrong';
-      throw error;
+      if (!(error instanceof TlogError)) throw error;
+      await this.#memory.remove(key);
+      return 'wrong';
     }
   }
 
-  #isStale({ checkpoint }: Decision, { origin, size, seen }: Known): boolean {
-    return checkpoint.origin === origin && checkpoint.size < BigInt(size) && this.#clock.now() - seen < STALE_MS;
+  async #key(): Promise<string> {
+    return KEY + (await this.#client.address()).baseUrl;
+  }
+
+  /** The policy of a server that nothing is remembered of. */
+  async #policy(key: string): Promise<Bytes | null> {
+    const read = (await this.#memory.get([key]))[key] as string | undefined;
+    return read === undefined ? this.#client.readLog('policy') : fromLatin1(read);
   }
 
   #remember({ checkpoint: { origin, size, root } }: Decision, policy: Bytes): Known {
     return { policy: toLatin1(policy), origin, size: size.toString(), root: toLatin1(root), seen: this.#clock.now() };
   }
+}
+
+function isOlder({ checkpoint }: Decision, { origin, size }: Known): boolean {
+  return checkpoint.origin === origin && checkpoint.size < BigInt(size);
 }
 
 /** A log does not shrink, and there is one root of a size. */

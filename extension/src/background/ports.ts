@@ -22,6 +22,12 @@ export interface Alarm {
   stop(): void;
 }
 
+/** Wakes the worker once, also after it was ended. */
+export interface Timer {
+  /** Unless it is set already. Units: minutes from now. */
+  ensure(minutes: number): void;
+}
+
 export interface OpenTab {
   readonly id: number;
   /** Only of pages that the extension may see. */

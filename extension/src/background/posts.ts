@@ -230,7 +230,7 @@ export class Posts {
     pageUrl: string,
     state: PostState,
   ): Promise<void> {
-    const nothing = { postVersionId: null, viewCount: null, outcomes: {}, proof: null };
+    const nothing = { lookup: null, postVersionId: null, viewCount: null, outcomes: {}, proof: null };
     await this.#tabs.put(tabId, { tabSessionId, platform, externalId, pageUrl, ...nothing, state });
     this.#hooks.onChange(tabId);
   }

@@ -16,7 +16,7 @@ import {
 import { Malformed } from '../protocol/read';
 import type { Problem } from '../protocol/status';
 import type { Address } from '../settings/address';
-import type { Bytes } from '../tlog/encoding';
+import { type Bytes, concat } from '../tlog/encoding';
 import { attest } from './attestation';
 
 /** The network as this file needs it. */
@@ -77,6 +77,27 @@ export async function readLogFile(net: Net, address: Address, path: string): Pro
   return reply.ok && reply.value.status === 200 ? new TextEncoder().encode(reply.value.text) : null;
 }
 
+/** A file of private look-ups; no body where it is the one of this `etag`. */
+export interface LookupReply {
+  readonly status: number;
+  readonly etag: string | null;
+  readonly body: Bytes;
+}
+
+/**
+ * Read a file of private look-ups. Nothing goes with it that tells one reader from another: no key, no version of the
+ * extension, no signature, no languages.
+ */
+export async function readLookupFile(
+  net: Net,
+  address: Address,
+  path: string,
+  etag: string | null,
+): Promise<Result<LookupReply>> {
+  const headers = { 'accept-language': '*', ...(etag !== null && { 'if-none-match': etag }) };
+  return receive(net, address, `${address.baseUrl}/lookup/v1/${path}`, { method: 'GET', headers }, TIMEOUT_MS);
+}
+
 /** What came back, before anybody has read sense into it. */
 export interface HttpReply {
   readonly status: number;
@@ -93,6 +114,19 @@ export async function sendRequest(
   init: RequestInit,
   timeoutMs: number,
 ): Promise<Result<HttpReply>> {
+  const reply = await receive(net, address, url, init, timeoutMs);
+  if (!reply.ok) return reply;
+  const text = new TextDecoder().decode(reply.value.body);
+  return { ok: true, value: { status: reply.value.status, json: parseJson(text), text } };
+}
+
+async function receive(
+  net: Net,
+  address: Address,
+  url: string,
+  init: RequestInit,
+  timeoutMs: number,
+): Promise<Result<LookupReply>> {
   try {
     const response = await net.fetch(url, {
       ...init,
@@ -103,8 +137,8 @@ export async function sendRequest(
       signal: AbortSignal.timeout(timeoutMs),
     });
     if (response.type === 'opaqueredirect') return failure({ kind: 'not_openerrata' });
-    const text = await readText(response);
-    return { ok: true, value: { status: response.status, json: parseJson(text), text } };
+    const body = await readBody(response);
+    return { ok: true, value: { status: response.status, etag: response.headers.get('etag'), body } };
   } catch {
     if (!net.isOnline()) return failure({ kind: 'offline' });
     if (!(await net.hasPermission(address.pattern))) return failure({ kind: 'no_permission', host: address.host });
@@ -154,21 +188,20 @@ function failure(what: Problem): { readonly ok: false; readonly problem: Problem
   return { ok: false, problem: what };
 }
 
-async function readText(response: Response): Promise<string> {
-  if (response.body === null) return '';
-  const decoder = new TextDecoder();
-  const pieces: string[] = [];
+async function readBody(response: Response): Promise<Bytes> {
+  if (response.body === null) return new Uint8Array();
+  const pieces: Uint8Array[] = [];
   let received = 0;
   const reader = response.body.getReader();
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return pieces.join('') + decoder.decode();
+    if (done) return concat(...pieces);
     received += value.length;
     if (received > MAX_ANSWER_BYTES) {
       await reader.cancel();
       throw new Error('the answer is too long');
     }
-    pieces.push(decoder.decode(value, { stream: true }));
+    pieces.push(value);
   }
 }
 

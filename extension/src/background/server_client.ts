@@ -7,11 +7,19 @@
  */
 import type { ProcedureOutput, ProcedureName } from '../protocol/rpc';
 import type { Problem } from '../protocol/status';
-import { serverAddress } from '../settings/address';
+import { type Address, serverAddress } from '../settings/address';
 import { isSendable, readSettings, type Settings } from '../settings/settings';
 import type { Bytes } from '../tlog/encoding';
 import type { Area } from './ports';
-import { type Access, callProcedure, type Net, readLogFile, type Result } from './server';
+import {
+  type Access,
+  callProcedure,
+  type LookupReply,
+  type Net,
+  readLogFile,
+  readLookupFile,
+  type Result,
+} from './server';
 
 const UPGRADE = 'runtime:upgrade-required';
 
@@ -51,8 +59,17 @@ export class ServerClient {
 
   /** A file of the decision log; null where there is none. */
   async readLog(path: string): Promise<Bytes | null> {
-    const { apiBaseUrl } = await this.settings();
-    return readLogFile(this.#net, serverAddress(apiBaseUrl), path);
+    return readLogFile(this.#net, await this.address(), path);
+  }
+
+  /** A file of private look-ups. */
+  async readLookup(path: string, etag: string | null): Promise<Result<LookupReply>> {
+    return readLookupFile(this.#net, await this.address(), path, etag);
+  }
+
+  /** The server of today's settings. */
+  async address(): Promise<Address> {
+    return serverAddress((await this.settings()).apiBaseUrl);
   }
 
   /** Whether this version is too old for the server of today's settings. */

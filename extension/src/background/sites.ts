@@ -8,7 +8,7 @@
 import { FEEDS, feedFor } from '../feeds';
 import type { FeedSite } from '../feeds/base';
 import type { PageSettings } from '../protocol/messages';
-import { readSettings, type Settings, writeSettings } from '../settings/settings';
+import { readingMode, readSettings, type Settings, writeSettings } from '../settings/settings';
 import { hostOf, isBuiltIn, siteOf, sitePattern, wantedHosts } from '../settings/sites';
 import type { Area, Scripts } from './ports';
 
@@ -22,9 +22,10 @@ export function pageSettings(settings: Settings, url: string): PageSettings {
   };
 }
 
-export function isActive({ sitesOff, sitesAdded }: Settings, url: string): boolean {
+export function isActive(settings: Settings, url: string): boolean {
+  const { sitesOff, sitesAdded } = settings;
   const site = siteOf(url);
-  if (site === null || sitesOff.includes(site)) return false;
+  if (site === null || readingMode(settings) === null || sitesOff.includes(site)) return false;
   return isBuiltIn(url) || sitesAdded.includes(hostOf(url) ?? '');
 }
 

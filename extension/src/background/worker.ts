@@ -19,14 +19,19 @@ import {
 import { readPlatform } from '../protocol/observation';
 import { having, literal, Malformed, nonEmpty, webUrl } from '../protocol/read';
 import { displayedClaims, type AnchorOutcome } from '../protocol/status';
-import { publicUrl, serverAddress } from '../settings/address';
+import { publicUrl } from '../settings/address';
+import { NOTICES_KEY } from '../settings/notices';
 import { PAGE_KEYS, readSettings, SERVER_KEYS, writeSettings } from '../settings/settings';
-import { badgeOf, NO_BADGE, UPGRADE_BADGE } from './badge';
+import { Badges } from './badges';
 import { LogProofs } from './log_proofs';
+import { LookupFiles } from './lookup_files';
 import { ServerClient } from './server_client';
 import { Polling } from './polling';
-import type { Alarm, Area, Clock, Pages, Scripts } from './ports';
+import type { Alarm, Area, Clock, Pages, Scripts, Timer } from './ports';
 import { Posts } from './posts';
+import { PrivatePosts } from './private_posts';
+import { Reading } from './reading';
+import { Retractions } from './retractions';
 import { backoffMs, refusal } from './retries';
 import { Runs } from './runs';
 import type { Net } from './server';
@@ -35,9 +40,12 @@ import { Tabs } from './tabs';
 
 export interface Dependencies {
   readonly area: Area;
+  /** Ends with the browser. */
+  readonly memory: Area;
   readonly net: Net;
   readonly clock: Clock;
   readonly alarm: Alarm;
+  readonly refreshTimer: Timer;
   readonly pages: Pages;
   readonly scripts: Scripts;
   readonly version: string;
@@ -62,22 +70,32 @@ export class Worker {
   readonly #tabs: Tabs;
   readonly #runs: Runs;
   readonly #client: ServerClient;
+  readonly #badges: Badges;
   readonly #proofs: LogProofs;
   readonly #posts: Posts;
+  readonly #reading: Reading;
+  readonly #retractions: Retractions;
   readonly #polling: Polling;
   readonly sites: Sites;
 
   private constructor(dependencies: Dependencies, tabs: Tabs, runs: Runs) {
-    const { area, net, clock, alarm, scripts, version } = dependencies;
+    const { area, memory, net, clock, alarm, refreshTimer, scripts, version } = dependencies;
     this.#dependencies = dependencies;
     this.#tabs = tabs;
     this.#runs = runs;
-    this.#client = new ServerClient(area, net, version, () => void this.#updateBadges());
-    this.#proofs = new LogProofs(area, this.#client, clock);
+    this.#client = new ServerClient(area, net, version, () => void this.#badges.update());
+    this.#badges = new Badges(area, dependencies.pages, this.#client, tabs);
+    this.#proofs = new LogProofs(area, memory, this.#client, clock);
     this.#posts = new Posts(tabs, runs, this.#client, this.#proofs, clock, {
       onChange: (tabId) => void this.#publishStatus(tabId),
       pollNow: () => void this.#polling.pollNow(),
       pollLater: () => this.#polling.pollLater(),
+    });
+    const files = new LookupFiles(memory, this.#client, clock);
+    this.#retractions = new Retractions(area, files, clock);
+    this.#reading = new Reading({
+      ...{ area, tabs, posts: this.#posts, retractions: this.#retractions, refreshTimer },
+      privately: new PrivatePosts(tabs, files, this.#proofs, (tabId) => void this.#publishStatus(tabId)),
     });
     this.#polling = new Polling(() => this.#posts.poll(), alarm);
     this.sites = new Sites(area, scripts);
@@ -97,6 +115,20 @@ export class Worker {
   /** Ask about what runs. */
   async poll(): Promise<void> {
     return this.#polling.pollNow();
+  }
+
+  /** Look again for what is open. */
+  async refresh(): Promise<void> {
+    return this.#reading.refresh();
+  }
+
+  /** The extension is new here or another version than before; whether its reader has to be asked how posts are looked up. */
+  async onInstalled(isNew: boolean): Promise<boolean> {
+    const { area } = this.#dependencies;
+    const { mode, apiKey, autoInvestigate } = await readSettings(area);
+    if (mode !== '') return false;
+    await writeSettings(area, { mode: isNew ? 'ask' : 'full' });
+    return isNew || (apiKey === '' && !autoInvestigate);
   }
 
   /** Answer one message; whatever happens, there is an answer. */
@@ -153,9 +185,10 @@ export class Worker {
   async onSettingsChanged(keys: readonly string[]): Promise<void> {
     if (SERVER_KEYS.some((key) => keys.includes(key))) {
       if (keys.includes('apiBaseUrl')) await Promise.all([this.#runs.clear(), this.#proofs.forget()]);
-      await this.#updateBadges();
+      await this.#badges.update();
       for (const [tabId] of this.#tabs.all()) this.#resync(tabId);
     }
+    if (keys.includes(NOTICES_KEY)) await this.#badges.update();
     if (keys.includes('verdictSites')) await this.sites.align();
     if ([...PAGE_KEYS, 'sitesAdded'].some((key) => keys.includes(key))) await this.#sendSettings();
   }
@@ -183,7 +216,7 @@ export class Worker {
       case 'PAGE_CONTENT': {
         const { tabSessionId, content, attempt } = message.payload;
         if (!isActive(settings, url)) return { ok: false, error: 'switched off here', retryAfterMs: null };
-        const trouble = await this.#posts.show(tabId, tabSessionId, content);
+        const trouble = await this.#reading.show(tabId, tabSessionId, content);
         return trouble === null ? { ok: true } : { ...refusal(trouble, attempt) };
       }
       case 'PAGE_SKIPPED': {
@@ -208,7 +241,7 @@ export class Worker {
         return { ok: true, ...cached };
       }
       case 'INVESTIGATE_NOW':
-        if (!(await this.#posts.investigate(message.payload.tabId))) this.#resync(message.payload.tabId);
+        if (!(await this.#reading.investigate(message.payload.tabId))) this.#resync(message.payload.tabId);
         return { ok: true };
       case 'RETRY':
         if (this.#tabs.get(message.payload.tabId) !== null) this.#resync(message.payload.tabId);
@@ -244,25 +277,13 @@ export class Worker {
 
   /** Send a tab's newest status to its page and badge. */
   async #publishStatus(tabId: number): Promise<void> {
-    const [{ apiBaseUrl }, upgrade] = await Promise.all([this.#client.settings(), this.#client.upgrade()]);
+    const { baseUrl } = await this.#client.address();
+    await this.#badges.set(tabId);
     const status = this.#tabs.get(tabId);
-    this.#dependencies.pages.setBadge(tabId, upgrade === null ? badgeOf(status?.state ?? null) : UPGRADE_BADGE);
     if (status === null) return;
-    this.#send(
-      tabId,
-      write('STATE', {
-        status,
-        publicUrl: publicUrl(displayedClaims(status.state)?.investigationId ?? null, serverAddress(apiBaseUrl).baseUrl),
-      }),
-    );
-  }
-
-  async #updateBadges(): Promise<void> {
-    const upgrade = await this.#client.upgrade();
-    this.#dependencies.pages.setBadge(null, upgrade === null ? NO_BADGE : UPGRADE_BADGE);
-    for (const [tabId, { state }] of this.#tabs.all()) {
-      this.#dependencies.pages.setBadge(tabId, upgrade === null ? badgeOf(state) : UPGRADE_BADGE);
-    }
+    const shown = displayedClaims(status.state);
+    this.#send(tabId, write('STATE', { status, publicUrl: publicUrl(shown?.investigationId ?? null, baseUrl) }));
+    await this.#retractions.see(shown?.claims.map(({ id }) => id) ?? []);
   }
 
   async #sendSettings(): Promise<void> {

@@ -8,7 +8,17 @@ import { browser } from 'wxt/browser';
 import { defineBackground } from 'wxt/utils/define-background';
 
 import { AnchorRequest, outcomesOf } from '../background/anchoring';
-import { alarm, inject, net, pages, POLL_ALARM, scripts, senderOf } from '../background/browser';
+import {
+  alarm,
+  inject,
+  net,
+  pages,
+  POLL_ALARM,
+  REFRESH_ALARM,
+  refreshTimer,
+  scripts,
+  senderOf,
+} from '../background/browser';
 import { startJob } from '../background/check_runner';
 import { Checks } from '../background/checks';
 import { relay } from '../background/relay';
@@ -24,7 +34,17 @@ export default defineBackground({
     void (area as Partial<typeof area>).setAccessLevel?.({ accessLevel: 'TRUSTED_CONTEXTS' });
     const clock = { now: () => Date.now() };
     const { version } = browser.runtime.getManifest();
-    const begun = Worker.start({ area, net, clock, alarm, pages, scripts, version });
+    const begun = Worker.start({
+      area,
+      memory: browser.storage.session,
+      net,
+      clock,
+      alarm,
+      refreshTimer,
+      pages,
+      scripts,
+      version,
+    });
     const checks = new Checks({
       ...{ area, session: browser.storage.session, now: clock.now, startJob },
       hasPermission: (pattern) => net.hasPermission(pattern),
@@ -75,6 +95,7 @@ export default defineBackground({
     });
     browser.alarms.onAlarm.addListener(({ name }) => {
       if (name === POLL_ALARM) then((worker) => worker.poll());
+      if (name === REFRESH_ALARM) then((worker) => worker.refresh());
     });
     browser.tabs.onUpdated.addListener((tabId, { status }, tab) => {
       if (status === 'loading') then((worker) => worker.onTabLoading(tabId, tab.url ?? null));
@@ -89,9 +110,10 @@ export default defineBackground({
     browser.runtime.onStartup.addListener(() => then((worker) => worker.onRestart()));
     browser.runtime.onInstalled.addListener(({ reason }) => {
       then(async (worker) => {
+        if (await worker.onInstalled(reason === 'install'))
+          await browser.tabs.create({ url: browser.runtime.getURL('/welcome.html') });
         await worker.onRestart();
-        if (reason === 'install') await browser.tabs.create({ url: browser.runtime.getURL('/welcome.html') });
-        else await inject();
+        if (reason !== 'install') await inject();
       });
     });
   },

@@ -8,7 +8,6 @@ import {
   count,
   flag,
   having,
-  instant,
   list,
   literal,
   Malformed,
@@ -57,7 +56,7 @@ export const readBucket = having({
 export const readRetractions = having({
   v: literal(1),
   day,
-  claims: list(having({ id: nonEmpty, state: literal('SUSPENDED', 'RETRACTED', 'RELEASED'), at: instant })),
+  claims: list(having({ id: nonEmpty, state: text })),
 });
 
 export type Layout = Of<typeof readLayout>;

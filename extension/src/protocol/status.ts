@@ -5,6 +5,7 @@
  * kept, so that no part of the interface can show it by mistake.
  */
 import type { Anchoring } from '../anchoring/text';
+import type { ShownVersion } from '../lookup/files';
 
 export type Provenance = 'SERVER_VERIFIED' | 'CLIENT_FALLBACK';
 
@@ -21,6 +22,7 @@ export interface ClaimPayload {
   readonly text: string;
   readonly context: string;
   readonly summary: string;
+  /** Empty where a private look-up does not carry it. */
   readonly reasoning: string;
   readonly sources: readonly Source[];
 }
@@ -55,7 +57,13 @@ export type Problem =
   | { readonly kind: 'erased' }
   /** The server's public log contradicts what the server answered. */
   | { readonly kind: 'log_contradicts' }
-  | { readonly kind: 'refused' };
+  | { readonly kind: 'refused' }
+  /** The server has no files for private look-ups. */
+  | { readonly kind: 'no_lookups' }
+  /** The server shows no findings at all for now. */
+  | { readonly kind: 'paused' }
+  /** There are findings, and nothing that proves them. */
+  | { readonly kind: 'unproven' };
 
 export type PostState =
   /** Nothing has been answered yet. */
@@ -75,13 +83,16 @@ export type PostState =
     }
   | {
       readonly kind: 'investigated';
-      readonly provenance: Provenance;
+      /** Null where a look-up does not say. */
+      readonly provenance: Provenance | null;
       readonly claims: readonly Claim[];
       /** Servers send it only with some answers. */
       readonly investigationId: string | null;
       readonly corroborationCount: number | null;
       readonly checkedAt: string | null;
     }
+  /** Private look-ups know findings of another version of this post only. */
+  | { readonly kind: 'other_version'; readonly investigationId: string }
   /** The server tried and gave up. */
   | { readonly kind: 'failed' }
   /** The question itself failed. */
@@ -104,6 +115,8 @@ export interface TabStatus {
   readonly platform: string;
   readonly externalId: string;
   readonly pageUrl: string;
+  /** What a private look-up is made of; null where the server was given the post. */
+  readonly lookup: ShownVersion | null;
   /** Known once the server has registered what this page shows. */
   readonly postVersionId: string | null;
   readonly viewCount: number | null;

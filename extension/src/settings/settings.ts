@@ -8,6 +8,8 @@
 import { LIMITS } from '../verdict/given';
 
 export interface Settings {
+  /** How posts are looked up: `readingMode` reads it. `ask`: a new installation, whose reader has not said yet. */
+  readonly mode: string;
   /** As entered; empty means the default server. */
   readonly apiBaseUrl: string;
   readonly apiKey: string;
@@ -39,6 +41,7 @@ export interface Settings {
 }
 
 export const DEFAULTS: Settings = {
+  mode: '',
   apiBaseUrl: '',
   apiKey: '',
   openaiApiKey: '',
@@ -60,9 +63,9 @@ export const DEFAULTS: Settings = {
 };
 
 /** What changes the answers of the server, or which server it is. */
-export const SERVER_KEYS: readonly (keyof Settings)[] = ['apiBaseUrl', 'apiKey', 'hmacSecret'];
+export const SERVER_KEYS: readonly (keyof Settings)[] = ['mode', 'apiBaseUrl', 'apiKey', 'hmacSecret'];
 /** Settings that content scripts depend on. */
-export const PAGE_KEYS: readonly (keyof Settings)[] = ['showHighlights', 'sitesOff', 'verdictSites'];
+export const PAGE_KEYS: readonly (keyof Settings)[] = ['mode', 'showHighlights', 'sitesOff', 'verdictSites'];
 
 interface Area {
   get(keys: string[]): Promise<Record<string, unknown>>;
@@ -93,6 +96,11 @@ export function asSettings(stored: Readonly<Record<string, unknown>>): Settings 
 function readStrings(value: unknown): string[] {
   if (!Array.isArray(value)) return [];
   return [...new Set(value.filter((item): item is string => typeof item === 'string' && item !== ''))];
+}
+
+/** `private`: the server is asked for buckets of many posts. `full`: it gets each post. Null: nothing is sent. */
+export function readingMode({ mode }: Pick<Settings, 'mode'>): 'private' | 'full' | null {
+  return mode === 'private' || mode === 'full' ? mode : null;
 }
 
 /** Whether a key or secret can travel in a header. */

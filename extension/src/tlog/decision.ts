@@ -3,8 +3,19 @@
  *
  * Source: rows TR-17 and TR-18 of docs/requirements/trust.md; tlog/decision.py and tlog/leaf.py write and read the same.
  */
-import { count, having, list, Malformed, matching, optional, type Read, text } from '../protocol/read';
-import type { Claim } from '../protocol/status';
+import {
+  count,
+  having,
+  isWebUrl,
+  list,
+  literal,
+  Malformed,
+  matching,
+  optional,
+  type Read,
+  text,
+} from '../protocol/read';
+import type { Claim, Provenance } from '../protocol/status';
 import { type Bytes, concat, decodeBase64, decodeUtf8, malformed, sha256, TlogError, toHex } from './encoding';
 import { hashLeaf } from './merkle';
 import type { Checkpoint } from './note';
@@ -22,7 +33,11 @@ const readLeaf = having({
   k: text,
   c: optional(list(matching(/^[A-Za-z0-9_-]{43}$/, 'a commitment'))),
 });
-const readRun = having({ investigation: text });
+const readRun = having({
+  investigation: text,
+  contentHash: optional(text),
+  provenance: optional(literal('SERVER_VERIFIED', 'CLIENT_FALLBACK')),
+});
 const readFinding = having({
   claim: text,
   text,
@@ -82,6 +97,25 @@ export async function confirmFindings(
       finding.sources.every((source) => same.sources.some((other) => isSameSource(source, other)));
     if (!isSame) throw contradicts('a finding in other words');
   }
+}
+
+/** The findings that a decision opens, if it is about this text, or throw. Their reasoning is only there as a hash. */
+export function openFindings(
+  { kind, documents }: Decision,
+  investigationId: string,
+  contentHash: string,
+): { readonly claims: readonly Claim[]; readonly provenance: Provenance | null } {
+  if (kind !== 'found') throw contradicts('nothing was found');
+  const run = read(readRun, documents.get(0) ?? '');
+  if (run.investigation !== investigationId) throw contradicts('another investigation');
+  if (run.contentHash !== contentHash) throw contradicts('another text');
+  const claims = [...documents]
+    .filter(([j]) => j > 0)
+    .map(([, document]) => {
+      const { claim: id, text, context, summary, sources } = read(readFinding, document);
+      return { id, text, context, summary, reasoning: '', sources: sources.filter(({ url }) => isWebUrl(url)) };
+    });
+  return { claims, provenance: run.provenance ?? null };
 }
 
 type Source = Claim['sources'][number];

@@ -56,6 +56,12 @@ export function sayProblem(problem: Problem): string {
       return say('problemLogContradicts');
     case 'refused':
       return say('problemRefused');
+    case 'no_lookups':
+      return say('problemNoLookups');
+    case 'paused':
+      return say('problemPaused');
+    case 'unproven':
+      return say('problemUnproven');
   }
 }
 

@@ -124,6 +124,8 @@ export class FakeArea {
 export class FakeEnvironment {
   readonly server = new FakeServer();
   readonly area = new FakeArea();
+  readonly memory = new FakeArea();
+  readonly refreshes: number[] = [];
   readonly messages: { readonly tabId: number; readonly message: ToContent }[] = [];
   readonly badges = new Map<number | null, Badge>();
   readonly registered: string[] = [];
@@ -138,14 +140,17 @@ export class FakeEnvironment {
     this.server.says('post.registerObservedVersion', REGISTERED);
     this.server.says('post.recordViewAndGetStatus', NOT_INVESTIGATED);
     this.area.items.set('apiBaseUrl', BASE);
+    this.area.items.set('mode', 'full');
   }
 
   async begin(): Promise<Worker> {
     const dependencies: Dependencies = {
       area: this.area,
+      memory: this.memory,
       net: this.server,
       clock: { now: () => this.now },
       alarm: { start: () => (this.alarmRunning = true), stop: () => (this.alarmRunning = false) },
+      refreshTimer: { ensure: (minutes) => this.refreshes.push(minutes) },
       pages: {
         send: (tabId, message) => this.messages.push(structuredClone({ tabId, message })),
         openTabs: async () => this.tabs,

@@ -3,11 +3,20 @@ import { describe, expect, it } from 'vitest';
 
 import { type PopupInput, viewOf } from '../../src/entrypoints/popup/view';
 import type { PostState, TabStatus } from '../../src/protocol/status';
-import { DEFAULTS } from '../../src/settings/settings';
+import { DEFAULTS as UNCHOSEN } from '../../src/settings/settings';
 import { CLAIM, PAGE, PAYLOAD, PRIOR } from '../background/fakes';
 
+const DEFAULTS = { ...UNCHOSEN, mode: 'full' };
+
 function status(state: PostState, more: Partial<TabStatus> = {}): TabStatus {
-  const post = { tabSessionId: 's', platform: 'X', externalId: '20', pageUrl: PAGE, postVersionId: 'v1' } as const;
+  const post = {
+    tabSessionId: 's',
+    platform: 'X',
+    externalId: '20',
+    pageUrl: PAGE,
+    lookup: null,
+    postVersionId: 'v1',
+  } as const;
   return { ...post, viewCount: null, outcomes: {}, proof: null, state, ...more };
 }
 
@@ -29,6 +38,11 @@ const NONE = { claims: [], investigationId: null };
 describe('the popup over a post', () => {
   it.each<[string, PopupInput, object]>([
     ['checking', known(status({ kind: 'checking' })), { kind: 'checking' }],
+    [
+      'another version',
+      known(status({ kind: 'other_version', investigationId: 'i1' })),
+      { kind: 'other_version', investigationId: 'i1', mayInvestigate: false },
+    ],
     ['skipped', known(status({ kind: 'skipped', reason: 'word_count' })), { kind: 'skipped', reason: 'word_count' }],
     [
       'findings',

@@ -6,7 +6,7 @@
 import { SITES } from '../../platforms';
 import type { CachedStatus } from '../../protocol/messages';
 import type { Claim, AnchorOutcome, PostState, PriorResult, Problem, SkipReason } from '../../protocol/status';
-import type { Settings } from '../../settings/settings';
+import { readingMode, type Settings } from '../../settings/settings';
 import { hostOf, isBuiltIn, siteOf, sitesToSwitchOn } from '../../settings/sites';
 
 export interface ListedClaim {
@@ -31,10 +31,13 @@ export type PopupView =
   /** A site's publication on its own domain, or a site that is off at first: not yet allowed. */
   | { readonly kind: 'addable'; readonly host: string; readonly site: string; readonly isOwnDomain: boolean }
   | { readonly kind: 'off'; readonly site: string }
+  /** The reader has not said how posts are looked up. */
+  | { readonly kind: 'unchosen' }
   | { readonly kind: 'checking' }
   | { readonly kind: 'skipped'; readonly reason: SkipReason }
   | { readonly kind: 'found'; readonly claims: readonly ListedClaim[]; readonly investigationId: string | null }
   | { readonly kind: 'clean'; readonly investigationId: string | null }
+  | { readonly kind: 'other_version'; readonly investigationId: string; readonly mayInvestigate: boolean }
   | { readonly kind: 'failed'; readonly mayInvestigate: boolean }
   | { readonly kind: 'unanswered'; readonly problem: Problem }
   | {
@@ -87,6 +90,7 @@ export function viewOf({ cached, url, settings, markedSite }: PopupInput): Popup
       ? { kind: 'unsupported' }
       : { kind: 'addable', host, site, isOwnDomain: waiting === undefined };
   }
+  if (readingMode(settings) === null) return { kind: 'unchosen' };
   const address = new URL(url);
   const site = SITES.find((one) => one.matchesUrl(address));
   if (site === undefined) return { kind: isAdded && mayBePost(url) ? 'checking' : 'unsupported' };
@@ -123,6 +127,8 @@ function viewOfState(
       return { kind: 'checking' };
     case 'skipped':
       return { kind: 'skipped', reason: state.reason };
+    case 'other_version':
+      return { ...state, mayInvestigate };
     case 'failed':
       return { kind: 'failed', mayInvestigate };
     case 'unanswered':
