@@ -15,6 +15,8 @@ reads and what serves each of them:
 - a claim and its analyses: `assertion` by id or published key, `analysis` by (assertion_id, analysed_at)
 - what was taken back: `finding_state` by investigation, or by time
 - labels on posts: `label` by its sequence, or by the beginning of `uri`
+- a publisher: `publisher` by id or domain, its log by publisher and epoch or sequence; a week of citations by
+  `analysis` (analysed_at)
 - outside reviews: `review` by claim, all of them for the public rate
 - what stops findings: `breaker` and `variant`, which have a row each, and `investigation_doc` by (variant, checked_at)
   where something stands
@@ -87,6 +89,14 @@ from contracts.readmodel.posts import (
     post_prior,
     post_view_credit,
 )
+from contracts.readmodel.publishers import (
+    RATING_REASON,
+    SCORE_REASON,
+    publisher,
+    publisher_rating,
+    publisher_score,
+    score_epoch,
+)
 from contracts.readmodel.reviews import REVIEW_VERDICT, outside_review, review_sample, review_sample_claim
 from contracts.readmodel.search import (
     search_bucket,
@@ -119,8 +129,10 @@ __all__ = [
     "LABEL_REASON",
     "LEDGER",
     "OPERATOR",
+    "RATING_REASON",
     "READMODEL",
     "REVIEW_VERDICT",
+    "SCORE_REASON",
     "SEARCH_PATH",
     "SOURCE_STATUS",
     "STAGE",
@@ -175,6 +187,9 @@ __all__ = [
     "post_version",
     "post_view_credit",
     "prompt",
+    "publisher",
+    "publisher_rating",
+    "publisher_score",
     "purge",
     "reasoning_summary",
     "refused_fact",
@@ -184,6 +199,7 @@ __all__ = [
     "review_sample_claim",
     "run_attempt",
     "scenario",
+    "score_epoch",
     "search_bucket",
     "search_document",
     "skipped",

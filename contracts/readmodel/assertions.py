@@ -85,6 +85,7 @@ analysis: Final = Table(
     one_of("invalidated_why", ("RIGHTS", "MODERATION", "EDIT")),
     CheckConstraint("(invalidated_at IS NULL) = (invalidated_why IS NULL)", name="invalidated"),
     Index(None, "assertion_id", sql("analysed_at DESC")),
+    Index(None, "analysed_at"),
     Index(None, "kept_until"),
     comment="An analysis of a claim; `id` is its run. `scenarios`, `evidence` and `depth` are its shape; `missing` and "
     "the two after it count evidence that was dropped, by why. `kept_until` NULL: its words are gone",

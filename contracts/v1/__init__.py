@@ -55,6 +55,7 @@ from contracts.v1.llm_stage import LlmStageConfigured
 from contracts.v1.log import LogChanged
 from contracts.v1.observation import ObservationReceived, ObservationUnverifiable
 from contracts.v1.post import PostViewed
+from contracts.v1.publisher import PublisherEpochClosed, PublisherRated, PublisherScored
 from contracts.v1.retention import RetentionPurged
 from contracts.v1.review import ReviewDecided, ReviewSampled
 from contracts.v1.run import RunAdvanced, RunFailed, RunRetryScheduled, RunStarted
@@ -116,6 +117,9 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     RetentionPurged,
     EntityErasureOrdered,
     LabelIssued,
+    PublisherScored,
+    PublisherRated,
+    PublisherEpochClosed,
 )
 
 DECODED: Final = 256
@@ -228,6 +232,9 @@ __all__ = [
     "ObservationUnverifiable",
     "OnceEvent",
     "PostViewed",
+    "PublisherEpochClosed",
+    "PublisherRated",
+    "PublisherScored",
     "RetentionPurged",
     "ReviewDecided",
     "ReviewSampled",

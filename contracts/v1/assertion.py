@@ -86,7 +86,7 @@ class AssertionAnalysisRequested(OnceEvent):
 
     `run_id` derives from the assertion and `follows`, so the requests of two jobs name the same run and have different
     ids: the stream refuses the later one instead of confirming it as a repetition. Shapes: `words` holds the claim and
-    its canonical text.
+    its canonical text; `score_epoch` is the job's: only publishers' scores of it count.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.assertion.analysis_requested"
@@ -102,6 +102,7 @@ class AssertionAnalysisRequested(OnceEvent):
     words: EphemeralRef
     shape: Shape
     model: StageModel
+    score_epoch: int = Field(default=0, ge=0)
     requested_by: UUID
 
     def key(self) -> str:

@@ -32,6 +32,12 @@ PublishedKey = Annotated[str, Field(pattern=r"^claim:v[0-9]+norm[0-9]+:[a-z]{2,3
 """Key of a claim in the public form: `claim:<version>:<language>:<SHA-256 of the canonical text>`."""
 Domain = Annotated[str, Field(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", max_length=253)]
 """Registrable domain of a cited source, which is public."""
+PublisherName = Annotated[
+    str, Field(pattern=r"^[A-Z0-9][A-Za-z0-9.&'-]{0,29}( [A-Z0-9&][A-Za-z0-9.&'-]{0,29}){0,5}$", max_length=60)
+]
+"""Name of a publisher, which is public: each word begins with a capital or a digit, so that no sentence fits."""
+Epoch = Annotated[int, Field(ge=200_001, le=999_953)]
+"""An ISO week, whose publishers' scores count together: 100 times its year plus its number."""
 RecordUri = Annotated[
     str, Field(pattern=r"^at://did:[a-z]+:[A-Za-z0-9._:%-]+/[A-Za-z0-9.-]+/[A-Za-z0-9._~:-]+$", max_length=512)
 ]

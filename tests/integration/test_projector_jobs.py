@@ -9,13 +9,23 @@ from typing import Any
 import psycopg
 import pytest
 
-from contracts.v1 import AssertionInvalidated
-from contracts.v1.ids import analysis_run_id, evidence_id, period_id, scenario_id, step_run_id
+from contracts.v1 import AssertionInvalidated, PublisherEpochClosed, PublisherRated
+from contracts.v1.ids import analysis_run_id, evidence_id, period_id, publisher_id, scenario_id, step_run_id
 from services.projector.rebuild.rebuild import rebuild
 from services.projector.rebuild.shadow import shadow
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at, total
 from tests.support.servers import Prepare, Servers
-from tests.unit.projector.audit_histories import CANARY, OPTIONS, PRICES, Instance, claim_id_of, one_job, strange_days
+from tests.unit.projector.audit_histories import (
+    CANARY,
+    OPTIONS,
+    PRICES,
+    AuditTape,
+    Instance,
+    claim_id_of,
+    one_job,
+    scored,
+    strange_days,
+)
 from tests.unit.projector.histories import START, Page, Tape, digest, uid
 
 pytest_plugins = ["tests.support.servers"]
@@ -347,3 +357,58 @@ async def test_a_post_takes_the_same_statements_beside_audits(
     await store.close()
     assert len(taken[1]) > 5
     assert taken[2] == taken[1]
+
+
+@pytest.mark.requirement("FH-111")
+@pytest.mark.requirement("FH-120")
+async def test_a_publishers_rows(database_url: str) -> None:
+    """FH-111: A source has a track record.
+
+    FH-120: Sources, users, metrics and patterns have no versions.
+    """
+    tape, id_ = AuditTape(), publisher_id("for.example")
+    rated = PublisherRated(
+        publisher_id=id_,
+        domain="for.example",
+        name="The Harbour Post",
+        type="news",
+        correction_policy=80,
+        editorial_standards=60,
+        bias_transparency=40,
+        longevity=100,
+        corrections_count=12,
+        correction_frequency=1.5,
+        score=65,
+        by=uid("moderator"),
+        reason="MONTHLY_AUDIT",
+    )
+    events = (
+        scored("for.example", 202601),
+        rated,
+        scored("for.example", 202602, 1),
+        PublisherEpochClosed(epoch=202602, publishers=1),
+    )
+    for second, event in enumerate(events):
+        tape.add(event, at=START + timedelta(seconds=second))
+    store = store_at(database_url)
+    await fill(store, tape.records)
+    await store.close()
+    found = await everything(database_url)
+    (row,) = found["publisher"]
+    assert (row["id"], row["domain"], row["name"], row["type"]) == (str(id_), "for.example", "The Harbour Post", "news")
+    assert (row["track_record_score"], row["accuracy"], row["correct"], row["total"]) == (72.5, 0.75, 3, 4)
+    assert (row["correct_weight"], row["total_weight"]) == (4, 5)
+    assert (row["total_citations"], row["claim_count"], row["epoch"], row["sequence"]) == (10, 6, 202602, 3)
+    assert (row["corrections_count"], row["correction_frequency"], row["set_score"]) == (12, 1.5, 65)
+    assert (row["correction_policy"], row["editorial_standards"]) == (80, 60)
+    assert (row["bias_transparency"], row["longevity"], row["rated_sequence"]) == (40, 100, 2)
+    assert seconds(row, "last_updated") == ["00:02"]
+    assert [(each["epoch"], each["score"], each["why"]) for each in found["publisher_score"]] == [
+        (202601, 72.5, "COMPUTED"),
+        (202602, 72.5, "COMPUTED"),
+    ]
+    (rating,) = found["publisher_rating"]
+    assert (rating["sequence"], rating["score"], rating["reason"]) == (2, 65, "MONTHLY_AUDIT")
+    assert rating["rated_by"] == str(uid("moderator"))
+    (epoch,) = found["score_epoch"]
+    assert (epoch["epoch"], epoch["publishers"], epoch["sequence"]) == (202602, 1, 4)

@@ -25,8 +25,12 @@ NOT_OWNED: Final = (
     "erased_entity",
     "forgotten",
     "label",
+    "publisher",
+    "publisher_rating",
+    "publisher_score",
     "purge",
     "review_sample",
+    "score_epoch",
     "stage_config",
     "tally",
     "tally_day",
@@ -34,7 +38,8 @@ NOT_OWNED: Final = (
 )
 """What has no root of its own: what was erased or configured, and counts that triggers keep up; labels, which
 subscribers have until the end of the label is published; and samples and lists of controls, of which only
-places of posts are erased; and what variants and breakers are, which name no post."""
+places of posts are erased; and what variants and breakers are, which name no post; and
+publishers, whose counts name no claim."""
 
 _ADDRESSES: Final = """
     UPDATE image_blob b SET original_url = (SELECT p.source_url FROM investigation_picture p

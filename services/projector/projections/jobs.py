@@ -25,6 +25,9 @@ from contracts.v1 import (
     JobResolved,
     LabelIssued,
     LlmStageConfigured,
+    PublisherEpochClosed,
+    PublisherRated,
+    PublisherScored,
     RetentionPurged,
     RunAdvanced,
     RunFailed,
@@ -32,11 +35,12 @@ from contracts.v1 import (
     RunStarted,
 )
 from services.projector.facts.fact import Need
-from services.projector.projections import assertions, audit_jobs, credit, labels, rules, runs
+from services.projector.projections import assertions, audit_jobs, credit, labels, publishers, rules, runs
 from services.projector.projections.rules import Rule, Rules
 from services.projector.rows.assertions import ANALYSES, ASSERTION_TABLES, ASSERTIONS
 from services.projector.rows.jobs import JOB_TABLES, JOBS, RUN_ATTEMPTS
 from services.projector.rows.labels import LABELS
+from services.projector.rows.publishers import PUBLISHER_TABLES
 from services.projector.rows.table import AnyTable, Tables
 
 IGNORED: Final[dict[type[Event], str]] = {
@@ -45,7 +49,7 @@ IGNORED: Final[dict[type[Event], str]] = {
     EntityErasureOrdered: "it removes rows instead of making some: see erasure",
 }
 
-TABLES: Final[tuple[AnyTable, ...]] = (*JOB_TABLES, *ASSERTION_TABLES, LABELS)
+TABLES: Final[tuple[AnyTable, ...]] = (*JOB_TABLES, *ASSERTION_TABLES, LABELS, *PUBLISHER_TABLES)
 """In the order that their references demand."""
 
 _RULES: Final[Rules] = {
@@ -65,6 +69,9 @@ _RULES: Final[Rules] = {
     CreditPosted: Rule(credit.period_keys, credit.post),
     LlmStageConfigured: Rule(credit.stage_keys, credit.configure),
     LabelIssued: Rule(labels.keys, labels.issue),
+    PublisherScored: Rule(publishers.keys, publishers.score),
+    PublisherRated: Rule(publishers.keys, publishers.rate),
+    PublisherEpochClosed: Rule(publishers.epoch_keys, publishers.close),
     RetentionPurged: Rule(credit.purge_keys, credit.purge),
 }
 

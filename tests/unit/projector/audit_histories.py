@@ -28,6 +28,9 @@ from contracts.v1 import (
     JobRequested,
     JobResolved,
     LlmStageConfigured,
+    PublisherEpochClosed,
+    PublisherRated,
+    PublisherScored,
     RetentionPurged,
     RunAdvanced,
     RunFailed,
@@ -35,7 +38,7 @@ from contracts.v1 import (
     RunStarted,
 )
 from contracts.v1.assertion import AnalysedScenario, Citation, InvalidationReason
-from contracts.v1.ids import assertion_id, idempotency_id, memo_id, period_id, step_run_id
+from contracts.v1.ids import assertion_id, idempotency_id, memo_id, period_id, publisher_id, step_run_id
 from contracts.v1.job import AuditOptions, AuditPrices, ExtractedClaim, PlannedClaim
 from contracts.v1.llm_stage import StageName
 from contracts.v1.parts import EphemeralRef, Usage
@@ -517,6 +520,8 @@ def strange_days(jobs: int, seed: int, *, disorder: bool = True) -> AuditTape:
             instance.publish(_configured(draw, instance.sequence))
         if draw.random() < 0.02:
             instance.publish(_flag(instance))
+        if draw.random() < 0.05:
+            instance.publish(_publisher(draw, instance.sequence))
     for place in range(len(instance.events) - 1):
         if disorder and draw.random() < 0.05:
             events = instance.events
@@ -537,6 +542,44 @@ def _configured(draw: random.Random, follows: int) -> LlmStageConfigured:
         max_tokens=4_096,
         temperature=0.3,
         by=uid("admin"),
+    )
+
+
+def _publisher(draw: random.Random, follows: int) -> Event:
+    """What becomes of a publisher: scored, rated, or one of the scored when an epoch closes."""
+    domain, epoch = draw.choice(["for.example", "against.example"]), 202601 + follows % 50
+    id_ = publisher_id(domain)
+    match draw.randrange(3):
+        case 0:
+            return PublisherEpochClosed(follows=follows, epoch=epoch, publishers=2)
+        case 1:
+            return PublisherRated(
+                follows=follows,
+                publisher_id=id_,
+                domain=domain,
+                longevity=follows % 100,
+                by=uid("admin"),
+                reason="MISTAKE",
+            )
+        case _:
+            return scored(domain, epoch, follows)
+
+
+def scored(domain: str, epoch: int, follows: int = 0) -> PublisherScored:
+    return PublisherScored(
+        follows=follows,
+        publisher_id=publisher_id(domain),
+        domain=domain,
+        epoch=epoch,
+        score=72.5,
+        accuracy=0.75,
+        correct=3,
+        total=4,
+        correct_weight=4,
+        total_weight=5,
+        citations=follows + 9,
+        claims=6,
+        why="COMPUTED",
     )
 
 

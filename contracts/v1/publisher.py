@@ -1,0 +1,99 @@
+"""The track record of publishers of cited sources: scored by code each week, rated by people."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, Self
+from uuid import UUID
+
+from pydantic import Field, model_validator
+
+from contracts.v1.codes import Domain, Epoch, PublisherName, Share, Word
+from contracts.v1.event import OnceEvent
+from contracts.v1.ids import publisher_id
+
+ScoreReason = Literal["INITIAL", "COMPUTED", "SET"]
+RatingReason = Literal["FIRST_RATING", "MONTHLY_AUDIT", "POLICY_CHANGED", "OWNER_CHANGED", "COMPLAINT", "MISTAKE"]
+Percent = Annotated[int, Field(ge=0, le=100)]
+
+
+class PublisherEvent(OnceEvent):
+    """A fact about a publisher, whose id derives from its domain."""
+
+    publisher_id: UUID
+    domain: Domain
+
+    @model_validator(mode="after")
+    def _is_the_domains(self) -> Self:
+        if self.publisher_id != publisher_id(self.domain):
+            raise ValueError("publisher_id is that of the domain")
+        return self
+
+    def key(self) -> str:
+        return str(self.publisher_id)
+
+
+class PublisherScored(PublisherEvent):
+    """A publisher's score in one epoch, by code. Where there is none for an epoch, the one before it counts.
+
+    Shapes: counts are of all epochs so far. Of `total` judged citations `correct` agreed with the roll-up of the next
+    analysis of their claim; the weights count a citation by its claim's importance. `why`: INITIAL is the score of its
+    type, SET is what people set. Units: `score` 0 to 100.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.publisher.scored"
+
+    epoch: Epoch
+    score: float = Field(ge=0, le=100)
+    accuracy: Share
+    correct: int = Field(ge=0)
+    total: int = Field(ge=0)
+    correct_weight: int = Field(ge=0)
+    total_weight: int = Field(ge=0)
+    citations: int = Field(ge=0)
+    claims: int = Field(ge=0)
+    why: ScoreReason
+
+    def identity(self) -> str:
+        return str(self.epoch)
+
+
+class PublisherRated(PublisherEvent):
+    """What people say of a publisher from now on, as a whole; it counts from the next epoch on.
+
+    Shapes: what is None was not rated. `score` stands instead of the formula. `by` is a moderator's account; the nil
+    UUID: the operator's command. Units: parts and score 0 to 100; `correction_frequency` is corrections a year.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.publisher.rated"
+
+    name: PublisherName | None = None
+    type: Word = "unknown"
+    correction_policy: Percent | None = None
+    editorial_standards: Percent | None = None
+    bias_transparency: Percent | None = None
+    longevity: Percent | None = None
+    corrections_count: int | None = Field(default=None, ge=0)
+    correction_frequency: float | None = Field(default=None, ge=0)
+    score: Percent | None = None
+    by: UUID
+    reason: RatingReason
+
+    def identity(self) -> str:
+        """All of it, so that another moderator's rating at the same moment is refused."""
+        return self.model_dump_json(exclude={"publisher_id", "domain"})
+
+
+class PublisherEpochClosed(OnceEvent):
+    """Every score of an epoch is stored: from now on jobs may pin it."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.publisher.epoch_closed"
+
+    epoch: Epoch
+    publishers: int = Field(ge=0)
+
+    def key(self) -> str:
+        """One for all, so that the newest is one look-up."""
+        return "weekly"
+
+    def identity(self) -> str:
+        return str(self.epoch)
