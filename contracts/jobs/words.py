@@ -63,3 +63,19 @@ class FlagWords(Value):
     claim_hash: str | None = None
     reason: str
     contact: str
+
+
+class EntryWords(Value):
+    """The words of an entry, in whole. `entry_id` makes the bytes differ between entries."""
+
+    entry_id: UUID
+    wording: str
+    domain: str
+    summary: str | None = None
+
+
+class Remark(Value):
+    """Why an edit was made, a flag raised or resolved. `about` is its id, so that no two share a text."""
+
+    about: UUID
+    text: str

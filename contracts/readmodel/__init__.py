@@ -13,6 +13,7 @@ reads and what serves each of them:
 - trust: `corroboration_credit` by investigation, `verification_failure` by version
 - an account's jobs and credit: `job` by (account_id, created_at), `credit_period` by (account_id, month)
 - a claim and its analyses: `assertion` by id or published key, `analysis` by (assertion_id, analysed_at)
+- the catalogue: `entry` by id, by its search index or by (updated_at, id); `edit` by (entry_id, version); open flags
 - what was taken back: `finding_state` by investigation, or by time
 - labels on posts: `label` by its sequence, or by the beginning of `uri`
 - a publisher: `publisher` by id or domain, its log by publisher and epoch or sequence; a week of citations by
@@ -46,6 +47,7 @@ from contracts.readmodel.attempts import (
     tool_call,
     usage,
 )
+from contracts.readmodel.catalogue import EDIT_TYPE, ENTRY_STATUS, FLAG_STATUS, edit, entry, flag
 from contracts.readmodel.columns import LEDGER, OPERATOR, READMODEL, SEARCH_PATH
 from contracts.readmodel.evidence import SOURCE_STATUS, source_check
 from contracts.readmodel.investigations import (
@@ -123,8 +125,11 @@ from contracts.readmodel.versions import (
 __all__ = [
     "CANDIDATE_STATE",
     "CHECK_STATUS",
+    "EDIT_TYPE",
+    "ENTRY_STATUS",
     "FINDING_CAUSE",
     "FINDING_STATE",
+    "FLAG_STATUS",
     "JOB_STATUS",
     "LABEL_REASON",
     "LEDGER",
@@ -155,12 +160,15 @@ __all__ = [
     "corroboration_credit",
     "credit_entry",
     "credit_period",
+    "edit",
+    "entry",
     "erased_entity",
     "error",
     "evidence",
     "expense",
     "fact",
     "finding_state",
+    "flag",
     "forgotten",
     "html_blob",
     "image_blob",

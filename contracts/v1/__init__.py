@@ -26,11 +26,13 @@ from contracts.v1.claim import (
 )
 from contracts.v1.control import ControlCommitted, ControlOpened
 from contracts.v1.credit import CreditPosted
+from contracts.v1.edit import EditMade
 from contracts.v1.entity_erasure import EntityErasureOrdered
+from contracts.v1.entry import EntryPublished, EntryStaled
 from contracts.v1.erasure import ErasureOrdered
 from contracts.v1.event import PREFIX, Envelope, Event, OnceEvent
 from contracts.v1.finding import FindingChanged
-from contracts.v1.flag import FlagRaised
+from contracts.v1.flag import FlagRaised, FlagResolved
 from contracts.v1.integrity import IntegrityAnomalyDetected
 from contracts.v1.investigation import (
     InvestigationAdvanced,
@@ -113,7 +115,11 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     AssertionInvalidated,
     CreditPosted,
     LlmStageConfigured,
+    EntryPublished,
+    EntryStaled,
+    EditMade,
     FlagRaised,
+    FlagResolved,
     RetentionPurged,
     EntityErasureOrdered,
     LabelIssued,
@@ -204,12 +210,16 @@ __all__ = [
     "ControlCommitted",
     "ControlOpened",
     "CreditPosted",
+    "EditMade",
     "EntityErasureOrdered",
+    "EntryPublished",
+    "EntryStaled",
     "Envelope",
     "ErasureOrdered",
     "Event",
     "FindingChanged",
     "FlagRaised",
+    "FlagResolved",
     "IntegrityAnomalyDetected",
     "InvestigationAdvanced",
     "InvestigationCompleted",

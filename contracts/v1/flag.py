@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 from uuid import UUID
 
 from contracts.v1.codes import Code
@@ -30,3 +30,22 @@ class FlagRaised(OnceEvent):
 
     def key(self) -> str:
         return str(self.flag_id)
+
+
+class FlagResolved(OnceEvent):
+    """A moderator decided on an objection. Shapes: `note` holds the reason; the other ids are the objection's."""
+
+    SUBJECT: ClassVar[str] = "errata.v1.flag.resolved"
+
+    flag_id: UUID
+    entity_type: Code
+    entity_id: UUID | None = None
+    status: Literal["ACCEPTED", "DISMISSED"]
+    note: EphemeralRef
+    by: UUID
+
+    def key(self) -> str:
+        return str(self.flag_id)
+
+    def identity(self) -> str:
+        return f"{self.status}|{self.by}"

@@ -93,6 +93,11 @@ def publisher_id(domain: str) -> UUID:
     return _derive_id("publisher", domain)
 
 
+def entry_id(assertion: UUID) -> UUID:
+    """The id of an entry, from the assertion that it was published for."""
+    return _derive_id("entry", str(assertion))
+
+
 def scenario_id(analysis: UUID, ordinal: int) -> UUID:
     """The id of a scenario of an analysis."""
     return _derive_id("scenario", str(analysis), str(ordinal))

@@ -26,7 +26,9 @@ async def test_install_underline_and_hover(world: World, tmp_path: Path) -> None
     post = await investigated(world, BRAIN)
     async with firefox(package, tmp_path, {post.url: post.html}) as fox:
         welcome = await fox.welcome()
-        await fox.evaluate(welcome, f"browser.storage.local.set({{ mode: 'full', apiBaseUrl: '{world.url}', apiKey: '{KEY}' }})")
+        await fox.evaluate(
+            welcome, f"browser.storage.local.set({{ mode: 'full', apiBaseUrl: '{world.url}', apiKey: '{KEY}' }})"
+        )
         tab = await fox.open(post.url)
 
         async def underlined() -> bool:

@@ -34,7 +34,18 @@ Tables = dict[str, list[dict[str, Any]]]  # rows as JSON
 JOB, ACCOUNT = uid("job"), uid("account")
 SHIPS, LAMPS = claim_id_of("Ships sail."), claim_id_of("Lamps burn.")
 RUN = analysis_run_id(SHIPS, 0)
-PURGES = {"assertion", "assertion_sample", "analysis", "scenario", "verdict", "evidence", "purge"}
+PURGES = {
+    "assertion",
+    "assertion_sample",
+    "analysis",
+    "scenario",
+    "verdict",
+    "evidence",
+    "purge",
+    "entry",
+    "edit",
+    "flag",
+}
 
 
 @pytest.fixture(scope="session")
@@ -204,6 +215,11 @@ async def test_words_leave_by_a_fact_and_a_rebuild_without_them_ends_the_same(da
     assert {row["kept_until"] for row in after["analysis"]} == {None}
     assert {row["description"] for row in after["scenario"]} == {None}
     assert {row["explanation"] for row in after["verdict"]} == {None}
+    assert any(row["after_state"] for row in before["edit"])
+    assert {(row["reason"], row["before_state"], row["after_state"]) for row in after["edit"]} == {(None,) * 3}
+    assert {(row["description"], row["note"]) for row in after["flag"]} == {(None, None)}
+    assert {row["wording"] == row["published_wording"] for row in after["entry"]} == {True}
+    assert {(row["evidence_summary"], row["scenario_summary"]) for row in after["entry"]} == {(None, None)}
     for name in set(before) - PURGES - {"position"}:
         assert after[name] == before[name], name
     assert await shadow(database_url, NoTexts(), analyses=ANALYSES) == []

@@ -76,7 +76,13 @@ def _document(finding: dict[str, JsonValue]) -> bytes:
 
 
 def _decide(kind: Kind, *documents: bytes) -> tuple[Leaf, tuple[Opening, ...]]:
-    about = canonical({"investigation": INVESTIGATION, "contentHash": sha256(TEXT.encode()).hexdigest(), "provenance": "SERVER_VERIFIED"})
+    about = canonical(
+        {
+            "investigation": INVESTIGATION,
+            "contentHash": sha256(TEXT.encode()).hexdigest(),
+            "provenance": "SERVER_VERIFIED",
+        }
+    )
     openings = open_documents("A" * 43, (about, *documents))
     return Leaf(k=kind, t=1_764_000_000_000, c=tuple(each.commitment for each in openings)), openings
 

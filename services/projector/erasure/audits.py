@@ -8,7 +8,7 @@ from uuid import UUID
 
 from contracts.topology import JOBS
 from contracts.v1 import AssertionAnalysisRequested, Event, JobIdempotencyKeyBound, JobRequested
-from contracts.v1.ids import step_run_id
+from contracts.v1.ids import entry_id, step_run_id
 from lifecycle.audits.runs import ASSESS, EXTRACT
 from services.projector.erasure.facts import StoredFact, read_facts, read_facts_of_keys
 from services.projector.store.load import Connection
@@ -43,10 +43,12 @@ async def read_job(db: Connection, job: UUID, names: set[str]) -> list[StoredFac
 
 
 async def read_assertion(db: Connection, assertion: UUID, names: set[str]) -> list[StoredFact]:
-    """All facts of an assertion, and of the runs that analysed it."""
-    own = await read_facts_of_keys(db, JOBS.name, {str(assertion)})
+    """All facts of an assertion, of the runs that analysed it, of its entry, and of flags on that."""
+    entry = entry_id(assertion)
+    own = await read_facts_of_keys(db, JOBS.name, {str(assertion), str(entry)})
+    flags = await _read_naming(db, entry, lambda event: getattr(event, "entity_id", None) == entry)
     runs = {str(fact.event.run_id) for fact in own if isinstance(fact.event, AssertionAnalysisRequested)}
-    return _sort([*own, *await read_facts_of_keys(db, JOBS.name, runs)])
+    return _sort([*own, *flags, *await read_facts_of_keys(db, JOBS.name, runs)])
 
 
 async def read_account(db: Connection, account: UUID, names: set[str]) -> list[StoredFact]:

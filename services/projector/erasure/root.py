@@ -11,6 +11,7 @@ from contracts.topology import ERRATA, JOBS
 from contracts.v1 import (
     PREFIX,
     EntityErasureOrdered,
+    EntryPublished,
     ErasureOrdered,
     Event,
     RunStarted,
@@ -62,6 +63,12 @@ def _find_subject(field: str, aggregate: str) -> Callable[[Event], UUID | None]:
     return find
 
 
+def _find_assertion(event: Event) -> UUID | None:
+    """The assertion of an event; nor can an entry be published for one that is erased."""
+    return event.assertion_id if isinstance(event, EntryPublished) else _OF_ASSERTION(event)
+
+
+_OF_ASSERTION: Final = _find_subject("assertion_id", "assertion")
 POST: Final = Root(
     table="post",
     stream=ERRATA.name,
@@ -83,11 +90,12 @@ JOB: Final = Root(
 ASSERTION: Final = Root(
     table="assertion",
     stream=JOBS.name,
-    find_id=_find_subject("assertion_id", "assertion"),
+    find_id=_find_assertion,
     erased="erased_entity",
     erased_id="entity_id",
-    loose=(("assertion_id", "assertion"), ("subject_id", "assertion")),
+    loose=(("assertion_id", "assertion"), ("subject_id", "assertion"), ("entity_id", "entry")),
 )
+"""With its entry, which is nothing without it."""
 ACCOUNT: Final = Root(
     table="account",
     stream=JOBS.name,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
 from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
@@ -24,7 +23,12 @@ from contracts.v1 import (
     ClaimRetained,
     ClaimValidationFailed,
     ClaimValidationRetryScheduled,
+    EditMade,
+    EntryPublished,
+    EntryStaled,
     Event,
+    FlagRaised,
+    FlagResolved,
     InvestigationAdvanced,
     InvestigationCompleted,
     InvestigationDrafted,
@@ -65,7 +69,9 @@ class Fact:
 class Need(NamedTuple):
     """Something a fact refers to: the row of what it is about, a frozen input, or the claims of a job."""
 
-    kind: Literal["version", "investigation", "started", "claim", "job", "extracted", "run", "assertion", "analysis"]
+    kind: Literal[
+        "version", "investigation", "started", "claim", "job", "extracted", "run", "assertion", "analysis", "entry"
+    ]
     id: UUID
 
     def __str__(self) -> str:
@@ -73,9 +79,12 @@ class Need(NamedTuple):
 
 
 Needs = tuple[Need, ...]
-_WORDS: Final[dict[type[Event], Callable[..., EphemeralRef]]] = {
-    AssertionAnalysisRequested: attrgetter("words"),
-    AssertionAnalysed: attrgetter("body"),
+_WORDS: Final[dict[type[Event], tuple[str, ...]]] = {
+    AssertionAnalysisRequested: ("words",),
+    AssertionAnalysed: ("body",),
+    EditMade: ("reason", "before", "after"),
+    FlagRaised: ("description",),
+    FlagResolved: ("note",),
 }
 _WITH_TEXTS: Final = frozenset((VersionRegistered, VersionSeen, VersionVerified, InvestigationStarted))
 
@@ -122,6 +131,14 @@ def _of_assertion(event: AssertionAnalysisRequested | AssertionAnalysed) -> Need
     return (Need("assertion", event.assertion_id),)
 
 
+def _of_entry(event: EntryPublished | EntryStaled | EditMade) -> Needs:
+    return (Need("entry", event.entry_id),)
+
+
+def _of_published(event: EntryPublished) -> Needs:
+    return (Need("assertion", event.assertion_id),)
+
+
 def _of_analysis(event: AssertionAnalysed) -> Needs:
     return (Need("analysis", event.analysis_id),)
 
@@ -159,6 +176,9 @@ _NEEDS: Final[dict[type[Event], Callable[..., Needs]]] = {
     RunFailed: _of_failed_run,
     AssertionAnalysed: _of_assertion,
     AssertionInvalidated: _of_invalidated,
+    EntryPublished: _of_published,
+    EntryStaled: _of_entry,
+    EditMade: _of_entry,
 }
 _MAKES: Final[dict[type[Event], Callable[..., Needs]]] = {
     VersionRegistered: _of_version,
@@ -171,6 +191,7 @@ _MAKES: Final[dict[type[Event], Callable[..., Needs]]] = {
     RunStarted: _of_run,
     AssertionAnalysisRequested: _of_assertion,
     AssertionAnalysed: _of_analysis,
+    EntryPublished: _of_entry,
 }
 
 
@@ -218,7 +239,7 @@ def snapshot_refs(event: Event) -> Iterator[TextRef]:
                 yield ref
 
 
-def find_words(event: Event) -> EphemeralRef | None:
+def find_words(event: Event) -> Iterator[EphemeralRef]:
     """The words of a fact that the tables show while they are kept."""
-    of = _WORDS.get(type(event))
-    return None if of is None else of(event)
+    for name in _WORDS.get(type(event), ()):
+        yield getattr(event, name)

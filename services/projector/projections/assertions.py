@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final
 from uuid import UUID
-
-from pydantic import BaseModel, ValidationError
 
 from contracts.jobs.result import AnalysisBody, EvidenceItem
 from contracts.jobs.result import Scenario as Reading
 from contracts.jobs.words import ClaimWords
 from contracts.v1 import AssertionAnalysed, AssertionAnalysisRequested, AssertionInvalidated
 from contracts.v1.ids import evidence_id, scenario_id
-from contracts.v1.parts import EphemeralRef
 from services.projector.facts.fact import Fact
-from services.projector.projections import runs
-from services.projector.projections.material import Material
+from services.projector.projections import catalogue, runs
+from services.projector.projections.material import Material, read_words
 from services.projector.rows import assertions as rows
 from services.projector.rows.table import RowKey, Tables
 
@@ -31,8 +28,6 @@ _SAMPLES: Final = rows.SAMPLES.by("assertion_id")
 _ANALYSIS: Final = rows.ANALYSES.by()
 _OF_ASSERTION: Final = rows.ANALYSES.by("assertion_id")
 
-T = TypeVar("T", bound=BaseModel)
-
 
 def request_keys(event: AssertionAnalysisRequested) -> Sequence[RowKey]:
     """An assertion with its samples."""
@@ -40,8 +35,9 @@ def request_keys(event: AssertionAnalysisRequested) -> Sequence[RowKey]:
 
 
 def analysis_keys(event: AssertionAnalysed) -> Sequence[RowKey]:
-    """An assertion, its analysis, and the attempt that ends with this."""
-    return (_ASSERTION, event.assertion_id), (_ANALYSIS, event.analysis_id), *runs.end_keys(event.end)
+    """An assertion, its analysis, its entry, and the attempt that ends with this."""
+    own = (_ASSERTION, event.assertion_id), (_ANALYSIS, event.analysis_id)
+    return *own, *catalogue.analysis_keys(event), *runs.end_keys(event.end)
 
 
 def invalidation_keys(event: AssertionInvalidated) -> Sequence[RowKey]:
@@ -71,7 +67,7 @@ def request(tables: Tables, fact: Fact, event: AssertionAnalysisRequested, mater
     row.sequence, row.requested_at, row.volatility = fact.sequence, fact.at, event.volatility
     place = row.requests % MAX_SAMPLES + 1
     row.requests += 1
-    words = _read(ClaimWords, event.words, material)
+    words = read_words(ClaimWords, event.words, material)
     if words is None:
         tables[rows.SAMPLES].remove((row.id, place))
         return
@@ -82,9 +78,10 @@ def request(tables: Tables, fact: Fact, event: AssertionAnalysisRequested, mater
 def analyse(tables: Tables, fact: Fact, event: AssertionAnalysed, material: Material) -> None:
     """It was analysed."""
     runs.end(tables, fact, event.end)
+    catalogue.renew(tables, fact, event, material)
     if tables[rows.ANALYSES].get(event.analysis_id) is not None:
         return
-    body = _read(AnalysisBody, event.body, material)
+    body = read_words(AnalysisBody, event.body, material)
     until = event.body.until
     tables[rows.ANALYSES].put(
         rows.Analysis(
@@ -142,17 +139,6 @@ def invalidate(tables: Tables, fact: Fact, event: AssertionInvalidated, material
         assert row is not None
         row.invalidated_at = row.invalidated_at or fact.at
         row.invalidated_why = event.why if event.why == "RIGHTS" else row.invalidated_why or event.why
-
-
-def _read(kind: type[T], ref: EphemeralRef, material: Material) -> T | None:
-    """The words, if they are there and can be read."""
-    text = material.words.get(ref.sha256)
-    if text is None:
-        return None
-    try:
-        return kind.model_validate_json(text)
-    except ValidationError:
-        return None
 
 
 def _list_evidence(reading: Reading | None) -> Iterator[tuple[bool, EvidenceItem]]:

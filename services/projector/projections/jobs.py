@@ -13,9 +13,13 @@ from contracts.v1 import (
     AssertionAnalysisRequested,
     AssertionInvalidated,
     CreditPosted,
+    EditMade,
     EntityErasureOrdered,
+    EntryPublished,
+    EntryStaled,
     Event,
     FlagRaised,
+    FlagResolved,
     JobEnded,
     JobExtracted,
     JobFetched,
@@ -35,9 +39,19 @@ from contracts.v1 import (
     RunStarted,
 )
 from services.projector.facts.fact import Need
-from services.projector.projections import assertions, audit_jobs, credit, labels, publishers, rules, runs
+from services.projector.projections import (
+    assertions,
+    audit_jobs,
+    catalogue,
+    credit,
+    labels,
+    publishers,
+    rules,
+    runs,
+)
 from services.projector.projections.rules import Rule, Rules
 from services.projector.rows.assertions import ANALYSES, ASSERTION_TABLES, ASSERTIONS
+from services.projector.rows.catalogue import CATALOGUE_TABLES, ENTRIES
 from services.projector.rows.jobs import JOB_TABLES, JOBS, RUN_ATTEMPTS
 from services.projector.rows.labels import LABELS
 from services.projector.rows.publishers import PUBLISHER_TABLES
@@ -45,11 +59,16 @@ from services.projector.rows.table import AnyTable, Tables
 
 IGNORED: Final[dict[type[Event], str]] = {
     JobIdempotencyKeyBound: "a key is looked up in the log, whose sequence decides",
-    FlagRaised: "flags belong to the catalogue, which has no tables yet",
     EntityErasureOrdered: "it removes rows instead of making some: see erasure",
 }
 
-TABLES: Final[tuple[AnyTable, ...]] = (*JOB_TABLES, *ASSERTION_TABLES, LABELS, *PUBLISHER_TABLES)
+TABLES: Final[tuple[AnyTable, ...]] = (
+    *JOB_TABLES,
+    *ASSERTION_TABLES,
+    *CATALOGUE_TABLES,
+    LABELS,
+    *PUBLISHER_TABLES,
+)
 """In the order that their references demand."""
 
 _RULES: Final[Rules] = {
@@ -66,6 +85,11 @@ _RULES: Final[Rules] = {
     AssertionAnalysisRequested: Rule(assertions.request_keys, assertions.request),
     AssertionAnalysed: Rule(assertions.analysis_keys, assertions.analyse),
     AssertionInvalidated: Rule(assertions.invalidation_keys, assertions.invalidate),
+    EntryPublished: Rule(catalogue.publication_keys, catalogue.publish),
+    EntryStaled: Rule(catalogue.staled_keys, catalogue.stale),
+    EditMade: Rule(catalogue.edit_keys, catalogue.edit),
+    FlagRaised: Rule(catalogue.flag_keys, catalogue.raise_flag),
+    FlagResolved: Rule(catalogue.flag_keys, catalogue.resolve_flag),
     CreditPosted: Rule(credit.period_keys, credit.post),
     LlmStageConfigured: Rule(credit.stage_keys, credit.configure),
     LabelIssued: Rule(labels.keys, labels.issue),
@@ -85,6 +109,7 @@ def find_met_needs(tables: Tables) -> set[Need]:
     """The needs that loaded rows meet."""
     met = {Need("run", attempt.run_id) for attempt in tables[RUN_ATTEMPTS].current}
     met |= {Need("assertion", assertion.id) for assertion in tables[ASSERTIONS].current}
+    met |= {Need("entry", entry.id) for entry in tables[ENTRIES].current}
     met |= {Need("analysis", analysis.id) for analysis in tables[ANALYSES].current}
     for job in tables[JOBS].current:
         met.add(Need("job", job.id))

@@ -27,9 +27,25 @@ _OF_ANALYSES: Final = f"""
 _OF_ASSERTIONS: Final = f"UPDATE assertion SET canonical = NULL, kept_until = NULL WHERE {_PURGED}"  # noqa: S608 (our words)
 _OF_SAMPLES: Final = f"DELETE FROM assertion_sample WHERE {_PURGED}"  # noqa: S608 (our words)
 
+_OF_CATALOGUE: Final = (
+    f"""UPDATE entry SET wording = published_wording, domain = published_domain, summary = NULL, words_until = NULL
+        WHERE {_PURGED.replace("kept_until", "words_until")}""",  # noqa: S608 (our words)
+    f"""UPDATE edit SET reason = NULL, before_state = NULL, after_state = NULL, kept_until = NULL
+        WHERE {_PURGED}""",  # noqa: S608 (our words)
+    f"UPDATE flag SET description = NULL, kept_until = NULL WHERE {_PURGED}",  # noqa: S608 (our words)
+    f"""UPDATE flag SET note = NULL, note_until = NULL
+        WHERE {_PURGED.replace("kept_until", "note_until")}""",  # noqa: S608 (our words)
+)
+
 
 async def remove_words(db: Connection, withdrawn: Collection[UUID]) -> None:
     """Remove words up to the newest purge, and those of these analyses; numbers, labels and citations stay."""
     await db.execute(_OF_ANALYSES, (list(withdrawn),))
     await db.execute(_OF_ASSERTIONS.encode())
     await db.execute(_OF_SAMPLES.encode())
+
+
+async def remove_catalogue_words(db: Connection) -> None:
+    """Remove words of edits and flags up to the newest purge; an entry then says what it was published with."""
+    for statement in _OF_CATALOGUE:
+        await db.execute(statement.encode())

@@ -17,13 +17,14 @@ from services.projector.projections import errata, jobs, views
 from services.projector.projections.material import Material
 from services.projector.projections.views import VIEW_RULES, ViewRules
 from services.projector.rows.assertions import ANALYSES, ASSERTIONS
+from services.projector.rows.catalogue import CATALOGUE_TABLES, ENTRIES
 from services.projector.rows.findings import FINDING_STATES
 from services.projector.rows.investigations import INPUTS, INVESTIGATIONS, RESULTS
 from services.projector.rows.jobs import PURGES
 from services.projector.rows.table import AnyTable, RowKey, Tables
 from services.projector.rows.versions import HEADINGS, POSTS
 from services.projector.rows.views import CREDITS, REPORTERS, VIEW_TABLES, VIEWED_VERSIONS
-from services.projector.store import candidates, derived, expired
+from services.projector.store import candidates, derived, expired, summaries
 from services.projector.store.load import Connection
 
 LOCK: Final = 0x70726F6A
@@ -104,6 +105,11 @@ def jobs_projection() -> Projection:
         analyses = tables[ANALYSES].written
         if analyses or tables[ASSERTIONS].written or tables[PURGES].written:
             await expired.remove_words(db, [row.id for row in analyses if row.invalidated_why == "RIGHTS"])
+            await summaries.summarise_purged(db)
+        if any(tables[table].written for table in (PURGES, *CATALOGUE_TABLES)):
+            await expired.remove_catalogue_words(db)
+        entries = tables[ENTRIES].written
+        await summaries.summarise(db, {*(row.assertion_id for row in analyses), *(row.assertion_id for row in entries)})
 
     return Projection(
         JOBS.name,

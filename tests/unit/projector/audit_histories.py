@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from contracts.jobs.result import AnalysisBody, Evidence, EvidenceItem, Scenario, Verdict
-from contracts.jobs.words import ClaimWords
+from contracts.jobs.words import ClaimWords, EntryWords, Remark
 from contracts.steps import StepName
 from contracts.topology import JOBS
 from contracts.v1 import (
@@ -18,8 +18,12 @@ from contracts.v1 import (
     AssertionAnalysisRequested,
     AssertionInvalidated,
     CreditPosted,
+    EditMade,
+    EntryPublished,
+    EntryStaled,
     Event,
     FlagRaised,
+    FlagResolved,
     JobEnded,
     JobExtracted,
     JobFetched,
@@ -38,7 +42,17 @@ from contracts.v1 import (
     RunStarted,
 )
 from contracts.v1.assertion import AnalysedScenario, Citation, InvalidationReason
-from contracts.v1.ids import assertion_id, idempotency_id, memo_id, period_id, publisher_id, step_run_id
+from contracts.v1.edit import EditType
+from contracts.v1.entry import STALE_PARTS
+from contracts.v1.ids import (
+    assertion_id,
+    entry_id,
+    idempotency_id,
+    memo_id,
+    period_id,
+    publisher_id,
+    step_run_id,
+)
 from contracts.v1.job import AuditOptions, AuditPrices, ExtractedClaim, PlannedClaim
 from contracts.v1.llm_stage import StageName
 from contracts.v1.parts import EphemeralRef, Usage
@@ -147,6 +161,8 @@ class Instance:
     cached: dict[UUID, Cached] = field(default_factory=dict)
     jobs: dict[UUID, Job] = field(default_factory=dict)
     words_of: dict[UUID, str] = field(default_factory=dict)
+    entries: dict[UUID, EntryWords] = field(default_factory=dict)
+    edits: dict[UUID, list[EditMade]] = field(default_factory=dict)
 
     @property
     def sequence(self) -> int:
@@ -346,6 +362,64 @@ class Instance:
             end=self.end(run, attempt),
         )
 
+    def entry(self, name: str) -> EntryPublished:
+        """A claim gets its page."""
+        id_ = entry_id(claim_id_of(name))
+        self.entries[id_] = EntryWords(entry_id=id_, wording=name, domain="harbours")
+        self.edits[id_] = []
+        return EntryPublished(
+            entry_id=id_, assertion_id=claim_id_of(name), wording=name, domain="harbours", by=uid("moderator")
+        )
+
+    def edited(
+        self, id_: UUID, wording: str, *, hidden: bool = False, kind: EditType = "CONTENT_CORRECTION", days: int = 1_826
+    ) -> EditMade:
+        """The next edit of an entry."""
+        edits, before = self.edits[id_], self.entries[id_]
+        self.entries[id_] = after = before.model_copy(update={"wording": wording, "summary": f"So: {wording}"})
+        edit = uid(f"edit {len(edits)} {id_}")
+        made = EditMade(
+            follows=len(edits),
+            entry_id=id_,
+            edit_id=edit,
+            entity_id=id_,
+            version=len(edits) + 2,
+            edit_type=kind,
+            fields=("wording",),
+            hidden=hidden,
+            reworded=True,
+            reason=self.tape.keep(Remark(about=edit, text=f"Why {wording}").model_dump_json(), self.now, days),
+            before=self.tape.keep(before.model_dump_json(), self.now, days),
+            after=self.tape.keep(after.model_dump_json(), self.now, days),
+            by=uid("editor"),
+        )
+        edits.append(made)
+        return made
+
+    def flagged(self, id_: UUID, account: UUID, days: int = 1_826) -> FlagRaised:
+        """Somebody objects to an entry."""
+        flag = uid(f"flag {self.sequence}")
+        return FlagRaised(
+            flag_id=flag,
+            entity_type="ENTRY",
+            entity_id=id_,
+            issue_type="WRONG_SOURCE",
+            description=self.tape.keep(Remark(about=flag, text="Not so.").model_dump_json(), self.now, days),
+            account_id=account,
+        )
+
+    def resolved_flag(self, raised: FlagRaised, days: int = 1_826) -> FlagResolved:
+        """A moderator agrees."""
+        note = Remark(about=raised.flag_id, text="Agreed.").model_dump_json()
+        return FlagResolved(
+            flag_id=raised.flag_id,
+            entity_type=raised.entity_type,
+            entity_id=raised.entity_id,
+            status="ACCEPTED",
+            note=self.tape.keep(note, self.now, days),
+            by=uid("moderator"),
+        )
+
     def purged(self, what: str = "QUARTER", before: datetime | None = None) -> RetentionPurged:
         hour = (before or self.now).replace(minute=0, second=0, microsecond=0)
         return RetentionPurged(slot=f"{hour:%Y-%m-%dT%H}", what=what, before=hour)
@@ -522,6 +596,8 @@ def strange_days(jobs: int, seed: int, *, disorder: bool = True) -> AuditTape:
             instance.publish(_flag(instance))
         if draw.random() < 0.05:
             instance.publish(_publisher(draw, instance.sequence))
+        for event in _of_catalogue(draw, instance):
+            instance.publish(event)
     for place in range(len(instance.events) - 1):
         if disorder and draw.random() < 0.05:
             events = instance.events
@@ -581,6 +657,30 @@ def scored(domain: str, epoch: int, follows: int = 0) -> PublisherScored:
         claims=6,
         why="COMPUTED",
     )
+
+
+def _of_catalogue(draw: random.Random, instance: Instance) -> Iterator[Event]:
+    """What people may do to entries at any time."""
+    known = sorted({name for id_, name in instance.words_of.items() if id_ in instance.cached})
+    if known and draw.random() < 0.1:
+        name = draw.choice(known)
+        if entry_id(claim_id_of(name)) not in instance.entries:
+            yield instance.entry(name)
+    if not instance.entries or draw.random() > 0.2:
+        return
+    id_ = draw.choice(sorted(instance.entries))
+    hidden, days = draw.random() < 0.2, draw.choice((10, 100))
+    yield instance.edited(id_, f"Reworded {draw.randrange(9)}.", hidden=hidden, days=days)
+    if draw.random() < 0.5:
+        edit = instance.edits[id_][-1]
+        yield EntryStaled(
+            entry_id=id_, parts=STALE_PARTS[: draw.randrange(1, 6)], trigger="EDIT", cause_id=edit.edit_id
+        )
+    if draw.random() < 0.5:
+        raised = instance.flagged(id_, uid(f"account {draw.randrange(3)}"), days)
+        yield raised
+        if draw.random() < 0.5:
+            yield instance.resolved_flag(raised)
 
 
 def _flag(instance: Instance) -> FlagRaised:

@@ -19,6 +19,7 @@ from services.projector.facts.reading import read_one
 from services.projector.projections import errata, jobs
 from services.projector.projections.material import Material
 from services.projector.rows.assertions import ANALYSES, ASSERTIONS, EVIDENCE, SAMPLES, SCENARIOS, VERDICTS
+from services.projector.rows.catalogue import EDITS, ENTRIES, FLAGS
 from services.projector.rows.jobs import JOBS as JOB_ROWS
 from services.projector.rows.jobs import RUN_ATTEMPTS
 from services.projector.rows.table import Tables
@@ -88,10 +89,14 @@ def test_words_decide_about_no_row_but_their_own(seed: int) -> None:
             row.canonical = row.kept_until = None
         for analysis in tables[ANALYSES].current:
             analysis.kept_until = None
+        for entry in tables[ENTRIES].current:
+            entry.wording, entry.domain, entry.summary, entry.words_until = "", "", None, None
+        for flag in tables[FLAGS].current:
+            flag.description = flag.kept_until = flag.note = flag.note_until = None
     for table in jobs.TABLES:
         if table in (EVIDENCE, SAMPLES):
             assert not without[table].current
-        elif table in (SCENARIOS, VERDICTS):
+        elif table in (SCENARIOS, VERDICTS, EDITS):
             assert {table.key_of(row) for row in given_words[table].current} == {
                 table.key_of(row) for row in without[table].current
             }

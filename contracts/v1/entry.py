@@ -1,0 +1,59 @@
+"""Entries of the catalogue: claims that have a public page. What is changed on it is an `edit.made`."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Final, Literal, get_args
+from uuid import UUID
+
+from pydantic import Field
+
+from contracts.v1.codes import Word
+from contracts.v1.event import Event, OnceEvent
+
+StalePart = Literal["SUMMARY", "SCENARIOS", "EVIDENCE", "VERDICT", "CONFIDENCE", "RISK"]
+StaleTrigger = Literal["EDIT", "FLAGS"]
+STALE_PARTS: Final[tuple[StalePart, ...]] = get_args(StalePart)
+
+Wording = Annotated[str, Field(min_length=1, max_length=500)]
+"""A claim as an entry words it. It is public."""
+
+
+class EntryPublished(OnceEvent):
+    """A claim has a page from now on. Its id derives from the assertion, so that it is published once.
+
+    `by` is the account that decided.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.entry.published"
+
+    entry_id: UUID
+    assertion_id: UUID
+    wording: Wording
+    domain: Word
+    by: UUID
+
+    def key(self) -> str:
+        return str(self.entry_id)
+
+    def identity(self) -> str:
+        return str(self.by)
+
+
+class EntryStaled(Event):
+    """Parts of an entry no longer follow from what is known; the next analysis of its assertion renews them.
+
+    `cause_id` is the edit or the flag that this follows from.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.entry.staled"
+
+    entry_id: UUID
+    parts: tuple[StalePart, ...] = Field(min_length=1)
+    trigger: StaleTrigger
+    cause_id: UUID
+
+    def key(self) -> str:
+        return str(self.entry_id)
+
+    def identity(self) -> str:
+        return f"{self.trigger}|{self.cause_id}"
