@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.extension import posts
 from tests.extension.chromium import EXTENSION, keep, words
 from tests.extension.conftest import KEY, World
 from tests.extension.firefox import firefox
 from tests.extension.posts import BRAIN
 from tests.extension.test_pages import investigated
+from tests.extension.test_private import ALLOWED, HEADERS, known
+from tests.support.lookups import lookup_server
 from tests.support.system import until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("extension-server")]
@@ -49,3 +54,26 @@ async def test_install_underline_and_hover(world: World, tmp_path: Path) -> None
 
         await until(tooltip, "the tooltip says what is wrong", within_s=60)
         keep("firefox-2-tooltip.png", await fox.shot(tab))
+
+
+async def test_a_private_reader(tmp_path: Path) -> None:
+    package = shutil.copytree(EXTENSION / ".output" / "firefox-mv3", tmp_path / "package")
+    manifest = json.loads((package / "manifest.json").read_text())
+    # What the reader would allow when choosing; a test cannot answer the browser's question.
+    manifest["host_permissions"].append("http://127.0.0.1/*")
+    (package / "manifest.json").write_text(json.dumps(manifest))
+    post = posts.x(BRAIN)
+    with lookup_server() as lookups:
+        lookups.posts = [known(post, BRAIN)]
+        async with firefox(package, tmp_path, {post.url: post.html}) as fox:
+            welcome = await fox.welcome()
+            chosen = f"{{ mode: 'private', apiBaseUrl: '{lookups.url}' }}"
+            await fox.evaluate(welcome, f"browser.storage.local.set({chosen})")
+            tab = await fox.open(post.url)
+
+            async def underlined() -> bool:
+                return bool(await fox.evaluate(tab, UNDERLINED) == BRAIN)
+
+            await until(underlined, "the finding is underlined", within_s=60)
+        assert {name for one in lookups.received for name in one.headers} <= HEADERS
+        assert [one.path for one in lookups.received[1:] if not ALLOWED.fullmatch(one.path)] == []

@@ -33,6 +33,7 @@ HEADERS: Final = {
     "cache-control",
     "if-none-match",
     "pragma",
+    "priority",
     "sec-ch-ua",
     "sec-ch-ua-mobile",
     "sec-ch-ua-platform",
@@ -42,7 +43,7 @@ HEADERS: Final = {
     "sec-fetch-storage-access",
     "user-agent",
 }
-"""What Chromium sends by itself with any request, and whether a bucket has changed."""
+"""What a browser sends by itself with any request, and whether a bucket has changed."""
 
 LATER: Final = """async () => {
   const { seen } = await chrome.storage.local.get('seen');
