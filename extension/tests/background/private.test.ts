@@ -142,6 +142,13 @@ describe(requirement('TR-24', 'A private reader’s findings are shown with no f
     expect(JSON.stringify(environment.messages)).not.toContain('cheese');
   });
 
+  it('shows only what the proof still opens, and nothing where it opens no finding', async () => {
+    const { state } = await look(new PrivateReader([{ ...FOUND, proof: opening([0, 2]) }]));
+    expect(state).toMatchObject({ kind: 'investigated', claims: [{ id: 'c2' }] });
+    const environment = new PrivateReader([{ ...FOUND, proof: opening([0]) }]);
+    expect((await look(environment)).state).toMatchObject({ problem: { kind: 'unproven' } });
+  });
+
   it('shows what was found in the version that the site names', async () => {
     const environment = new PrivateReader([]);
     const { state } = await look(environment, 's1', {
@@ -179,6 +186,15 @@ describe(requirement('TR-24', 'A private reader’s findings are shown with no f
     expect((await look(other, 's2')).state).toMatchObject({ problem: { kind: 'log_contradicts' } });
   });
 });
+
+/** The proof of what was found, with these of its documents only. */
+function opening(places: readonly number[]): string {
+  return textOf('found').replace(/^extra (.*)$/m, (_, packed: string) => {
+    const extra = JSON.parse(Buffer.from(packed, 'base64').toString()) as { leaf: string; openings: { j: number }[] };
+    const openings = extra.openings.filter(({ j }) => places.includes(j));
+    return `extra ${Buffer.from(JSON.stringify({ ...extra, openings })).toString('base64')}`;
+  });
+}
 
 /** The same post on a site whose pages say which version they show, in the bucket of that post. */
 async function onWikipedia(environment: PrivateReader, version: object): Promise<object> {
