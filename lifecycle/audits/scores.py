@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 UNKNOWN: Final = "unknown"
@@ -28,6 +28,10 @@ CENTRAL: Final = 2
 """How many others a claim counts for that is central to an article."""
 _DIRECTIONS: Final[Mapping[str, bool]] = {"SUPPORTED": True, "REFUTED": False}
 _HALF: Final = Decimal("0.5")
+
+
+Why = Literal["INITIAL", "COMPUTED", "SET"]
+"""What a score is: its type's, the formula's, or what people set."""
 
 
 class Band(StrEnum):
@@ -110,8 +114,8 @@ def compute_accuracy(correct: int, total: int) -> Decimal:
     return Decimal(correct) / Decimal(total) if total else _HALF
 
 
-def compute_score(record: Record, rating: Rating | None, initial: Mapping[str, int] = INITIAL) -> tuple[Decimal, str]:
-    """A score from 0 to 100 with one decimal, and why: INITIAL, COMPUTED or SET by people.
+def compute_score(record: Record, rating: Rating | None, initial: Mapping[str, int] = INITIAL) -> tuple[Decimal, Why]:
+    """A score from 0 to 100 with one decimal, and why it is that.
 
     A part that nobody rated counts as what the publisher's type begins with.
     """

@@ -17,12 +17,13 @@ from analyses.claims.answers import AnalyseAnswer
 from contracts.jobs.words import ClaimWords
 from contracts.v1 import AssertionAnalysed, AssertionAnalysisRequested, Event, RunFailed
 from contracts.v1.assertion import Shape
+from contracts.v1.ids import publisher_id
 from kit.clock import Clock
 from kit.errors import Outage, Retry
 from lifecycle.audits.cache import LIFETIME, Requested
 from lifecycle.audits.turns import AnalysisTurn
 from services.auditor.domain import CLAIM_AUDIT, LOG_LAG_S, Answered, RunRequest
-from services.auditor.ports import AnalysisLog, Evidence, EvidenceMetrics, RunsPort, Texts
+from services.auditor.ports import AnalysisLog, Evidence, EvidenceMetrics, RunsPort, Scores, Texts
 from services.auditor.scenarios import (
     count_dropped,
     describe_scenarios,
@@ -54,6 +55,7 @@ class Analyst:
         call_micro_usd: int,
         low_confidence: Decimal,
         metrics: EvidenceMetrics,
+        scores: Scores,
     ) -> None:
         self._log = log
         self._texts = texts
@@ -63,6 +65,7 @@ class Analyst:
         self._call_micro_usd = call_micro_usd
         self._low_confidence = low_confidence
         self._metrics = metrics
+        self._scores = scores
 
     async def on_assertion_analysis_requested(
         self, event: AssertionAnalysisRequested, delivery_count: int
@@ -130,11 +133,13 @@ class Analyst:
             max_evidence=shape.evidence,
             low_confidence=self._low_confidence,
         )
-        citations, dropped = list_citations(found, pages), count_dropped(found)
+        publishers = {publisher_id(page.domain) for page in pages.values() if page}
+        scores = await self._scores.read(publishers, event.score_epoch)
+        citations, dropped = list_citations(found, pages, scores), count_dropped(found)
         self._metrics.count_evidence(len(citations), dropped)
         now = self._clock.now()
         expires_at = now + LIFETIME
-        body = await self._texts.put(write_body(found, pages, now).model_dump_json(), expires_at)
+        body = await self._texts.put(write_body(found, pages, scores, now).model_dump_json(), expires_at)
         return AssertionAnalysed(
             follows=turn.latest.sequence if turn.latest else 0,
             assertion_id=event.assertion_id,
@@ -148,6 +153,6 @@ class Analyst:
             rollup=found.rollup.name,
             citations=citations,
             dropped=dropped,
-            score_epoch=0,
+            score_epoch=event.score_epoch,
             end=answered.end,
         )

@@ -41,6 +41,7 @@ from services.auditor.handlers import Auditor
 from services.auditor.jobs_log import JobsLog
 from services.auditor.metrics import AuditorMetrics
 from services.auditor.planning import Planner
+from services.auditor.publishers import LoggedScores
 from services.auditor.runs import Runs
 from services.auditor.settings import AuditorSettings
 from services.auditor.waiting import OpenJobs
@@ -59,6 +60,7 @@ async def build(host: Host) -> None:
     metrics = AuditorMetrics(host.telemetry.registry)
     call_micro_usd = int(llm.max_cost_per_request * Decimal(MICRO_PER_USD))
     extractor = Extractor(log, texts, runs, BucketMemos(host.bus), host.clock, call_micro_usd)
+    scores = LoggedScores(host.bus)
     auditor = Auditor(
         log,
         texts,
@@ -66,8 +68,11 @@ async def build(host: Host) -> None:
         extractor,
         ConfiguredStages(host.bus, stages),
         Planner(log, texts, BucketKeys(host.bus), metrics, host.clock),
+        scores,
     )
-    analyst = Analyst(log, texts, evidence, runs, host.clock, call_micro_usd, settings.confidence_floor, metrics)
+    analyst = Analyst(
+        log, texts, evidence, runs, host.clock, call_micro_usd, settings.confidence_floor, metrics, scores
+    )
     key = choose_key(settings.receipt_key, host.data_folder)
     await announce_key(host.bus, key)
     assessor = Assessor(

@@ -23,7 +23,7 @@ from lifecycle.audits.words import article_folder
 from services.auditor.domain import LOG_LAG_S, Article, NoArticle, take_text
 from services.auditor.extracting import Extractor
 from services.auditor.planning import Planner
-from services.auditor.ports import Articles, Log, LoggedJob, Stages, Texts
+from services.auditor.ports import Articles, Log, LoggedJob, Scores, Stages, Texts
 
 STEPS: Final = (JobStep.FETCH, JobStep.EXTRACT, JobStep.PLAN)
 
@@ -39,6 +39,7 @@ class Auditor:
         extractor: Extractor,
         stages: Stages,
         planner: Planner,
+        scores: Scores,
     ) -> None:
         self._log = log
         self._texts = texts
@@ -46,6 +47,7 @@ class Auditor:
         self._extractor = extractor
         self._stages = stages
         self._planner = planner
+        self._scores = scores
 
     async def on_job_requested(self, event: JobRequested, delivery_count: int) -> AsyncIterator[Event]:
         """Go on until the job waits for its claims' analyses, or is over."""
@@ -94,8 +96,9 @@ class Auditor:
             publisher=article.publisher,
             published=article.published,
         )
-        models, stored = await asyncio.gather(
+        models, epoch, stored = await asyncio.gather(
             self._stages.models(),
+            self._scores.closed_epoch(),
             self._texts.put(described.model_dump_json(), until, article_folder(request.job_id)),
         )
         yield JobFetched(
@@ -106,7 +109,7 @@ class Auditor:
             reference_day=article.reference_day,
             article=stored,
             stages=tuple(models.values()),
-            score_epoch=0,
+            score_epoch=epoch,
         )
 
     async def _read(self, words: RequestWords, logged: LoggedJob) -> Article:

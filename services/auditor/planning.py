@@ -156,5 +156,6 @@ class Planner:
             words=await self._texts.put(words.model_dump_json(), self._clock.now() + LIFETIME + timedelta(days=1)),
             shape=wanted.shape,
             model=next(each for each in logged.job.fetched.stages if each.step == ANALYSE),
+            score_epoch=logged.job.fetched.score_epoch,
             requested_by=logged.job.job_id,
         )

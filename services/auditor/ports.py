@@ -158,6 +158,18 @@ class Stages(Protocol):
         ...
 
 
+class Scores(Protocol):
+    """Scores of publishers by closed epochs. Raises: Outage: they could not be read now."""
+
+    async def closed_epoch(self) -> int:
+        """The newest one; 0: there is none."""
+        ...
+
+    async def read(self, publishers: Collection[UUID], epoch: int) -> Mapping[UUID, float]:
+        """The scores, from 0 to 100, that count in an epoch, of those publishers that have one."""
+        ...
+
+
 class RunsPort(Protocol):
     """Carries out runs."""
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from hashlib import sha256
 from typing import Final
+from uuid import UUID
 
 from analyses.claims import analysis as rules
 from analyses.claims.labels import TRUTH
@@ -14,14 +15,15 @@ from analyses.claims.quotes import LookUp, join_quotes
 from contracts.jobs import result as wire
 from contracts.v1.assertion import AnalysedScenario, Citation, DroppedEvidence
 from contracts.v1.ids import publisher_id
+from lifecycle.audits.scores import INITIAL, UNKNOWN, compute_credibility, weigh_relevance
 from services.auditor.domain import QuotedPage, parse_day
 
-UNSCORED: Final = 0.3
-"""What a source begins with that has no score yet; a model's number never counts. Source: FH-132, FH-134."""
 _TITLE_CHARACTERS: Final = 200
 
 Pages = Mapping[str, QuotedPage | None]
 """Pages by address as cited."""
+Scores = Mapping[UUID, float]
+"""Scores of publishers, from 0 to 100; one that has none counts as an unknown one."""
 
 
 def number_scenarios(found: rules.ClaimAnalysis) -> Mapping[int, int]:
@@ -45,8 +47,8 @@ def describe_scenarios(found: rules.ClaimAnalysis) -> tuple[AnalysedScenario, ..
     )
 
 
-def list_citations(found: rules.ClaimAnalysis, pages: Pages) -> tuple[Citation, ...]:
-    """The sources that stand, without their words."""
+def list_citations(found: rules.ClaimAnalysis, pages: Pages, scores: Scores) -> tuple[Citation, ...]:
+    """The sources that stand, without their words; those that weigh most first."""
     return tuple(
         Citation(
             publisher_id=publisher_id(page.domain),
@@ -56,10 +58,12 @@ def list_citations(found: rules.ClaimAnalysis, pages: Pages) -> tuple[Citation, 
             supports=item.found.supports,
             relevance=_to_share(item.found.relevance) or 0.0,
             outcome=LookUp.FOUND.name,
+            score=_to_share(compute_credibility(_score(page, scores))),
             family=item.family,
         )
         for number, each in enumerate(found.scenarios, 1)
-        for item, page in _with_pages((*each.supporting, *each.opposing), pages)
+        for items in (each.supporting, each.opposing)
+        for item, page in _with_pages(items, pages, scores)
     )
 
 
@@ -68,8 +72,8 @@ def count_dropped(found: rules.ClaimAnalysis) -> DroppedEvidence:
     return DroppedEvidence(**{outcome.value: count for outcome, count in found.dropped.items()})
 
 
-def write_body(found: rules.ClaimAnalysis, pages: Pages, now: datetime) -> wire.AnalysisBody:
-    """The words of the analysis, as results and pages show them."""
+def write_body(found: rules.ClaimAnalysis, pages: Pages, scores: Scores, now: datetime) -> wire.AnalysisBody:
+    """The words of the analysis, as results and pages show them. A model's number for a source never counts."""
     return wire.AnalysisBody(
         scenarios=tuple(
             wire.Scenario(
@@ -87,8 +91,8 @@ def write_body(found: rules.ClaimAnalysis, pages: Pages, now: datetime) -> wire.
                     uncertainty_factors=each.found.uncertainty_factors,
                 ),
                 evidence=wire.Evidence(
-                    supporting=tuple(_write_items(each.supporting, pages, now)),
-                    opposing=tuple(_write_items(each.opposing, pages, now)),
+                    supporting=tuple(_write_items(each.supporting, pages, scores, now)),
+                    opposing=tuple(_write_items(each.opposing, pages, scores, now)),
                 ),
             )
             for number, each in enumerate(found.scenarios, 1)
@@ -97,14 +101,16 @@ def write_body(found: rules.ClaimAnalysis, pages: Pages, now: datetime) -> wire.
     )
 
 
-def _write_items(items: tuple[rules.Evidence, ...], pages: Pages, now: datetime) -> Iterator[wire.EvidenceItem]:
-    for item, page in _with_pages(items, pages):
+def _write_items(
+    items: tuple[rules.Evidence, ...], pages: Pages, scores: Scores, now: datetime
+) -> Iterator[wire.EvidenceItem]:
+    for item, page in _with_pages(items, pages, scores):
         published = parse_day(page.published, now) or parse_day(item.found.published_at, now)
         yield wire.EvidenceItem(
             text=join_quotes(item.quotes),
             source_url=page.url,
             source_title=(page.title or item.found.title or page.domain)[:_TITLE_CHARACTERS],
-            credibility_score=UNSCORED,
+            credibility_score=float(compute_credibility(_score(page, scores))),
             quotes=item.quotes,
             summary=item.found.summary,
             relevance=_to_share(item.found.relevance) or 0.0,
@@ -114,11 +120,21 @@ def _write_items(items: tuple[rules.Evidence, ...], pages: Pages, now: datetime)
         )
 
 
-def _with_pages(items: tuple[rules.Evidence, ...], pages: Pages) -> Iterator[tuple[rules.Evidence, QuotedPage]]:
-    for item in items:
-        page = pages.get(item.found.url)
-        if page is not None:  # evidence that stands has its page
-            yield item, page
+def _with_pages(
+    items: tuple[rules.Evidence, ...], pages: Pages, scores: Scores
+) -> list[tuple[rules.Evidence, QuotedPage]]:
+    """Evidence with its page, which all that stands has, by relevance as its publisher's score weighs it."""
+    found = [(item, page) for item in items if (page := pages.get(item.found.url)) is not None]
+    return sorted(found, key=lambda each: -_weigh(each[0], each[1], scores))
+
+
+def _weigh(item: rules.Evidence, page: QuotedPage, scores: Scores) -> Decimal:
+    return weigh_relevance(item.found.relevance or Decimal(0), _score(page, scores))
+
+
+def _score(page: QuotedPage, scores: Scores) -> Decimal:
+    score = scores.get(publisher_id(page.domain))
+    return Decimal(INITIAL[UNKNOWN]) if score is None else Decimal(str(score))
 
 
 def _to_share(number: Decimal | None) -> float | None:

@@ -35,6 +35,7 @@ from services.curator.label_sweep import LabelSweep
 from services.curator.overdue import Deadlines
 from services.curator.record.ages import SqlAges
 from services.curator.record.controls import SqlControls
+from services.curator.record.publishers import SqlPublishers
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
 from services.curator.rights import Withdrawals
@@ -43,10 +44,12 @@ from services.curator.sweep import Sweep
 from services.curator.volume_watch import Volumes
 from services.curator.watch import Watch
 from services.curator.watched import NoQuotes
+from services.curator.weekly_scores import WeeklyScores
 
 JOB: Final = "curator"
 TICK_S: Final = 1.0
 CONTROLS_S: Final = 60.0
+SCORES_S: Final = 60.0
 
 
 async def build(host: Host) -> None:
@@ -80,6 +83,8 @@ async def build(host: Host) -> None:
     ages = SqlAges(database, host.clock)
     watch = Watch(watched, log, NoQuotes(), ages, host.clock, volumes=volumes, show_open=metrics.show_open)
     host.keep_running("curator-watch", _repeat(leadership, watch.run, settings.watch_s))
+    scores = WeeklyScores(SqlPublishers(host.bus, database), log, host.clock, settings.initial_scores)
+    host.keep_running("curator-scores", _repeat(leadership, scores.run_once, SCORES_S))
     if settings.controls is not None:
         lists, record = ControlLists(settings.controls), SqlControls(database)
         controls = ControlRuns(lists, record, log, host.clock, a_day=settings.controls_a_day)

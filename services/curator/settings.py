@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from contracts.v1.codes import Word
 from kit.settings import DisplaySettings, SettingsError
 from kit.web.contact import ContactUrl, contact_url_field
 
@@ -27,6 +29,10 @@ class CuratorSettings(BaseSettings):
         default=None, description="folder of the lists of controls, which only the curator's user may read"
     )
     controls_a_day: int = Field(default=5, ge=0, description="controls that are requested in 24 hours")
+    initial_scores: Mapping[Word, Annotated[int, Field(ge=0, le=100)]] = Field(
+        default_factory=dict,
+        description="what publishers of a type begin with, beside journal 70 and unknown 30, as a JSON object",
+    )
     webhook_slots: int = Field(default=8, ge=1, description="webhooks at once in this process that are sent")
     contact_url: ContactUrl = contact_url_field(
         "CURATOR", "where receivers of webhooks can reach the operator, part of the User-Agent"

@@ -55,6 +55,9 @@ from contracts.v1 import (
     ObservationUnverifiable,
     OnceEvent,
     PostViewed,
+    PublisherEpochClosed,
+    PublisherRated,
+    PublisherScored,
     RetentionPurged,
     ReviewDecided,
     ReviewSampled,
@@ -87,12 +90,12 @@ _AUDITOR: Final = (
     RunFailed,
 )
 _GATEWAY: Final = (JobIdempotencyKeyBound, JobRequested, FlagRaised)
-_CURATOR: Final = (RetentionPurged, AssertionInvalidated, LabelIssued)
+_CURATOR: Final = (RetentionPurged, AssertionInvalidated, LabelIssued, PublisherScored, PublisherEpochClosed)
 WITHOUT_PUBLISHER: Final[frozenset[type[Event]]] = frozenset(
     event
     for event in EVENTS
     if stream_of(event) is JOBS
-    and event not in (*_AUDITOR, *_GATEWAY, *_CURATOR, LlmStageConfigured, EntityErasureOrdered)
+    and event not in (*_AUDITOR, *_GATEWAY, *_CURATOR, LlmStageConfigured, PublisherRated, EntityErasureOrdered)
 )
 """Facts whose services are not built yet; each leaves this list with the first service that publishes it."""
 PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
@@ -136,6 +139,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     CreditPosted: ("auditor", "gateway"),
     JobEnded: ("auditor", "curator", "gateway"),
     LlmStageConfigured: ("gateway",),
+    PublisherRated: ("commands",),
     **dict.fromkeys(_CURATOR, ("curator",)),
     **dict.fromkeys(WITHOUT_PUBLISHER, ()),
 }

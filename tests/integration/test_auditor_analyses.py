@@ -45,6 +45,7 @@ from services.auditor.adapters import EventLog
 from services.auditor.analysis import Analyst
 from services.auditor.evidence import EvidencePages
 from services.auditor.metrics import AuditorMetrics
+from services.auditor.publishers import LoggedScores
 from services.auditor.runs import Runs
 from tests.integration.test_auditor_log import request, work
 from tests.support.analysing import ASSERTION, STANDARD, Reader, request_analysis
@@ -107,6 +108,7 @@ class Auditors:
             1_000_000,
             Decimal("0.5"),
             AuditorMetrics(CollectorRegistry()),
+            LoggedScores(bus),
         )
 
     @asynccontextmanager

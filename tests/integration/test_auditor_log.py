@@ -21,6 +21,7 @@ from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages,
 from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
 from services.auditor.planning import Planner
+from services.auditor.publishers import LoggedScores
 from tests.support.auditing import World
 from tests.support.concluding_jobs import analysed, assertion_of, failed, requested_analysis
 
@@ -39,7 +40,7 @@ async def work(bus: Bus, world: World, job: JobRequested) -> JobPlanned:
     """Work on a job as a process does, and return its plan."""
     extractor = Extractor(EventLog(bus), world, world, BucketMemos(bus), world.clock, 1_000_000)
     planner = Planner(EventLog(bus), world, BucketKeys(bus), world.metrics, world.clock)
-    auditor = Auditor(EventLog(bus), world, world, extractor, world, planner)
+    auditor = Auditor(EventLog(bus), world, world, extractor, world, planner, LoggedScores(bus))
     async for fact in auditor.on_job_requested(job, 1):
         await bus.publish(fact, correlation=uuid4())
     planned = [past.event for past in await read_history(bus, str(job.job_id), stream=JOBS)][-1]

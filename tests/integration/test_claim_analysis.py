@@ -10,6 +10,7 @@ import pytest
 
 from contracts.v1 import RunFailed
 from contracts.v1.assertion import DroppedEvidence, Shape
+from contracts.v1.ids import publisher_id
 from kit.documents.readable import Readable
 from kit.ephemeral import round_up
 from kit.errors import Outage
@@ -34,6 +35,7 @@ from tests.support.analysing import (
 )
 from tests.support.audit_cases import CASES
 from tests.support.factories import NOW
+from tests.support.publishers import FixedScores
 
 MIRROR, DEAD, UNSEEN = "https://mirror.example.net/tower", "https://dead.test/", "https://unseen.test/"
 LARGE = Shape(scenarios=3, evidence=10, depth="DEEP")
@@ -70,8 +72,8 @@ async def test_the_fact_holds_numbers_and_hashes_and_the_words_expire() -> None:
     assert fact.end.transcript is not None
     assert fact.end.transcript.until == round_up(NOW + timedelta(hours=24))
     assert [(each.domain, each.supports, each.family, each.score) for each in fact.citations] == [
-        ("office.example", True, 1, None),
-        ("paper.test", False, 2, None),
+        ("office.example", True, 1, 0.3),
+        ("paper.test", False, 2, 0.3),
     ]
     facts = "".join(event.model_dump_json() for event in world.log.events)
     assert not any(words in facts for words in (CLAIM, QUOTE, "tower", "As it stands", "measured"))
@@ -350,3 +352,26 @@ async def test_planted_sources_give_no_confident_verdict(name: str) -> None:
     assert found.families <= 1
     assert found.confidence <= 0.89 if found.families else found.label == "UNSUBSTANTIATED"
     assert fact.rollup != "SUPPORTED" or found.families == 1
+
+
+@pytest.mark.requirement("FH-129")
+@pytest.mark.requirement("FH-134")
+async def test_a_source_has_the_score_of_the_epoch_that_was_pinned() -> None:
+    """FH-129: A job reads one closed epoch of scores.
+
+    FH-134: A source's credibility is its score, never a model's number.
+    """
+    world = World()
+    office = publisher_id("office.example")
+    world.scores = FixedScores(202602, {202601: {office: 72.5}, 202602: {office: 99.0}})
+    event = await request_analysis(world.texts, STANDARD, job=JOB)
+    event = event.model_copy(update={"score_epoch": 202601})
+    world.log.publish(event)
+    said = answer(scenario(item(PAPER, credibility_score=0.98), item(OFFICE, credibility_score=0.98)))
+    async with asking(world, Reader(said=said)):
+        assert await world.deliver(event) is None
+    (fact,) = world.analysed
+    assert (world.scores.asked, fact.score_epoch) == ([202601], 202601)
+    assert [(each.domain, each.score) for each in fact.citations] == [("office.example", 0.725), ("paper.test", 0.3)]
+    (reading,) = (await world.body(fact)).scenarios
+    assert [each.credibility_score for each in reading.evidence.supporting] == [0.725, 0.3]

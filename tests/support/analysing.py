@@ -41,6 +41,7 @@ from tests.support.fakes import MemoryLog, StillClock
 from tests.support.mortal import Life, Store
 from tests.support.openai_server import Answer, OpenAIServer, Request, Turn, call, message, openai_server
 from tests.support.providers import KEY, OPENAI, Api
+from tests.support.publishers import FixedScores
 
 CLAIM: Final = "The tower is 330 metres tall."
 WORDS: Final = ClaimWords(text=CLAIM, canonical="canonical", reference_day=NOW.date())
@@ -118,6 +119,7 @@ class World:
         self.fetched: list[str] = []
         self.model: Model | None = None
         self.deliveries = 0
+        self.scores = FixedScores()
         self.registry = CollectorRegistry()
         self.metrics = AuditorMetrics(self.registry)
 
@@ -163,7 +165,15 @@ class World:
     def analyst(self, runs: RunsPort | None = None, call_micro_usd: int = 1_000_000) -> Analyst:
         runs = runs or Runs(self, self.texts, self, self.clock, "one")
         return Analyst(
-            self, self.texts, EvidencePages(self), runs, self.clock, call_micro_usd, Decimal("0.5"), self.metrics
+            self,
+            self.texts,
+            EvidencePages(self),
+            runs,
+            self.clock,
+            call_micro_usd,
+            Decimal("0.5"),
+            self.metrics,
+            self.scores,
         )
 
     def hold(self, event: AssertionAnalysisRequested) -> None:

@@ -61,6 +61,7 @@ from services.auditor.handlers import Auditor
 from services.auditor.jobs_log import JobsLog
 from services.auditor.metrics import AuditorMetrics
 from services.auditor.planning import Planner
+from services.auditor.publishers import LoggedScores
 from services.auditor.runs import Runs
 from services.auditor.waiting import OpenJobs
 from services.gateway.domain import Account, Principal
@@ -176,9 +177,11 @@ class AuditorProcess:
         metrics = AuditorMetrics(CollectorRegistry())
         extractor = Extractor(log, texts, runs, BucketMemos(bus), CLOCK, CALL_MICRO_USD)
         planner = Planner(log, texts, BucketKeys(bus), metrics, CLOCK)
-        auditor = Auditor(log, texts, _NoWeb(), extractor, ConfiguredStages(bus, models), planner)
+        auditor = Auditor(log, texts, _NoWeb(), extractor, ConfiguredStages(bus, models), planner, LoggedScores(bus))
         limit = self._instance.analysis_micro_usd
-        analyst = Analyst(log, texts, EvidencePages(Pages()), runs, CLOCK, limit, Decimal("0.5"), metrics)
+        analyst = Analyst(
+            log, texts, EvidencePages(Pages()), runs, CLOCK, limit, Decimal("0.5"), metrics, LoggedScores(bus)
+        )
         assessor = Assessor(log, texts, runs, KEY, CLOCK, CALL_MICRO_USD, ISSUER, UPGRADE)
         delivery = Delivery(bus, Telemetry(), ack_wait_s=self._instance.ack_wait_s)
         delivery.subscribe(

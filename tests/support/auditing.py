@@ -39,6 +39,7 @@ from services.auditor.ports import LoggedJob
 from tests.support.audits import asked
 from tests.support.factories import NOW
 from tests.support.fakes import MemoryLog, StillClock
+from tests.support.publishers import FixedScores
 
 JOB: Final = UUID(int=0x10B)
 CORRELATION: Final = UUID(int=0xC0)
@@ -72,6 +73,7 @@ class World:
         self.memos: dict[UUID, UUID] = {}
         self.keys: dict[str, UUID] = {}
         self.registry = CollectorRegistry()
+        self.scores = FixedScores()
         self.metrics = AuditorMetrics(self.registry)
         self.fetched: list[str] = []
         self.bought = 0
@@ -183,7 +185,9 @@ class World:
     def auditor(self) -> Auditor:
         """The handlers, over all of this."""
         extractor = Extractor(self, self, self, self, self.clock, 1_000_000)
-        return Auditor(self, self, self, extractor, self, Planner(self, self, self, self.metrics, self.clock))
+        return Auditor(
+            self, self, self, extractor, self, Planner(self, self, self, self.metrics, self.clock), self.scores
+        )
 
     async def deliver(self) -> list[Event]:
         """One delivery of the request; the facts that it yielded."""

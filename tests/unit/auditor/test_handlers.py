@@ -45,6 +45,24 @@ async def test_a_text_becomes_claims_and_a_plan() -> None:
     assert requests[0].published_key.endswith("4d856725cba58f4435ccded2e23dc7842bfd7157f966d8164828f37740b3fb77")
 
 
+@pytest.mark.requirement("FH-129")
+async def test_a_job_pins_its_epoch_when_it_starts() -> None:
+    """FH-129: A job reads one closed epoch of scores.
+
+    A week is closed while the job runs.
+    """
+    world = World()
+    world.scores.epoch = 202601
+    world.log.publish(world.request)
+    async for fact in world.auditor.on_job_requested(world.request, 1):
+        world.log.publish(fact)
+        world.scores.epoch = 202602
+    (fetched,) = [each for each in world.log.events if isinstance(each, JobFetched)]
+    requests = [each for each in world.log.events if isinstance(each, AssertionAnalysisRequested)]
+    assert requests
+    assert [fetched.score_epoch, *(each.score_epoch for each in requests)] == [202601] * (1 + len(requests))
+
+
 async def test_a_redelivery_goes_on_where_the_log_ends() -> None:
     whole = World()
     facts = await whole.whole()

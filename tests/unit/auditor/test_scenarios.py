@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 from hypothesis import given
@@ -14,6 +15,7 @@ from analyses.claims.families import SourcePage
 from analyses.snippets import page_text
 from contracts.jobs.result import AnalysisBody
 from contracts.v1.assertion import DroppedEvidence
+from contracts.v1.ids import publisher_id
 from services.auditor.domain import QuotedPage
 from services.auditor.scenarios import (
     count_dropped,
@@ -77,16 +79,25 @@ def test_every_analysis_can_be_stored(
     answer = read_answer(json.dumps(said, ensure_ascii=False), AnalyseAnswer)
     given_pages = {url: page.read if page else None for url, page in pages.items()}
     found = analyse_claim(answer, given_pages, max_scenarios=most, max_evidence=evidence)
-    body = AnalysisBody.model_validate_json(write_body(found, pages, NOW).model_dump_json())
+    body = AnalysisBody.model_validate_json(
+        write_body(found, pages, {publisher_id("b.test"): 72.5}, NOW).model_dump_json()
+    )
     described = describe_scenarios(found)
     assert [each.ordinal for each in described] == list(range(1, len(body.scenarios) + 1))
     assert len(described) <= most
     assert number_scenarios(found)[found.recommended] <= most
     items = [item for each in body.scenarios for item in (*each.evidence.supporting, *each.evidence.opposing)]
-    assert len(list_citations(found, pages)) == len(items), "each has its page"
+    assert len(list_citations(found, pages, {})) == len(items), "each has its page"
     assert {item.source_url for item in items} <= set(list_cited(answer, most))
     assert all(len(item.quotes) <= 3 and all(len(quote.split()) <= 25 for quote in item.quotes) for item in items)
-    assert {item.credibility_score for item in items} <= {0.3}
+    assert {(item.source_url == "https://b.test/", item.credibility_score) for item in items} <= {
+        (True, 0.725),
+        (False, 0.3),
+    }
+    for each in body.scenarios:
+        for side in (each.evidence.supporting, each.evidence.opposing):
+            weights = [Decimal(str(one.relevance)) * Decimal(str(one.credibility_score)) for one in side]
+            assert weights == sorted(weights, reverse=True)
     dropped = count_dropped(found)
     assert isinstance(dropped, DroppedEvidence)
     assert sum(dropped.model_dump().values()) == sum(found.dropped.values())

@@ -334,7 +334,7 @@ class Instance:
         )
         citations = tuple(
             Citation(
-                publisher_id=uid(side),
+                publisher_id=publisher_id(f"{side}.example"),
                 domain=f"{side}.example",
                 url_sha256=digest(f"https://{side}.example/{name}"),
                 scenario=ordinal,
@@ -342,7 +342,7 @@ class Instance:
                 relevance=0.9,
                 outcome="FOUND",
                 score=0.3,
-                family=1,
+                family=1 if side == "for" else 2,
             )
             for ordinal in (1, 2)
             for side in ("for", "against")
