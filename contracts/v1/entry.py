@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from contracts.v1.codes import Word
-from contracts.v1.event import Event, OnceEvent
+from contracts.v1.event import OnceEvent
 
 StalePart = Literal["SUMMARY", "SCENARIOS", "EVIDENCE", "VERDICT", "CONFIDENCE", "RISK"]
 StaleTrigger = Literal["EDIT", "FLAGS"]
@@ -39,7 +39,7 @@ class EntryPublished(OnceEvent):
         return str(self.by)
 
 
-class EntryStaled(Event):
+class EntryStaled(OnceEvent):
     """Parts of an entry no longer follow from what is known; the next analysis of its assertion renews them.
 
     `cause_id` is the edit or the flag that this follows from.

@@ -43,7 +43,7 @@ from services.gateway.extension.status import Statuses, Viewing
 from services.gateway.health import ServerHealth
 from services.gateway.http import BodyTimeouts
 from services.gateway.invalidation import CacheInvalidation
-from services.gateway.jobs.adapters import BlobWords, BusJobLog, BusMemos, BusReceiptKeys
+from services.gateway.jobs.adapters import BlobWords, BusJobLog, BusMemos, BusReceiptKeys, SqlCatalogue
 from services.gateway.jobs.rate_policies import RateLimit, RatePolicy
 from services.gateway.jobs.routes import JobsApi, Limits, World
 from services.gateway.jobs.stages import StageSettings
@@ -79,7 +79,7 @@ from services.gateway.rate_limit import TokenBuckets
 from services.gateway.record.repository import PublicRecord
 from services.gateway.record.status import SqlReads
 from services.gateway.rpc import Rpc
-from services.gateway.settings import GatewaySettings
+from services.gateway.settings import CatalogueSettings, GatewaySettings
 from services.gateway.web import Gateway, shell
 
 
@@ -106,8 +106,8 @@ class Dependencies:
     labels: LabelSource | None = None
 
 
-def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
-    """The ASGI application over these dependencies."""
+def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue: bool = False) -> Gateway:
+    """The ASGI application over these dependencies. `catalogue`: claims have public pages."""
     clock, metrics = dependencies.clock, Metrics(dependencies.registry)
     registration = Registration(
         dependencies.reads,
@@ -172,6 +172,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
             estimates=RateLimit(RatePolicy.parse("estimates", settings.estimates_rate), clock),
             reads=RateLimit(RatePolicy.parse("reads", settings.reads_rate), clock),
             rights=RateLimit(RatePolicy.parse("rights", settings.rights_rate), clock),
+            changes=RateLimit(RatePolicy.parse("changes", settings.changes_rate), clock),
         )
         jobs = JobsApi(
             keys,
@@ -181,6 +182,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
             metrics,
             body_timeouts=body_timeouts,
             public_url=settings.public_url,
+            catalogue=catalogue,
             address=callers.address,
         )
     described = shell(dependencies.documents, dependencies.health, clock, table, jobs)
@@ -220,7 +222,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies) -> Gateway:
     return Gateway(rpc, graphql, events, feed, invalidation, described, jobs, labels, decision_log=decision_log)
 
 
-def open_jobs(host: Host, settings: GatewaySettings) -> World:
+def open_jobs(host: Host, settings: GatewaySettings, record: PublicRecord) -> World:
     """What the job API works with."""
     audits, jobs = load(AuditSettings), BusJobLog(host.bus)
     return World(
@@ -228,6 +230,7 @@ def open_jobs(host: Host, settings: GatewaySettings) -> World:
         words=BlobWords(host.blobs, host.clock),
         memos=BusMemos(host.bus),
         keys=BusReceiptKeys(host.bus),
+        catalogue=SqlCatalogue(record),
         stages=StageSettings(jobs, load(LlmSettings), load(ChatSettings).model_id, audits.prices),
         job_s=audits.job_s,
         heartbeat_s=settings.events_heartbeat_s,
@@ -274,13 +277,14 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             user_keys=SealedKeys(host.user_keys),
             key_probe=ModelProbe(host.model),
             key_register=SqlKeyRegister(database),
-            jobs=open_jobs(host, settings),
+            jobs=open_jobs(host, settings, pages),
             health=health,
             space=ServerSpace(host.bus, host.data_folder),
             clock=host.clock,
             registry=host.telemetry.registry,
             labels=None if labeler is None else LabelSource(labeler, BusLabels(host.bus)),
         ),
+        catalogue=load(CatalogueSettings).catalogue,
     )
     server = HttpServer(
         gateway,

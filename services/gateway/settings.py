@@ -42,6 +42,7 @@ class GatewaySettings(BaseSettings):
     estimates_rate: str = Field(default="120/3600", pattern=_RATE, description="estimates in seconds, per account")
     reads_rate: str = Field(default="600/60", pattern=_RATE, description="other requests in seconds, per account")
     rights_rate: str = Field(default="10/86400", pattern=_RATE, description="withdrawals in seconds, per network")
+    changes_rate: str = Field(default="60/3600", pattern=_RATE, description="edits and flags in seconds, per account")
     retry_cooldown_s: float = Field(default=600.0, ge=0, description="between a failure and a new request")
     retries_per_day: int = Field(default=3, ge=0, description="per version, within 24 hours")
     key_checks_burst: int = Field(default=5, ge=1)
@@ -53,3 +54,11 @@ class GatewaySettings(BaseSettings):
     events_connects_every_s: float = Field(default=1.0, gt=0)
     events_heartbeat_s: float = Field(default=15.0, gt=0)
     events_stall_s: float = Field(default=20.0, gt=0)
+
+
+class CatalogueSettings(BaseSettings):
+    """`OPENERRATA_CATALOGUE`: whether claims have public pages; their routes need the job API, too."""
+
+    model_config = SettingsConfigDict(env_prefix="OPENERRATA_", frozen=True, extra="ignore")
+
+    catalogue: bool = False

@@ -28,11 +28,15 @@ from contracts.v1 import (
     ControlCommitted,
     ControlOpened,
     CreditPosted,
+    EditMade,
     EntityErasureOrdered,
+    EntryPublished,
+    EntryStaled,
     ErasureOrdered,
     Event,
     FindingChanged,
     FlagRaised,
+    FlagResolved,
     IntegrityAnomalyDetected,
     InvestigationAdvanced,
     InvestigationCompleted,
@@ -89,7 +93,15 @@ _AUDITOR: Final = (
     RunRetryScheduled,
     RunFailed,
 )
-_GATEWAY: Final = (JobIdempotencyKeyBound, JobRequested, FlagRaised)
+_GATEWAY: Final = (
+    JobIdempotencyKeyBound,
+    JobRequested,
+    FlagRaised,
+    FlagResolved,
+    EntryPublished,
+    EntryStaled,
+    EditMade,
+)
 _CURATOR: Final = (RetentionPurged, AssertionInvalidated, LabelIssued, PublisherScored, PublisherEpochClosed)
 WITHOUT_PUBLISHER: Final[frozenset[type[Event]]] = frozenset(
     event

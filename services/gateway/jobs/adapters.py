@@ -24,6 +24,8 @@ from kit.pages import find_first_since, read_last_sequence, read_page
 from kit.publisher import BusError, PublishConflict
 from kit.receipts import read_keys
 from services.gateway.ports import Unavailable
+from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow
+from services.gateway.record.repository import PublicRecord
 
 PAGE: Final = 512
 BLOB_TIMEOUT_S: Final = 5.0
@@ -97,6 +99,30 @@ class BusReceiptKeys:
             return await read_keys(self._bus)
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
+
+
+class SqlCatalogue:
+    """The tables of the catalogue over PostgreSQL."""
+
+    def __init__(self, record: PublicRecord) -> None:
+        self._record = record
+
+    async def page(
+        self, text: str, after: tuple[datetime, UUID] | None, limit: int, *, hidden: bool
+    ) -> Sequence[EntryRow]:
+        """Entries behind a key."""
+        async with self._record.open() as session:
+            return await session.catalogue.page(text, after, limit, hidden=hidden)
+
+    async def one(self, id_: UUID, *, hidden: bool) -> EntryContents | None:
+        """All of an entry's page."""
+        async with self._record.open() as session:
+            return await session.catalogue.one(id_, hidden=hidden)
+
+    async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:
+        """A claim of an account's own job."""
+        async with self._record.open() as session:
+            return await session.catalogue.candidate(job, number, account)
 
 
 class BusMemos:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.responses import PlainTextResponse
 
+from contracts.jobs.catalogue import EditRequest, FlagRequest, PublishRequest, ResolveRequest, RevertRequest
 from contracts.jobs.problems import PROBLEMS, CreditLimitReached, ProblemCode, ProblemDocument
 from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
 from contracts.jobs.result import Result
@@ -31,11 +32,26 @@ WITH_BODY: Final[tuple[ProblemCode, ...]] = (
 OPEN: Final = tuple(code for code in WITH_BODY if code not in ("UNAUTHENTICATED", "FORBIDDEN"))
 """Of a route with a body that needs no account."""
 _REF: Final = "#/components/schemas/{model}"
-_BY_HAND: Final = (AnalyzeRequest, ConfigureRequest, WithdrawalRequest, ProblemDocument, CreditLimitReached)
+_BY_HAND: Final = (
+    AnalyzeRequest,
+    ConfigureRequest,
+    WithdrawalRequest,
+    PublishRequest,
+    EditRequest,
+    RevertRequest,
+    FlagRequest,
+    ResolveRequest,
+    ProblemDocument,
+    CreditLimitReached,
+)
 _STRING: Final[Schema] = {"type": "string"}
 _VERSION: Final = "OpenErrata-Version"
 _PARAMETERS: Final[Mapping[str, Schema]] = {
     "job_id": {"in": "path", "required": True, "schema": _STRING, "description": "The job's ULID"},
+    "entry_id": {"in": "path", "required": True, "schema": _STRING, "description": "The claim's id"},
+    "flag_id": {"in": "path", "required": True, "schema": _STRING, "description": "The objection's id"},
+    "q": {"in": "query", "schema": _STRING, "description": "Words that the claim, an excerpt or a scenario has"},
+    "after": {"in": "query", "schema": _STRING, "description": "`next` of the page before"},
     _VERSION: {
         "in": "header",
         "schema": {"type": "string", "enum": list(VERSIONS)},
@@ -138,6 +154,10 @@ def _error(status: int, description: str) -> Schema:
 
 def _ref(model: type[BaseModel]) -> Schema:
     return {"$ref": _REF.format(model=model.__name__)}
+
+
+CHANGED_MEANWHILE: Final = _error(409, "`VALIDATION_ERROR`: it is of another version, or was decided on already")
+"""The answer to whoever comes second."""
 
 
 def merge(schema: Schema, jobs: Schema) -> Schema:

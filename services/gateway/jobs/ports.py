@@ -11,6 +11,7 @@ from contracts.jobs.receipts import PublicKeys
 from contracts.v1 import OnceEvent
 from contracts.v1.parts import EphemeralRef
 from kit.history import StoredFact
+from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow
 
 
 class JobLog(Protocol):
@@ -66,6 +67,24 @@ class Words(Protocol):
 
     async def remove_answers(self, step: str, until: datetime) -> None:
         """Remove what was stored until this hour as an answer to a step or its sub-steps."""
+        ...
+
+
+class CatalogueReads(Protocol):
+    """The tables of the catalogue. `hidden`: with hidden entries. Raises: Unavailable. BadQuestion: too slow."""
+
+    async def page(
+        self, text: str, after: tuple[datetime, UUID] | None, limit: int, *, hidden: bool
+    ) -> Sequence[EntryRow]:
+        """Entries behind a key, newest change first; those with these words if there are any."""
+        ...
+
+    async def one(self, id_: UUID, *, hidden: bool) -> EntryContents | None:
+        """All of an entry's page."""
+        ...
+
+    async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:
+        """A claim of an account's own job."""
         ...
 
 

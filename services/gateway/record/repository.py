@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from kit.database import Database
 from services.gateway.record.audit import Audits
 from services.gateway.record.authors import Authors
+from services.gateway.record.catalogue import CatalogueQueries
 from services.gateway.record.connection import open_transaction
 from services.gateway.record.counts import Tallies
 from services.gateway.record.decision_log import DecisionLog
@@ -32,6 +33,7 @@ class RecordSession:
     def __init__(self, connection: AsyncConnection) -> None:
         self.audits = Audits(connection)
         self.authors = Authors(connection)
+        self.catalogue = CatalogueQueries(connection)
         self.counts = Tallies(connection)
         self.decision_log = DecisionLog(connection)
         self.investigations = Investigations(connection)

@@ -64,6 +64,7 @@ def publish(tables: Tables, fact: Fact, event: EntryPublished, material: Materia
             created_at=fact.at,
             updated_at=fact.at,
             sequence=fact.sequence,
+            renewed_sequence=fact.sequence,
         )
     )
 

@@ -42,6 +42,7 @@ from services.gateway.ports import (
 )
 from services.gateway.record.repository import PublicRecord
 from services.gateway.settings import GatewaySettings
+from tests.support.catalogue import MemoryCatalogue
 from tests.support.event_log import MemoryEvents
 from tests.support.job_log import MemoryJobLog, MemoryMemos, MemoryWords
 from tests.unit.gateway import shapes
@@ -302,6 +303,7 @@ class Bench:
         record: PublicRecord | None = None,
         prices: Mapping[str, Decimal] | None = None,
         heartbeat_s: float = 15,
+        catalogue: bool = False,
         **settings: Any,
     ) -> None:
         self.heartbeat_s = heartbeat_s
@@ -315,6 +317,7 @@ class Bench:
         self.jobs = MemoryJobLog(self.clock)
         self.words = MemoryWords(self.clock)
         self.memos = MemoryMemos()
+        self.catalogue = MemoryCatalogue()
         self.health = Signs()
         self.room = Room()
         self.registry = CollectorRegistry()
@@ -338,6 +341,7 @@ class Bench:
                     words=self.words,
                     memos=self.memos,
                     keys=AnnouncedKeys(),
+                    catalogue=self.catalogue,
                     stages=StageSettings(self.jobs, LlmSettings(), "", prices or {}),
                     job_s=900,
                     heartbeat_s=self.heartbeat_s,
@@ -348,6 +352,7 @@ class Bench:
                 clock=self.clock,
                 registry=self.registry,
             ),
+            catalogue=catalogue,
         )
         transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False, client=(ADDRESS, 1))
         self.http = httpx.AsyncClient(

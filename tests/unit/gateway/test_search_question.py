@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.public.cursors import read_key, write_key
+from services.gateway.cursors import read_key, write_key
 from services.gateway.public.highlight import find_highlights, mark_matches
 from services.gateway.record.investigations import Passage
 from services.gateway.record.question import (

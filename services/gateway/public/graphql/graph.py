@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final, TypeVar
 from uuid import UUID
 
+from services.gateway.cursors import parse_anomaly_key, parse_author_key, read_key, write_key
 from services.gateway.public.audit import redact_run
-from services.gateway.public.cursors import parse_anomaly_key, parse_author_key, read_key, write_key
 from services.gateway.public.documents import decision_out
 from services.gateway.public.graphql.errors import check_range, expose_refusals
 from services.gateway.public.graphql.limits import PAGE_LIMIT

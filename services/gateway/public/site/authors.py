@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
+from services.gateway.cursors import parse_author_key, read_key, write_key
 from services.gateway.domain import parse_id
-from services.gateway.public.cursors import parse_author_key, read_key, write_key
 from services.gateway.public.site.cards import PAGE, CardView
 from services.gateway.public.site.rendering import Values
 from services.gateway.record.authors import AuthorMetrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from services.gateway.public.cursors import parse_retraction_key, read_key, write_key
+from services.gateway.cursors import parse_retraction_key, read_key, write_key
 from services.gateway.public.site import naming
 from services.gateway.public.site.cards import PAGE
 from services.gateway.public.site.rendering import Values

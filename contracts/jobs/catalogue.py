@@ -1,0 +1,174 @@
+"""The catalogue on the wire: claims with a page, their edits, and objections to them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, Self
+from uuid import UUID
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from contracts.jobs.values import Absent, Code, Count, Document, Instant, JobId, Rate
+
+WORDING_CHARACTERS: Final = 500
+SUMMARY_CHARACTERS: Final = 5_000
+REMARK_CHARACTERS: Final = 2_000
+
+Wording = Annotated[str, Field(min_length=1, max_length=WORDING_CHARACTERS, pattern=r"\S")]
+Remark = Annotated[str, Field(min_length=1, max_length=REMARK_CHARACTERS, pattern=r"\S")]
+Version = Annotated[int, Field(ge=1)]
+Status = Literal["PUBLISHED", "HIDDEN"]
+EditType = Literal["CONTENT_CORRECTION", "CLARIFICATION", "SYSTEM_REANALYSIS", "MODERATION_ACTION", "REVERT"]
+FlagStatus = Literal["OPEN", "ACCEPTED", "DISMISSED"]
+
+
+class EntryLine(Document):
+    """A claim in a list. Units: scores from 0 to 100. `stale` are parts that no longer follow from what is known."""
+
+    id: UUID
+    wording: str
+    domain: str
+    status: Status
+    version: Version
+    updated_at: Instant
+    confidence_score: int | None
+    completeness_score: int | None
+    scenario_count: Count
+    source_names: tuple[str, ...]
+    stale: tuple[str, ...]
+
+
+class EntryPage(Document):
+    """Claims, newest change first. `next` is the cursor of the page after this one; null: it is the last."""
+
+    claims: tuple[EntryLine, ...]
+    next: str | None
+
+
+class EvidenceView(Document):
+    """A source with its quotes. `looked_up`: what the look-up of its page found; null: not recorded."""
+
+    supports: bool
+    text: str
+    source_url: str
+    source_title: str
+    quotes: tuple[str, ...]
+    relevance: Rate
+    looked_up: str | None
+
+
+class ScenarioView(Document):
+    """A reading of the claim with a model's estimate. Words are null once they are no longer kept."""
+
+    ordinal: Version
+    description: str | None
+    assumptions: tuple[str, ...]
+    label: str
+    probability: float | None
+    confidence: Rate
+    explanation: str | None
+    uncertainty_factors: tuple[str, ...]
+    evidence: tuple[EvidenceView, ...]
+
+
+class AnalysisView(Document):
+    """The newest analysis of the claim: an estimate by a model, never a correction."""
+
+    analysed_at: Instant
+    model: str
+    rollup: str
+    is_valid: bool
+    measured_correctness: Rate | None
+    scenarios: tuple[ScenarioView, ...]
+
+
+class EntryWordsView(Document):
+    """What an entry said."""
+
+    wording: str
+    domain: str
+    summary: str | None
+
+
+class EditView(Document):
+    """A change. Words are null once they are no longer kept."""
+
+    version: Version
+    edit_type: EditType
+    hidden: bool
+    made_at: Instant
+    reason: str | None
+    before: EntryWordsView | None
+    after: EntryWordsView | None
+
+
+class EntryView(Document):
+    """A claim's page. `edits` are the newest changes, newest first."""
+
+    entry: EntryLine
+    summary: str | None
+    analysis: AnalysisView | None
+    edits: tuple[EditView, ...]
+
+
+class PublishRequest(Document):
+    """Which claim of one of the account's own jobs gets a page, and how it is worded there."""
+
+    job_id: JobId
+    claim: Annotated[int, Field(ge=1, le=99)]
+    wording: Wording
+
+
+class EditRequest(Document):
+    """A change of what an entry of this version says, or whether it is hidden."""
+
+    version: Version
+    edit_type: Literal["CONTENT_CORRECTION", "CLARIFICATION", "MODERATION_ACTION"]
+    reason: Remark
+    wording: Absent[Wording] = None
+    domain: Absent[Code] = None
+    summary: Absent[Annotated[str, Field(min_length=1, max_length=SUMMARY_CHARACTERS, pattern=r"\S")]] = None
+    hidden: Absent[bool] = None
+
+    @model_validator(mode="after")
+    def _changes_what_its_type_says(self) -> Self:
+        hides, says = self.hidden is not None, any((self.wording, self.domain, self.summary))
+        if (self.edit_type == "MODERATION_ACTION") != hides or hides == says:
+            raise PydanticCustomError("input", "a moderation action has hidden alone, other edits have words alone")
+        return self
+
+
+class RevertRequest(Document):
+    """The newest change of an entry of this version is taken back, by another one."""
+
+    version: Version
+    reason: Remark
+
+
+class Edited(Document):
+    """What an entry is after a change, or after its publication."""
+
+    id: UUID
+    version: Version
+    status: Status
+
+
+class FlagRequest(Document):
+    """An objection to an entry."""
+
+    issue_type: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,39}$")]
+    description: Remark
+
+
+class ResolveRequest(Document):
+    """A moderator's decision on an objection."""
+
+    status: Literal["ACCEPTED", "DISMISSED"]
+    note: Remark
+
+
+class FlagView(Document):
+    """An objection and how it stands."""
+
+    flag_id: UUID
+    status: FlagStatus

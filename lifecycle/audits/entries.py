@@ -1,0 +1,83 @@
+"""An entry of the catalogue, folded from its events, and what the next edit of it is. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from contracts.jobs.words import EntryWords
+from contracts.v1 import EditMade, EntryPublished
+from contracts.v1.edit import EditType
+from contracts.v1.entry import STALE_PARTS, StalePart
+
+WORDS_KEPT: Final = timedelta(days=5 * 365)
+"""How long the words of edits and flags are kept. Source: requirements FH-121."""
+STALE_BY_FLAGS: Final[tuple[StalePart, ...]] = ("RISK",)
+STALE_BY_EDIT: Final = STALE_PARTS
+
+
+class Readers(NamedTuple):
+    """Who made a claim known: succeeded jobs that are no drafts, of articles at addresses, and by so many accounts."""
+
+    public_jobs: int
+    accounts: int
+
+
+def may_be_published(readers: Readers) -> bool:
+    """Whether a claim may get a page: it stands at a public address, or more than one account asked. Never a draft."""
+    return readers.public_jobs > 0 or readers.accounts > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry as its newest edit left it. Shapes: `words` None of the newest edit: they have expired."""
+
+    published: EntryPublished
+    newest: EditMade | None = None
+    newest_sequence: int = 0
+    staled_sequence: int = 0
+
+    @property
+    def version(self) -> int:
+        """The version that an edit must name."""
+        return 1 if self.newest is None else self.newest.version
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether only moderators see it."""
+        return self.newest is not None and self.newest.hidden
+
+    @property
+    def published_words(self) -> EntryWords:
+        """What it said first, and says again once the words of its newest edit have expired."""
+        first = self.published
+        return EntryWords(entry_id=first.entry_id, wording=first.wording, domain=first.domain)
+
+
+class Change(NamedTuple):
+    """The next edit, without the places of its words."""
+
+    edit_type: EditType
+    before: EntryWords
+    after: EntryWords
+    was_hidden: bool
+    hidden: bool
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What differs."""
+        names = tuple(
+            name for name in ("wording", "domain", "summary") if getattr(self.before, name) != getattr(self.after, name)
+        )
+        return (*names, "hidden") if self.was_hidden != self.hidden else names
+
+    @property
+    def changes_words(self) -> bool:
+        """Whether it says something else afterwards."""
+        return self.before != self.after
+
+
+def words_until(now: datetime) -> datetime:
+    """When words written now expire."""
+    return now + WORDS_KEPT

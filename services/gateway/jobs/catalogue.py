@@ -1,0 +1,181 @@
+"""Changes of the catalogue: each is decided from the log, and of two that meet the stream refuses the second."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from contracts.jobs.catalogue import Edited, EditRequest, FlagRequest, FlagView, ResolveRequest, RevertRequest
+from contracts.jobs.words import EntryWords, Remark
+from contracts.v1 import EditMade, EntryPublished, EntryStaled, FlagRaised, FlagResolved, OnceEvent
+from contracts.v1.entry import StalePart, StaleTrigger
+from contracts.v1.parts import EphemeralRef
+from kit.clock import Clock
+from lifecycle.audits.entries import STALE_BY_EDIT, STALE_BY_FLAGS, Change, Entry, words_until
+from services.gateway.domain import Principal
+from services.gateway.jobs.ports import JobLog, Words
+from services.gateway.jobs.problems import Problem
+
+ENTITY: Final = "ENTRY"
+_CHANGED: Final = "The entry is not of this version any more; read it again."
+
+
+class Entries:
+    """Entries as the log has them, and what accounts do to them. Raises: Problem, Unavailable."""
+
+    def __init__(self, log: JobLog, words: Words, clock: Clock) -> None:
+        self._log = log
+        self._words = words
+        self._clock = clock
+
+    async def publish(self, event: EntryPublished, correlation: UUID) -> Edited:
+        """Give a claim its page; a second one is refused."""
+        if not await self._log.publish(event, correlation):
+            raise Problem("VALIDATION_ERROR", "The claim has a page already.", status=409)
+        return Edited(id=event.entry_id, version=1, status="PUBLISHED")
+
+    async def edit(self, id_: UUID, request: EditRequest, principal: Principal, correlation: UUID) -> Edited:
+        """Change what an entry says, or hide it or show it again."""
+        entry = await self._find(id_, principal, request.version)
+        before = await self._read_words(entry)
+        given = {
+            name: value for name in ("wording", "domain", "summary") if (value := getattr(request, name)) is not None
+        }
+        after = before.model_copy(update=given)
+        hidden = entry.is_hidden if request.hidden is None else request.hidden
+        change = Change(request.edit_type, before, after, entry.is_hidden, hidden)
+        return await self._store(entry, change, request.reason, principal, correlation)
+
+    async def revert(self, id_: UUID, request: RevertRequest, principal: Principal, correlation: UUID) -> Edited:
+        """Take the newest change back, by a new version."""
+        entry = await self._find(id_, principal, request.version)
+        if entry.newest is None:
+            raise Problem("VALIDATION_ERROR", "The entry was never changed.", status=409)
+        after = await self._words.get(entry.newest.before)
+        if after is None:
+            raise Problem("VALIDATION_ERROR", "What the entry said before is no longer kept.", status=409)
+        was_hidden = await self._was_hidden(entry.newest)
+        if was_hidden != entry.is_hidden and not principal.may("hide"):
+            raise Problem("FORBIDDEN", "This needs a role that may hide.")
+        words = EntryWords.model_validate_json(after)
+        change = Change("REVERT", await self._read_words(entry), words, entry.is_hidden, was_hidden)
+        return await self._store(entry, change, request.reason, principal, correlation)
+
+    async def raise_flag(self, id_: UUID, request: FlagRequest, principal: Principal, correlation: UUID) -> FlagView:
+        """Store an objection to an entry."""
+        await self._find(id_, principal, None)
+        flag = self._clock.new_id()
+        await self._log.publish(
+            FlagRaised(
+                flag_id=flag,
+                entity_type=ENTITY,
+                entity_id=id_,
+                issue_type=request.issue_type,
+                description=await self._keep(Remark(about=flag, text=request.description)),
+                account_id=principal.account.account_id,
+            ),
+            correlation,
+        )
+        return FlagView(flag_id=flag, status="OPEN")
+
+    async def resolve_flag(
+        self, id_: UUID, request: ResolveRequest, principal: Principal, correlation: UUID
+    ) -> FlagView:
+        """Decide on an objection, once. What is accepted makes its entry's risk stale."""
+        found = await self._log.latest(f"{FlagRaised.SUBJECT}.{id_}", f"{FlagResolved.SUBJECT}.{id_}", current=True)
+        raised = next((fact.event for fact in found if isinstance(fact.event, FlagRaised)), None)
+        if raised is None:
+            raise Problem("NOT_FOUND")
+        if len(found) > 1:
+            raise Problem("VALIDATION_ERROR", "The objection was decided on already.", status=409)
+        resolved = FlagResolved(
+            flag_id=id_,
+            entity_type=raised.entity_type,
+            entity_id=raised.entity_id,
+            status=request.status,
+            note=await self._keep(Remark(about=id_, text=request.note)),
+            by=principal.account.account_id,
+        )
+        facts: list[OnceEvent] = [resolved]
+        entry = await self._read(raised.entity_id) if raised.entity_type == ENTITY and raised.entity_id else None
+        if entry is not None and request.status == "ACCEPTED":
+            facts.append(_stale(entry, STALE_BY_FLAGS, "FLAGS", id_))
+        if not await self._log.publish_together(*facts, correlation=correlation, at=self._clock.now()):
+            raise Problem("VALIDATION_ERROR", "The objection or its entry was changed meanwhile.", status=409)
+        return FlagView(flag_id=id_, status=request.status)
+
+    async def _find(self, id_: UUID, principal: Principal, version: int | None) -> Entry:
+        entry = await self._read(id_)
+        if entry is None or (entry.is_hidden and not principal.may("hide")):
+            raise Problem("NOT_FOUND")
+        if version is not None and version != entry.version:
+            raise Problem("VALIDATION_ERROR", _CHANGED, {"version": entry.version}, status=409)
+        return entry
+
+    async def _read(self, id_: UUID) -> Entry | None:
+        subjects = (f"{kind.SUBJECT}.{id_}" for kind in (EntryPublished, EditMade, EntryStaled))
+        published: EntryPublished | None = None
+        edit: EditMade | None = None
+        edited_at = staled_at = 0
+        for fact in await self._log.latest(*subjects, current=True):
+            match fact.event:
+                case EntryPublished() as event:
+                    published = event
+                case EditMade() as event:
+                    edit, edited_at = event, fact.sequence
+                case EntryStaled():
+                    staled_at = fact.sequence
+                case _:
+                    pass
+        return None if published is None else Entry(published, edit, edited_at, staled_at)
+
+    async def _read_words(self, entry: Entry) -> EntryWords:
+        text = None if entry.newest is None else await self._words.get(entry.newest.after)
+        return entry.published_words if text is None else EntryWords.model_validate_json(text)
+
+    async def _was_hidden(self, newest: EditMade) -> bool:
+        edits = await self._log.read(f"{EditMade.SUBJECT}.{newest.entry_id}")
+        earlier = [fact.event for fact in edits if isinstance(fact.event, EditMade)]
+        return any(each.hidden for each in earlier if each.version == newest.version - 1)
+
+    async def _store(
+        self, entry: Entry, change: Change, reason: str, principal: Principal, correlation: UUID
+    ) -> Edited:
+        if not change.fields:
+            raise Problem("VALIDATION_ERROR", "This would change nothing.")
+        edit_id, entry_id = self._clock.new_id(), entry.published.entry_id
+        edit = EditMade(
+            follows=entry.newest_sequence,
+            entry_id=entry_id,
+            edit_id=edit_id,
+            entity_type=ENTITY,
+            entity_id=entry_id,
+            version=entry.version + 1,
+            edit_type=change.edit_type,
+            fields=change.fields,
+            hidden=change.hidden,
+            reworded=change.after.wording != entry.published.wording,
+            reason=await self._keep(Remark(about=edit_id, text=reason)),
+            before=await self._keep(change.before),
+            after=await self._keep(change.after),
+            by=principal.account.account_id,
+        )
+        facts: list[OnceEvent] = [edit]
+        if change.changes_words:
+            facts.append(_stale(entry, STALE_BY_EDIT, "EDIT", edit_id))
+        if not await self._log.publish_together(*facts, correlation=correlation, at=self._clock.now()):
+            raise Problem("VALIDATION_ERROR", _CHANGED, status=409)
+        return Edited(id=entry_id, version=edit.version, status="HIDDEN" if edit.hidden else "PUBLISHED")
+
+    async def _keep(self, words: EntryWords | Remark) -> EphemeralRef:
+        return await self._words.put(words.model_dump_json(), words_until(self._clock.now()))
+
+
+def _stale(entry: Entry, parts: tuple[StalePart, ...], trigger: StaleTrigger, cause_id: UUID) -> EntryStaled:
+    return EntryStaled(
+        follows=entry.staled_sequence,
+        entry_id=entry.published.entry_id,
+        parts=parts,
+        trigger=trigger,
+        cause_id=cause_id,
+    )

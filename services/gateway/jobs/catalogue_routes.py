@@ -1,0 +1,165 @@
+"""The routes of the catalogue, which is off by default. Readers need no account; whoever changes something does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from pydantic import TypeAdapter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from analyses.claims.normalise import make_key
+from contracts.accounts import Verb
+from contracts.jobs.catalogue import EditRequest, EntryPage, FlagRequest, PublishRequest, ResolveRequest, RevertRequest
+from contracts.v1 import EntryPublished
+from contracts.v1.ids import entry_id
+from kit.addresses import ip_range_prefix
+from kit.clock import Clock
+from lifecycle.audits.entries import Readers, may_be_published
+from services.gateway.cursors import read_key, write_key
+from services.gateway.domain import Principal, parse_id
+from services.gateway.http import Scope
+from services.gateway.jobs.catalogue import Entries
+from services.gateway.jobs.catalogue_views import view_entry, view_line
+from services.gateway.jobs.exchange import Reception, answer, choose_exchange_version, parse, require_json
+from services.gateway.jobs.ports import CatalogueReads
+from services.gateway.jobs.problems import Problem
+from services.gateway.jobs.rate_policies import RateLimit
+from services.gateway.record.question import BadQuestion
+
+PAGE: Final = 20
+QUERY_CHARACTERS: Final = 200
+_PUBLISH: Final = TypeAdapter(PublishRequest)
+_EDIT: Final = TypeAdapter(EditRequest)
+_REVERT: Final = TypeAdapter(RevertRequest)
+_FLAG: Final = TypeAdapter(FlagRequest)
+_RESOLVE: Final = TypeAdapter(ResolveRequest)
+
+
+class CatalogueRoutes:
+    """Answers requests about entries. `address` says where a request without an account comes from."""
+
+    def __init__(
+        self,
+        reception: Reception,
+        entries: Entries,
+        reads: CatalogueReads,
+        limit: RateLimit,
+        changes: RateLimit,
+        address: Callable[[Scope], str],
+        clock: Clock,
+    ) -> None:
+        self._reception = reception
+        self._entries = entries
+        self._reads = reads
+        self._limit = limit
+        self._changes = changes
+        self._address = address
+        self._clock = clock
+
+    async def search(self, request: Request) -> Response:
+        """Entries, newest change first; those with the words of `q`."""
+        sees_hidden = await self._admit_reader(request)
+        text = request.query_params.get("q", "").strip()
+        if len(text) > QUERY_CHARACTERS or "\0" in text:
+            raise Problem("VALIDATION_ERROR", f"q has at most {QUERY_CHARACTERS} characters.")
+        cursor = request.query_params.get("after", "")
+        try:
+            after = read_key(cursor, parse_entry_key) if cursor else None
+            rows = await self._reads.page(text, after, PAGE + 1, hidden=sees_hidden)
+        except BadQuestion as refusal:
+            raise Problem("VALIDATION_ERROR", str(refusal)) from None
+        shown, more = rows[:PAGE], len(rows) > PAGE
+        next_ = write_key(shown[-1].updated_at.isoformat(), str(shown[-1].id)) if more else None
+        return answer(EntryPage(claims=tuple(map(view_line, shown)), next=next_))
+
+    async def show(self, request: Request) -> Response:
+        """An entry with its newest analysis and its history; a hidden one for moderators only."""
+        sees_hidden = await self._admit_reader(request)
+        contents = await self._reads.one(_id_in(request, "entry_id"), hidden=sees_hidden)
+        if contents is None:
+            raise Problem("NOT_FOUND")
+        return answer(view_entry(contents, self._clock.now()))
+
+    async def publish(self, request: Request) -> Response:
+        """Give a claim of one of the moderator's own jobs its page."""
+        body, principal = await self._admit_change(request, "publish")
+        wanted = parse(_PUBLISH, body)
+        account = principal.account.account_id
+        claim = await self._reads.candidate(wanted.job_id, wanted.claim, account)
+        if claim is None:
+            raise Problem("NOT_FOUND")
+        if not may_be_published(Readers(claim.public_jobs, claim.accounts)):
+            raise Problem(
+                "VALIDATION_ERROR",
+                "Only a claim of a public address, or of two accounts, may be published; no draft.",
+            )
+        if make_key(wanted.wording, claim.language) != claim.published_key:
+            raise Problem("VALIDATION_ERROR", "wording must say what the claim says.")
+        published = EntryPublished(
+            entry_id=entry_id(claim.assertion_id),
+            assertion_id=claim.assertion_id,
+            wording=wanted.wording,
+            domain=claim.domain,
+            by=account,
+        )
+        return answer(await self._entries.publish(published, request.state.exchange.correlation), status=201)
+
+    async def edit(self, request: Request) -> Response:
+        """Change what an entry says; hide it or show it again."""
+        body, principal = await self._admit_change(request, "edit")
+        id_, wanted = _id_in(request, "entry_id"), parse(_EDIT, body)
+        if wanted.edit_type == "MODERATION_ACTION" and not principal.may("hide"):
+            raise Problem("FORBIDDEN", "This needs a role that may hide.")
+        return answer(await self._entries.edit(id_, wanted, principal, request.state.exchange.correlation), status=201)
+
+    async def revert(self, request: Request) -> Response:
+        """Take the newest change of an entry back."""
+        body, principal = await self._admit_change(request, "edit")
+        id_, wanted = _id_in(request, "entry_id"), parse(_REVERT, body)
+        done = await self._entries.revert(id_, wanted, principal, request.state.exchange.correlation)
+        return answer(done, status=201)
+
+    async def flag(self, request: Request) -> Response:
+        """Object to an entry."""
+        body, principal = await self._admit_change(request, "flag")
+        id_, wanted = _id_in(request, "entry_id"), parse(_FLAG, body)
+        done = await self._entries.raise_flag(id_, wanted, principal, request.state.exchange.correlation)
+        return answer(done, status=201)
+
+    async def resolve(self, request: Request) -> Response:
+        """Decide on an objection."""
+        body, principal = await self._admit_change(request, "decide")
+        id_, wanted = _id_in(request, "flag_id"), parse(_RESOLVE, body)
+        return answer(await self._entries.resolve_flag(id_, wanted, principal, request.state.exchange.correlation))
+
+    async def _admit_reader(self, request: Request) -> bool:
+        """Whether who asks sees hidden entries. A key that is sent must be usable."""
+        if request.headers.get("authorization"):
+            return (await self._reception.admit(request, self._limit)).may("hide")
+        choose_exchange_version(request).limits = self._limit.take(ip_range_prefix(self._address(request.scope)))
+        return False
+
+    async def _admit_change(self, request: Request, verb: Verb) -> tuple[bytes, Principal]:
+        body = await self._reception.read(request)
+        principal = await self._reception.admit(request, self._changes, verb)
+        require_json(request)
+        return body, principal
+
+
+def parse_entry_key(updated_at: str, id_: str) -> tuple[datetime, UUID]:
+    """The key of an entry in the order of changes. Raises: ValueError."""
+    at = datetime.fromisoformat(updated_at)
+    if at.tzinfo is None:
+        raise ValueError("no moment")
+    return at, UUID(id_)
+
+
+def _id_in(request: Request, name: str) -> UUID:
+    known = parse_id(request.path_params[name])
+    if known is None:
+        raise Problem("NOT_FOUND")
+    return known

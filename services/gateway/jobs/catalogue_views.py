@@ -1,0 +1,97 @@
+"""Entries on the wire, from rows. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from contracts.jobs.catalogue import (
+    AnalysisView,
+    EditView,
+    EntryLine,
+    EntryView,
+    EntryWordsView,
+    EvidenceView,
+    ScenarioView,
+)
+from services.gateway.record.catalogue import AnalysisRow, EditRow, EntryContents, EntryRow, EvidenceRow, State
+
+
+def view_line(row: EntryRow) -> EntryLine:
+    """An entry in a list."""
+    return EntryLine(
+        id=row.id,
+        wording=row.wording,
+        domain=row.domain,
+        status=row.status,
+        version=row.version,
+        updated_at=row.updated_at,
+        confidence_score=row.confidence_score,
+        completeness_score=row.completeness_score,
+        scenario_count=row.scenario_count,
+        source_names=tuple(row.source_names),
+        stale=tuple(row.stale),
+    )
+
+
+def view_entry(contents: EntryContents, now: datetime) -> EntryView:
+    """An entry's page. No verdict of this system was measured yet, so its correctness is never claimed."""
+    return EntryView(
+        entry=view_line(contents.row),
+        summary=contents.row.summary,
+        analysis=None if contents.analysis is None else _view_analysis(contents, contents.analysis, now),
+        edits=tuple(map(_view_edit, contents.edits)),
+    )
+
+
+def _view_analysis(contents: EntryContents, row: AnalysisRow, now: datetime) -> AnalysisView:
+    return AnalysisView(
+        analysed_at=row.analysed_at,
+        model=row.model,
+        rollup=row.rollup,
+        is_valid=row.is_valid(now),
+        measured_correctness=None,
+        scenarios=tuple(
+            ScenarioView(
+                ordinal=each.ordinal,
+                description=each.description,
+                assumptions=tuple(each.assumptions),
+                label=each.label,
+                probability=each.probability,
+                confidence=each.confidence,
+                explanation=each.explanation,
+                uncertainty_factors=tuple(each.uncertainty_factors),
+                evidence=tuple(_view_evidence(item) for item in contents.evidence if item.scenario_id == each.id),
+            )
+            for each in contents.scenarios
+        ),
+    )
+
+
+def _view_evidence(row: EvidenceRow) -> EvidenceView:
+    return EvidenceView(
+        supports=row.supports,
+        text=row.text,
+        source_url=row.source_url,
+        source_title=row.source_title,
+        quotes=tuple(row.quotes),
+        relevance=row.relevance,
+        looked_up=row.outcome,
+    )
+
+
+def _view_edit(row: EditRow) -> EditView:
+    return EditView(
+        version=row.version,
+        edit_type=row.edit_type,
+        hidden=row.hidden,
+        made_at=row.created_at,
+        reason=row.reason,
+        before=_view_state(row.before_state),
+        after=_view_state(row.after_state),
+    )
+
+
+def _view_state(state: State | None) -> EntryWordsView | None:
+    if state is None:
+        return None
+    return EntryWordsView(wording=state.wording, domain=state.domain, summary=state.summary)
