@@ -168,7 +168,7 @@ async def create_readmodel(url: str, schema: str) -> None:
 async def is_current(url: str, role: Role | None = None) -> bool:
     """Whether every history that a role sees is at its newest revision; a few milliseconds.
 
-    The curator's role sees only those columns of the read model that labels need, the notary's none of it.
+    Of the read model the curator's role sees only the columns that labels need, the notary's those of look-ups.
     """
     histories: tuple[History, ...] = ("durable",) if role in ("curator", "notary") else ("durable", "readmodel")
     session = await open_session(url)

@@ -205,6 +205,10 @@ class Platform(ABC):
         """Metadata derived from the post's id, which override the observed ones."""
         return {}
 
+    def revisions(self, stored: Document) -> tuple[str, ...]:
+        """Names of the version with this stored metadata that its page shows, by which a reader recognises it."""
+        return ()
+
     def document(self, post: PostRef, metadata: Metadata) -> Document | None:
         """The metadata to store; None if it lacks what this site's model requires."""
         try:

@@ -31,7 +31,7 @@ from platforms.base import (
     require_equal,
 )
 from platforms.markup import Fragment
-from platforms.stored import StoredMetadata
+from platforms.stored import Document, StoredMetadata
 from platforms.text import UnparseableHtml, html_to_text, js_trim
 from platforms.urls import parse_url, web_page
 from platforms.wikipedia_identity import parse_article_url, title_token
@@ -115,6 +115,11 @@ class Wikipedia(Platform):
         if external_id is not None:
             require_equal("the external id", external_id, post.external_id)
         return post
+
+    def revisions(self, stored: Document) -> tuple[str, ...]:
+        """The revision, which names one text for good."""
+        revision = metadata_text(stored, "revision_id")
+        return () if revision is None else (revision,)
 
     def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
         """Request exactly the observed revision from the article's language."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from contracts.lookup.framing import PADDED
 from kit.blobs import Blobs
 from services.notary.publishing import CHECKPOINT
 from tlog.checkpoint import Checkpoint
@@ -47,6 +48,21 @@ class BlobObjects:
         return () if data is None else decode_bundle(bundle, data)
 
 
+class BlobLookups:
+    """The documents of private look-ups in the blob store."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    async def put(self, name: str, data: bytes) -> None:
+        """Store an object; what was there is replaced."""
+        await self._blobs.put_named(name, data, "application/octet-stream")
+
+    async def remove_folder(self, name: str) -> None:
+        """Remove all objects of a folder for good."""
+        await self._blobs.remove_folder(name)
+
+
 class NotaryMetrics:
     """What the notary counts."""
 
@@ -63,3 +79,22 @@ class NotaryMetrics:
         self.published_at = Gauge(
             "openerrata_notary_published_timestamp_seconds", "When a note was last published", registry=registry
         )
+        self.bits = Gauge("openerrata_lookup_bits", "Bits by which private look-ups name a bucket", registry=registry)
+        self.posts = Gauge(
+            "openerrata_lookup_posts", "Posts with findings in the buckets of private look-ups", registry=registry
+        )
+        self.bucket_bytes = Histogram(
+            "openerrata_lookup_bucket_bytes",
+            "Sizes of the buckets that were built",
+            buckets=(PADDED, 2 * PADDED, 4 * PADDED, 8 * PADDED),
+            registry=registry,
+        )
+
+    def show_layout(self, bits: int, posts: int) -> None:
+        """The layout of private look-ups that is used, and how many posts with findings are in it."""
+        self.bits.set(bits)
+        self.posts.set(posts)
+
+    def count_bucket(self, size: int) -> None:
+        """A bucket of this many bytes was built."""
+        self.bucket_bytes.observe(size)

@@ -13,13 +13,15 @@ from kit.clock import Clock
 from kit.host import Host
 from kit.sessions import SuccessiveSessions
 from kit.settings import load
-from services.notary.adapters import BlobObjects, NotaryMetrics
+from services.notary.adapters import BlobLookups, BlobObjects, NotaryMetrics
 from services.notary.cosigning import Witnesses
 from services.notary.domain import LogForked, LogNotOpened
+from services.notary.lookup.building import LookupBuilder
 from services.notary.publishing import Publisher
 from services.notary.settings import Identity, NotarySettings
 from services.notary.store import LogStore
 from tlog.errors import TlogError
+from tlog.policy import NONE
 
 POLL_S: Final = 1.0
 SESSION_OPTIONS: Final = (
@@ -37,6 +39,7 @@ class Notary:
         self,
         store: LogStore,
         publisher: Publisher,
+        lookups: LookupBuilder,
         identity: Identity,
         settings: NotarySettings,
         metrics: NotaryMetrics,
@@ -44,6 +47,7 @@ class Notary:
     ) -> None:
         self._store = store
         self._publisher = publisher
+        self._lookups = lookups
         self._identity = identity
         self._settings = settings
         self._metrics = metrics
@@ -69,6 +73,7 @@ class Notary:
                 if self._clock.monotonic() >= due:
                     due = self._clock.monotonic() + self._settings.publish_s
                     await self._publish()
+                    await self._lookups.publish(await self._store.session())
                 if entered.facts < self._settings.batch:
                     await asyncio.sleep(POLL_S)
         finally:
@@ -117,6 +122,9 @@ async def build(host: Host) -> None:
     host.on_close(http.aclose)
     witnesses = Witnesses.of(store, identity.policy.witnesses, http, host.clock)
     publisher = Publisher(store, objects, identity.keys, identity.policy, witnesses.cosign, host.clock)
-    notary = Notary(store, publisher, identity, settings, metrics, host.clock)
+    lookups = LookupBuilder(
+        BlobLookups(host.blobs), store, metrics, host.clock, is_witnessed=identity.policy.quorum != NONE
+    )
+    notary = Notary(store, publisher, lookups, identity, settings, metrics, host.clock)
     host.check("decision log", notary.problem)
     host.keep_running("notary", notary.run)

@@ -78,3 +78,27 @@ class Objects(Protocol):
 
 Cosign = Callable[[StoredCheckpoint], Awaitable[Sequence[Signature]]]
 """Gives new cosignatures of a note, if there are any. Raises: LogForked: a witness has seen another history."""
+
+
+class LookupObjects(Protocol):
+    """What readers get of private look-ups."""
+
+    async def put(self, name: str, data: bytes) -> None:
+        """Store an object; what was there is replaced."""
+        ...
+
+    async def remove_folder(self, name: str) -> None:
+        """Remove all objects of a folder for good."""
+        ...
+
+
+class LookupMetrics(Protocol):
+    """What is counted of private look-ups."""
+
+    def show_layout(self, bits: int, posts: int) -> None:
+        """The layout that is used, and how many posts with findings are in it."""
+        ...
+
+    def count_bucket(self, size: int) -> None:
+        """A bucket of this many bytes was built."""
+        ...

@@ -58,7 +58,7 @@ class LogStore:
 
     async def claim(self) -> bool:
         """Whether this session alone may write; it may until it ends."""
-        db = await self._session()
+        db = await self.session()
         row = await (await db.execute("SELECT pg_try_advisory_lock(%s, 0)", (CLAIM,))).fetchone()
         return row is not None and bool(row[0])
 
@@ -67,7 +67,7 @@ class LogStore:
 
         Raises: LogNotOpened: it does not say so, or says that another key signs. LogForked: another log is here.
         """
-        db = await self._session()
+        db = await self.session()
         origins = await (await db.execute("SELECT origin FROM log.state")).fetchall()
         if any(origin != self._origin for (origin,) in origins):
             raise LogForked(f"the database holds the log {origins[0][0]}, not {self._origin}")
@@ -86,7 +86,7 @@ class LogStore:
 
     async def enter(self, limit: int) -> Entered:
         """Look at the next facts, and enter what they decide."""
-        db = await self._session()
+        db = await self.session()
         async with db.transaction():
             sequence, size = await self._position(db)
             page = await read_page(db, sequence, limit)
@@ -103,7 +103,7 @@ class LogStore:
 
     async def size(self) -> int:
         """How many leaves there are."""
-        return (await self._position(await self._session()))[1]
+        return (await self._position(await self.session()))[1]
 
     async def root(self, size: int) -> Hash:
         """The root over the first leaves; at least one."""
@@ -114,7 +114,7 @@ class LogStore:
 
     async def read_tile(self, tile: Tile) -> bytes:
         """The hashes of a tile."""
-        db, first = await self._session(), tile.number * WIDTH
+        db, first = await self.session(), tile.number * WIDTH
         last = first + tile.width - 1
         if tile.level == 0:
             found = await db.execute(_LEAF_TILE, (first, last), binary=True)
@@ -125,7 +125,7 @@ class LogStore:
 
     async def read_bundle(self, bundle: Bundle) -> bytes:
         """The leaves of a bundle."""
-        db = await self._session()
+        db = await self.session()
         first = bundle.number * WIDTH
         found = await db.execute(
             "SELECT data FROM log.leaf WHERE index BETWEEN %s AND %s ORDER BY index",
@@ -144,7 +144,7 @@ class LogStore:
 
     async def add(self, checkpoint: StoredCheckpoint, now: datetime) -> None:
         """Store a signed note for good. Raises: LogForked: another root of this size was signed."""
-        db = await self._session()
+        db = await self.session()
         await db.execute(
             "INSERT INTO log.checkpoint VALUES (%s, %s, %s, %s, %s, NULL) ON CONFLICT DO NOTHING",
             (checkpoint.size, checkpoint.root, checkpoint.note, now, now if checkpoint.is_published else None),
@@ -155,7 +155,7 @@ class LogStore:
 
     async def cosignatures(self, size: int) -> Sequence[Signature]:
         """What witnesses said of the note of a size, the newest of each."""
-        db = await self._session()
+        db = await self.session()
         found = await db.execute(
             "SELECT line FROM log.cosignature WHERE size = %s ORDER BY key_id", (size,), binary=True
         )
@@ -163,7 +163,7 @@ class LogStore:
 
     async def add_cosignatures(self, size: int, signatures: Sequence[Signature]) -> None:
         """Store what witnesses said of the note of a size, in the place of what they said before."""
-        db = await self._session()
+        db = await self.session()
         async with db.cursor() as cursor:
             await cursor.executemany(
                 """INSERT INTO log.cosignature VALUES (%s, %s, %s)
@@ -173,19 +173,20 @@ class LogStore:
 
     async def mark_witnessed(self, size: int, now: datetime) -> None:
         """Remember that a quorum of witnesses has cosigned a note."""
-        db = await self._session()
+        db = await self.session()
         await db.execute(
             "UPDATE log.checkpoint SET witnessed_at = %s WHERE size = %s AND witnessed_at IS NULL", (now, size)
         )
 
     async def mark_published(self, size: int, now: datetime) -> None:
         """Remember that a note can be read by others."""
-        db = await self._session()
+        db = await self.session()
         await db.execute(
             "UPDATE log.checkpoint SET published_at = %s WHERE size = %s AND published_at IS NULL", (now, size)
         )
 
-    async def _session(self) -> Session:
+    async def session(self) -> Session:
+        """The session that holds the lock, or may claim it."""
         if self._connection is None or self._connection.closed:
             self._connection = await self._connect()
         return self._connection
@@ -196,7 +197,7 @@ class LogStore:
         return (0, 0) if row is None else (row[0], row[1])
 
     async def _checkpoint(self, where: LiteralString, parameters: Sequence[int]) -> StoredCheckpoint | None:
-        db = await self._session()
+        db = await self.session()
         row = await (await db.execute(f"{_CHECKPOINT} {where}", parameters, binary=True)).fetchone()
         return None if row is None else StoredCheckpoint(row[0], bytes(row[1]), bytes(row[2]), row[3])
 

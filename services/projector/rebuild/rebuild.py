@@ -63,6 +63,7 @@ async def rebuild(
         await built.db.execute(f"DROP SCHEMA IF EXISTS {OLD} CASCADE")
         await built.db.execute(f"ALTER SCHEMA {LIVE} RENAME TO {OLD}")
         await built.db.execute(f"ALTER SCHEMA {NEXT} RENAME TO {LIVE}")
+        await built.db.execute("SELECT log.mark_lookups()")
     async with await open_session(url) as db:
         await db.execute(f"DROP SCHEMA {OLD} CASCADE")
     return built.facts
