@@ -201,6 +201,21 @@ class BlobCopies:
             raise Unavailable(f"blob store: {error or 'timeout'}") from error
 
 
+class BlobLookups:
+    """The documents of private look-ups in the blob store."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    async def get(self, name: str) -> bytes | None:
+        """The document under this name."""
+        try:
+            async with asyncio.timeout(BLOB_TIMEOUT_S):
+                return await self._blobs.get_named(name)
+        except (BlobsUnavailable, TimeoutError) as error:
+            raise Unavailable(f"blob store: {error or 'timeout'}") from error
+
+
 class SealedKeys:
     """Readers' own keys, sealed in the broker."""
 

@@ -22,6 +22,7 @@ from kit.settings import (
 )
 from services.gateway.adapters import (
     BlobCopies,
+    BlobLookups,
     BlobTexts,
     BusEvents,
     BusFacts,
@@ -57,6 +58,7 @@ from services.gateway.ports import (
     HealthChecks,
     KeyProbe,
     KeyRegister,
+    LookupObjects,
     Reads,
     Space,
     Texts,
@@ -67,6 +69,7 @@ from services.gateway.public.documents import RecordDocuments
 from services.gateway.public.graphql.execute import GraphQL
 from services.gateway.public.graphql.graph import RecordGraph
 from services.gateway.public.graphql.http import GraphQLEndpoint
+from services.gateway.public.lookups import LookupEndpoint
 from services.gateway.public.procedures import PublicProcedures, public_procedures
 from services.gateway.public.site.copies import SourceArchive
 from services.gateway.public.site.pages import Pages
@@ -95,6 +98,7 @@ class Dependencies:
     events: EventLog
     texts: Texts
     copies: Copies
+    lookups: LookupObjects
     user_keys: UserKeys
     key_probe: KeyProbe
     key_register: KeyRegister
@@ -194,8 +198,16 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
         jobs=settings.jobs,
     )
     described.mount("/", site.router())
+    lookups = LookupEndpoint(dependencies.lookups, clock)
     invalidation = CacheInvalidation(
-        dependencies.facts, (registration.clear_caches, viewing.clear_caches, statuses.clear_caches, pages.clear_caches)
+        dependencies.facts,
+        (
+            registration.clear_caches,
+            viewing.clear_caches,
+            statuses.clear_caches,
+            pages.clear_caches,
+            lookups.clear_caches,
+        ),
     )
     feed = Feed(dependencies.events, heartbeat_s=settings.events_heartbeat_s, invalidated=invalidation.invalidate)
     admission = Admission(
@@ -219,7 +231,9 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
             clock,
             stall_s=settings.events_stall_s,
         )
-    return Gateway(rpc, graphql, events, feed, invalidation, described, jobs, labels, decision_log=decision_log)
+    return Gateway(
+        rpc, graphql, events, feed, invalidation, described, jobs, labels, decision_log=decision_log, lookups=lookups
+    )
 
 
 def open_jobs(host: Host, settings: GatewaySettings, record: PublicRecord) -> World:
@@ -274,6 +288,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             events=WithoutControls(BusEvents(host.bus), pages),
             texts=BlobTexts(host.blobs),
             copies=BlobCopies(host.blobs),
+            lookups=BlobLookups(host.blobs),
             user_keys=SealedKeys(host.user_keys),
             key_probe=ModelProbe(host.model),
             key_register=SqlKeyRegister(database),

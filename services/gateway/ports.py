@@ -202,6 +202,12 @@ class Copies(Protocol):
     async def copy(self, sha256: str) -> bytes | None: ...
 
 
+class LookupObjects(Protocol):
+    """The documents of private look-ups. Raises: Unavailable."""
+
+    async def get(self, name: str) -> bytes | None: ...
+
+
 class Texts(Protocol):
     """The store of long texts. Raises: Unavailable."""
 

@@ -33,6 +33,8 @@ from services.gateway.public.decision_log import PREFIX as DECISION_LOG
 from services.gateway.public.decision_log import DecisionLogEndpoint
 from services.gateway.public.graphql.http import PATH as GRAPHQL
 from services.gateway.public.graphql.http import GraphQLEndpoint
+from services.gateway.public.lookups import PREFIX as LOOKUPS
+from services.gateway.public.lookups import LookupEndpoint
 from services.gateway.public.stream.endpoint import PATH as EVENTS
 from services.gateway.public.stream.endpoint import EventsEndpoint
 from services.gateway.public.stream.feed import Feed
@@ -59,6 +61,7 @@ class Gateway:
         labels: LabelsEndpoint | None = None,
         *,
         decision_log: DecisionLogEndpoint,
+        lookups: LookupEndpoint,
     ) -> None:
         self._rpc = rpc
         self._graphql = graphql
@@ -69,6 +72,7 @@ class Gateway:
         self.jobs = jobs
         self.labels = labels
         self._decision_log = decision_log
+        self._lookups = lookups
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -85,6 +89,8 @@ class Gateway:
         elif scope["path"].startswith(DECISION_LOG):
             answer = without_body(send) if scope["method"] == "HEAD" else send
             await self._decision_log(scope, receive, with_common_headers(answer))
+        elif scope["path"].startswith(LOOKUPS):
+            await self._lookups(scope, receive, send)
         elif scope["path"] == GRAPHQL:
             await self._graphql(scope, receive, send)
         elif scope["path"] == EVENTS:

@@ -294,6 +294,21 @@ class AnnouncedKeys:
         return PublicKeys(keys=(ReceiptKey(bytes(32)).public,))
 
 
+class MemoryLookups:
+    """Documents of private look-ups; `failing`: the store does not answer. `asked` counts requests."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.failing = False
+        self.asked = 0
+
+    async def get(self, name: str) -> bytes | None:
+        self.asked += 1
+        if self.failing:
+            raise Unavailable("blob store: silent")
+        return self.objects.get(name)
+
+
 class Bench:
     """A gateway with everything around it in reach."""
 
@@ -320,6 +335,7 @@ class Bench:
         self.catalogue = MemoryCatalogue()
         self.health = Signs()
         self.room = Room()
+        self.lookups = MemoryLookups()
         self.registry = CollectorRegistry()
         nowhere = Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")
         self.app = assemble(
@@ -333,6 +349,7 @@ class Bench:
                 events=self.events,
                 texts=InlineTexts(),
                 copies=KeptCopies(),
+                lookups=self.lookups,
                 user_keys=self.user_keys,
                 key_probe=self.probe,
                 key_register=self.key_table,
