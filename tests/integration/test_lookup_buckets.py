@@ -12,7 +12,8 @@ from contracts.lookup.buckets import clear_mark, post_key
 from contracts.v1 import BreakerChanged, ErasureOrdered, Event, FindingChanged
 from contracts.v1.finding import FindingState
 from services.notary.lookup.layouts import ANSWERS_FOR
-from tests.integration.readmodel_tables import owner, prepare
+from services.projector.rebuild.rebuild import rebuild
+from tests.integration.readmodel_tables import ANALYSES, NoTexts, owner, prepare
 from tests.support.built_lookups import Lookups
 from tests.support.notaries import POLICY, Killed
 from tests.support.public_record import Article, Finding
@@ -203,6 +204,37 @@ async def test_a_breaker_for_everything_pauses(lookups: Lookups) -> None:
         BreakerChanged(follows=follows, scope="ALL", state="HALF_OPEN", cause="A prompt.", by="operator")
     )
     assert not lookups.layout.paused
+
+
+@pytest.mark.requirement("TR-26")
+async def test_posts_of_an_author_who_asks_not_to_be_shown_leave(lookups: Lookups) -> None:
+    """What is released is in its bucket in 30 seconds; what is taken back or erased leaves it in two minutes."""
+    await lookups.publish(*run_of(PANES), *run_of(CLEAN))
+    assert lookups.findings(PANES) == [GLASS, HONEY]
+    async with await owner(lookups.url) as db:
+        await db.execute("SET ROLE errata_projector")
+        await db.execute("UPDATE readmodel.author SET hidden_at = now()")
+    await lookups.publish()
+    assert (lookups.bucket(PANES).posts, lookups.bucket(PANES).clear) == ((), ()), "both posts are of one author"
+    assert lookups.metrics.posts == 0
+
+
+async def test_a_rebuilt_read_model_changes_nothing_and_is_compared(lookups: Lookups) -> None:
+    await lookups.publish(*run_of(PANES), *runs(many(3)))
+    await rebuild(lookups.url, NoTexts(), analyses=ANALYSES)
+    async with await owner(lookups.url) as db:
+        row = await (await db.execute("SELECT count(*) FROM log.lookup_change")).fetchone()
+        assert row == (4,)
+    await lookups.publish()
+    assert lookups.objects.put_names == []
+    await lookups.publish(change(PANES.claim(0)[0], "SUSPENDED"))
+    assert lookups.findings(PANES) == [HONEY]
+
+
+async def test_after_the_loss_of_the_database_nothing_old_is_left(lookups: Lookups) -> None:
+    lookups.objects.objects["lookup/b6/a8"] = lookups.objects.objects["lookup/retractions/2026-01-01"] = b"old"
+    await lookups.publish(*run_of(PANES))
+    assert sorted(lookups.objects.objects) == ["lookup/b0/all", "lookup/layout.json"]
 
 
 async def test_a_process_that_is_killed_at_any_write_loses_nothing(lookups: Lookups) -> None:

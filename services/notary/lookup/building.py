@@ -16,7 +16,7 @@ from uuid import UUID
 from contracts.lookup.buckets import bucket_of, layout_name
 from contracts.lookup.documents import Layout, encode
 from contracts.lookup.framing import frame
-from contracts.lookup.names import LAYOUT, bucket_object, day_object, layout_folder
+from contracts.lookup.names import FOLDER, LAYOUT, bucket_object, day_object, layout_folder
 from contracts.topology import ERRATA
 from kit.clock import Clock
 from kit.database import Session
@@ -94,7 +94,11 @@ class LookupBuilder:
         await self._describe_layout(db)
 
     async def _begin(self, db: Session) -> None:
-        """Everything that is listed is to be looked at; the first layout is that of no bits."""
+        """Everything that is listed is to be looked at; the first layout is that of no bits.
+
+        What lies in the store is of a database that was lost: nobody would remove from it what is erased.
+        """
+        await self._objects.remove_folder(FOLDER)
         async with db.transaction():
             await db.execute("SELECT log.mark_lookups()")
             await want_layout(db, 0, self._clock.now())
