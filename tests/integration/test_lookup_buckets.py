@@ -78,6 +78,18 @@ async def test_a_bucket_holds_findings_with_their_proofs_and_marks_of_what_is_cl
     assert (lookups.metrics.bits, lookups.metrics.posts) == (0, 1)
 
 
+async def test_of_many_clear_posts_the_newest_are_marked(lookups: Lookups, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.notary.lookup.bodies.CLEAR_MOST", 2)
+    clear = [Article(f"en:{n}", f"{n} is a number.") for n in range(5)]
+    await lookups.publish(*run_of(PANES), *runs(clear))
+    marks = {
+        clear_mark(post_key("WIKIPEDIA", each.post.external_id), sha256(each.text.encode()).hexdigest())
+        for each in clear[3:]
+    }
+    assert set(lookups.bucket(PANES).clear) == marks
+    assert lookups.findings(PANES) == [GLASS, HONEY]
+
+
 async def test_nothing_is_built_before_there_is_a_note(lookups: Lookups) -> None:
     await lookups.project(*run_of(PANES))
     await lookups.notary.enter()

@@ -14,12 +14,14 @@ CREATE TABLE log.lookup_post (
     key bytea NOT NULL,
     has_findings boolean NOT NULL,
     digest bytea NOT NULL,
+    checked_at timestamptz NOT NULL,
     CONSTRAINT lookup_post_pkey PRIMARY KEY (post_id)
 );
 CREATE INDEX lookup_post_key_idx ON log.lookup_post (key);
 CREATE INDEX lookup_post_found_idx ON log.lookup_post (post_id) WHERE has_findings;
 COMMENT ON TABLE log.lookup_post IS
-    'The posts in buckets. `digest`: of what the bucket says of the post, so that a repeated change builds nothing';
+    'The posts in buckets. `digest`: of what the bucket says of the post, so that a repeated change builds nothing;
+    `checked_at`: of its newest result';
 
 CREATE TABLE log.lookup_layout (
     bits smallint NOT NULL,

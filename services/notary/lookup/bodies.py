@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from contracts.lookup.buckets import key_range
-from contracts.lookup.documents import Bucket, Post, Version, encode
+from contracts.lookup.documents import CLEAR_MOST, Bucket, Post, Version, encode
 from contracts.lookup.framing import frame
 from kit.database import Session
 from services.notary.lookup.listing import FoundLeaf, ListedPost, ListedVersion, choose_clear, keep_standing
@@ -20,7 +20,12 @@ from tlog.note import Note
 from tlog.proof import Proof
 from tlog.tiles import Tile, node_reader, tiles_with
 
-_IN_BUCKET: Final = "SELECT post_id FROM log.lookup_post WHERE key BETWEEN %s AND %s ORDER BY key"
+_IN_BUCKET: Final = """
+    SELECT post_id FROM log.lookup_post WHERE key BETWEEN %(first)s AND %(last)s AND has_findings
+    UNION ALL (
+        SELECT post_id FROM log.lookup_post WHERE key BETWEEN %(first)s AND %(last)s AND NOT has_findings
+        ORDER BY checked_at DESC LIMIT %(clear)s
+    )"""
 
 
 class BodyMaker:
@@ -35,7 +40,9 @@ class BodyMaker:
 
     async def make(self, bucket: int, bits: int) -> bytes:
         """The body of a bucket."""
-        found = await self._db.execute(_IN_BUCKET, key_range(bucket, bits), binary=True)
+        first, last = key_range(bucket, bits)
+        wanted = {"first": first, "last": last, "clear": CLEAR_MOST}
+        found = await self._db.execute(_IN_BUCKET, wanted, binary=True)
         posts = await read_posts(self._db, [id_ for (id_,) in await found.fetchall()])
         return frame(encode(await self._describe(sorted(posts.values(), key=lambda each: each.key))))
 

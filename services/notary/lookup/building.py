@@ -48,8 +48,9 @@ REFRESHED_IN: Final = timedelta(hours=24)
 _CHANGES: Final = "SELECT n, post_id, day FROM log.lookup_change WHERE n <= %s ORDER BY n LIMIT %s"
 _KNOWN: Final = "SELECT post_id, key, has_findings, digest FROM log.lookup_post WHERE post_id = ANY (%s)"
 _KEEP: Final = """
-    INSERT INTO log.lookup_post VALUES (%s, %s, %s, %s) ON CONFLICT (post_id)
-    DO UPDATE SET has_findings = excluded.has_findings, digest = excluded.digest"""
+    INSERT INTO log.lookup_post (post_id, key, has_findings, digest, checked_at) VALUES (%s, %s, %s, %s, %s)
+    ON CONFLICT (post_id) DO UPDATE SET
+        has_findings = excluded.has_findings, digest = excluded.digest, checked_at = excluded.checked_at"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +148,14 @@ class LookupBuilder:
         size: int,
     ) -> int:
         """Store what is in buckets now; how many more posts have findings."""
-        rows = [
-            (id_, posts[id_].key, bool(posts[id_].proven(size)), posts[id_].digest(size))
-            for id_ in changed
-            if id_ in posts
-        ]
+        now = [posts[id_] for id_ in changed if id_ in posts]
+        rows = [(each.post_id, each.key, bool(each.proven(size)), each.digest(size), each.checked_at) for each in now]
         gone = [id_ for id_ in changed if id_ not in posts]
         async with db.cursor() as cursor:
             await cursor.executemany(_KEEP, rows)
         await db.execute("DELETE FROM log.lookup_post WHERE post_id = ANY (%s)", (gone,))
         before = sum(known[id_].has_findings for id_ in changed if id_ in known)
-        return sum(has for _, _, has, _ in rows) - before
+        return sum(has for _, _, has, _, _ in rows) - before
 
     async def _build_everywhere(self, db: Session, bodies: BodyMaker, keys: Sequence[bytes]) -> None:
         """Build the buckets of these keys in every layout that has them."""

@@ -75,6 +75,11 @@ class ListedPost:
     versions: tuple[ListedVersion, ...]
     leaves: Mapping[UUID, FoundLeaf]
 
+    @property
+    def checked_at(self) -> datetime:
+        """The moment of its newest result."""
+        return max(each.checked_at for each in self.versions)
+
     def proven(self, size: int) -> Sequence[tuple[ListedVersion, FoundLeaf]]:
         """The versions with findings whose decision is under a note of this size."""
         found = [(each, self.leaves.get(each.investigation_id)) for each in self.versions if each.findings]
