@@ -196,6 +196,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
         SourceArchive(dependencies.record, dependencies.copies),
         public_url=settings.public_url,
         jobs=settings.jobs,
+        catalogue=catalogue,
     )
     described.mount("/", site.router())
     lookups = LookupEndpoint(dependencies.lookups, clock)

@@ -48,6 +48,14 @@ def parse_retraction_key(changed_at: str, claim_id: str) -> tuple[datetime, UUID
     return datetime.fromisoformat(changed_at), UUID(claim_id)
 
 
+def parse_entry_key(updated_at: str, entry_id: str) -> tuple[datetime, UUID]:
+    """The key of an entry in the order of changes. Raises: ValueError."""
+    at = datetime.fromisoformat(updated_at)
+    if at.tzinfo is None:
+        raise ValueError("no moment")
+    return at, UUID(entry_id)
+
+
 def require_storable(part: object) -> str:
     """Check that PostgreSQL can store a text: no NUL, no lone surrogate. Raises: ValueError."""
     if not isinstance(part, str) or "\0" in part:

@@ -20,6 +20,7 @@ from tests.architecture.sources import ROOT
 from tests.browser.chromium import FLAGS, executable
 from tests.integration.readmodel_tables import prepare
 from tests.support.notaries import OPENED, Instance, MemoryObjects
+from tests.support.public_claims import LAMPS, SHIPS, tell_claims
 from tests.support.public_record import CLEAN, ESSAY, HOSTILE, MOON, TWEET, public_record
 from tests.support.servers import Prepare
 from tests.support.site_server import site_server, tell
@@ -51,6 +52,9 @@ PAGES: Final = {
     "log": "/log",
     "how-it-works": "/how-it-works",
     "api": "/api",
+    "claims": "/claims?q=ships",
+    "claim": f"/claims/{SHIPS}",
+    "claim-unedited": f"/claims/{LAMPS}",
     "missing": "/nowhere",
 }
 
@@ -68,11 +72,12 @@ async def site(database_url: str) -> AsyncIterator[str]:
     for record in errata.records:
         logged.raw(record.subject, record.data)
     await tell(database_url, logged, views)
+    await tell_claims(database_url)
     notary = Instance(database_url, MemoryObjects())
     await notary.enter()
     await notary.publisher.publish()
     await notary.close()
-    async with site_server(database_url, errata.now + timedelta(hours=1)) as url:
+    async with site_server(database_url, errata.now + timedelta(hours=1), catalogue=True) as url:
         yield url
 
 

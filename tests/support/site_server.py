@@ -67,9 +67,9 @@ async def pages_of(
 
 
 @asynccontextmanager
-async def site_server(database_url: str, now: datetime) -> AsyncIterator[str]:
+async def site_server(database_url: str, now: datetime, **extra: Any) -> AsyncIterator[str]:
     """The pages on a free port; gives their address."""
-    async with pages_of(database_url, now) as router:
+    async with pages_of(database_url, now, **extra) as router:
         server = HttpServer(router, bind("127.0.0.1", 0))
         await server.start()
         try:

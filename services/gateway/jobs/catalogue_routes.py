@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -19,7 +18,7 @@ from contracts.v1.ids import entry_id
 from kit.addresses import ip_range_prefix
 from kit.clock import Clock
 from lifecycle.audits.entries import Readers, may_be_published
-from services.gateway.cursors import read_key, write_key
+from services.gateway.cursors import parse_entry_key, read_key, write_key
 from services.gateway.domain import Principal, parse_id
 from services.gateway.http import Scope
 from services.gateway.jobs.catalogue import Entries
@@ -148,14 +147,6 @@ class CatalogueRoutes:
         principal = await self._reception.admit(request, self._changes, verb)
         require_json(request)
         return body, principal
-
-
-def parse_entry_key(updated_at: str, id_: str) -> tuple[datetime, UUID]:
-    """The key of an entry in the order of changes. Raises: ValueError."""
-    at = datetime.fromisoformat(updated_at)
-    if at.tzinfo is None:
-        raise ValueError("no moment")
-    return at, UUID(id_)
 
 
 def _id_in(request: Request, name: str) -> UUID:

@@ -22,6 +22,7 @@ from services.gateway.public.site.accuracy import AccuracyCache, describe_accura
 from services.gateway.public.site.authors import AuthorPages
 from services.gateway.public.site.card import draw_card
 from services.gateway.public.site.cards import CardView
+from services.gateway.public.site.claims import list_claims, show_claim
 from services.gateway.public.site.decisions import list_decisions
 from services.gateway.public.site.drawings import draw_figures
 from services.gateway.public.site.figures import FiguresCache
@@ -85,6 +86,15 @@ class Pages:
     async def retractions(self, after: str) -> Values:
         """A page of the list of retracted findings. Raises: BadQuestion: the cursor is invalid."""
         return await list_retractions(self.record, after)
+
+    async def claims(self, text: str, after: str) -> Values:
+        """A page of the catalogue. An invalid query is reported on the page."""
+        return await list_claims(self.record, text, after)
+
+    async def claim(self, name: str) -> Values | None:
+        """One claim of the catalogue."""
+        known = parse_id(name)
+        return None if known is None else await show_claim(self.record, known, self.clock.now())
 
     async def log(self, before: int | None) -> Values:
         """A page of the decision log."""

@@ -44,13 +44,22 @@ def _number(request: Request, name: str) -> int:
 class Site:
     """The public pages as one router. `public_url`: where readers reach it; if empty, the request's host.
 
-    `jobs`: the job API is on, so the pages that explain its errors are there.
+    `jobs`: the job API is on, so the pages that explain its errors are there. `catalogue`: so are claims.
     """
 
-    def __init__(self, pages: Pages, archived: SourceArchive, *, public_url: str = "", jobs: bool = False) -> None:
+    def __init__(
+        self,
+        pages: Pages,
+        archived: SourceArchive,
+        *,
+        public_url: str = "",
+        jobs: bool = False,
+        catalogue: bool = False,
+    ) -> None:
         self._pages = pages
         self._archived = archived
-        self._templates = Templates()
+        self._templates = Templates(catalogue=catalogue)
+        self._catalogue = catalogue
         self._public_url = public_url.rstrip("/")
         self._jobs = jobs
 
@@ -87,6 +96,8 @@ class Site:
             ("/static/icon.svg", self._icon),
             (self._templates.css_path, self._css),
         )
+        if self._catalogue:
+            table += (("/claims", self._claims), ("/claims/{id}", self._claim))
         routes = [Route(path, self._with_error_pages(handler), methods=["GET"]) for path, handler in table]
         return Router(routes, redirect_slashes=False, default=self._missing)
 
@@ -116,11 +127,13 @@ class Site:
     def _fail(self, request: Request, status: int, heading: str, message: str) -> Response:
         return self._page(request, "missing.html", {"heading": heading, "message": message}, status=status)
 
-    def _page(self, request: Request, template: str, values: Values | None, *, status: int = 200) -> Response:
+    def _page(
+        self, request: Request, template: str, values: Values | None, *, status: int = 200, max_age_s: int = 60
+    ) -> Response:
         if values is None:
             return self._fail(request, 404, *_MISSING)
         values = {"section": None, "canonical": None} | values
-        return answer(request, self._templates.render(template, **values), status=status)
+        return answer(request, self._templates.render(template, **values), status=status, max_age_s=max_age_s)
 
     def _base(self, request: Request) -> str:
         return page_origin(self._public_url, request.headers.get("host", ""))
@@ -152,6 +165,14 @@ class Site:
         before = request.query_params.get("before", "")
         end = int(before) if before.isascii() and before.isdigit() and len(before) < 16 else None
         return self._page(request, "log.html", await self._pages.log(end))
+
+    async def _claims(self, request: Request) -> Response:
+        params = request.query_params
+        values = await self._pages.claims(params.get("q", "").strip(), params.get("after", ""))
+        return self._page(request, "claims.html", values, status=400 if values["refusal"] else 200, max_age_s=0)
+
+    async def _claim(self, request: Request) -> Response:
+        return self._page(request, "claim.html", await self._pages.claim(request.path_params["id"]), max_age_s=0)
 
     async def _retractions(self, request: Request) -> Response:
         values = await self._pages.retractions(request.query_params.get("after", ""))
