@@ -167,6 +167,24 @@ class ResolveRequest(Document):
     note: Remark
 
 
+class FlagLine(Document):
+    """An objection that waits. Words are null where they are no longer kept, or not about an entry."""
+
+    flag_id: UUID
+    entity_type: str
+    entity_id: UUID | None
+    issue_type: str
+    description: str | None
+    raised_at: Instant
+
+
+class FlagQueue(Document):
+    """Objections that nobody has decided on, oldest first. `next` is the cursor of the page after this one."""
+
+    flags: tuple[FlagLine, ...]
+    next: str | None
+
+
 class FlagView(Document):
     """An objection and how it stands."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
 import pytest
 
+from contracts.v1 import FlagRaised
 from contracts.v1.ids import entry_id
 from kit.database import Database
 from services.gateway.jobs.adapters import SqlCatalogue
@@ -99,6 +101,32 @@ async def test_an_edit_is_read_as_soon_as_it_is_projected(shelf: Shelf) -> None:
     assert await shelf.find("submarines") == []
     assert await shelf.find("submarines", hidden=True) == [SHIPS]
     assert await shelf.reads.one(SHIPS, hidden=True) is not None
+
+
+@pytest.mark.requirement("FH-28")
+async def test_objections_wait_in_a_queue_until_they_are_decided_on(shelf: Shelf) -> None:
+    """FH-28: Quotes are withdrawn at once when their owner asks."""
+    instance = shelf.instance
+    raised = []
+    for account in ("one", "two"):
+        instance.publish(event := instance.flagged(SHIPS, uid(account)))
+        instance.tape.add(event, at=instance.now)
+        raised.append(event)
+    words = instance.tape.keep('{"reason": "Mine.", "contact": "me@example.org"}', instance.now)
+    instance.tape.add(
+        FlagRaised(flag_id=uid("of a claim"), entity_type="CLAIM", issue_type="RIGHTS", description=words),
+        at=instance.now + timedelta(seconds=5),
+    )
+    instance.tape.add(instance.resolved_flag(raised[0]), at=instance.now)
+    shelf.texts.texts.update(instance.tape.words)
+    await fill(shelf.store, instance.tape.records[-4:])
+    found = await shelf.reads.open_flags(None, 10)
+    assert [(row.id, row.issue_type, row.description) for row in found] == [
+        (raised[1].flag_id, "WRONG_SOURCE", "Not so."),
+        (uid("of a claim"), "RIGHTS", None),
+    ]
+    after = (found[0].created_at, found[0].id)
+    assert [row.id for row in await shelf.reads.open_flags(after, 10)] == [uid("of a claim")]
 
 
 @pytest.mark.requirement("FH-110")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow
+from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow, FlagRow
 
 
 @dataclass
@@ -15,6 +15,7 @@ class MemoryCatalogue:
     """Entries with their pages, and claims of jobs by job, number and account."""
 
     entries: dict[UUID, EntryContents] = field(default_factory=dict)
+    flags: list[FlagRow] = field(default_factory=list)
     candidates: dict[tuple[UUID, int, UUID], Candidate] = field(default_factory=dict)
 
     async def page(
@@ -35,6 +36,10 @@ class MemoryCatalogue:
     async def one(self, id_: UUID, *, hidden: bool) -> EntryContents | None:
         found = self.entries.get(id_)
         return found if found is not None and (hidden or found.row.status == "PUBLISHED") else None
+
+    async def open_flags(self, after: tuple[datetime, UUID] | None, limit: int) -> Sequence[FlagRow]:
+        rows = sorted(self.flags, key=lambda row: (row.created_at, row.id))
+        return [row for row in rows if after is None or (row.created_at, row.id) > after][:limit]
 
     async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:
         return self.candidates.get((job, number, account))

@@ -24,7 +24,7 @@ from kit.pages import find_first_since, read_last_sequence, read_page
 from kit.publisher import BusError, PublishConflict
 from kit.receipts import read_keys
 from services.gateway.ports import Unavailable
-from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow
+from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow, FlagRow
 from services.gateway.record.repository import PublicRecord
 
 PAGE: Final = 512
@@ -118,6 +118,11 @@ class SqlCatalogue:
         """All of an entry's page."""
         async with self._record.open() as session:
             return await session.catalogue.one(id_, hidden=hidden)
+
+    async def open_flags(self, after: tuple[datetime, UUID] | None, limit: int) -> Sequence[FlagRow]:
+        """Objections that wait."""
+        async with self._record.open() as session:
+            return await session.catalogue.open_flags(after, limit)
 
     async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:
         """A claim of an account's own job."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -12,7 +13,15 @@ from starlette.responses import Response
 
 from analyses.claims.normalise import make_key
 from contracts.accounts import Verb
-from contracts.jobs.catalogue import EditRequest, EntryPage, FlagRequest, PublishRequest, ResolveRequest, RevertRequest
+from contracts.jobs.catalogue import (
+    EditRequest,
+    EntryPage,
+    FlagQueue,
+    FlagRequest,
+    PublishRequest,
+    ResolveRequest,
+    RevertRequest,
+)
 from contracts.v1 import EntryPublished
 from contracts.v1.ids import entry_id
 from kit.addresses import ip_range_prefix
@@ -22,7 +31,7 @@ from services.gateway.cursors import parse_entry_key, read_key, write_key
 from services.gateway.domain import Principal, parse_id
 from services.gateway.http import Scope
 from services.gateway.jobs.catalogue import Entries
-from services.gateway.jobs.catalogue_views import view_entry, view_line
+from services.gateway.jobs.catalogue_views import view_entry, view_flag, view_line
 from services.gateway.jobs.exchange import Reception, answer, choose_exchange_version, parse, require_json
 from services.gateway.jobs.ports import CatalogueReads
 from services.gateway.jobs.problems import Problem
@@ -65,9 +74,8 @@ class CatalogueRoutes:
         text = request.query_params.get("q", "").strip()
         if len(text) > QUERY_CHARACTERS or "\0" in text:
             raise Problem("VALIDATION_ERROR", f"q has at most {QUERY_CHARACTERS} characters.")
-        cursor = request.query_params.get("after", "")
+        after = _key_in(request)
         try:
-            after = read_key(cursor, parse_entry_key) if cursor else None
             rows = await self._reads.page(text, after, PAGE + 1, hidden=sees_hidden)
         except BadQuestion as refusal:
             raise Problem("VALIDATION_ERROR", str(refusal)) from None
@@ -129,6 +137,14 @@ class CatalogueRoutes:
         done = await self._entries.raise_flag(id_, wanted, principal, request.state.exchange.correlation)
         return answer(done, status=201)
 
+    async def queue(self, request: Request) -> Response:
+        """Objections that wait for a decision, oldest first."""
+        await self._reception.admit(request, self._limit, "decide")
+        rows = await self._reads.open_flags(_key_in(request), PAGE + 1)
+        shown, more = rows[:PAGE], len(rows) > PAGE
+        next_ = write_key(shown[-1].created_at.isoformat(), str(shown[-1].id)) if more else None
+        return answer(FlagQueue(flags=tuple(map(view_flag, shown)), next=next_))
+
     async def resolve(self, request: Request) -> Response:
         """Decide on an objection."""
         body, principal = await self._admit_change(request, "decide")
@@ -147,6 +163,14 @@ class CatalogueRoutes:
         principal = await self._reception.admit(request, self._changes, verb)
         require_json(request)
         return body, principal
+
+
+def _key_in(request: Request) -> tuple[datetime, UUID] | None:
+    cursor = request.query_params.get("after", "")
+    try:
+        return read_key(cursor, parse_entry_key) if cursor else None
+    except BadQuestion as refusal:
+        raise Problem("VALIDATION_ERROR", str(refusal)) from None
 
 
 def _id_in(request: Request, name: str) -> UUID:

@@ -11,9 +11,10 @@ from contracts.jobs.catalogue import (
     EntryView,
     EntryWordsView,
     EvidenceView,
+    FlagLine,
     ScenarioView,
 )
-from services.gateway.record.catalogue import AnalysisRow, EditRow, EntryContents, EntryRow, EvidenceRow, State
+from services.gateway.record.catalogue import AnalysisRow, EditRow, EntryContents, EntryRow, EvidenceRow, FlagRow, State
 
 
 def view_line(row: EntryRow) -> EntryLine:
@@ -30,6 +31,18 @@ def view_line(row: EntryRow) -> EntryLine:
         scenario_count=row.scenario_count,
         source_names=tuple(row.source_names),
         stale=tuple(row.stale),
+    )
+
+
+def view_flag(row: FlagRow) -> FlagLine:
+    """An objection that waits."""
+    return FlagLine(
+        flag_id=row.id,
+        entity_type=row.entity_type,
+        entity_id=row.entity_id,
+        issue_type=row.issue_type,
+        description=row.description,
+        raised_at=row.created_at,
     )
 
 

@@ -11,7 +11,7 @@ from contracts.jobs.receipts import PublicKeys
 from contracts.v1 import OnceEvent
 from contracts.v1.parts import EphemeralRef
 from kit.history import StoredFact
-from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow
+from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow, FlagRow
 
 
 class JobLog(Protocol):
@@ -81,6 +81,10 @@ class CatalogueReads(Protocol):
 
     async def one(self, id_: UUID, *, hidden: bool) -> EntryContents | None:
         """All of an entry's page."""
+        ...
+
+    async def open_flags(self, after: tuple[datetime, UUID] | None, limit: int) -> Sequence[FlagRow]:
+        """Objections behind a key that wait, oldest first."""
         ...
 
     async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:

@@ -19,6 +19,7 @@ from contracts.jobs.catalogue import (
     EditRequest,
     EntryPage,
     EntryView,
+    FlagQueue,
     FlagRequest,
     FlagView,
     PublishRequest,
@@ -281,6 +282,12 @@ class JobsApi:
             entry,
             routes.show,
             describe(Answer(200, EntryView), problems=(*read, "NOT_FOUND"), takes=("entry_id",), secured=False),
+        )
+        self._add(
+            "GET",
+            "/v1/flags",
+            routes.queue,
+            describe(Answer(200, FlagQueue), problems=(*SECURED, "VALIDATION_ERROR"), takes=("after",)),
         )
         for path, handler, body, made, takes in (
             (entries, routes.publish, PublishRequest, Answer(201, Edited), ()),

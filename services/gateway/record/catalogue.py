@@ -28,6 +28,11 @@ _FOUND: Final = sql(f"""
     ORDER BY e.updated_at DESC, e.id LIMIT :limit
 """)  # noqa: S608 (our words)
 _ONE: Final = sql(f"SELECT {_LINE} FROM entry e WHERE e.id = :id AND {_VISIBLE}")  # noqa: S608 (our words)
+_OPEN_FLAGS: Final = sql("""
+    SELECT id, entity_type, entity_id, issue_type, description, created_at FROM flag
+    WHERE status = 'OPEN' AND (CAST(:at AS timestamptz) IS NULL OR (created_at, id) > (:at, CAST(:after AS uuid)))
+    ORDER BY created_at, id LIMIT :limit
+""")
 _ANALYSIS: Final = sql("""
     SELECT analysed_at, expires_at, invalidated_at, model, rollup, kept_until FROM analysis WHERE id = :id
 """)
@@ -167,6 +172,18 @@ class Candidate:
     accounts: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagRow:
+    """An objection that waits for a decision."""
+
+    id: UUID
+    entity_type: str
+    entity_id: UUID | None
+    issue_type: str
+    description: str | None
+    created_at: datetime
+
+
 class CatalogueQueries(Queries):
     """Queries of the catalogue. `hidden`: whether hidden entries are there, too."""
 
@@ -195,3 +212,8 @@ class CatalogueQueries(Queries):
     async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:
         """A claim of an account's own job."""
         return await self._one(Candidate, _CANDIDATE, job=job, number=number, account=account)
+
+    async def open_flags(self, after: tuple[datetime, UUID] | None, limit: int) -> Sequence[FlagRow]:
+        """Objections behind a key that wait, oldest first."""
+        at, id_ = after or (None, None)
+        return await self._all(FlagRow, _OPEN_FLAGS, at=at, after=id_, limit=limit)

@@ -12,14 +12,14 @@ import pytest
 
 from analyses.claims.normalise import make_key
 from contracts.accounts import ROLES, VERBS, Role, Verb
-from contracts.jobs.catalogue import Edited, EntryPage, EntryView, FlagView
+from contracts.jobs.catalogue import Edited, EntryPage, EntryView, FlagQueue, FlagView
 from contracts.jobs.ids import format_job_id
 from contracts.jobs.words import EntryWords, Remark
 from contracts.v1 import EditMade, EntryPublished, EntryStaled, FlagRaised, FlagResolved
 from contracts.v1.entry import STALE_PARTS
 from contracts.v1.ids import entry_id
 from services.gateway.domain import Account
-from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow
+from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow, FlagRow
 from tests.support.job_api import opened, problem, send
 from tests.unit.gateway.fakes import NOW, Bench
 
@@ -114,6 +114,7 @@ async def prepare_nothing(bench: Bench) -> None:
 ROUTES: Final[tuple[tuple[str, str, str, Any, Verb, Any], ...]] = (
     ("search", "GET", "/v1/claims", None, "read", prepare_nothing),
     ("show", "GET", PATH, None, "read", prepare_nothing),
+    ("queue", "GET", "/v1/flags", None, "decide", prepare_nothing),
     ("publish", "POST", "/v1/claims", PUBLISH, "publish", prepare_nothing),
     ("edit", "POST", f"{PATH}/edits", EDIT, "edit", prepare_nothing),
     ("hide", "POST", f"{PATH}/edits", HIDE, "hide", prepare_nothing),
@@ -154,7 +155,7 @@ async def test_without_a_key_one_reads_and_nothing_else(route: Any) -> None:
     await prepare(bench)
     before = len(bench.jobs.facts)
     response = await send(bench, method, path.format(flag=FLAG), body, key="")
-    if method == "GET":
+    if method == "GET" and name != "queue":
         assert response.status_code == 200, response.text
         problem(await send(bench, method, path, key="oe_of-nobody"), "UNAUTHENTICATED")
     else:
@@ -371,3 +372,24 @@ async def test_pages_follow_one_another() -> None:
     problem(await send(bench, "GET", "/v1/claims?after=x", key=""), "VALIDATION_ERROR", 400)
     problem(await send(bench, "GET", f"/v1/claims?q={'x' * 201}", key=""), "VALIDATION_ERROR", 400)
     problem(await send(bench, "GET", "/v1/claims/x", key=""), "NOT_FOUND")
+
+
+async def test_moderators_see_what_waits_oldest_first() -> None:
+    bench = published()
+    for number in range(25):
+        bench.catalogue.flags.append(
+            FlagRow(
+                id=UUID(int=number),
+                entity_type="ENTRY",
+                entity_id=ENTRY,
+                issue_type="WRONG_SOURCE",
+                description="No.",
+                created_at=NOW,
+            )
+        )
+    first = FlagQueue.model_validate_json((await send(bench, "GET", "/v1/flags", key="oe_moderator")).content)
+    path = f"/v1/flags?after={first.next}"
+    second = FlagQueue.model_validate_json((await send(bench, "GET", path, key="oe_moderator")).content)
+    assert [each.flag_id.int for each in (*first.flags, *second.flags)] == list(range(25))
+    assert (second.next, first.flags[0].description) == (None, "No.")
+    problem(await send(bench, "GET", "/v1/flags?after=x", key="oe_moderator"), "VALIDATION_ERROR", 400)
