@@ -65,7 +65,6 @@ entry: Final = Table(
     Index("entry_searched_idx", "searched", postgresql_using="gin"),
     Index("entry_words_idx", "words_until", postgresql_where=sql("words_until IS NOT NULL")),
     Index("entry_analysis_idx", "analysis_id"),
-    Index("entry_stale_idx", sql("updated_at DESC"), "id", postgresql_where=sql("stale <> '{}'")),
     comment="A claim with a page, as its newest edit left it. Summaries and scores are of the newest analysis of its "
     "assertion, `analysis_id`, and change with it; `cache_updated_at` is when that was made",
     postgresql_with={"fillfactor": 70},

@@ -11,6 +11,7 @@ from contracts.jobs.problems import ProblemDocument
 from kit.database import Database, migrate
 from services.commands.accounts import add_account, close_account
 from services.commands.keys import activate
+from services.commands.known_settings import list_known
 from tests.support.gateway import serving
 from tests.support.servers import Prepare
 
@@ -55,3 +56,16 @@ async def test_a_key_of_an_account_opens_it_until_the_account_is_closed(nats_url
         await close_account(operator, "alice", erase=False)
         assert await estimate() == "UNAUTHENTICATED"
     await operator.close()
+
+
+@pytest.mark.requirement("FH-163")
+async def test_one_setting_turns_the_catalogue_on(
+    nats_url: str, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FH-163: Catalogue pages are off until they are turned on."""
+    assert "OPENERRATA_CATALOGUE" in list_known()
+    for value, status in (("off", 404), ("on", 200)):
+        monkeypatch.setenv("OPENERRATA_CATALOGUE", value)
+        async with serving(nats_url, database_url, jobs=True) as running:
+            for path in ("/v1/claims", "/claims"):
+                assert (await running.http.get(path)).status_code == status

@@ -40,7 +40,6 @@ CREATE INDEX entry_analysis_idx ON entry (analysis_id);
 CREATE UNIQUE INDEX entry_assertion_id_idx ON entry (assertion_id);
 CREATE INDEX entry_newest_idx ON entry (updated_at DESC, id);
 CREATE INDEX entry_searched_idx ON entry USING gin (searched);
-CREATE INDEX entry_stale_idx ON entry (updated_at DESC, id) WHERE stale <> '{}';
 CREATE INDEX entry_words_idx ON entry (words_until) WHERE words_until IS NOT NULL;
 COMMENT ON TABLE entry IS 'A claim with a page, as its newest edit left it. Summaries and scores are of the newest analysis of its assertion, `analysis_id`, and change with it; `cache_updated_at` is when that was made';
 

@@ -14,18 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from contracts.jobs.answers import Estimate, Health, JobAccepted, JobFinished, JobRepeated, JobView
-from contracts.jobs.catalogue import (
-    Edited,
-    EditRequest,
-    EntryPage,
-    EntryView,
-    FlagQueue,
-    FlagRequest,
-    FlagView,
-    PublishRequest,
-    ResolveRequest,
-    RevertRequest,
-)
 from contracts.jobs.credit import Credit
 from contracts.jobs.receipts import PublicKeys
 from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
@@ -49,13 +37,13 @@ from services.gateway.http import (
 from services.gateway.jobs.account_routes import AccountRoutes
 from services.gateway.jobs.catalogue import Entries
 from services.gateway.jobs.catalogue_routes import CatalogueRoutes
+from services.gateway.jobs.catalogue_table import list_catalogue_routes
 from services.gateway.jobs.credit import Ledger
 from services.gateway.jobs.exchange import Exchange, Reception
 from services.gateway.jobs.intake import Intake
 from services.gateway.jobs.job_routes import JobRoutes
 from services.gateway.jobs.memory import Memory
 from services.gateway.jobs.openapi import (
-    CHANGED_MEANWHILE,
     EVERYWHERE,
     OPEN,
     SECURED,
@@ -164,9 +152,9 @@ class JobsApi:
         self._add_rights(rights)
         if catalogue:
             entries = Entries(world.log, world.words, clock)
-            self._add_catalogue(
-                CatalogueRoutes(reception, entries, world.catalogue, limits.reads, limits.changes, address, clock)
-            )
+            routes = CatalogueRoutes(reception, entries, world.catalogue, limits.reads, limits.changes, address, clock)
+            for method, path, handler, description in list_catalogue_routes(routes):
+                self._add(method, path, handler, description)
         for error in (Problem, Unavailable, HTTPException, BodyTooLarge, TimeoutError, ClientDisconnected, Exception):
             self._app.add_exception_handler(error, reception.fail)
 
@@ -267,35 +255,3 @@ class JobsApi:
         )
         withdrawals = describe(Answer(200, AppliedWithdrawals), problems=(*EVERYWHERE, "RATE_LIMITED"), secured=False)
         self._add("GET", "/v1/rights/withdrawals", routes.list_applied, withdrawals)
-
-    def _add_catalogue(self, routes: CatalogueRoutes) -> None:
-        entries, entry, changed = "/v1/claims", "/v1/claims/{entry_id}", (*WITH_BODY, "NOT_FOUND")
-        read = (*EVERYWHERE, "RATE_LIMITED", "UNAUTHENTICATED")
-        self._add(
-            "GET",
-            entries,
-            routes.search,
-            describe(Answer(200, EntryPage), problems=(*read, "VALIDATION_ERROR"), takes=("q", "after"), secured=False),
-        )
-        self._add(
-            "GET",
-            entry,
-            routes.show,
-            describe(Answer(200, EntryView), problems=(*read, "NOT_FOUND"), takes=("entry_id",), secured=False),
-        )
-        self._add(
-            "GET",
-            "/v1/flags",
-            routes.queue,
-            describe(Answer(200, FlagQueue), problems=(*SECURED, "VALIDATION_ERROR"), takes=("after",)),
-        )
-        for path, handler, body, made, takes in (
-            (entries, routes.publish, PublishRequest, Answer(201, Edited), ()),
-            (f"{entry}/edits", routes.edit, EditRequest, Answer(201, Edited), ("entry_id",)),
-            (f"{entry}/revert", routes.revert, RevertRequest, Answer(201, Edited), ("entry_id",)),
-            (f"{entry}/flags", routes.flag, FlagRequest, Answer(201, FlagView), ("entry_id",)),
-            ("/v1/flags/{flag_id}/resolve", routes.resolve, ResolveRequest, Answer(200, FlagView), ("flag_id",)),
-        ):
-            described = describe(made, problems=changed, body=body, takes=takes)
-            described["responses"][409] = CHANGED_MEANWHILE
-            self._add("POST", path, handler, described)

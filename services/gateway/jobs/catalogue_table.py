@@ -1,0 +1,59 @@
+"""The catalogue's routes with their descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from contracts.jobs.catalogue import (
+    Edited,
+    EditRequest,
+    EntryPage,
+    EntryView,
+    FlagQueue,
+    FlagRequest,
+    FlagView,
+    PublishRequest,
+    ResolveRequest,
+    RevertRequest,
+)
+from services.gateway.jobs.catalogue_routes import CatalogueRoutes
+from services.gateway.jobs.openapi import CHANGED_MEANWHILE, EVERYWHERE, SECURED, WITH_BODY, Answer, Schema, describe
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def list_catalogue_routes(routes: CatalogueRoutes) -> Iterator[tuple[str, str, Handler, Schema]]:
+    """Method, path, handler and description of each."""
+    entries, entry, changed = "/v1/claims", "/v1/claims/{entry_id}", (*WITH_BODY, "NOT_FOUND")
+    read = (*EVERYWHERE, "RATE_LIMITED", "UNAUTHENTICATED")
+    yield (
+        "GET",
+        entries,
+        routes.search,
+        describe(Answer(200, EntryPage), problems=(*read, "VALIDATION_ERROR"), takes=("q", "after"), secured=False),
+    )
+    yield (
+        "GET",
+        entry,
+        routes.show,
+        describe(Answer(200, EntryView), problems=(*read, "NOT_FOUND"), takes=("entry_id",), secured=False),
+    )
+    yield (
+        "GET",
+        "/v1/flags",
+        routes.queue,
+        describe(Answer(200, FlagQueue), problems=(*SECURED, "VALIDATION_ERROR"), takes=("after",)),
+    )
+    for path, handler, body, made, takes in (
+        (entries, routes.publish, PublishRequest, Answer(201, Edited), ()),
+        (f"{entry}/edits", routes.edit, EditRequest, Answer(201, Edited), ("entry_id",)),
+        (f"{entry}/revert", routes.revert, RevertRequest, Answer(201, Edited), ("entry_id",)),
+        (f"{entry}/flags", routes.flag, FlagRequest, Answer(201, FlagView), ("entry_id",)),
+        ("/v1/flags/{flag_id}/resolve", routes.resolve, ResolveRequest, Answer(200, FlagView), ("flag_id",)),
+    ):
+        described = describe(made, problems=changed, body=body, takes=takes)
+        described["responses"][409] = CHANGED_MEANWHILE
+        yield "POST", path, handler, described
