@@ -182,7 +182,7 @@ async def test_underlines_and_checks_are_two_switches(underlines: bool, package:
     FS-54: Underlines and checks are two switches on Bluesky.
     """
     log = tmp_path / "network.json"
-    own: dict[str, Any] = {"sitesOff": [], "sitesAdded": ["bsky.app"] if underlines else []}
+    own: dict[str, Any] = {"mode": "full", "sitesOff": [], "sitesAdded": ["bsky.app"] if underlines else []}
     async with checking(package, tmp_path, f"--log-net-log={log}") as (chromium, model):
         await chromium.allow(f"https://{OURS}/*")
         for checks in (False, True):

@@ -92,7 +92,7 @@ async def test_an_extension_that_is_too_old(package: Path, world: World, tmp_pat
     manifest = json.loads((old / "manifest.json").read_text())
     (old / "manifest.json").write_text(json.dumps({**manifest, "version": "0.0.1"}))
     async with reader(old) as outdated:
-        await outdated.settle(apiBaseUrl=world.url, apiKey=KEY)
+        await outdated.settle(mode="full", apiBaseUrl=world.url, apiKey=KEY)
         page = await outdated.open(posts.wikipedia(world.sites, BRAIN))
         await outdated.says(page, words("popupUpgrade"))
         assert await outdated.badge(page) == "!"
