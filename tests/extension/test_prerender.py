@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -55,6 +56,15 @@ a page behind another."""
 def with_script(post: Post, script: str) -> Post:
     """The post, whose page does something besides."""
     return replace(post, html=post.html.replace("</body>", f"{script}</body>"))
+
+
+def answered(package: Path, copy: Path) -> Path:
+    """The package with a first-run page that answers its own question: nobody is there to do it."""
+    shutil.copytree(package, copy)
+    (copy / "answer.js").write_text("chrome.storage.local.set({ mode: 'full' });")
+    page = copy / "welcome.html"
+    page.write_text(page.read_text().replace("</body>", '<script src="/answer.js"></script></body>'))
+    return copy
 
 
 @asynccontextmanager
@@ -109,7 +119,8 @@ async def test_nothing_of_a_prepared_page_is_sent_until_its_reader_comes(package
         async def sent(words: str) -> bool:
             return any(told(one, words) for one in sites.requests)
 
-        async with left_alone(package, tmp_path / "profile", sites.port, f"{SITE}/wiki/Covered"):
+        answering = answered(package, tmp_path / "package")
+        async with left_alone(answering, tmp_path / "profile", sites.port, f"{SITE}/wiki/Covered"):
             await until(lambda: sent(BRAIN), "the page in sight is sent", within_s=WITHIN_S)
             await until(lambda: asked("/prepared"), "the other is prepared", within_s=WITHIN_S)
             word = "edit"
