@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from hashlib import sha256
 from uuid import UUID
 
@@ -40,6 +40,16 @@ def post_id(post: PostRef) -> UUID:
 def version_id(post: UUID, version_hash: str) -> UUID:
     """The id of a version, from its post and the hash over text and pictures."""
     return _derive_id("version", str(post), version_hash)
+
+
+def version_text(platform: str, external_id: str, version_hash: str) -> str:
+    """The id of a version in hex digits, from what names it.
+
+    For lists of a hundred: to make two UUIDs of each takes twice as long.
+    """
+    native = partial(uuid_utils.uuid5, _native(ID_NAMESPACE))
+    post = native("\x1f".join(("post", platform, external_id)))
+    return native("\x1f".join(("version", str(post), version_hash))).hex
 
 
 def investigation_id(version: UUID, analysis: str, origin: Origin = "ORIGINAL", origin_id: UUID | None = None) -> UUID:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Final
-from urllib.parse import parse_qs
 from uuid import UUID
 
 import orjson
 import structlog
+from ada_url import URLSearchParams
 from pydantic import ValidationError
 
 from contracts.rpc.errors import ErrorName, RpcError
@@ -161,7 +161,7 @@ class Rpc:
 
     async def _input(self, method: str, scope: Scope, headers: Headers, receive: Receive, path: str) -> bytes:
         if method == "GET":
-            return _query_input(scope["query_string"])
+            return _query_input(scope["query_string"], path)
         try:
             return await read_body(receive, headers.get(b"content-length", b""), self._body_timeouts)
         except BodyTooLarge:
@@ -189,9 +189,13 @@ def _check_version(received: str, path: str) -> None:
     raise RpcFailure(RpcError(name, message, path, extra))
 
 
-def _query_input(query_string: bytes) -> bytes:
-    values = parse_qs(query_string.decode("latin-1"), keep_blank_values=True).get("input")
-    return values[0].encode() if values else b"null"
+def _query_input(query_string: bytes, path: str) -> bytes:
+    """The input of a query. The standard library takes longer to read a hundred posts than all the rest together."""
+    values = URLSearchParams(query_string.decode("latin-1"))
+    try:
+        return values.get("input").encode() if values.has("input") else b"null"
+    except UnicodeDecodeError:
+        raise RpcFailure(RpcError("BAD_REQUEST", "The input is not UTF-8", path)) from None
 
 
 def _issues(invalid: ValidationError) -> str:

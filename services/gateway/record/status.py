@@ -14,8 +14,8 @@ from uuid import UUID
 from sqlalchemy import TextClause, text
 
 from contracts.rpc.status import VersionKey
-from contracts.v1.ids import post_id, version_id
-from contracts.v1.parts import ClaimPayload, PostRef, Provenance, PublishedClaim, Source
+from contracts.v1.ids import version_text
+from contracts.v1.parts import ClaimPayload, Provenance, PublishedClaim, Source
 from kit.database import Database
 from services.gateway.domain import Failure
 from services.gateway.ports import (
@@ -207,15 +207,12 @@ class SqlReads:
 
     async def claim_counts(self, keys: Sequence[VersionKey]) -> Sequence[int | None]:
         """Findings per version; their ids derive from the keys, so this is one read by key."""
-        versions = [
-            version_id(post_id(PostRef(platform=key.platform, external_id=key.external_id)), key.version_hash.lower())
-            for key in keys
-        ]
+        versions = [version_text(key.platform, key.external_id, key.version_hash.lower()) for key in keys]
         # The driver looks for quotes in each item of a list, which takes longer than all the rest.
-        ids = f"{{{','.join(version.hex for version in set(versions))}}}"
+        ids = f"{{{','.join(set(versions))}}}"
         async with open_connection(self._database) as connection:
             found = await connection.execute(_CLAIM_COUNTS, {"ids": ids, "analysis": self._analysis})
-            counts = {row.post_version_id: int(row.claim_count) for row in found}
+            counts = {version.hex: count for version, count in found}
         return [counts.get(version) for version in versions]
 
     async def erased_posts(self) -> frozenset[UUID]:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from contracts.v1.ids import ID_NAMESPACE, investigation_id
-from contracts.v1.parts import Origin
+from contracts.v1.ids import ID_NAMESPACE, investigation_id, post_id, version_id, version_text
+from contracts.v1.parts import Origin, PostRef
 from tests.support.factories import requested
 
 IDS = st.uuids()
@@ -53,3 +53,9 @@ def test_every_request_says_its_origin() -> None:
     del said["origin"]
     with pytest.raises(ValidationError, match="origin"):
         type(requested()).model_validate(said)
+
+
+@given(WORDS, WORDS, st.text("0123456789abcdef", min_size=64, max_size=64))
+def test_a_version_in_a_list_has_the_id_of_the_version(platform: str, external_id: str, version_hash: str) -> None:
+    post = post_id(PostRef(platform=platform, external_id=external_id))
+    assert version_text(platform, external_id, version_hash) == version_id(post, version_hash).hex

@@ -207,6 +207,22 @@ async def test_a_version_hash_is_64_hex_digits(version_hash: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("input=%7B%22investigationId%22%3A%22a+b%C3%A9%22%7D", 200),
+        ("batch=1&input=%7B%22investigationId%22%3A%221%22%7D&input=x", 200),
+        ("input=%7B%22investigationId%22%3A%22%ff%22%7D", 400),
+        ("input=%ED%A0%80", 400),
+        ("input=", 400),
+        ("inputs=%7B%22investigationId%22%3A%221%22%7D", 400),
+        ("", 400),
+    ],
+)
+async def test_the_input_of_a_query_is_read_from_its_address(query: str, status: int) -> None:
+    assert (await Bench().http.get(f"/trpc/post.getInvestigation?{query}")).status_code == status
+
+
+@pytest.mark.parametrize(
     "body", ['{"postVersionId":""}', "{}", '{"postVersionId":null}', '{"postVersionId":"a","b":1}']
 )
 @pytest.mark.parametrize("procedure", ["post.recordViewAndGetStatus", "post.investigateNow"])
