@@ -21,6 +21,7 @@ COMMANDS = {
     "job": "Show, cancel or forget one audit.",
     "claims": "Show the cache key of a sentence, what keeps it apart, and whether it is cached.",
     "stages": "Show or change the models of audits by stage.",
+    "publisher": "Show how publishers of cited sources are scored; rate one.",
     "reviews": "Have published findings reviewed by people outside; show what they said.",
     "labels": "Show what makes this instance a labeler of the AT Protocol.",
     "audit": "Audit one article: its claims, the evidence, a verdict.",

@@ -73,6 +73,7 @@ from services.gateway.public.lookups import LookupEndpoint
 from services.gateway.public.procedures import PublicProcedures, public_procedures
 from services.gateway.public.site.copies import SourceArchive
 from services.gateway.public.site.pages import Pages
+from services.gateway.public.site.publishers import PublisherPages
 from services.gateway.public.site.routes import Site
 from services.gateway.public.stream.admission import Admission
 from services.gateway.public.stream.controls import WithoutControls
@@ -197,6 +198,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
         public_url=settings.public_url,
         jobs=settings.jobs,
         catalogue=catalogue,
+        publishers=PublisherPages(dependencies.record) if catalogue else None,
     )
     described.mount("/", site.router())
     lookups = LookupEndpoint(dependencies.lookups, clock)
@@ -233,7 +235,17 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
             stall_s=settings.events_stall_s,
         )
     return Gateway(
-        rpc, graphql, events, feed, invalidation, described, jobs, labels, decision_log=decision_log, lookups=lookups
+        rpc,
+        graphql,
+        events,
+        feed,
+        invalidation,
+        described,
+        jobs,
+        labels,
+        decision_log=decision_log,
+        lookups=lookups,
+        catalogue=catalogue,
     )
 
 

@@ -57,7 +57,7 @@ class GatewaySettings(BaseSettings):
 
 
 class CatalogueSettings(BaseSettings):
-    """`OPENERRATA_CATALOGUE`: whether claims have public pages; their routes need the job API, too."""
+    """`OPENERRATA_CATALOGUE`: whether claims and publishers have public pages; claims need the job API, too."""
 
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_", frozen=True, extra="ignore")
 

@@ -35,6 +35,7 @@ from services.gateway.public.graphql.http import PATH as GRAPHQL
 from services.gateway.public.graphql.http import GraphQLEndpoint
 from services.gateway.public.lookups import PREFIX as LOOKUPS
 from services.gateway.public.lookups import LookupEndpoint
+from services.gateway.public.site.routes import PUBLISHERS
 from services.gateway.public.stream.endpoint import PATH as EVENTS
 from services.gateway.public.stream.endpoint import EventsEndpoint
 from services.gateway.public.stream.feed import Feed
@@ -62,6 +63,7 @@ class Gateway:
         *,
         decision_log: DecisionLogEndpoint,
         lookups: LookupEndpoint,
+        catalogue: bool = False,
     ) -> None:
         self._rpc = rpc
         self._graphql = graphql
@@ -73,6 +75,7 @@ class Gateway:
         self.labels = labels
         self._decision_log = decision_log
         self._lookups = lookups
+        self._catalogue = (PUBLISHERS,) if catalogue else ()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -80,7 +83,7 @@ class Gateway:
             await self.labels(scope, receive, send)
         elif scope["type"] != "http":
             await self.shell(scope, receive, send)
-        elif self.jobs is not None and scope["path"].startswith(JOB_PREFIXES):
+        elif self.jobs is not None and self._is_of_jobs(scope["path"]):
             await self.jobs(scope, receive, send)
         elif scope["method"] == "OPTIONS":
             await respond(send, Reply(204, headers=PREFLIGHT), self._rpc.cors(scope))
@@ -99,6 +102,9 @@ class Gateway:
             await self.shell({**scope, "method": "GET"}, receive, with_common_headers(without_body(send)))
         else:
             await self.shell(scope, receive, with_common_headers(send))
+
+    def _is_of_jobs(self, path: str) -> bool:
+        return path.startswith(JOB_PREFIXES) and not path.startswith(self._catalogue)
 
 
 def shell(

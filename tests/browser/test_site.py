@@ -22,6 +22,7 @@ from tests.integration.readmodel_tables import prepare
 from tests.support.notaries import OPENED, Instance, MemoryObjects
 from tests.support.public_claims import LAMPS, SHIPS, tell_claims
 from tests.support.public_record import CLEAN, ESSAY, HOSTILE, MOON, TWEET, public_record
+from tests.support.publishers import tape_of_publishers
 from tests.support.servers import Prepare
 from tests.support.site_server import site_server, tell
 from tests.unit.projector.histories import Tape
@@ -50,6 +51,7 @@ PAGES: Final = {
     "figures": "/figures",
     "accuracy": "/accuracy",
     "log": "/log",
+    "publisher": "/publishers/for.example",
     "how-it-works": "/how-it-works",
     "api": "/api",
     "claims": "/claims?q=ships",
@@ -72,7 +74,7 @@ async def site(database_url: str) -> AsyncIterator[str]:
     for record in errata.records:
         logged.raw(record.subject, record.data)
     await tell(database_url, logged, views)
-    await tell_claims(database_url)
+    await tell_claims(database_url, tape_of_publishers())
     notary = Instance(database_url, MemoryObjects())
     await notary.enter()
     await notary.publisher.publish()

@@ -43,6 +43,7 @@ ARGUMENTS = {
     "ASSERTION": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
     "JOB": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
     "STAGE": "stage1",
+    "DOMAIN": "example.org",
     "PROVIDER": "openai",
     "MODEL": "gpt-5.4",
     "TEXT": "The sky is blue.",

@@ -8,7 +8,7 @@ from contracts.v1 import EntryStaled
 from contracts.v1.ids import entry_id
 from tests.integration.readmodel_tables import NoTexts, fill, store_at
 from tests.unit.projector.audit_histories import Instance, claim_id_of, one_job
-from tests.unit.projector.histories import uid
+from tests.unit.projector.histories import Tape, uid
 
 SHIPS, LAMPS, TIDES = (entry_id(claim_id_of(name)) for name in ("Ships sail.", "Lamps burn.", "Tides turn."))
 SECRET: Final = "Tides <script>alert(1)</script> turn."
@@ -33,9 +33,11 @@ def claims() -> Instance:
     return instance
 
 
-async def tell_claims(database_url: str) -> Instance:
-    """Project it."""
+async def tell_claims(database_url: str, *others: Tape) -> Instance:
+    """Project it, and then others of its stream."""
     instance = claims()
+    for record in (each for tape in others for each in tape.records):
+        instance.tape.raw(record.subject, record.data)
     store = store_at(database_url, texts=NoTexts(**instance.tape.words))
     await fill(store, instance.tape.records)
     await store.close()

@@ -15,6 +15,7 @@ from kit.http import HttpServer, bind
 from services.gateway.ports import Copies
 from services.gateway.public.site.copies import SourceArchive
 from services.gateway.public.site.pages import Pages
+from services.gateway.public.site.publishers import PublisherPages
 from services.gateway.public.site.routes import Site
 from services.gateway.record.repository import PublicRecord
 from tests.integration.readmodel_tables import fill, store_at
@@ -51,7 +52,7 @@ async def tell(database_url: str, *tapes: Tape) -> None:
 
 @asynccontextmanager
 async def pages_of(
-    database_url: str, now: datetime, *, copies: Copies | None = None, **extra: Any
+    database_url: str, now: datetime, *, copies: Copies | None = None, catalogue: bool = False, **extra: Any
 ) -> AsyncIterator[Router]:
     """The pages as an ASGI application."""
     database = Database(database_url, role="reader")
@@ -60,6 +61,8 @@ async def pages_of(
         yield Site(
             Pages(record, ClockAt(now), Bench().app.shell.openapi),
             SourceArchive(record, copies or KeptCopies()),
+            catalogue=catalogue,
+            publishers=PublisherPages(record) if catalogue else None,
             **extra,
         ).router()
     finally:
@@ -69,7 +72,7 @@ async def pages_of(
 @asynccontextmanager
 async def site_server(database_url: str, now: datetime, **extra: Any) -> AsyncIterator[str]:
     """The pages on a free port; gives their address."""
-    async with pages_of(database_url, now, **extra) as router:
+    async with pages_of(database_url, now, catalogue=True, **extra) as router:
         server = HttpServer(router, bind("127.0.0.1", 0))
         await server.start()
         try:

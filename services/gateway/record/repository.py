@@ -19,6 +19,7 @@ from services.gateway.record.decision_log import DecisionLog
 from services.gateway.record.investigations import Investigations, Summary
 from services.gateway.record.labels import Labels
 from services.gateway.record.posts import Posts
+from services.gateway.record.publishers import Publishers
 from services.gateway.record.question import Filters
 from services.gateway.record.retractions import Retractions
 from services.gateway.record.reviews import Reviews
@@ -39,6 +40,7 @@ class RecordSession:
         self.investigations = Investigations(connection)
         self.labels = Labels(connection)
         self.posts = Posts(connection)
+        self.publishers = Publishers(connection)
         self.retractions = Retractions(connection)
         self.reviews = Reviews(connection)
         self.watched = WatchedQueries(connection)

@@ -23,10 +23,12 @@ from services.gateway.public.site.answers import GUARDS, answer
 from services.gateway.public.site.copies import SourceArchive
 from services.gateway.public.site.listing import ListQuery
 from services.gateway.public.site.pages import Pages
+from services.gateway.public.site.publishers import PublisherPages
 from services.gateway.public.site.rendering import Templates, Values
 from services.gateway.public.site.subscriptions import Feed
 from services.gateway.record.question import BadQuestion
 
+PUBLISHERS: Final = "/v1/publishers/"
 _WELCOME: Final = "OpenErrata finds errors of fact in what people read and publishes them. See /docs and /health."
 _MISSING: Final = ("There is no such page", "Nothing is, or ever was, at this address. It may have been cut short.")
 
@@ -44,7 +46,8 @@ def _number(request: Request, name: str) -> int:
 class Site:
     """The public pages as one router. `public_url`: where readers reach it; if empty, the request's host.
 
-    `jobs`: the job API is on, so the pages that explain its errors are there. `catalogue`: so are claims.
+    `jobs`: the job API is on, so the pages that explain its errors are there. `catalogue`: so are claims, and
+    `publishers` answers for sources.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Site:
         public_url: str = "",
         jobs: bool = False,
         catalogue: bool = False,
+        publishers: PublisherPages | None = None,
     ) -> None:
         self._pages = pages
         self._archived = archived
@@ -62,6 +66,7 @@ class Site:
         self._catalogue = catalogue
         self._public_url = public_url.rstrip("/")
         self._jobs = jobs
+        self._publishers = publishers
 
     def router(self) -> Router:
         """The router with every route."""
@@ -88,6 +93,8 @@ class Site:
             ("/api", self._api),
             ("/docs", self._docs),
             ("/problems/{slug}", self._problem),
+            ("/publishers/{domain}", self._publisher),
+            (f"{PUBLISHERS}{{id}}", self._publisher_json),
             ("/feeds/{name}.{kind}", self._feed),
             ("/feeds/authors/{name}.{kind}", self._author_feed),
             ("/sitemap.xml", self._maps),
@@ -247,6 +254,15 @@ class Site:
         """What an error of the job API means; the `type` of its body leads here."""
         code = BY_SLUG.get(request.path_params["slug"]) if self._jobs else None
         return self._page(request, "problem.html", None if code is None else {"code": code, "kind": PROBLEMS[code]})
+
+    async def _publisher(self, request: Request) -> Response:
+        found = self._publishers and await self._publishers.page(request.path_params["domain"])
+        return self._page(request, "publisher.html", found or None)
+
+    async def _publisher_json(self, request: Request) -> Response:
+        found = self._publishers and await self._publishers.document(request.path_params["id"])
+        body = orjson.dumps(found or {"message": "There is no such publisher."})
+        return answer(request, body, "application/json", status=200 if found else 404)
 
     async def _docs(self, request: Request) -> Response:
         return self._page(request, "docs.html", self._pages.docs())
