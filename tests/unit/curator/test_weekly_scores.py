@@ -186,3 +186,16 @@ async def test_two_curators_that_crash_anywhere_store_what_one_does(seed: int) -
             break
     assert sorted(say(log)) == sorted(say(alone))
     assert len(scores_of(log)) == len({(each.publisher_id, each.epoch) for each in scores_of(log)})
+
+
+async def test_an_epoch_stays_open_while_a_score_is_refused() -> None:
+    log = await run(JobsLog(), WEEK.closes)
+    tables = Tables(log)
+    worker = WeeklyScores(tables, log, StillClock(WEEK.next().closes), {})
+
+    async def forget(ids: Collection[UUID]) -> Mapping[UUID, KnownPublisher]:
+        return {}
+
+    tables.publishers = forget  # type: ignore[method-assign]  # tables that do not hold the scores before yet
+    assert await worker.run_once() is None
+    assert [each.epoch for each in log.facts.events if isinstance(each, PublisherEpochClosed)] == [WEEK.number]
