@@ -68,9 +68,7 @@ export class Retractions {
         if (!file.ok) return;
         for (const { id, state } of file.value?.claims ?? []) states.set(id, state);
       }
-      const told = Object.entries(seen.claims).filter(
-        ([id, at]) => at > 0 && TAKEN_BACK.has(states.get(id) ?? ''),
-      );
+      const told = Object.entries(seen.claims).filter(([id, at]) => at > 0 && TAKEN_BACK.has(states.get(id) ?? ''));
       const claims = { ...seen.claims, ...Object.fromEntries(told.map(([id, at]) => [id, -at])) };
       // Together, so that no end of the worker gives a notice twice or not at all.
       const notices = await addNotices(
