@@ -114,8 +114,10 @@ async def assert_gone(published: Published, state: FindingState, folder: Path) -
     assert "<mark" not in page
     assert (SUMMARY in page) == is_final
     assert LD.findall(page) == []
-    listed = await published.page("/retractions")
-    assert (NOTE in listed) == is_final
+    for path in ("/retractions", "/feeds/retractions.atom", "/feeds/retractions.json"):
+        assert (NOTE in await published.page(path)) == is_final, path
+    assert ("retracted by the operator" in await published.page("/retractions")) == is_final
+    assert 'href="/retractions">All retractions' in page
     picture = await published.running.http.get(f"{page_of(ARTICLE)}/card.png")
     assert picture.headers["cache-control"] == "public, max-age=60"
     document = json.loads(await published.page(f"{page_of(ARTICLE)}.json"))

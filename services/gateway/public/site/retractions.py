@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from contracts.v1.finding import FindingCause
 from services.gateway.cursors import parse_retraction_key, read_key, write_key
 from services.gateway.public.site import naming
 from services.gateway.public.site.cards import PAGE
@@ -13,6 +14,13 @@ from services.gateway.record.repository import PublicRecord
 from services.gateway.record.retractions import Retraction
 
 PATH: Final = "/retractions"
+CAUSES: Final[dict[FindingCause, str]] = {
+    "APPEAL": "after an appeal",
+    "REVIEW": "after a review",
+    "CONTROL": "after a control",
+    "SOURCE_CHANGED": "because a source changed",
+    "OPERATOR": "by the operator",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,11 @@ class RetractionView:
     def is_demo(self) -> bool:
         """Whether the provider is the demonstration."""
         return naming.is_demo(self.row.provider)
+
+    @property
+    def cause(self) -> str:
+        """What led to it, in words."""
+        return CAUSES[self.row.cause]
 
     @property
     def name(self) -> str:

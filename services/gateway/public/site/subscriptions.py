@@ -41,7 +41,9 @@ class Subscriptions:
     record: PublicRecord
 
     async def feed(self, base: str, name: str) -> Feed | None:
-        """The newest corrections of all sites, or of one."""
+        """The newest corrections of all sites, or of one; or the results of which findings were retracted last."""
+        if name == "retractions":
+            return await self._retractions(base)
         platform = name.upper()
         if name != "all" and platform not in naming.SITES:
             return None
@@ -52,6 +54,12 @@ class Subscriptions:
         where = "" if name == "all" else f" on {naming.platform_name(platform)}"
         home = f"{base}/corrections" + ("" if name == "all" else f"?platform={name}")
         return Feed(f"OpenErrata: corrections{where}", home, _entries(base, cards))
+
+    async def _retractions(self, base: str) -> Feed:
+        async with self.record.open() as session:
+            rows = await session.retractions.newest(None, feeds.ENTRIES)
+            cards = await session.investigations.cards(list(dict.fromkeys(row.investigation_id for row in rows)))
+        return Feed("OpenErrata: retractions", f"{base}/retractions", _entries(base, _by_change(cards)))
 
     async def author_feed(self, base: str, name: str) -> Feed | None:
         """The newest corrections of one author."""
@@ -101,7 +109,11 @@ async def _load_cards(
     """The flagged investigations with those of which a finding was taken back, the newest change first."""
     changed = await session.retractions.changed(platform, author, feeds.ENTRIES)
     cards = await session.investigations.cards(list(dict.fromkeys((*flagged, *changed))))
-    return sorted(cards, key=lambda card: (card.updated_at, card.id), reverse=True)[: feeds.ENTRIES]
+    return _by_change(cards)[: feeds.ENTRIES]
+
+
+def _by_change(cards: Sequence[Card]) -> list[Card]:
+    return sorted(cards, key=lambda card: (card.updated_at, card.id), reverse=True)
 
 
 def _entries(base: str, cards: Sequence[Card]) -> tuple[feeds.Entry, ...]:
