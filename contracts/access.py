@@ -31,6 +31,7 @@ from contracts.topology import (
     stream_of,
 )
 from contracts.v1 import (
+    AppealOpened,
     AssertionAnalysed,
     AssertionAnalysisRequested,
     AssertionInvalidated,
@@ -220,6 +221,7 @@ ACCESS: Final[dict[str, Access]] = {
             ObservationReceived,
             ObservationUnverifiable,
             PostViewed,
+            AppealOpened,
             InvestigationRequested,
             JobIdempotencyKeyBound,
             JobRequested,

@@ -132,6 +132,7 @@ ERRATA: Final = Stream(
             "investigation",
             "claim",
             "finding",
+            "appeal",
             "review",
             "log",
             "variant",

@@ -31,6 +31,7 @@ COMMANDS = {
     "budget": "Today's runs and money.",
     "investigation": "Show, replay, retry or cancel one investigation.",
     "finding": "Show, suspend, release or retract one published finding.",
+    "appeal": "List, show and decide readers' objections to results.",
     "log": "Keep a log of decisions that nobody can rewrite; verify a decision.",
     "breaker": "Show what stops findings from being displayed; begin its trial, close it.",
     "variant": "Show how much of each variant is displayed; enter what came of its gate tier.",

@@ -27,6 +27,8 @@ Kind = Literal[
     "released",
     "suspended",
     "retracted",
+    "appeal_opened",
+    "appeal_decided",
     "review_sampled",
     "review_decided",
     "variant",

@@ -15,6 +15,7 @@ reads and what serves each of them:
 - a claim and its analyses: `assertion` by id or published key, `analysis` by (assertion_id, analysed_at)
 - the catalogue: `entry` by id, by its search index or by (updated_at, id); `edit` by (entry_id, version); open flags
 - what was taken back: `finding_state` by investigation, or by time
+- appeals: `appeal` by investigation, those of a network by (range_key, opened_at), open ones by time
 - labels on posts: `label` by its sequence, or by the beginning of `uri`
 - a publisher: `publisher` by id or domain, its log by publisher and epoch or sequence; a week of citations by
   `analysis` (analysed_at)
@@ -25,6 +26,7 @@ reads and what serves each of them:
 
 from contracts.readmodel.accounts import account, instance_api_key
 from contracts.readmodel.accuracy import breaker, control_batch, control_run, variant
+from contracts.readmodel.appeals import APPEAL_KIND, APPEAL_OUTCOME, appeal
 from contracts.readmodel.assertions import (
     analysis,
     assertion,
@@ -123,6 +125,8 @@ from contracts.readmodel.versions import (
 )
 
 __all__ = [
+    "APPEAL_KIND",
+    "APPEAL_OUTCOME",
     "CANDIDATE_STATE",
     "CHECK_STATUS",
     "EDIT_TYPE",
@@ -145,6 +149,7 @@ __all__ = [
     "account",
     "analysis",
     "annotation",
+    "appeal",
     "assertion",
     "assertion_sample",
     "attempt",

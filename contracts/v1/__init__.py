@@ -10,6 +10,7 @@ from uuid import UUID
 import orjson
 from pydantic import ValidationError, create_model
 
+from contracts.v1.appeal import AppealDecided, AppealOpened
 from contracts.v1.assertion import AssertionAnalysed, AssertionAnalysisRequested, AssertionInvalidated
 from contracts.v1.breaker import BreakerChanged
 from contracts.v1.canonical import CanonicalFetched, CanonicalUnavailable
@@ -91,6 +92,8 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ClaimValidationRetryScheduled,
     ClaimValidationFailed,
     FindingChanged,
+    AppealOpened,
+    AppealDecided,
     ReviewSampled,
     ReviewDecided,
     LogChanged,
@@ -192,6 +195,8 @@ def encode_parts(
 __all__ = [
     "EVENTS",
     "PREFIX",
+    "AppealDecided",
+    "AppealOpened",
     "AssertionAnalysed",
     "AssertionAnalysisRequested",
     "AssertionInvalidated",

@@ -156,7 +156,7 @@ def retract(claim: UUID, note: str, data_dir: Path) -> None:
 
 def _change(claim: UUID, wanted: Wanted, data_dir: Path) -> None:
     with open_servers(data_dir, quieter="error") as found:
-        finding, is_new = run(_decide(found, claim, wanted))
+        finding, is_new = run(decide_finding(found, claim, wanted))
     if is_new:
         click.echo(f"{_DONE[wanted.state]}; pages, feeds and readers follow within a minute")
     else:
@@ -174,13 +174,13 @@ def _name_others(finding: Finding) -> None:
 
 async def _look(found: Servers, claim: UUID) -> Finding:
     async with AsyncExitStack() as stack:
-        return await _read(*await _open(stack, found), claim)
+        return await _read(*await open_log_and_tables(stack, found), claim)
 
 
-async def _decide(found: Servers, claim: UUID, wanted: Wanted) -> tuple[Finding, bool]:
+async def decide_finding(found: Servers, claim: UUID, wanted: Wanted) -> tuple[Finding, bool]:
     """The finding as it was, and whether it was changed."""
     async with AsyncExitStack() as stack:
-        bus, db = await _open(stack, found)
+        bus, db = await open_log_and_tables(stack, found)
         finding = await _read(bus, db, claim)
         if wanted.state == "RELEASED":
             await _refuse_if_stopped(db, finding.history.investigation_id)
@@ -194,7 +194,8 @@ async def _decide(found: Servers, claim: UUID, wanted: Wanted) -> tuple[Finding,
                 return finding, True
 
 
-async def _open(stack: AsyncExitStack, found: Servers) -> tuple[Bus, Connection]:
+async def open_log_and_tables(stack: AsyncExitStack, found: Servers) -> tuple[Bus, Connection]:
+    """The broker and the tables."""
     await migrate(found.database_url)
     try:
         bus = await stack.enter_async_context(connect(found.nats_url, name="openerrata-finding"))

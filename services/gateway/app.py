@@ -64,6 +64,7 @@ from services.gateway.ports import (
     Texts,
     UserKeys,
 )
+from services.gateway.public.appeals import AppealsEndpoint
 from services.gateway.public.decision_log import DecisionLogEndpoint
 from services.gateway.public.documents import RecordDocuments
 from services.gateway.public.graphql.execute import GraphQL
@@ -220,6 +221,9 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
     )
     events = EventsEndpoint(feed, admission, callers.address, dependencies.registry, stall_s=settings.events_stall_s)
     decision_log = DecisionLogEndpoint(dependencies.record, clock)
+    appeals = AppealsEndpoint(
+        dependencies.record, dependencies.facts, clock, callers.address, body_timeouts=body_timeouts
+    )
     labels = None
     if dependencies.labels is not None:
         labels = LabelsEndpoint(
@@ -245,6 +249,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
         labels,
         decision_log=decision_log,
         lookups=lookups,
+        appeals=appeals,
         catalogue=catalogue,
     )
 

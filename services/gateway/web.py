@@ -29,6 +29,8 @@ from services.gateway.labels import LabelsEndpoint
 from services.gateway.openapi import Schema, add_procedures
 from services.gateway.ports import Documents, HealthChecks, Unavailable
 from services.gateway.procedure import Procedure
+from services.gateway.public.appeals import PATH as APPEALS
+from services.gateway.public.appeals import AppealsEndpoint
 from services.gateway.public.decision_log import PREFIX as DECISION_LOG
 from services.gateway.public.decision_log import DecisionLogEndpoint
 from services.gateway.public.graphql.http import PATH as GRAPHQL
@@ -63,6 +65,7 @@ class Gateway:
         *,
         decision_log: DecisionLogEndpoint,
         lookups: LookupEndpoint,
+        appeals: AppealsEndpoint,
         catalogue: bool = False,
     ) -> None:
         self._rpc = rpc
@@ -76,6 +79,7 @@ class Gateway:
         self._decision_log = decision_log
         self._lookups = lookups
         self._catalogue = (PUBLISHERS,) if catalogue else ()
+        self._appeals = appeals
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -83,6 +87,8 @@ class Gateway:
             await self.labels(scope, receive, send)
         elif scope["type"] != "http":
             await self.shell(scope, receive, send)
+        elif scope["path"] == APPEALS:
+            await self._appeals(scope, receive, send)
         elif self.jobs is not None and self._is_of_jobs(scope["path"]):
             await self.jobs(scope, receive, send)
         elif scope["method"] == "OPTIONS":

@@ -16,6 +16,8 @@ from uuid import UUID
 
 from contracts.v1 import (
     EVENTS,
+    AppealDecided,
+    AppealOpened,
     AssertionAnalysed,
     AssertionAnalysisRequested,
     AssertionInvalidated,
@@ -176,7 +178,7 @@ def find_verdicts(event: InvestigationCompleted, drafted: InvestigationDrafted) 
 def find_subject(event: Event) -> UUID | None:
     """The id of what a later decision is about; the first leaf of it is referred to."""
     match event:
-        case FindingChanged():
+        case FindingChanged() | AppealOpened() | AppealDecided():
             return event.investigation_id
         case ReviewDecided():
             return event.claim_id
@@ -221,6 +223,21 @@ def _make(event: Event, run: Run) -> tuple[Leaf, list[Document], list[UUID]] | N
                 "note": event.note,
             }
             return Leaf(k=_STATES[event.state], t=0, why=event.cause), [changed], [event.investigation_id]
+        case AppealOpened():
+            opened: Document = {
+                "appeal": str(event.appeal_id),
+                "investigation": str(event.investigation_id),
+                "kind": event.kind,
+                "claims": [str(each) for each in event.claim_ids],
+            }
+            return Leaf(k="appeal_opened", t=0, n=len(event.claim_ids), why=event.kind), [opened], []
+        case AppealDecided():
+            decided: Document = {
+                "appeal": str(event.appeal_id),
+                "investigation": str(event.investigation_id),
+                "outcome": event.outcome,
+            }
+            return Leaf(k="appeal_decided", t=0, why=event.outcome), [decided], []
         case ReviewSampled():
             return Leaf(k="review_sampled", t=0, n=len(event.claim_ids)), [describe(event)], [event.sample_id]
         case ReviewDecided():

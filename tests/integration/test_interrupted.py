@@ -27,6 +27,8 @@ WITHIN_S = 60.0
 ARGUMENTS = {
     "FILE": "verdicts.csv",  # of a reviewer, which is there
     "SCOPE": "ALL",
+    "OUTCOME": "DISMISSED",
+    "APPEAL": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
     "VARIANT": "5a1c9e02",
     "BATCH": "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11",
     "FOLDER": "folder",  # of a backup, which is there for whoever restores one

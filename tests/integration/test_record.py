@@ -63,6 +63,7 @@ OF_ONE = {
 }
 WITHOUT_FINDINGS = {
     "/corrections/{id}",
+    "/appeals/{id}",
     "/investigations/{id}/prompt.txt",
     "/investigations/{id}/proof.cbor",
     "/investigations/{id}/card.png",

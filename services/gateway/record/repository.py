@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kit.database import Database
+from services.gateway.record.appeals import Appeals
 from services.gateway.record.audit import Audits
 from services.gateway.record.authors import Authors
 from services.gateway.record.catalogue import CatalogueQueries
@@ -32,6 +33,7 @@ class RecordSession:
     """All queries of the record. Raises: Unavailable. BadQuestion: the query would take too long."""
 
     def __init__(self, connection: AsyncConnection) -> None:
+        self.appeals = Appeals(connection)
         self.audits = Audits(connection)
         self.authors = Authors(connection)
         self.catalogue = CatalogueQueries(connection)

@@ -9,6 +9,8 @@ from functools import partial
 from typing import Final
 
 from contracts.v1 import (
+    AppealDecided,
+    AppealOpened,
     BreakerChanged,
     CanonicalFetched,
     CanonicalUnavailable,
@@ -46,9 +48,10 @@ from contracts.v1 import (
     VersionVerified,
 )
 from services.projector.facts.fact import Need
-from services.projector.projections import accuracy, claims, findings, investigations, reviews, rules, versions
+from services.projector.projections import accuracy, appeals, claims, findings, investigations, reviews, rules, versions
 from services.projector.projections.rules import Rule, Rules
 from services.projector.rows.accuracy import BREAKERS, CONTROL_BATCHES, CONTROL_RUNS, VARIANTS
+from services.projector.rows.appeals import APPEALS
 from services.projector.rows.attempts import ATTEMPT_TABLES
 from services.projector.rows.claims import CANDIDATES, EXPENSES, PROMPTS, REVIEWS, SOURCE_CHECKS
 from services.projector.rows.findings import FINDING_STATES
@@ -98,6 +101,7 @@ TABLES: Final[tuple[AnyTable, ...]] = (
     SOURCES,
     RESULTS,
     FINDING_STATES,
+    APPEALS,
     REVIEW_SAMPLES,
     SAMPLED_CLAIMS,
     OUTSIDE_REVIEWS,
@@ -130,6 +134,8 @@ _RULES: Final[Rules] = {
     ClaimValidationFailed: Rule(claims.review_keys, claims.fail),
     ClaimValidationRetryScheduled: Rule(claims.review_keys, claims.retry),
     FindingChanged: Rule(findings.keys, findings.change),
+    AppealOpened: Rule(appeals.keys, appeals.open_appeal),
+    AppealDecided: Rule(appeals.keys, appeals.decide),
     VariantChanged: Rule(accuracy.variant_keys, accuracy.change_variant),
     BreakerChanged: Rule(accuracy.breaker_keys, accuracy.change_breaker),
     ControlCommitted: Rule(accuracy.commit_keys, accuracy.commit),

@@ -64,7 +64,7 @@ def test_examples_are_shown_and_can_be_typed(
     examples = re.findall(r"(?:^ +|: +)openerrata ([a-z].*?)(?: {2,}| \||$)", shown, re.MULTILINE)
     assert examples, "no example"
     for example in examples:
-        words = [ID if word in ("ID", "CLAIM") else word for word in shlex.split(example)]
+        words = [ID if word in ("ID", "CLAIM", "APPEAL") else word for word in shlex.split(example)]
         assert words[: len(path)] == list(path)
         used = max((tuple(words[:count]) for count in (1, 2)), key=lambda start: len(start) if start in ALL else 0)
         parsed(ALL[used], words[len(used) :])

@@ -15,6 +15,8 @@ from pydantic import JsonValue
 
 from contracts.topology import ERRATA, VIEWS
 from contracts.v1 import (
+    AppealDecided,
+    AppealOpened,
     CanonicalUnavailable,
     ClaimApproved,
     ClaimHeld,
@@ -427,6 +429,28 @@ class Page:
             note=f"Because of {number}.",
         )
 
+    def appealed(self) -> AppealOpened:
+        """A reader's objection to the result."""
+        return AppealOpened(
+            appeal_id=uid(f"appeal {self.investigation_id}"),
+            investigation_id=self.investigation_id,
+            kind="FALSE_POSITIVE",
+            claim_ids=(self.claim(0)[0],),
+            text="It was in another year.",
+            links=("https://source.example/year",),
+            range_key=digest("network"),
+        )
+
+    def decided(self) -> AppealDecided:
+        """What became of the objection."""
+        opened = self.appealed()
+        return AppealDecided(
+            appeal_id=opened.appeal_id,
+            investigation_id=self.investigation_id,
+            outcome="DISMISSED",
+            reason="It was in that year.",
+        )
+
     def failed(self, number: int = 1, attempt: int = 1) -> InvestigationFailed:
         return InvestigationFailed(
             investigation_id=self.investigation_id,
@@ -548,6 +572,7 @@ def _life(draw: random.Random, number: int, words: int) -> Iterator[Event]:
     if number % 4 == 1 and any(isinstance(event, InvestigationCompleted) for event in run):
         states: tuple[FindingState, ...] = ("SUSPENDED", "RELEASED", "RETRACTED")
         yield from (old.changed(0, state, nth) for nth, state in enumerate(states[: number % 3 + 1]))
+        yield from (old.appealed(), old.appealed(), old.decided()) if number % 3 else (old.appealed(),)
     if old.provenance == "CLIENT_FALLBACK" and old.post.platform != "X":
         yield old.verified()
     if draw.random() < 0.5:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from math import ceil
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from kit.cache import Cache
 from kit.clock import Clock
 from services.gateway.public.site import naming
 from services.gateway.public.site.watched import describe_watched, show_watched
+from services.gateway.record.appeals import AppealCounts
 from services.gateway.record.repository import PublicRecord
 from services.gateway.record.reviews import Decision, DrawnSample, Refusals, ReviewRecord
 from services.gateway.record.watched import WatchedRecord
@@ -22,6 +23,7 @@ from services.gateway.record.watched import WatchedRecord
 FRESH_S: Final = 60.0
 REFUSED_DAYS: Final = 30
 UNWATCHED: Final = WatchedRecord()
+NO_APPEALS: Final = AppealCounts()
 _GATES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "rule": "The quote is not in the post, or no source is public",
@@ -62,6 +64,7 @@ class Accuracy:
     samples: tuple[DrawnSample, ...]
     refusals: tuple[Refusals, ...]
     watched: WatchedRecord
+    appeals: AppealCounts = NO_APPEALS
 
 
 def compute_accuracy(
@@ -133,6 +136,7 @@ def describe_accuracy(known: Accuracy) -> dict[str, object]:
         ],
         "samples": [asdict(sample) for sample in known.samples],
         "refused": {"days": REFUSED_DAYS, "by_gate": {each.gate: each.count for each in known.refusals}},
+        "appeals": asdict(known.appeals),
         **describe_watched(known.watched),
     }
 
@@ -166,4 +170,5 @@ class AccuracyCache:
         now = self._clock.now()
         async with self._record.open() as session:
             refusals = await session.reviews.refusals(now - timedelta(days=REFUSED_DAYS))
-            return compute_accuracy(now, await session.reviews.read(), refusals, await session.watched.read())
+            known = compute_accuracy(now, await session.reviews.read(), refusals, await session.watched.read())
+            return replace(known, appeals=await session.appeals.counts())

@@ -23,6 +23,8 @@ MEANINGS: Final = {
     "released": "a finding was released",
     "suspended": "a finding was suspended",
     "retracted": "a finding was retracted",
+    "appeal_opened": "a reader appealed against a result",
+    "appeal_decided": "an appeal was decided",
     "review_sampled": "findings were drawn for review",
     "review_decided": "a reviewer judged a finding",
     "variant": "the volume of a variant changed",

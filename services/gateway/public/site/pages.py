@@ -19,6 +19,7 @@ from services.gateway.public.documents import decision_out
 from services.gateway.public.graphql.schema import make_schema
 from services.gateway.public.site import audit_page, feeds, findings, naming
 from services.gateway.public.site.accuracy import AccuracyCache, describe_accuracy, show_accuracy
+from services.gateway.public.site.appeals import show_appeal
 from services.gateway.public.site.authors import AuthorPages
 from services.gateway.public.site.card import draw_card
 from services.gateway.public.site.cards import CardView
@@ -95,6 +96,10 @@ class Pages:
         """One claim of the catalogue."""
         known = parse_id(name)
         return None if known is None else await show_claim(self.record, known, self.clock.now())
+
+    async def appeal(self, name: str) -> Values | None:
+        """One appeal."""
+        return await show_appeal(self.record, name)
 
     async def log(self, before: int | None) -> Values:
         """A page of the decision log."""

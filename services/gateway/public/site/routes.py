@@ -75,6 +75,7 @@ class Site:
             ("/corrections", self._corrections),
             ("/corrections/{id}", self._moved),
             ("/retractions", self._retractions),
+            ("/appeals/{id}", self._appeal),
             ("/log", self._log),
             ("/investigations/{id}", self._investigation),
             ("/investigations/{id}/text", self._text),
@@ -184,6 +185,9 @@ class Site:
     async def _retractions(self, request: Request) -> Response:
         values = await self._pages.retractions(request.query_params.get("after", ""))
         return self._page(request, "retractions.html", values)
+
+    async def _appeal(self, request: Request) -> Response:
+        return self._page(request, "appeal.html", await self._pages.appeal(request.path_params["id"]))
 
     async def _moved(self, request: Request) -> Response:
         return RedirectResponse(f"/investigations/{request.path_params['id']}", 308, GUARDS)

@@ -1,0 +1,36 @@
+"""Objections of readers to results, and what was decided about them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, Index, Table
+from sqlalchemy import text as sql
+
+from contracts.readmodel.columns import READMODEL, document, key, one_of, ref, text, timestamp
+
+APPEAL_KIND: Final = ("FALSE_POSITIVE", "FALSE_NEGATIVE", "CONTEXT")
+APPEAL_OUTCOME: Final = ("UPHELD", "PARTLY", "DISMISSED", "REFUSED")
+
+appeal: Final = Table(
+    "appeal",
+    READMODEL,
+    key(),
+    ref("investigation_id", "investigation.id", index=True),
+    text("kind"),
+    document("claims"),
+    text("words"),
+    document("links"),
+    text("range_key"),
+    timestamp("opened_at"),
+    text("outcome", null=True),
+    text("reason", null=True),
+    timestamp("decided_at", null=True),
+    one_of("kind", APPEAL_KIND),
+    one_of("outcome", APPEAL_OUTCOME),
+    Index("appeal_range_key_idx", "range_key", "opened_at"),
+    Index("appeal_open_idx", "opened_at", "id", postgresql_where=sql("outcome IS NULL")),
+    Column("sequence", BigInteger, nullable=False),
+    comment="A reader's objection to a result. `claims` are the ids of the findings that it names; no `outcome`: it is "
+    "open. `sequence` is that of its opening",
+)

@@ -1,0 +1,15 @@
+"""Appeals of readers against results, and what was decided about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0041"
+down_revision = "0040"
+
+
+def upgrade() -> None:
+    """Run the script beside this file."""
+    op.get_bind().connection.cursor().execute(Path(__file__).with_suffix(".sql").read_text())

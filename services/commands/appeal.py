@@ -1,0 +1,190 @@
+"""`openerrata appeal`: list, show and decide appeals of readers against results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import click
+
+from contracts.v1 import AppealDecided
+from contracts.v1.appeal import AppealOutcome
+from kit.bus import Bus
+from kit.errors import Reject, Retry
+from kit.history import read_latest
+from kit.publisher import BusError, PublishConflict
+from kit.servers_in_use import Servers
+from lifecycle.findings import Wanted
+from services.commands.finding import decide_finding, note_option, open_log_and_tables
+from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import clean
+from services.projector.store.load import Connection
+
+LISTED: Final = 100
+_OPEN: Final = """
+    SELECT id, kind, opened_at, left(words, 100) FROM readmodel.appeal WHERE outcome IS NULL
+    ORDER BY opened_at, id LIMIT %s"""
+_ONE: Final = """
+    SELECT a.id, a.investigation_id, a.kind, a.claims, a.words, a.links, a.opened_at, a.outcome, a.reason, v.correlation
+    FROM readmodel.appeal a JOIN readmodel.investigation i ON i.id = a.investigation_id
+    JOIN readmodel.post_version v ON v.id = i.post_version_id WHERE a.id = %s"""
+
+
+@dataclass(frozen=True, slots=True)
+class Appeal:
+    """An appeal with its words. Shapes: `claims` are the findings that it names; no `outcome`: it is open."""
+
+    id: UUID
+    investigation_id: UUID
+    kind: str
+    claims: Sequence[UUID]
+    words: str
+    links: Sequence[str]
+    opened_at: datetime
+    outcome: str | None
+    reason: str | None
+    correlation: UUID
+
+
+@click.group(cls=Group)
+def command() -> None:
+    """Decide about readers' objections to results.
+
+    NOTE is a sentence for readers; it stands on the appeal's page, so it must not name a person.
+
+    \b
+    What is open?                  openerrata appeal list
+    What does it say?              openerrata appeal show APPEAL
+    The findings are wrong:        openerrata appeal decide APPEAL UPHELD --note "The source is about another year."
+    One of them is:                openerrata appeal decide APPEAL PARTLY --claim CLAIM --note "One source is."
+    It changes nothing:            openerrata appeal decide APPEAL DISMISSED --note "The source says what we quoted."
+    It is no objection:            openerrata appeal decide APPEAL REFUSED --note "It says nothing about the result."
+    """
+
+
+appeal_argument = click.argument("appeal", type=click.UUID)
+
+
+@command.command(name="list")
+@data_dir_option
+@handle_errors
+def list_(data_dir: Path) -> None:
+    """List open appeals, the oldest first."""
+
+    async def work(found: Servers) -> Sequence[tuple[UUID, str, datetime, str]]:
+        async with AsyncExitStack() as stack:
+            _, db = await open_log_and_tables(stack, found)
+            return [
+                (id_, kind, at, words) for id_, kind, at, words in await (await db.execute(_OPEN, (LISTED,))).fetchall()
+            ]
+
+    with open_servers(data_dir, quieter="error") as found:
+        rows = run(work(found))
+    for id_, kind, at, words in rows:
+        click.echo(f"{at:%Y-%m-%d %H:%M}  {id_}  {kind}  {clean(' '.join(words.split()))}")
+    if not rows:
+        click.echo("no appeal is open")
+
+
+@command.command()
+@appeal_argument
+@data_dir_option
+@handle_errors
+def show(appeal: UUID, data_dir: Path) -> None:
+    """Show an appeal with its words."""
+
+    async def work(found: Servers) -> Appeal:
+        async with AsyncExitStack() as stack:
+            return await _read((await open_log_and_tables(stack, found))[1], appeal)
+
+    with open_servers(data_dir, quieter="error") as found:
+        it = run(work(found))
+    click.echo(f"opened     {it.opened_at:%Y-%m-%d %H:%M}")
+    click.echo(f"kind       {it.kind}")
+    click.echo(f"page       /investigations/{it.investigation_id}")
+    for claim in it.claims:
+        click.echo(f"finding    {claim}")
+    for link in it.links:
+        click.echo(f"link       {clean(link)}")
+    click.echo(f"state      {it.outcome or 'OPEN'}{f': {clean(it.reason)}' if it.reason else ''}")
+    click.echo(clean(it.words))
+
+
+@command.command()
+@appeal_argument
+@click.argument("outcome", metavar="OUTCOME", type=click.Choice(["UPHELD", "PARTLY", "DISMISSED", "REFUSED"]))
+@note_option
+@click.option(
+    "--claim", "claims", type=click.UUID, multiple=True, metavar="CLAIM", help="With PARTLY: a finding that falls."
+)
+@data_dir_option
+@handle_errors
+def decide(appeal: UUID, outcome: AppealOutcome, note: str, claims: Sequence[UUID], data_dir: Path) -> None:
+    """Decide an appeal, for good: OUTCOME is UPHELD, PARTLY, DISMISSED or REFUSED.
+
+    UPHELD retracts the findings that APPEAL names, PARTLY those given by --claim.
+
+    The same command again ends what an interrupted one began.
+    """
+
+    async def work(found: Servers) -> Sequence[UUID]:
+        async with AsyncExitStack() as stack:
+            bus, db = await open_log_and_tables(stack, found)
+            it = await _read(db, appeal)
+            fallen = find_fallen(it, outcome, claims)
+            for claim in fallen:  # before the decision: once it is there, nothing is left to do
+                await decide_finding(found, claim, Wanted(state="RETRACTED", cause="APPEAL", note=note))
+            await _publish(bus, it, outcome, note)
+            return fallen
+
+    with open_servers(data_dir, quieter="error") as found:
+        fallen = run(work(found))
+    for claim in fallen:
+        click.echo(f"retracted  {claim}")
+    click.echo(f"{outcome}; pages follow within a minute")
+
+
+def find_fallen(appeal: Appeal, outcome: AppealOutcome, claims: Sequence[UUID]) -> Sequence[UUID]:
+    """The findings that are retracted. Raises: click.ClickException: it cannot be decided like this."""
+    if appeal.outcome is not None:
+        raise click.ClickException(f"it was decided already: {appeal.outcome}")
+    if (outcome == "PARTLY") != bool(claims):
+        raise click.ClickException("--claim names the findings that fall with PARTLY, and goes with nothing else")
+    if not set(claims) <= set(appeal.claims):
+        raise click.ClickException("--claim: the appeal does not name this finding; see `openerrata appeal show`")
+    return appeal.claims if outcome == "UPHELD" else tuple(dict.fromkeys(claims))
+
+
+async def _read(db: Connection, appeal: UUID) -> Appeal:
+    row = await (await db.execute(_ONE, (appeal,))).fetchone()
+    if row is None:
+        raise click.ClickException(f"no appeal has the id {appeal}; see `openerrata appeal list`")
+    id_, investigation, kind, claims, words, links, at, outcome, reason, correlation = row
+    named = tuple(map(UUID, claims))
+    return Appeal(id_, investigation, kind, named, words, links, at, outcome, reason, correlation)
+
+
+async def _publish(bus: Bus, appeal: Appeal, outcome: AppealOutcome, note: str) -> None:
+    """Of two decisions at once the stream takes one."""
+    subject = f"{AppealDecided.SUBJECT}.{appeal.investigation_id}"
+    try:
+        newest = await read_latest(bus, subject)
+        if newest and isinstance(known := newest[-1].event, AppealDecided) and known.appeal_id == appeal.id:
+            raise click.ClickException(f"it was decided already: {known.outcome}")
+        event = AppealDecided(
+            follows=newest[-1].sequence if newest else 0,
+            appeal_id=appeal.id,
+            investigation_id=appeal.investigation_id,
+            outcome=outcome,
+            reason=note,
+        )
+        await bus.publish(event, correlation=appeal.correlation)
+    except PublishConflict as error:
+        raise click.ClickException("it was decided at the same moment; see `openerrata appeal show`") from error
+    except (BusError, Retry, Reject) as error:
+        raise click.ClickException(str(error)) from error

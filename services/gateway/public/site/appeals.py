@@ -1,0 +1,36 @@
+"""The page of one appeal, without the words of who appealed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from contracts.v1.appeal import AppealKind, AppealOutcome
+from services.gateway.domain import parse_id
+from services.gateway.public.site.rendering import Values
+from services.gateway.record.repository import PublicRecord
+
+_KINDS: Final[Mapping[AppealKind, str]] = MappingProxyType(
+    {
+        "FALSE_POSITIVE": "something is shown as wrong that is right",
+        "FALSE_NEGATIVE": "something wrong was not found",
+        "CONTEXT": "the context is missing",
+    }
+)
+_OUTCOMES: Final[Mapping[AppealOutcome, str]] = MappingProxyType(
+    {"UPHELD": "Upheld", "PARTLY": "Upheld in part", "DISMISSED": "Dismissed", "REFUSED": "Refused"}
+)
+
+
+async def show_appeal(record: PublicRecord, name: str) -> Values | None:
+    """Values of the template; None: there is no such appeal."""
+    known = parse_id(name)
+    if known is None:
+        return None
+    async with record.open() as session:
+        appeal = await session.appeals.one(known)
+    if appeal is None:
+        return None
+    outcome = None if appeal.outcome is None else _OUTCOMES[appeal.outcome]
+    return {"section": None, "it": appeal, "kind": _KINDS[appeal.kind], "outcome": outcome}

@@ -1,0 +1,90 @@
+"""Appeals against results, without the words of who appealed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import text as sql
+
+from contracts.v1.appeal import AppealKind, AppealOutcome
+from services.gateway.record.connection import Queries
+
+_TARGET: Final = sql("""
+    SELECT v.correlation, jsonb_path_query_array(d.claims, '$[*].id') AS claims,
+        coalesce((SELECT max(a.sequence) FROM appeal a WHERE a.investigation_id = d.investigation_id), 0) AS newest,
+        EXISTS (SELECT FROM appeal a WHERE a.investigation_id = d.investigation_id AND a.outcome IS NULL) AS is_open,
+        (SELECT count(*) FROM appeal a WHERE a.range_key = :range_key AND a.opened_at > :since) AS recent
+    FROM investigation_doc d JOIN investigation i ON i.id = d.investigation_id AND i.origin <> 'CONTROL'
+        JOIN post_version v ON v.id = i.post_version_id
+    WHERE d.investigation_id = :id
+""")
+_ONE: Final = sql("""
+    SELECT id, investigation_id, kind, jsonb_array_length(claims) AS named, opened_at, outcome, reason, decided_at
+    FROM appeal WHERE id = :id
+""")
+_COUNTS: Final = sql("""
+    SELECT count(*) AS opened, count(*) FILTER (WHERE outcome = 'UPHELD') AS upheld,
+        count(*) FILTER (WHERE outcome = 'PARTLY') AS partly,
+        count(*) FILTER (WHERE outcome = 'DISMISSED') AS dismissed,
+        count(*) FILTER (WHERE outcome = 'REFUSED') AS refused
+    FROM appeal
+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppealTarget:
+    """A result that may be appealed against.
+
+    Shapes: `claims` are the findings that stand. `newest` is the sequence of its newest appeal, 0: none. `recent` are
+    the appeals of the caller's network against any result.
+    """
+
+    correlation: UUID
+    claims: frozenset[UUID]
+    newest: int
+    is_open: bool
+    recent: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppealShown:
+    """An appeal. Shapes: `named` is how many findings it names; no `outcome`: it is open."""
+
+    id: UUID
+    investigation_id: UUID
+    kind: AppealKind
+    named: int
+    opened_at: datetime
+    outcome: AppealOutcome | None
+    reason: str | None
+    decided_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppealCounts:
+    """How many appeals there were, and what became of them."""
+
+    opened: int = 0
+    upheld: int = 0
+    partly: int = 0
+    dismissed: int = 0
+    refused: int = 0
+
+
+class Appeals(Queries):
+    """Queries of appeals."""
+
+    async def target(self, investigation_id: UUID, range_key: str, since: datetime) -> AppealTarget | None:
+        """The result with this id, and what limits appeals against it."""
+        return await self._one(AppealTarget, _TARGET, id=investigation_id, range_key=range_key, since=since)
+
+    async def one(self, appeal_id: UUID) -> AppealShown | None:
+        """The appeal with this id."""
+        return await self._one(AppealShown, _ONE, id=appeal_id)
+
+    async def counts(self) -> AppealCounts:
+        """What became of all appeals."""
+        return await self._one(AppealCounts, _COUNTS) or AppealCounts()

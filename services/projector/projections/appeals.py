@@ -1,0 +1,45 @@
+"""Appeals: one is opened once and decided once, in the order of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from contracts.v1 import AppealDecided, AppealOpened
+from services.projector.facts.fact import Fact
+from services.projector.projections.material import Material
+from services.projector.rows.appeals import APPEALS, Appeal
+from services.projector.rows.table import RowKey, Tables
+
+_APPEAL: Final = APPEALS.by()
+
+
+def keys(event: AppealOpened | AppealDecided) -> Sequence[RowKey]:
+    """The appeal."""
+    return ((_APPEAL, event.appeal_id),)
+
+
+def open_appeal(tables: Tables, fact: Fact, event: AppealOpened, material: Material) -> None:
+    """A reader objected. The table refuses what is about no investigation, as after an erasure."""
+    if tables[APPEALS].get(event.appeal_id) is None:
+        tables[APPEALS].add(
+            Appeal(
+                event.appeal_id,
+                event.investigation_id,
+                event.kind,
+                [str(claim) for claim in event.claim_ids],
+                event.text,
+                list(event.links),
+                event.range_key,
+                fact.at,
+                fact.sequence,
+            )
+        )
+
+
+def decide(tables: Tables, fact: Fact, event: AppealDecided, material: Material) -> None:
+    """It was decided; the first decision counts."""
+    known = tables[APPEALS].get(event.appeal_id)
+    if known is not None and known.outcome is None:
+        tables[APPEALS].put(replace(known, outcome=event.outcome, reason=event.reason, decided_at=fact.at))

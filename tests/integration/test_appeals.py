@@ -1,0 +1,190 @@
+"""Appeals over real servers: taken within their limits, decided once, and gone with their post."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import pytest
+
+from contracts.v1 import AppealDecided, AppealOpened, ErasureOrdered, FindingChanged
+from contracts.v1.appeal import AppealOutcome
+from kit.history import read_history
+from kit.vault import MasterKey
+from services.projector.rebuild.rebuild import rebuild
+from services.projector.rebuild.shadow import shadow
+from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything
+from tests.support.forked import Forked
+from tests.support.gateway import migrated, serving
+from tests.support.public_record import MOON
+from tests.support.published_finding import ARTICLE, CLAIM, Published, run_of
+from tests.support.servers import Prepare
+from tests.support.site_client import page_of
+
+pytest_plugins = ["tests.support.servers"]
+
+WORDS: Final = "The window was made so, says Zora."
+SAID: Final = {
+    "investigation_id": str(ARTICLE.investigation_id),
+    "kind": "FALSE_POSITIVE",
+    "claim_ids": [str(CLAIM)],
+    "text": WORDS,
+    "links": ["https://glass.example/made"],
+}
+
+
+@pytest.fixture(scope="session")
+def prepare_database() -> Prepare:
+    return migrated
+
+
+@pytest.fixture
+async def published(nats_url: str, database_url: str) -> AsyncIterator[Published]:
+    async with serving(nats_url, database_url) as running:
+        found = Published(running, database_url)
+        await found.tell(*run_of(MOON), *run_of(ARTICLE))
+        yield found
+
+
+async def appeal(published: Published, **changed: object) -> tuple[int, dict[str, Any]]:
+    """Send an appeal; its status and answer."""
+    response = await published.running.http.post("/v1/appeals", json=SAID | changed)
+    return response.status_code, response.json()
+
+
+async def opened(published: Published) -> list[AppealOpened]:
+    """What the log holds of appeals against the article's result."""
+    facts = await read_history(published.running.host.bus, str(ARTICLE.investigation_id))
+    return [fact.event for fact in facts if isinstance(fact.event, AppealOpened)]
+
+
+async def decide(published: Published, appeal_id: str, outcome: AppealOutcome, follows: int = 0) -> int:
+    """Decide an appeal; the sequence of the decision."""
+    event = AppealDecided(
+        follows=follows,
+        appeal_id=UUID(appeal_id),
+        investigation_id=ARTICLE.investigation_id,
+        outcome=outcome,
+        reason="The source says so.",
+    )
+    receipt = await published.running.host.bus.publish(event, correlation=uuid4())
+    await published.tell()
+    return receipt.sequence
+
+
+@pytest.mark.requirement("TR-35")
+async def test_an_appeal_leaves_the_result_as_it_was_and_one_is_open(published: Published) -> None:
+    """TR-35: An appeal leaves the original unchanged, and there is one open at a time"""
+    before = await published.page(f"{page_of(ARTICLE)}.json")
+    answers = await asyncio.gather(*(appeal(published) for _ in range(2)))
+    assert sorted(status for status, _ in answers) == [201, 409]
+    (answer,) = (body for status, body in answers if status == 201)
+    await published.tell()
+    assert (await appeal(published))[0] == 409
+    assert [event.text for event in await opened(published)] == [WORDS]
+    assert await published.page(f"{page_of(ARTICLE)}.json") == before
+    page = await published.page(answer["page"])
+    assert "Open." in page
+    assert "Zora" not in page
+    assert "glass.example" not in page
+    await decide(published, answer["appeal_id"], "DISMISSED")
+    page = await published.page(answer["page"])
+    assert "Dismissed" in page
+    assert "The source says so." in page
+    assert await published.page(f"{page_of(ARTICLE)}.json") == before
+    tables = await everything(published.url)
+    (row,) = tables["appeal"]
+    assert (row["words"], row["outcome"], row["claims"]) == (WORDS, "DISMISSED", [str(CLAIM)])
+    assert await shadow(published.url, NoTexts(), analyses=ANALYSES) == []
+    await rebuild(published.url, NoTexts(), analyses=ANALYSES)
+    assert (await everything(published.url))["appeal"] == tables["appeal"]
+
+
+@pytest.mark.requirement("TR-37")
+async def test_a_flood_of_appeals_is_three_a_day(published: Published) -> None:
+    """TR-37: Appeals are few, short and name what they are about"""
+    decided = 0
+    for _ in range(3):
+        status, answer = await appeal(published)
+        assert status == 201
+        await published.tell()
+        decided = await decide(published, answer["appeal_id"], "DISMISSED", decided)
+    for _ in range(5):
+        status, answer = await appeal(published)
+        assert (status, "3 appeals a day" in answer["message"]) == (429, True)
+    elsewhere = {"investigation_id": str(MOON.investigation_id), "claim_ids": [str(MOON.claim(0)[0])]}
+    assert (await appeal(published, **elsewhere))[0] == 429
+    assert len(await opened(published)) == 3
+
+
+@pytest.mark.requirement("TR-37")
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"text": "x" * 4_001}, 400),
+        ({"text": " \n "}, 400),
+        ({"text": "a\0b"}, 400),
+        ({"links": ["https://a.example/"] * 6}, 400),
+        ({"links": ["ftp://a.example/"]}, 400),
+        ({"links": ["javascript:alert(1)"]}, 400),
+        ({"links": ["https://a:b@a.example/"]}, 400),
+        ({"kind": "OTHER"}, 400),
+        ({"claim_ids": []}, 400),
+        ({"claim_ids": [str(MOON.claim(0)[0])]}, 400),
+        ({"author_proof": "at://did:plc:x"}, 400),
+        ({"investigation_id": str(uuid4())}, 404),
+    ],
+)
+async def test_what_is_no_appeal_is_refused(published: Published, changed: dict[str, object], status: int) -> None:
+    """TR-37: Appeals are few, short and name what they are about"""
+    given, answer = await appeal(published, **changed)
+    assert (given, list(answer)) == (status, ["message"])
+    assert await opened(published) == []
+
+
+async def test_the_words_are_erased_with_the_post(published: Published) -> None:
+    _, answer = await appeal(published)
+    await published.tell()
+    await published.tell(ErasureOrdered(erasure_id=uuid4(), post_id=ARTICLE.post_id, reason="asked for"))
+    assert (await everything(published.url))["appeal"] == []
+    assert (await published.running.http.get(answer["page"])).status_code == 404
+
+
+async def test_an_operator_upholds_an_appeal_and_the_findings_fall(
+    published: Published, nats_url: str, tmp_path: Path
+) -> None:
+    environment = {
+        "OPENERRATA_DATABASE_URL": published.url,
+        "OPENERRATA_NATS_URL": nats_url,
+        "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
+        "OPENERRATA_S3_ACCESS_KEY": "none",
+        "OPENERRATA_S3_SECRET_KEY": "none",
+        "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
+    }
+
+    async def run(*arguments: str) -> tuple[int, str]:
+        out = tmp_path / uuid4().hex
+        process = Forked(("appeal", *arguments), tmp_path, environment, out, out)
+        return await asyncio.to_thread(process.wait, 60), out.read_text().strip()
+
+    _, answer = await appeal(published)
+    await published.tell()
+    id_ = answer["appeal_id"]
+    assert id_ in (await run("list"))[1]
+    assert WORDS in (await run("show", id_))[1]
+    note = ("--note", "The source is of another year.")
+    code, said = await run("decide", id_, "PARTLY", *note)
+    assert (code, "--claim" in said) == (1, True)
+    code, said = await run("decide", id_, "UPHELD", *note)
+    assert (code, said.splitlines()[0]) == (0, f"retracted  {CLAIM}")
+    (changed,) = (fact.event for fact in await read_history(published.running.host.bus, str(CLAIM)))
+    assert isinstance(changed, FindingChanged)
+    assert (changed.state, changed.cause) == ("RETRACTED", "APPEAL")
+    await published.tell()
+    assert "Upheld" in await published.page(answer["page"])
+    assert "retracted after an appeal" in await published.page("/retractions")
+    code, said = await run("decide", id_, "DISMISSED", *note)
+    assert (code, "decided already" in said) == (1, True)
