@@ -102,7 +102,7 @@ def show(domain: str, data_dir: Path) -> None:
 @click.option("--longevity", type=_PERCENT, help="How long it has published, 0 to 100.")
 @click.option("--corrections-count", type=click.IntRange(0), help="Corrections that it has published.")
 @click.option("--correction-frequency", type=click.FloatRange(0), help="Corrections that it publishes in a year.")
-@click.option("--score", type=_PERCENT, help="Stands instead of the formula, until --no-score.")
+@click.option("--score", type=_PERCENT, help="0 to 100; stands instead of the formula, until --no-score.")
 @click.option("--no-score", is_flag=True, help="Let the formula decide again.")
 @data_dir_option
 @handle_errors

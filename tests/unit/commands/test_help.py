@@ -17,7 +17,8 @@ ALL = dict(commands())
 ID = "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11"
 NUMBERS = (click.IntRange, click.FloatRange, click.types.IntParamType, click.types.FloatParamType)
 UNIT = re.compile(
-    r"second|\bdays\b|claims|findings|\bSEQ\b|port|tokens|from 0 to 2|0 is the very beginning", re.IGNORECASE
+    r"second|\bdays\b|claims|findings|\bSEQ\b|port|tokens|from 0 to 2|0 to 100|corrections|0 is the very beginning",
+    re.IGNORECASE,
 )
 
 
