@@ -71,9 +71,7 @@ async def findings(url: str) -> dict[str, str]:
 async def test_what_stands_in_a_bucket_is_underlined_and_what_is_taken_back_is_not(
     logged: World, package: Path
 ) -> None:
-    """TR-18
-
-    TR-18: The extension underlines only what a proof of the log confirms, where there is a log.
+    """TR-18: The extension underlines only what a proof of the log confirms, where there is a log.
     TR-26: What is released is in its bucket in 30 seconds; what is taken back or erased leaves it in two minutes.
     """
     post = await investigated(logged, BRAIN, WALL)
