@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypedDict
@@ -15,7 +16,7 @@ from pydantic import JsonValue
 
 from tests.support.tlogs import LOG_KEY, ExampleLog, leaf_hashes, signing_key
 from tlog.decision import write_extra
-from tlog.keys import Algorithm
+from tlog.keys import Algorithm, SigningKey
 from tlog.leaf import Kind, Leaf, Opening, canonical, open_documents
 from tlog.merkle import hash_leaf
 from tlog.note import Note
@@ -29,6 +30,8 @@ TEXT: Final = "A walk in the park. The Moon is made of cheese."
 """What was investigated, normalised."""
 W1: Final = signing_key("witness.example/w1", Algorithm.COSIGNATURE)
 W2: Final = signing_key("witness.example/w2", Algorithm.COSIGNATURE)
+NEW_KEY: Final = SigningKey(LOG_KEY.name, Algorithm.ED25519, bytes(32))
+"""What replaces the log's key."""
 POLICY: Final = Policy((Log(LOG_KEY.verifier),), (Witness("w1", W1.verifier), Witness("w2", W2.verifier)), quorum="w1")
 
 FINDINGS: Final[list[dict[str, JsonValue]]] = [
@@ -64,6 +67,7 @@ class Cases(TypedDict):
     """All cases; `findings` are what a server shows of the investigation."""
 
     policy: str
+    policy_of_both: str
     investigation: str
     findings: list[dict[str, JsonValue]]
     cases: list[Case]
@@ -111,6 +115,8 @@ def make_cases() -> Cases:
         other, about = _decide(kind)
         return prove(_log(other.encode()), 11, write_extra(other.encode(), about))
 
+    witnessed = log.note(13, W1, W2)
+    both = Note(witnessed.text, (witnessed.signatures[0], NEW_KEY.sign(witnessed.text), *witnessed.signatures[1:]))
     unsigned = Note(str(log.checkpoint(11)), log.note(10, W1, W2).signatures)
     made: list[tuple[str, bytes, str, str | None]] = [
         ("found", prove(log, 11), "valid", "found"),
@@ -118,6 +124,8 @@ def make_cases() -> Cases:
         ("larger", prove(log, 13), "valid", "found"),
         ("fork", prove(fork, 11), "valid", "found"),
         ("one witness", prove(log, 11, note=log.note(11, W1)), "valid", "found"),
+        ("signed by both keys", prove(log, 13, note=both), "valid", "found"),
+        ("signed by the new key", prove(log, 13, note=Note(both.text, both.signatures[1:])), "signature", None),
         ("erased", prove(log, 11, write_extra(data, ())), "valid", "found"),
         ("nothing found", decided("nothing_found"), "valid", "nothing_found"),
         ("failed", decided("failed"), "valid", "failed"),
@@ -131,6 +139,7 @@ def make_cases() -> Cases:
     ]
     return Cases(
         policy=b64encode(bytes(POLICY)).decode(),
+        policy_of_both=b64encode(bytes(replace(POLICY, logs=(Log(NEW_KEY.verifier), *POLICY.logs)))).decode(),
         investigation=INVESTIGATION,
         findings=FINDINGS,
         cases=[

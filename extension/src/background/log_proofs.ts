@@ -11,7 +11,7 @@ import { displayedClaims, type LogProof, type PostState } from '../protocol/stat
 import { confirmFindings, type Decision, openFindings, proveDecision } from '../tlog/decision';
 import { type Bytes, fromLatin1, TlogError, toLatin1 } from '../tlog/encoding';
 import { canVerify } from '../tlog/keys';
-import { parsePolicy } from '../tlog/policy';
+import { hasNewKey, parsePolicy, replaceLogs } from '../tlog/policy';
 import { isProof } from '../tlog/proof';
 import type { Area, Clock } from './ports';
 import type { ServerClient } from './server_client';
@@ -130,7 +130,7 @@ export class LogProofs {
       // A failed run can be repeated under its name, and what was erased cannot be compared: neither speaks of these.
       if (decision.documents.size === 0 || !['found', 'nothing_found'].includes(decision.kind)) return null;
       const checked = await check(decision);
-      if (!older) await this.#area.set({ [key]: this.#remember(decision, policy) });
+      if (!older) await this.#area.set({ [key]: this.#remember(decision, await this.#follow(policy, decision)) });
       const { index, cosignatures } = decision;
       return { proof: { kind: 'proven', index: index.toString(), cosignatures }, checked };
     } catch (error) {
@@ -148,6 +148,18 @@ export class LogProofs {
   async #policy(key: string): Promise<Bytes | null> {
     const read = (await this.#memory.get([key]))[key] as string | undefined;
     return read === undefined ? this.#client.readLog('policy') : fromLatin1(read);
+  }
+
+  /** The policy with new keys of its log, if a proof says that there are any. */
+  async #follow(policy: Bytes, { note }: Decision): Promise<Bytes> {
+    if (!hasNewKey(await parsePolicy(policy), note)) return policy;
+    const served = await this.#client.readLog('policy');
+    try {
+      return (served && (await replaceLogs(policy, served, note))) ?? policy;
+    } catch (error) {
+      if (error instanceof TlogError) return policy;
+      throw error;
+    }
   }
 
   #remember({ checkpoint: { origin, size, root } }: Decision, policy: Bytes): Known {

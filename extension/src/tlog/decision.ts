@@ -18,7 +18,7 @@ import {
 import type { Claim, Provenance } from '../protocol/status';
 import { type Bytes, concat, decodeBase64, decodeUtf8, malformed, sha256, TlogError, toHex } from './encoding';
 import { hashLeaf } from './merkle';
-import type { Checkpoint } from './note';
+import type { Checkpoint, Note } from './note';
 import type { Policy } from './policy';
 import { parseProof, verifyProof } from './proof';
 
@@ -50,6 +50,7 @@ const readFinding = having({
 export interface Decision {
   readonly index: bigint;
   readonly checkpoint: Checkpoint;
+  readonly note: Note;
   readonly cosignatures: number;
   /** What was decided, as tlog/leaf.py names it. */
   readonly kind: string;
@@ -73,7 +74,8 @@ export async function proveDecision(data: Bytes, policy: Policy): Promise<Decisi
     documents.set(j, document);
   }
   const cosignatures = valid.signatures.filter(({ time }) => time !== null).length;
-  return { index: proof.index, checkpoint: valid.checkpoint, cosignatures, kind: leaf.k, documents };
+  const { index, note } = proof;
+  return { index, checkpoint: valid.checkpoint, note, cosignatures, kind: leaf.k, documents };
 }
 
 /** Check that the decision is about this investigation and found each of these findings in these words, or throw. */

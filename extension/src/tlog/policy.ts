@@ -1,5 +1,5 @@
 /** Policies: whose signatures and cosignatures make a checkpoint valid (C2SP tlog-policy). */
-import { type Bytes, decodeUtf8, fromLatin1, malformed, parseDecimal, TlogError, toLatin1 } from './encoding';
+import { type Bytes, decodeUtf8, fromLatin1, isEqual, malformed, parseDecimal, TlogError, toLatin1 } from './encoding';
 import { COSIGNATURE, ED25519, ML_DSA_44, parseKey, type Verified, type VerifierKey, verifyNote } from './keys';
 import { type Checkpoint, type Note, parseCheckpoint } from './note';
 
@@ -71,6 +71,36 @@ export async function verifyCheckpoint(policy: Policy, note: Note): Promise<Vali
   const names = policy.witnesses.filter(({ key }) => keys.has(key)).map(({ name }) => name);
   if (!isQuorum(policy, new Set(names))) throw new TlogError('quorum', 'too few witnesses cosigned the checkpoint');
   return { checkpoint, signatures: [...signed, ...cosigned] };
+}
+
+/** Whether a key signed the note for its own log that the policy does not know, as while one replaces another. */
+export function hasNewKey({ logs }: Policy, { text, signatures }: Note): boolean {
+  const { origin } = parseCheckpoint(text);
+  return signatures.some(({ name, keyId }) => name === origin && !logs.some(({ key }) => isEqual(key.keyId, keyId)));
+}
+
+/**
+ * The policy with the logs that `served` has, if a key that is new in it signed the note, too; else null. Witnesses and
+ * quorum stay as they are. The note must be valid under `known`, so that only who holds the old key can name another.
+ */
+export async function replaceLogs(known: Bytes, served: Bytes, note: Note): Promise<Bytes | null> {
+  const lines = [...linesOf(served).filter(isLog), ...linesOf(known).filter((line) => !isLog(line))];
+  const replaced = fromLatin1(lines.map((line) => `${line}\n`).join(''));
+  const [old, policy] = [await parsePolicy(known), await parsePolicy(replaced)];
+  const logs = policy.logs.filter(({ key }) => !old.logs.some((log) => isEqual(log.key.keyId, key.keyId)));
+  const signed = await verifyNote(
+    note,
+    logs.map(({ key }) => key),
+  );
+  return signed.length === 0 ? null : replaced;
+}
+
+function linesOf(policy: Bytes): string[] {
+  return toLatin1(policy).slice(0, -1).split('\n');
+}
+
+function isLog(line: string): boolean {
+  return /^[ \t]*log[ \t]/.test(line);
 }
 
 /** The lines of a policy as far as they were read. */

@@ -168,6 +168,25 @@ describe(
       expect((await look(environment, 's3')).state).toEqual(WRONG);
     });
 
+    it('follows a log to another key that signs beside the known one', async () => {
+      const environment = serving('found');
+      await look(environment);
+      const both = () => new Response(decodeBase64(CASES.policy_of_both));
+      environment.logs(proofOf('signed by both keys'), both());
+      expect((await look(environment, 's2')).proof).toMatchObject({ kind: 'proven' });
+      environment.logs(proofOf('signed by the new key'), both());
+      expect((await look(environment, 's3')).proof).toMatchObject({ kind: 'proven' });
+    });
+
+    it('does not follow a log to a key that nobody vouches for', async () => {
+      const environment = serving('found');
+      await look(environment);
+      environment.logs(proofOf('larger'), new Response(decodeBase64(CASES.policy_of_both)));
+      await look(environment, 's2');
+      environment.logs(proofOf('signed by the new key'));
+      expect((await look(environment, 's3')).state).toEqual(WRONG);
+    });
+
     it('does not keep a policy that confirmed nothing', async () => {
       const environment = serving('found');
       environment.logs(proofOf('found'), new Response('quorum none\n'));

@@ -6,6 +6,7 @@ import { type Bytes, decodeBase64 } from '../../src/tlog/encoding';
 
 interface Cases {
   readonly policy: string;
+  readonly policy_of_both: string;
   readonly investigation: string;
   readonly findings: readonly Claim[];
   readonly cases: readonly { case: string; proof: string; outcome: string; kind: string | null }[];
