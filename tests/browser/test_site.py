@@ -79,7 +79,7 @@ async def site(database_url: str) -> AsyncIterator[str]:
     await notary.enter()
     await notary.publisher.publish()
     await notary.close()
-    async with site_server(database_url, errata.now + timedelta(hours=1), catalogue=True) as url:
+    async with site_server(database_url, errata.now + timedelta(hours=1)) as url:
         yield url
 
 
