@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -19,6 +20,7 @@ import pytest_asyncio
 
 from kit.embedded import ServiceName
 from services.commands.process import SERVICES
+from services.gateway.extension.status import ANSWER_TTL_S
 from tests.chaos.conftest import KEY, disturbed
 from tests.e2e.posts import BRAIN, on_x
 from tests.support.extension_client import Extension, Json, RpcFailed
@@ -114,7 +116,13 @@ REQUESTS: Final = (
     Request("a new long post", BROKER | DATABASE | BLOBS, lambda world: world.new(LONG)),
     Request("a post seen before", NOTHING, lambda world: exporter(world.reader.register(world.known))),
     Request("a view of a finished result", BROKER, lambda world: exporter(world.reader.view(world.version))),
-    Request("an investigation's status", DATABASE, lambda world: exporter(world.reader.look(world.run))),
+    Request(
+        "a finished investigation's status",
+        DATABASE,
+        lambda world: exporter(world.reader.look(world.run)),
+        remembered_s=ANSWER_TTL_S,
+    ),
+    Request("an investigation's status", DATABASE, lambda world: exporter(world.reader.look(str(uuid4())))),
     Request("a request that is paid for", DATABASE, lambda world: exporter(world.member.investigate(world.version))),
     Request("a page", DATABASE, lambda world: world.get(f"/investigations/{world.run}")),
     Request("a page without data", NOTHING, lambda world: world.get("/how-it-works")),
