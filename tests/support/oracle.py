@@ -15,7 +15,7 @@ from uuid import UUID
 
 import nats.errors
 import psycopg
-from nats.js.errors import KeyNotFoundError, NotFoundError
+from nats.js.errors import KeyNotFoundError, NotFoundError, ServiceUnavailableError
 from psycopg import sql
 
 from contracts.topology import (
@@ -34,6 +34,7 @@ from contracts.v1 import RetentionPurged
 from kit.bus import Bus, connect
 from kit.database import Session, open_session
 from kit.kv import Bucket
+from kit.publisher import BusError
 from tests.support.system import NotInTime, until
 
 Rows = Mapping[str, tuple[str, ...]]
@@ -203,8 +204,8 @@ class Oracle:
         async def quiet() -> dict[str, int] | None:
             try:
                 return await look()
-            except nats.errors.TimeoutError:
-                busy[:] = ["the broker: it did not answer"]
+            except (nats.errors.TimeoutError, ServiceUnavailableError, BusError) as error:
+                busy[:] = [f"the broker: {error or type(error).__name__}"]
                 return None
 
         async def look() -> dict[str, int] | None:
