@@ -170,7 +170,6 @@ class LabelsEndpoint:
                 raise Refused("too many")
             with self._admission.reserve(address):
                 frames = self._frames(await self._find_start(scope))
-                await send({"type": "websocket.accept"})
                 serving = asyncio.create_task(self._serve(frames, receive, send))
                 self._streams.add(serving)
                 serving.add_done_callback(self._streams.discard)
@@ -179,6 +178,7 @@ class LabelsEndpoint:
             await send({"type": "websocket.close", "code": _TRY_AGAIN})
 
     async def _serve(self, frames: AsyncGenerator[bytes, None], receive: Receive, send: Send) -> None:
+        await send({"type": "websocket.accept"})
         sending = asyncio.create_task(self._send_all(frames, send))
         gone = asyncio.create_task(_wait_for_disconnect(receive))
         stopped = asyncio.create_task(self._stopping.wait())

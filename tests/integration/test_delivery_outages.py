@@ -37,6 +37,7 @@ from tests.support.delivering import (
     until,
     worker,
 )
+from tests.support.suspended import stop_process
 
 pytest_plugins = ["tests.support.delivering"]
 
@@ -248,7 +249,7 @@ async def test_an_answer_is_kept_by_a_worker_that_the_broker_has_given_up(bus: B
     async def handle(event: ObservationReceived, delivery_count: int) -> AsyncIterator[Event]:
         if not began.is_set():  # a slow machine may begin with the second delivery
             began.set()
-            os.kill(server.pids["nats"], signal.SIGSTOP)
+            stop_process(server.pids["nats"])
             asyncio.get_running_loop().call_later(45, os.kill, server.pids["nats"], signal.SIGCONT)
             yield advanced(ANSWER)
 

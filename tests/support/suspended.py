@@ -17,10 +17,10 @@ def suspended(server: EmbeddedStack) -> Iterator[None]:
     """Suspend a stack's one server with its children; it has stopped when the block begins."""
     (pid,) = server.pids.values()
     pids = [pid]
-    _stop(pid)
+    stop_process(pid)
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         pids.append(int(child))
-        _stop(int(child))
+        stop_process(int(child))
     try:
         yield
     finally:
@@ -28,8 +28,8 @@ def suspended(server: EmbeddedStack) -> Iterator[None]:
             os.kill(each, signal.SIGCONT)
 
 
-def _stop(pid: int) -> None:
-    """The signal is sent at once and obeyed a moment later; a child that has just ended waits for its parent."""
+def stop_process(pid: int) -> None:
+    """Stop a process and wait until it has: a signal is obeyed a moment later, and a child that ended is no more."""
     os.kill(pid, signal.SIGSTOP)
     while any(_state(task) not in "TtZX" for task in Path(f"/proc/{pid}/task").iterdir()):
         time.sleep(0.001)
