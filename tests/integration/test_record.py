@@ -64,6 +64,8 @@ OF_ONE = {
 WITHOUT_FINDINGS = {
     "/corrections/{id}",
     "/appeals/{id}",
+    "/publishers/{domain}",
+    "/v1/publishers/{id}",
     "/investigations/{id}/prompt.txt",
     "/investigations/{id}/proof.cbor",
     "/investigations/{id}/card.png",
