@@ -179,7 +179,7 @@ class FlagLine(Document):
 
 
 class FlagQueue(Document):
-    """Objections that nobody has decided on, oldest first. `next` is the cursor of the page after this one."""
+    """Open flags, oldest first. `next` is the cursor of the page after this one."""
 
     flags: tuple[FlagLine, ...]
     next: str | None

@@ -59,7 +59,7 @@ export class Retractions {
       const now = this.#clock.now();
       const seen = await this.#read();
       if (Math.abs(now - Math.max(this.#tried, seen.compared ?? -Infinity)) < PAUSE_MS) return;
-      // Of a private reader nobody shall learn even that there was something to compare.
+      // For a private reader, even whether there is something to compare stays secret: the files are always read.
       if (!isPrivate && Object.keys(seen.claims).length === 0) return;
       this.#tried = now;
       const states = new Map<string, string>();

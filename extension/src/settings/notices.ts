@@ -1,4 +1,4 @@
-/** What a reader has to be told once: which findings that they saw were taken back. */
+/** Notices for the reader, each shown once: findings that they saw and that were taken back since. */
 
 export const NOTICES_KEY = 'notices';
 

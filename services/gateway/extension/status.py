@@ -130,7 +130,7 @@ class Statuses:
 
     def __init__(self, reads: Reads, clock: Clock, *, cache_bytes: int) -> None:
         self._reads = reads
-        self._finished = Cache[str, bytes](clock, capacity=cache_bytes, ttl_s=ANSWER_TTL_S, weigh=_weigh)
+        self._finished = Cache[str, bytes](clock, capacity=cache_bytes, ttl_s=ANSWER_TTL_S, weigh=_size_bytes)
 
     def clear_caches(self) -> None:
         """Drop cached answers."""
@@ -204,8 +204,8 @@ def _prior(prior: Prior | None) -> PriorResult | None:
 
 
 def _weight(cached: CachedAnswer) -> int:
-    return _weigh(cached.answer)
+    return _size_bytes(cached.answer)
 
 
-def _weigh(answer: bytes) -> int:
+def _size_bytes(answer: bytes) -> int:
     return len(answer) + 256
