@@ -103,12 +103,7 @@ from contracts.readmodel.publishers import (
 )
 from contracts.readmodel.reviews import REVIEW_VERDICT, outside_review, review_sample, review_sample_claim
 from contracts.readmodel.search import (
-    search_bucket,
     search_document,
-    tally,
-    tally_day,
-    tally_moment,
-    tally_post,
     version_heading,
 )
 from contracts.readmodel.spending import STAGE, expense, investigation_round
@@ -213,16 +208,11 @@ __all__ = [
     "run_attempt",
     "scenario",
     "score_epoch",
-    "search_bucket",
     "search_document",
     "skipped",
     "source",
     "source_check",
     "stage_config",
-    "tally",
-    "tally_day",
-    "tally_moment",
-    "tally_post",
     "text_part",
     "tool_call",
     "usage",

@@ -35,7 +35,6 @@ author: Final = Table(
     Index(
         "author_find_idx",
         "display_name",
-        sql("search_grams(lower(display_name))"),
         postgresql_using="gin",
         postgresql_ops={"display_name": "gin_trgm_ops"},
         postgresql_where=sql("confirmed"),

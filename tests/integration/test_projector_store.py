@@ -137,8 +137,6 @@ async def test_a_forged_heading_gives_way_to_the_sites_also_where_search_finds_i
     assert document["author_id"] == heading["author_id"]
     assert document["body"].startswith(f"t\nada\n{page.url}?served\n".lower())
     assert "eve" not in document["words"]
-    assert {row["scope"] for row in tables["tally"]} == {"all", "platform:LESSWRONG", f"author:{heading['author_id']}"}
-    assert all(row["posts"] == 1 for row in tables["tally"])
 
 
 @pytest.mark.requirement("2.9-08")

@@ -194,7 +194,7 @@ async def answers(url: str, folder: Path) -> dict[str, str]:
             "/accuracy.json",
             "/feeds/all.atom",
             "/feeds/all.json",
-            "/sitemaps/0.xml",
+            "/sitemaps/2026-01-05.xml",
         ):
             response = await client.get(path)
             assert response.status_code == 200, path

@@ -248,7 +248,7 @@ async def test_each_site_s_fields_stand_under_their_names_in_its_own_table(datab
         assert await found.fetchall() == [(given | derived,)]
 
 
-UPDATED = {"post_prior", "tally_moment"}  # of the post: its newest result, and when each was followed by another
+UPDATED = {"post_prior"}  # of the post: its newest result
 ORIGINAL = Page("en:1")
 APPEALED = ORIGINAL.checked_again("APPEAL", uid("appeal"))
 VERSION_KEY = VersionKey.model_validate(

@@ -52,7 +52,7 @@ LISTS = {
     "/log": ["/log"],
     "/feeds/{name}.{kind}": ["/feeds/all.atom", "/feeds/all.json", "/feeds/x.atom", "/feeds/x.json"],
     "/sitemap.xml": ["/sitemap.xml"],
-    "/sitemaps/{name}.xml": ["/sitemaps/pages.xml", "/sitemaps/0.xml"],
+    "/sitemaps/{name}.xml": ["/sitemaps/pages.xml", "/sitemaps/2026-01-05.xml"],
 }
 OF_AN_AUTHOR = {"/authors/{id}", "/feeds/authors/{name}.{kind}"}
 OF_ONE = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 
 import pytest
 
@@ -90,25 +89,6 @@ async def test_phrases_whose_words_are_in_every_text(database: tuple[str, Databa
             assert [row.id for row in page.investigations] == expected[:PAGE]
             found = await plans(explaining, taken)
             assert [plan.scanned for plan in found if plan.scanned] == []
-            assert sum(plan.buffers for plan in found) <= BUFFERS
-
-
-@pytest.mark.requirement("3.4-08")
-async def test_a_window_of_time_is_counted_by_days(database: tuple[str, Database]) -> None:
-    """3.4-08: Figures can be limited by platform, author and time."""
-    _, reader = database
-    read = []
-    async with await reader.session() as explaining:
-        for first, last in ((3, 5), (3, 18)):
-            async with statements() as taken:
-                await RecordGraph(PublicRecord(reader)).metrics(
-                    "X", None, datetime(2026, 1, first, 7, tzinfo=UTC), datetime(2026, 1, last, 19, tzinfo=UTC)
-                )
-            found = await plans(explaining, taken)
-            assert [plan.scanned for plan in found if plan.scanned] == []
-            read.append(sum(plan.buffers for plan in found))
-    assert read[0] < 100, read
-    assert read[1] < read[0] + 20, read
 
 
 async def test_the_best_first_read_little_too(database: tuple[str, Database]) -> None:

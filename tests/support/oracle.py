@@ -40,7 +40,7 @@ from tests.support.system import NotInTime, until
 Rows = Mapping[str, tuple[str, ...]]
 """Every table's rows as JSON, in an order of their own."""
 
-NOT_ROWS = ("alembic_version", "search_bucket", "purge")
+NOT_ROWS = ("alembic_version", "purge")
 """Tables that say nothing of posts: the pieces of the search index keep the count of what was forgotten.
 
 What is purged is told soon after the start and at each full hour, so also while a test looks twice; `_table` leaves out

@@ -87,7 +87,7 @@ async def every_page(http: httpx.AsyncClient) -> list[str]:
         f"/feeds{await author_of(http, 'Emmy Reader')}.json",
         "/sitemap.xml",
         "/sitemaps/pages.xml",
-        "/sitemaps/0.xml",
+        "/sitemaps/2026-01-05.xml",
         "/robots.txt",
         "/static/icon.svg",
         "/nowhere",

@@ -89,8 +89,7 @@ class PublicProcedures:
         if start is not None and end is not None and start > end:
             raise Refused("BAD_REQUEST", "The window ends before it begins.")
         author: UUID | None = None if question.author_id is None else parse_id(question.author_id) or NOBODY
-        async with self._record.open() as session:
-            counts = await session.counts.posts(question.platform, author, start, end)
+        counts = await self._record.count_posts(question.platform, author, start, end)
         return MetricsAnswer.model_validate(counts, from_attributes=True)
 
 

@@ -10,15 +10,16 @@ from uuid import UUID
 from sqlalchemy import text as sql
 
 from services.gateway.record.connection import Queries
-from services.gateway.record.question import Hit, Place, has_trigram, like_pattern
+from services.gateway.record.question import Hit, Place, like_pattern
 
 _AUTHOR: Final = sql("""
     SELECT id, platform, platform_user_id, display_name FROM author
     WHERE id = ANY (CAST(:ids AS uuid[])) AND confirmed AND hidden_at IS NULL
 """)
 _AUTHOR_METRICS: Final = sql("""
-    SELECT a.id AS author_id, t.posts AS investigated_posts, t.flagged_posts, t.claims AS claim_count
-    FROM unnest(CAST(:ids AS uuid[])) a(id) JOIN tally t ON t.scope = 'author:' || a.id
+    SELECT author_id, count(DISTINCT post_id) AS investigated_posts,
+        count(DISTINCT post_id) FILTER (WHERE claim_count > 0) AS flagged_posts, sum(claim_count) AS claim_count
+    FROM search_document WHERE author_id = ANY (CAST(:ids AS uuid[])) GROUP BY author_id
 """)
 _OF_AUTHOR: Final = """
     SELECT investigation_id, checked_at FROM search_document WHERE author_id = :id {beyond}
@@ -79,9 +80,6 @@ class Authors(Queries):
         if words is not None:
             conditions.append("display_name ILIKE :pattern")
             values["pattern"] = like_pattern(words)
-            if not has_trigram(words):
-                conditions.append("search_grams(lower(display_name)) @> search_grams(lower(:short))")
-                values["short"] = words
         if platform is not None:
             conditions.append("platform = :platform")
             values["platform"] = platform

@@ -14,47 +14,12 @@ from services.gateway.record.connection import Queries
 SAMPLE: Final = 1_000
 A_WEEK: Final = 60
 
-_TALLY: Final = sql("""
-    SELECT posts AS total_investigated_posts, flagged_posts AS investigated_posts_with_flags
-    FROM tally WHERE scope = :scope
-""")
-
-_WINDOW: Final = """
-    WITH asked AS (
-        SELECT coalesce(CAST(:start AS timestamptz), '-infinity') AS starts,
-            coalesce(CAST(:end AS timestamptz), 'infinity') AS ends
-    ), days AS (
-        SELECT starts, ends, first, greatest(first, date_trunc('day', ends, 'UTC')) AS beyond
-        FROM asked CROSS JOIN LATERAL (SELECT date_trunc('day', starts, 'UTC')) begun(day)
-        CROSS JOIN LATERAL (SELECT CASE WHEN day < starts THEN day + interval '24 hours' ELSE starts END) whole(first)
-    ), counted AS (
-        SELECT d.flagged, d.posts AS n FROM days w JOIN tally_day d
-            ON d.day >= (w.first AT TIME ZONE 'UTC')::date AND d.day < (w.beyond AT TIME ZONE 'UTC')::date
-            AND (d.previous = '-infinity' OR d.previous < (w.first AT TIME ZONE 'UTC')::date)
-        {platform}
-        UNION ALL
-        SELECT m.flagged, (m.previous_at IS NULL OR m.previous_at < w.starts)::integer
-            - (m.next_at >= w.first AND m.next_at < w.beyond AND m.next_at IS NOT NULL)::integer
-        FROM days w JOIN tally_moment m
-            ON m.checked_at >= w.starts AND m.checked_at < w.first AND m.checked_at <= w.ends
-        {platform}
-        UNION ALL
-        SELECT m.flagged, (m.previous_at IS NULL OR m.previous_at < w.starts)::integer
-        FROM days w JOIN tally_moment m ON m.checked_at >= w.beyond AND m.checked_at <= w.ends
-        {platform}
-    )
-    SELECT coalesce(sum(n) FILTER (WHERE NOT flagged), 0)::integer AS total_investigated_posts,
-        coalesce(sum(n) FILTER (WHERE flagged), 0)::integer AS investigated_posts_with_flags
-    FROM counted
-"""
-"""A post counts once in the window, at its first result: by sums over the whole UTC days in it, and one by one in the
-parts before and after them. Posts that both the first part and the days count are subtracted."""
-
 _METRICS: Final = """
-    SELECT count(DISTINCT post_id) AS total_investigated_posts,
-        count(DISTINCT post_id) FILTER (WHERE claim_count > 0) AS investigated_posts_with_flags
-    FROM search_document {where}
+    SELECT count(*) AS total_investigated_posts, count(*) FILTER (WHERE flagged) AS investigated_posts_with_flags
+    FROM (SELECT bool_or(claim_count > 0) AS flagged FROM search_document WHERE {where} GROUP BY post_id) post
 """
+
+_EVER: Final = sql("SELECT count(*) FROM search_document")
 
 _PERIODS: Final = sql("""
     SELECT week, platform, count(*) AS investigations, count(DISTINCT post_id) AS posts,
@@ -156,16 +121,7 @@ class Tallies(Queries):
     async def posts(
         self, platform: str | None, author: UUID | None, start: datetime | None, end: datetime | None
     ) -> PostCounts:
-        """Counts of posts: from `tally` without a time, by days with one, row by row for an author with one."""
-        if start is None and end is None and (platform is None or author is None):
-            scope = "all" if platform is None else f"platform:{platform}"
-            known = await self._one(PostCounts, _TALLY, scope=scope if author is None else f"author:{author}")
-            return known or PostCounts()
-        if author is None:
-            where = "" if platform is None else "WHERE platform = :platform"
-            narrowed = {} if platform is None else {"platform": platform}
-            row = await self._one(PostCounts, sql(_WINDOW.format(platform=where)), start=start, end=end, **narrowed)
-            return row or PostCounts()
+        """Counts of posts with a result that meets all conditions; a post counts once."""
         conditions: dict[str, tuple[str, object]] = {
             "platform": ("platform = :platform", platform),
             "author": ("author_id = :author", author),
@@ -173,9 +129,13 @@ class Tallies(Queries):
             "end": ("checked_at <= :end", end),
         }
         used = {name: each for name, each in conditions.items() if each[1] is not None}
-        where = f"WHERE {' AND '.join(condition for condition, _ in used.values())}"
+        where = " AND ".join(condition for condition, _ in used.values()) or "true"
         values = {name: value for name, (_, value) in used.items()}
         return await self._one(PostCounts, sql(_METRICS.format(where=where)), **values) or PostCounts()
+
+    async def ever(self) -> int:
+        """How many results there are."""
+        return int((await self._connection.execute(_EVER)).scalar_one())
 
     async def periods(self, since: datetime) -> list[Period]:
         """Counts by week, by platform, and in all."""

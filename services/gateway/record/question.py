@@ -15,11 +15,17 @@ from typing import Final
 from uuid import UUID
 
 TEXT_LIMIT: Final = 500
-FACETED_CLAIMS: Final = 10
-"""The index has facets for at least 1, 2, … up to this many findings."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_TRIGRAM: Final = re.compile(r"[^\W_]{3}")
+_TRIGRAM: Final = re.compile(r"[^\W_]{3}|[^\W_]{2}[\W_]|[\W_][^\W_]")
+"""Three letters, or where a word ends or begins: a trigram of the index knows of the space outside a word."""
+_SIGN: Final = re.compile(r"[^A-Za-z0-9 ]")
+_COMMON: Final = re.compile(
+    r"(?:(?:a|an|and|are|as|at|be|been|but|by|for|from|had|has|have|he|her|his|i|if|in|is|"
+    r"it|its|not|of|on|or|our|she|so|than|that|the|their|them|then|they|this|to|was|we|"
+    r"were|what|when|which|who|will|with|you|your)(?: |$))+",
+    re.IGNORECASE,
+)
 _WILD: Final = re.compile(r"([\\%_])")
 
 
@@ -33,12 +39,6 @@ class Filters:
 
     platform: str | None = None
     min_claims: int = 0
-
-    @property
-    def facets(self) -> list[str]:
-        """The filters as facets of the index, which are inexact beyond FACETED_CLAIMS."""
-        wanted = [] if self.platform is None else [f"platform:{self.platform}"]
-        return wanted + ([f"claims:{min(self.min_claims, FACETED_CLAIMS)}"] if self.min_claims > 0 else [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +102,24 @@ def normalise_words(text: str, limit: int | None = TEXT_LIMIT) -> str:
     return words
 
 
-def has_trigram(lowered: str) -> bool:
+def has_trigram(text: str) -> bool:
     """Whether the trigram index can be used for this text."""
-    return _TRIGRAM.search(lowered) is not None
+    return _TRIGRAM.search(text) is not None
 
 
-def like_pattern(lowered: str) -> str:
+def is_common(text: str) -> bool:
+    """Whether every word stands in most texts, so that the index is of little help."""
+    return _COMMON.fullmatch(text) is not None
+
+
+def has_sign(text: str) -> bool:
+    """Whether the text has a character that the index of signs knows."""
+    return _SIGN.search(text) is not None
+
+
+def like_pattern(text: str) -> str:
     """The LIKE pattern of texts that contain this one, with wildcards escaped."""
-    return "%" + _WILD.sub(r"\\\1", lowered) + "%"
+    return "%" + _WILD.sub(r"\\\1", text) + "%"
 
 
 def _encode(text: str) -> str:

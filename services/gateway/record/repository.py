@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from kit.cache import Cache
 from kit.database import Database
 from services.gateway.record.appeals import Appeals
 from services.gateway.record.audit import Audits
 from services.gateway.record.authors import Authors
 from services.gateway.record.catalogue import CatalogueQueries
 from services.gateway.record.connection import open_transaction
-from services.gateway.record.counts import Tallies
+from services.gateway.record.counts import PostCounts, Tallies
 from services.gateway.record.decision_log import DecisionLog
 from services.gateway.record.investigations import Investigations, Summary
 from services.gateway.record.labels import Labels
@@ -27,6 +30,9 @@ from services.gateway.record.reviews import Reviews
 from services.gateway.record.search import Search
 from services.gateway.record.sitemap import Sitemap
 from services.gateway.record.watched import WatchedQueries
+
+COUNTS_S: Final = 30
+Window = tuple[str | None, UUID | None, datetime | None, datetime | None]
 
 
 class RecordSession:
@@ -63,12 +69,24 @@ class PublicRecord:
     """Opens sessions of the record in one database."""
 
     database: Database
+    _counted: Cache[Window, PostCounts] = field(default_factory=lambda: Cache(capacity=1_000, ttl_s=COUNTS_S))
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[RecordSession]:
         """A session: one connection and transaction; all its searches share the time of one statement."""
         async with open_transaction(self.database) as connection:
             yield RecordSession(connection)
+
+    async def count_posts(
+        self, platform: str | None, author: UUID | None, start: datetime | None, end: datetime | None
+    ) -> PostCounts:
+        """Counts of posts, at most COUNTS_S old: they read an index as far as the filters reach."""
+
+        async def count() -> PostCounts:
+            async with self.open() as session:
+                return await session.counts.posts(platform, author, start, end)
+
+        return await self._counted.get_or_make((platform, author, start, end), count)
 
     async def find_controls(self, investigations: Collection[UUID]) -> Collection[UUID]:
         """Those of these investigations of which nothing is published."""

@@ -1,4 +1,4 @@
-"""Finished investigations by pieces of time, for the sitemap."""
+"""Finished investigations by days, for the sitemap."""
 
 from __future__ import annotations
 
@@ -11,25 +11,33 @@ from sqlalchemy import text as sql
 
 from services.gateway.record.connection import Queries
 
-_BUCKETS: Final = sql("SELECT number, starts_at, documents FROM search_bucket ORDER BY number")
-_BETWEEN: Final = sql("""
+_DAYS: Final = sql("""
+    WITH RECURSIVE day(starts_at) AS (
+        SELECT date_trunc('day', min(checked_at), 'UTC') FROM search_document
+        UNION ALL
+        SELECT date_trunc('day', (SELECT min(checked_at) FROM search_document
+            WHERE checked_at >= d.starts_at + interval '24 hours'), 'UTC')
+        FROM day d WHERE d.starts_at IS NOT NULL
+    )
+    SELECT starts_at FROM day WHERE starts_at IS NOT NULL
+""")
+_ON: Final = sql("""
     SELECT d.investigation_id AS id, d.checked_at, p.platform, p.external_id, d.author_id
     FROM (SELECT * FROM search_document
-        WHERE checked_at >= :start AND checked_at < coalesce(CAST(:end AS timestamptz), 'infinity')
+        WHERE checked_at >= :day AND checked_at < CAST(:day AS timestamptz) + interval '24 hours'
         ORDER BY checked_at DESC, investigation_id DESC LIMIT 16000) d
     JOIN investigation i ON i.id = d.investigation_id AND lower(i.provider) <> 'demo'
     JOIN post p ON p.id = d.post_id
     ORDER BY d.checked_at DESC, d.investigation_id DESC
 """)
+"""At most 50,000 addresses, as the format allows: an investigation has up to three."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
-    """A piece of time with about 512 finished investigations."""
+class Day:
+    """A UTC day with finished investigations."""
 
-    number: int
     starts_at: datetime
-    documents: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +54,10 @@ class SitemapEntry:
 class Sitemap(Queries):
     """Queries of the sitemap."""
 
-    async def buckets(self) -> list[Bucket]:
-        """All pieces of time, oldest first."""
-        return await self._all(Bucket, _BUCKETS)
+    async def days(self) -> list[datetime]:
+        """All UTC days with finished investigations, oldest first: one look into an index for each."""
+        return [day.starts_at for day in await self._all(Day, _DAYS)]
 
-    async def between(self, start: datetime, end: datetime | None) -> list[SitemapEntry]:
-        """Finished investigations of a piece of time without those of the demonstration, newest first."""
-        return await self._all(SitemapEntry, _BETWEEN, start=start, end=end)
+    async def on(self, day: datetime) -> list[SitemapEntry]:
+        """Finished investigations of a UTC day without those of the demonstration, newest first."""
+        return await self._all(SitemapEntry, _ON, day=day)

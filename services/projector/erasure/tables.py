@@ -32,8 +32,6 @@ NOT_OWNED: Final = (
     "review_sample",
     "score_epoch",
     "stage_config",
-    "tally",
-    "tally_day",
     "variant",
 )
 """What has no root of its own: what was erased or configured, and counts that triggers keep up; labels, which

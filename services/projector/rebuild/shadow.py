@@ -23,10 +23,8 @@ SHADOW: Final = "readmodel_shadow"
 MAX_EXAMPLES: Final = 20
 NOT_COMPARED: Final = {
     "created_at": ("author", "content_blob", "html_blob", "image_blob", "image_occurrence_set", "prompt"),
-    "bucket": ("search_document",),
 }
-"""Values that change with the erasure of other posts: when a shared row was first needed, and the search buckets."""
-PIECES: Final = "search_bucket"
+"""Values that change with the erasure of other posts: when a shared row was first needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ async def shadow(
             async with build_beside(url, SHADOW, texts, analyses=analyses, view_rules=view_rules, progress=progress):
                 await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
                 await reader.execute("SELECT 1")  # takes the snapshot
-            tables = [table.name for table in READMODEL.sorted_tables if table.name != PIECES]
+            tables = [table.name for table in READMODEL.sorted_tables]
             found = [await _compare(reader, table) for table in tables]
             await reader.execute("COMMIT")
             return [each for each in found if each.only_live or each.only_shadow]

@@ -6,7 +6,7 @@ and nothing ever takes it back: the record is the same in any order of the two s
 
 A document takes the version's text, which no later fact can change; the findings that stand; and the heading, which
 changes once at most, when the site says what it is. The document changes with them. So nothing depends on where a batch
-happened to end, but its bucket: that is only where the index looks, and follows the order of insertion.
+happened to end.
 """
 
 from __future__ import annotations

@@ -98,7 +98,8 @@ def test_signs_of_patterns_mean_themselves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "known"), [("abc", True), ("100%", True), ("ab cd", False), ("%%%", False), ("a_b", False), ("про", True)]
+    ("text", "known"),
+    [("abc", True), ("100%", True), ("ab cd", True), ("%%%", False), ("7%", False), ("a_b", True), ("про", True)],
 )
 def test_what_trigrams_know(text: str, known: bool) -> None:
     assert has_trigram(text) is known

@@ -18,7 +18,6 @@ from services.gateway.public.site.drawings import draw_figures
 from services.gateway.public.site.figures import FRESH_S, WEEKS, Counts, FiguresCache, compute_figures, first_week
 from services.gateway.public.site.naming import duration, money, percent
 from services.gateway.record.counts import Period, Sample, WeekSample
-from services.gateway.record.sitemap import Bucket
 from tests.unit.gateway.fakes import StillClock
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -140,7 +139,7 @@ class Rows:
         self.gate = asyncio.Event()
         self.gate.set()
         self.seen = asyncio.Event()
-        self.sitemap = self.counts = self
+        self.counts = self
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Rows]:
@@ -150,8 +149,8 @@ class Rows:
         self.reads += 1
         yield self
 
-    async def buckets(self) -> list[Bucket]:
-        return [Bucket(0, NOW, self.reads)]
+    async def ever(self) -> int:
+        return self.reads
 
     async def periods(self, since: datetime) -> list[object]:
         return []

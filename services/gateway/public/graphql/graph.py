@@ -88,8 +88,7 @@ class RecordGraph:
         self, platform: str | None, author: UUID | None, start: datetime | None, end: datetime | None
     ) -> PostCounts:
         """Counts of posts and the share of flagged ones."""
-        async with self._record.open() as session:
-            return await session.counts.posts(platform, author, start, end)
+        return await self._record.count_posts(platform, author, start, end)
 
     async def search(
         self, query: str | None, filters: Filters, *, ranked: bool, first: int, after: str | None

@@ -158,7 +158,7 @@ class FiguresCache:
     async def _compute(self) -> Figures:
         now, generation = self._clock.now(), self._recent.generation
         async with self._record.open() as session:
-            ever = sum(bucket.documents for bucket in await session.sitemap.buckets())
+            ever = await session.counts.ever()
             periods = await session.counts.periods(first_week(now))
             newest, weekly = await session.counts.newest(), await session.counts.weekly(first_week(now), now)
         found = compute_figures(now, ever, periods, newest, weekly)

@@ -1,4 +1,4 @@
-"""Feeds of corrections, and the sitemap in parts that only grow."""
+"""Feeds of corrections, and the sitemap: a part for each day."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from services.gateway.record.investigations import Card
 from services.gateway.record.question import Filters
 from services.gateway.record.repository import PublicRecord, RecordSession
 
-BUCKETS_A_MAP: Final = 8
-"""Of about 512 investigations each."""
 STATIC_PAGES: Final = ("/", "/corrections", "/retractions", "/authors", "/figures", "/how-it-works", "/api")
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -78,22 +76,21 @@ class Subscriptions:
     async def maps(self) -> list[str]:
         """The paths of all parts of the sitemap."""
         async with self.record.open() as session:
-            buckets = await session.sitemap.buckets()
-        return ["/sitemaps/pages.xml"] + [f"/sitemaps/{n}.xml" for n in range(-(-len(buckets) // BUCKETS_A_MAP))]
+            days = await session.sitemap.days()
+        return ["/sitemaps/pages.xml"] + [f"/sitemaps/{day:%Y-%m-%d}.xml" for day in days]
 
     async def map(self, name: str) -> list[tuple[str, datetime | None]] | None:
         """One part of the sitemap: paths with the time of their last change."""
         if name == "pages":
             return [(path, None) for path in STATIC_PAGES]
-        if not (name.isascii() and name.isdigit() and len(name) < 7):
+        try:
+            day = datetime.strptime(name, "%Y-%m-%d").replace(tzinfo=UTC)
+        except ValueError:
             return None
         async with self.record.open() as session:
-            buckets = await session.sitemap.buckets()
-            part = buckets[int(name) * BUCKETS_A_MAP :]
-            if not part:
-                return None
-            end = part[BUCKETS_A_MAP].starts_at if len(part) > BUCKETS_A_MAP else None
-            rows = await session.sitemap.between(part[0].starts_at, end)
+            rows = await session.sitemap.on(day)
+        if not rows:
+            return None
         pages: dict[str, datetime | None] = {}
         for row in rows:  # newest first, so a page's time is that of the newest result on it
             pages[f"/investigations/{row.id}"] = row.checked_at
