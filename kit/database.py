@@ -151,6 +151,10 @@ async def open_session(url: str, *, options: str = "", connect: Connect = psycop
     return await connect(**arguments)
 
 
+class UnknownSchema(Exception):
+    """The database has a revision that this version does not know."""
+
+
 async def migrate(url: str) -> None:
     """Bring ledger, operator and live read model to the newest revision.
 
@@ -205,6 +209,7 @@ def _create_readmodel(url: str, schema: str) -> None:
 def _upgrade(connection: Connection, history: History, schema: str) -> None:
     from alembic import command
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
@@ -212,4 +217,10 @@ def _upgrade(connection: Connection, history: History, schema: str) -> None:
     config.set_main_option("path_separator", "os")
     config.attributes.update(connection=connection, schema=schema)
     connection.exec_driver_sql(f"SET LOCAL search_path = {schema}, ledger")
-    command.upgrade(config, "head")
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        raise UnknownSchema(
+            f"OPENERRATA_DATABASE_URL: the schema {schema!r} was made by a version of OpenErrata that this one "
+            f"does not know: {error}. Use that version, or an empty database"
+        ) from error

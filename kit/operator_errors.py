@@ -8,6 +8,7 @@ import psycopg
 from sqlalchemy.exc import DBAPIError
 
 from kit.blobs import BlobsUnavailable
+from kit.database import UnknownSchema
 from kit.embedded import EmbeddedError
 from kit.http import CannotListen
 from kit.publisher import BusError
@@ -21,6 +22,7 @@ _SELF_EXPLANATORY = (
     EmbeddedError,
     SettingsError,
     TopologyMissing,
+    UnknownSchema,
     UnsafeBroker,
 )
 

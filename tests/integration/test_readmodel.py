@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from contracts.readmodel import LEDGER, OPERATOR, READMODEL
-from kit.database import Database, Role, migrate
+from kit.database import Database, Role, UnknownSchema, migrate
 from kit.migrations import FOLDER, HEADS, History
 from tests.integration.readmodel_tables import Session, fill, owner, prepare, store_at
 from tests.support.servers import Prepare, Servers
@@ -77,6 +77,17 @@ async def test_migrating_twice_at_once_and_again(stack: Servers) -> None:
             for schema in ("ledger", "readmodel"):
                 found = await db.execute(f"SELECT version_num FROM {schema}.alembic_version")
                 assert len(await found.fetchall()) == 1
+
+
+async def test_a_database_of_another_version_is_left_as_it_is(stack: Servers) -> None:
+    with stack.database() as url:
+        await migrate(url)
+        async with await owner(url) as db:
+            await db.execute("UPDATE readmodel.alembic_version SET version_num = '9999'")
+            with pytest.raises(UnknownSchema, match=r"'readmodel' was made by a version of .*9999"):
+                await migrate(url)
+            found = await db.execute("SELECT version_num FROM readmodel.alembic_version")
+            assert await found.fetchall() == [("9999",)]
 
 
 def test_the_migrations_make_the_tables_that_the_contract_names(database_url: str) -> None:

@@ -1,4 +1,4 @@
-"""The ledger, the operators' keys, and the three roles that services take."""
+"""Roles, ledger, accounts and keys, the decision log."""
 
 from __future__ import annotations
 

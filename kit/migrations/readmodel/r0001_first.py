@@ -1,4 +1,4 @@
-"""Every table of the read model, and the rules that rows keep."""
+"""The read model."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-COMMENT ON TABLE investigation_attempt IS 'What was sent and what came back; the exact texts are there once the transcript was read. It lies in the blob store by its hash: sha256/<transcript_hash>, or for a long one answers/<investigation_id>/.../<transcript_hash>. A transcript that is not `read` left no further rows';

@@ -1,2 +1,0 @@
-ALTER TABLE claim_review ADD COLUMN gates jsonb NOT NULL DEFAULT '[]';
-COMMENT ON TABLE claim_review IS 'The verdict on a candidate in one round, and the exchange with the model that was asked for it, if one was; before it, RETRIED and numbered by `attempt`, what failed for now. `output_items`: as the parts of an attempt, with text_parts, annotations, reasoning_summaries and tool_call. `gates`: [{gate, outcome, code}], in their order';
