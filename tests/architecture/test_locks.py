@@ -27,9 +27,10 @@ def test_every_requirement_is_pinned_with_hashes(lock: Path) -> None:
     assert [each for each in requirements if not PINNED.fullmatch(each)] == []
 
 
-def test_make_installs_what_is_locked_and_ourselves() -> None:
+def test_make_and_the_image_install_what_is_locked_and_ourselves() -> None:
     lines = joined((ROOT / "Makefile").read_text())
+    assert "pip install --no-deps --require-hashes -r requirements/run.txt" in (ROOT / "deploy/Dockerfile").read_text()
     installs = [line for line in lines if re.match(r"@?\$\((PIP|INSTALL)\)", line)]
     locked = {line.rpartition("/")[2] for line in installs if "--no-deps --require-hashes -r requirements/" in line}
-    assert locked == {lock.name for lock in LOCKS}
+    assert {"run.txt", *locked} == {lock.name for lock in LOCKS}
     assert [line for line in installs if "--require-hashes" not in line and not line.endswith(OURSELVES)] == []
