@@ -205,6 +205,7 @@ ACCESS: Final[dict[str, Access]] = {
             InvestigationRequested,
             PublisherScored,
             PublisherEpochClosed,
+            EntryStaled,
         ),
         log=(ERRATA, JOBS),
         follows=(JOBS,),

@@ -11,7 +11,7 @@ from contracts.v1.codes import Word
 from contracts.v1.event import OnceEvent
 
 StalePart = Literal["SUMMARY", "SCENARIOS", "EVIDENCE", "VERDICT", "CONFIDENCE", "RISK"]
-StaleTrigger = Literal["EDIT", "FLAGS"]
+StaleTrigger = Literal["EDIT", "FLAGS", "EVIDENCE", "SOURCES", "IMPROVEMENT"]
 STALE_PARTS: Final[tuple[StalePart, ...]] = get_args(StalePart)
 
 Wording = Annotated[str, Field(min_length=1, max_length=500)]
@@ -42,7 +42,8 @@ class EntryPublished(OnceEvent):
 class EntryStaled(OnceEvent):
     """Parts of an entry no longer follow from what is known; the next analysis of its assertion renews them.
 
-    `cause_id` is the edit or the flag that this follows from.
+    `cause_id` is what this follows from: EDIT the edit, FLAGS the flag, EVIDENCE the analysis that came later or was
+    withdrawn, SOURCES the publisher whose score moved, IMPROVEMENT the analysis that older instructions led to.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.entry.staled"

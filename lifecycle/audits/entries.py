@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
@@ -9,12 +10,22 @@ from typing import Final, NamedTuple
 from contracts.jobs.words import EntryWords
 from contracts.v1 import EditMade, EntryPublished
 from contracts.v1.edit import EditType
-from contracts.v1.entry import STALE_PARTS, StalePart
+from contracts.v1.entry import STALE_PARTS, StalePart, StaleTrigger
 
 WORDS_KEPT: Final = timedelta(days=5 * 365)
 """How long the words of edits and flags are kept. Source: requirements FH-121."""
-STALE_BY_FLAGS: Final[tuple[StalePart, ...]] = ("RISK",)
-STALE_BY_EDIT: Final = STALE_PARTS
+STALE_BY: Final[Mapping[StaleTrigger, tuple[StalePart, ...]]] = {
+    "EDIT": STALE_PARTS,
+    "FLAGS": ("RISK",),
+    "EVIDENCE": ("SCENARIOS", "VERDICT", "CONFIDENCE"),
+    "SOURCES": ("VERDICT", "CONFIDENCE"),
+    "IMPROVEMENT": ("SCENARIOS", "EVIDENCE", "VERDICT", "CONFIDENCE"),
+}
+"""The parts that each cause makes stale. Source: requirement FH-127."""
+MANY_FLAGS: Final = 5
+"""So many accounts that object to an entry since its newest analysis make its risk stale before anybody decides."""
+SCORE_MOVED: Final = 10
+"""A publisher's score that moved by more than this makes stale what was judged by it. Units: points of 100."""
 
 
 class Readers(NamedTuple):

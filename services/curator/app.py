@@ -35,11 +35,13 @@ from services.curator.label_sweep import LabelSweep
 from services.curator.overdue import Deadlines
 from services.curator.record.ages import SqlAges
 from services.curator.record.controls import SqlControls
+from services.curator.record.entries import SqlEntries
 from services.curator.record.publishers import SqlPublishers
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
 from services.curator.rights import Withdrawals
 from services.curator.settings import CuratorSettings, require_holds
+from services.curator.staleness import Staleness
 from services.curator.sweep import Sweep
 from services.curator.volume_watch import Volumes
 from services.curator.watch import Watch
@@ -50,6 +52,7 @@ JOB: Final = "curator"
 TICK_S: Final = 1.0
 CONTROLS_S: Final = 60.0
 SCORES_S: Final = 60.0
+STALE_S: Final = 300.0
 
 
 async def build(host: Host) -> None:
@@ -85,6 +88,8 @@ async def build(host: Host) -> None:
     host.keep_running("curator-watch", _repeat(leadership, watch.run, settings.watch_s))
     scores = WeeklyScores(SqlPublishers(host.bus, database), log, host.clock, settings.initial_scores)
     host.keep_running("curator-scores", _repeat(leadership, scores.run_once, SCORES_S))
+    staleness = Staleness(SqlEntries(host.bus, database), log, host.clock)
+    host.keep_running("curator-stale", _repeat(leadership, staleness.run_once, STALE_S))
     if settings.controls is not None:
         lists, record = ControlLists(settings.controls), SqlControls(database)
         controls = ControlRuns(lists, record, log, host.clock, a_day=settings.controls_a_day)

@@ -154,6 +154,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     **dict.fromkeys(_GATEWAY, ("gateway",)),
     CreditPosted: ("auditor", "gateway"),
     JobEnded: ("auditor", "curator", "gateway"),
+    EntryStaled: ("curator", "gateway"),
     LlmStageConfigured: ("gateway",),
     PublisherRated: ("commands",),
     **dict.fromkeys(_CURATOR, ("curator",)),

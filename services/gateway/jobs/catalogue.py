@@ -8,10 +8,10 @@ from uuid import UUID
 from contracts.jobs.catalogue import Edited, EditRequest, FlagRequest, FlagView, ResolveRequest, RevertRequest
 from contracts.jobs.words import EntryWords, Remark
 from contracts.v1 import EditMade, EntryPublished, EntryStaled, FlagRaised, FlagResolved, OnceEvent
-from contracts.v1.entry import StalePart, StaleTrigger
+from contracts.v1.entry import StaleTrigger
 from contracts.v1.parts import EphemeralRef
 from kit.clock import Clock
-from lifecycle.audits.entries import STALE_BY_EDIT, STALE_BY_FLAGS, Change, Entry, words_until
+from lifecycle.audits.entries import STALE_BY, Change, Entry, words_until
 from services.gateway.domain import Principal
 from services.gateway.jobs.ports import JobLog, Words
 from services.gateway.jobs.problems import Problem
@@ -99,7 +99,7 @@ class Entries:
         facts: list[OnceEvent] = [resolved]
         entry = await self._read(raised.entity_id) if raised.entity_type == ENTITY and raised.entity_id else None
         if entry is not None and request.status == "ACCEPTED":
-            facts.append(_stale(entry, STALE_BY_FLAGS, "FLAGS", id_))
+            facts.append(_stale(entry, "FLAGS", id_))
         if not await self._log.publish_together(*facts, correlation=correlation, at=self._clock.now()):
             raise Problem("VALIDATION_ERROR", "The objection or its entry was changed meanwhile.", status=409)
         return FlagView(flag_id=id_, status=request.status)
@@ -162,7 +162,7 @@ class Entries:
         )
         facts: list[OnceEvent] = [edit]
         if change.changes_words:
-            facts.append(_stale(entry, STALE_BY_EDIT, "EDIT", edit_id))
+            facts.append(_stale(entry, "EDIT", edit_id))
         if not await self._log.publish_together(*facts, correlation=correlation, at=self._clock.now()):
             raise Problem("VALIDATION_ERROR", _CHANGED, status=409)
         return Edited(id=entry_id, version=edit.version, status="HIDDEN" if edit.hidden else "PUBLISHED")
@@ -171,11 +171,11 @@ class Entries:
         return await self._words.put(words.model_dump_json(), words_until(self._clock.now()))
 
 
-def _stale(entry: Entry, parts: tuple[StalePart, ...], trigger: StaleTrigger, cause_id: UUID) -> EntryStaled:
+def _stale(entry: Entry, trigger: StaleTrigger, cause_id: UUID) -> EntryStaled:
     return EntryStaled(
         follows=entry.staled_sequence,
         entry_id=entry.published.entry_id,
-        parts=parts,
+        parts=STALE_BY[trigger],
         trigger=trigger,
         cause_id=cause_id,
     )

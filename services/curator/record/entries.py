@@ -1,0 +1,91 @@
+"""Entries of the catalogue that something happened to, in the tables of the read model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import text
+
+from contracts.topology import JOBS
+from contracts.v1.entry import StaleTrigger
+from kit.bus import Bus
+from kit.database import Database
+from kit.pages import read_last_sequence
+from lifecycle.audits.entries import MANY_FLAGS, SCORE_MOVED, STALE_BY
+from services.curator.record.reading import read_rows
+
+_POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
+# An entry has one cause a round: the next event about it must follow this one.
+_CAUSES: Final = text("""
+    WITH cause AS (
+        SELECT e.id AS entry_id, 'EVIDENCE' AS trigger, a.id AS cause_id
+        FROM entry e JOIN assertion own ON own.id = e.assertion_id
+        JOIN assertion same ON same.published_key = own.published_key
+        JOIN analysis a ON a.assertion_id = same.id
+        WHERE NOT e.stale @> :evidence AND CASE WHEN a.id = e.analysis_id THEN a.invalidated_at IS NOT NULL
+            ELSE same.id <> own.id AND a.invalidated_at IS NULL AND a.analysed_at > e.cache_updated_at END
+        UNION ALL
+        SELECT e.id, 'IMPROVEMENT', e.analysis_id
+        FROM entry e JOIN run_attempt r ON r.run_id = e.analysis_id
+        WHERE NOT e.stale @> :improvement AND r.outcome = 'SUCCEEDED'
+            AND (r.prompt_hash <> ALL (:prompts) OR r.rules <> :rules)
+        UNION ALL
+        SELECT e.id, 'SOURCES', p.id
+        FROM entry e JOIN citation c ON c.analysis_id = e.analysis_id JOIN publisher p ON p.id = c.publisher_id
+        WHERE NOT e.stale @> :sources AND p.epoch <= (SELECT max(epoch) FROM score_epoch)
+            AND abs(CAST(p.track_record_score AS numeric) - 100 * CAST(c.score AS numeric)) > :moved
+        UNION ALL
+        SELECT e.id, 'FLAGS', (array_agg(f.id ORDER BY f.created_at DESC, f.id))[1]
+        FROM flag f JOIN entry e ON e.id = f.entity_id
+        WHERE NOT e.stale @> :flags AND f.status = 'OPEN' AND f.created_at > coalesce(e.cache_updated_at, e.created_at)
+        GROUP BY e.id HAVING count(DISTINCT f.account_id) >= :many
+    )
+    SELECT DISTINCT ON (e.id) e.id AS entry_id, c.trigger, c.cause_id, e.staled_sequence
+    FROM cause c JOIN entry e ON e.id = c.entry_id
+    ORDER BY e.id, c.trigger, c.cause_id LIMIT :limit
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why parts of an entry no longer hold. Shapes: `staled_sequence` is of the newest event that said so, or 0."""
+
+    entry_id: UUID
+    trigger: StaleTrigger
+    cause_id: UUID
+    staled_sequence: int
+
+
+class SqlEntries:
+    """The read model and the log that it follows. Raises: Outage: they could not be read now."""
+
+    def __init__(self, bus: Bus, database: Database) -> None:
+        self._bus = bus
+        self._database = database
+
+    async def newest(self) -> int:
+        """The last sequence of the log."""
+        return await read_last_sequence(self._bus, JOBS.name)
+
+    async def holds(self, sequence: int) -> bool:
+        """Whether the tables hold the log up to there."""
+        async with self._database.connect() as connection:
+            position: int | None = (await connection.execute(_POSITION, {"stream": JOBS.name})).scalar()
+        return (position or 0) >= sequence
+
+    async def causes(self, prompts: Collection[str], rules: str, limit: int) -> Sequence[Cause]:
+        """What entries do not show as stale yet; analyses with other instructions or rules than these are outdated."""
+        return await read_rows(
+            self._database,
+            Cause,
+            _CAUSES,
+            prompts=list(prompts),
+            rules=rules,
+            moved=SCORE_MOVED,
+            many=MANY_FLAGS,
+            limit=limit,
+            **{trigger.lower(): list(parts) for trigger, parts in STALE_BY.items() if trigger != "EDIT"},
+        )
