@@ -206,6 +206,7 @@ ACCESS: Final[dict[str, Access]] = {
             PublisherScored,
             PublisherEpochClosed,
             EntryStaled,
+            AssertionAnalysisRequested,
         ),
         log=(ERRATA, JOBS),
         follows=(JOBS,),

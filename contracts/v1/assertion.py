@@ -82,7 +82,7 @@ class DroppedEvidence(Value):
 
 
 class AssertionAnalysisRequested(OnceEvent):
-    """An analysis is bought for the job `requested_by`; other jobs that need it meanwhile join.
+    """An analysis is bought for the job or stale entry `requested_by`; jobs that need it meanwhile join.
 
     `run_id` derives from the assertion and `follows`, so the requests of two jobs name the same run and have different
     ids: the stream refuses the later one instead of confirming it as a repetition. Shapes: `words` holds the claim and

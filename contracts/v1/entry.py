@@ -43,7 +43,7 @@ class EntryStaled(OnceEvent):
     """Parts of an entry no longer follow from what is known; the next analysis of its assertion renews them.
 
     `cause_id` is what this follows from: EDIT the edit, FLAGS the flag, EVIDENCE the analysis that came later or was
-    withdrawn, SOURCES the publisher whose score moved, IMPROVEMENT the analysis that older instructions led to.
+    withdrawn, SOURCES the analysis that used earlier scores, IMPROVEMENT the one that older instructions led to.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.entry.staled"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from contracts.jobs.words import EntryWords
 from contracts.v1 import EditMade, EntryPublished
@@ -26,6 +26,22 @@ MANY_FLAGS: Final = 5
 """So many accounts that object to an entry since its newest analysis make its risk stale before anybody decides."""
 SCORE_MOVED: Final = 10
 """A publisher's score that moved by more than this makes stale what was judged by it. Units: points of 100."""
+MANY_STALE: Final = 1_000
+"""So many stale entries are not analysed again by themselves at night; each is when somebody asks for its claim."""
+_NIGHT: Final = range(1, 5)
+"""Hours in UTC."""
+
+
+class StaleEntry(Protocol):
+    """An entry that is not as it should be."""
+
+    @property
+    def stale(self) -> Collection[str]:
+        """The parts that are stale."""
+        ...
+
+
+S = TypeVar("S", bound=StaleEntry)
 
 
 class Readers(NamedTuple):
@@ -92,3 +108,15 @@ class Change(NamedTuple):
 def words_until(now: datetime) -> datetime:
     """When words written now expire."""
     return now + WORDS_KEPT
+
+
+def choose_renewals(stale: Sequence[S], now: datetime, most: int) -> list[S]:
+    """Which of at most `MANY_STALE` stale entries are analysed again now, in order.
+
+    Those that were edited are at once, others at night if they are few. What is stale because instructions are new
+    waits until somebody asks for the claim: that is all of the catalogue at once. Source: requirement FH-127.
+    """
+    edited = [each for each in stale if "SUMMARY" in each.stale]
+    is_night = now.astimezone(UTC).hour in _NIGHT and len(stale) < MANY_STALE
+    others = [each for each in stale if "EVIDENCE" not in each.stale and each not in edited] if is_night else []
+    return [*edited, *others][:most]

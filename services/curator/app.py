@@ -39,6 +39,7 @@ from services.curator.record.entries import SqlEntries
 from services.curator.record.publishers import SqlPublishers
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
+from services.curator.renewals import Renewals
 from services.curator.rights import Withdrawals
 from services.curator.settings import CuratorSettings, require_holds
 from services.curator.staleness import Staleness
@@ -53,6 +54,7 @@ TICK_S: Final = 1.0
 CONTROLS_S: Final = 60.0
 SCORES_S: Final = 60.0
 STALE_S: Final = 300.0
+RENEWALS_S: Final = 60.0
 
 
 async def build(host: Host) -> None:
@@ -88,8 +90,12 @@ async def build(host: Host) -> None:
     host.keep_running("curator-watch", _repeat(leadership, watch.run, settings.watch_s))
     scores = WeeklyScores(SqlPublishers(host.bus, database), log, host.clock, settings.initial_scores)
     host.keep_running("curator-scores", _repeat(leadership, scores.run_once, SCORES_S))
-    staleness = Staleness(SqlEntries(host.bus, database), log, host.clock)
+    entries = SqlEntries(host.bus, database)
+    staleness = Staleness(entries, log, host.clock)
     host.keep_running("curator-stale", _repeat(leadership, staleness.run_once, STALE_S))
+    if settings.renewals_a_day:
+        renewals = Renewals(entries, texts, log, host.clock, a_day=settings.renewals_a_day)
+        host.keep_running("curator-renewals", _repeat(leadership, renewals.run_once, RENEWALS_S))
     if settings.controls is not None:
         lists, record = ControlLists(settings.controls), SqlControls(database)
         controls = ControlRuns(lists, record, log, host.clock, a_day=settings.controls_a_day)

@@ -29,6 +29,9 @@ class CuratorSettings(BaseSettings):
         default=None, description="folder of the lists of controls, which only the curator's user may read"
     )
     controls_a_day: int = Field(default=5, ge=0, description="controls that are requested in 24 hours")
+    renewals_a_day: int = Field(
+        default=0, ge=0, description="analyses in 24 hours that may be bought for stale entries of the catalogue"
+    )
     initial_scores: Mapping[Word, Annotated[int, Field(ge=0, le=100)]] = Field(
         default_factory=dict,
         description="what publishers of a type begin with, beside journal 70 and unknown 30, as a JSON object",

@@ -155,6 +155,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     CreditPosted: ("auditor", "gateway"),
     JobEnded: ("auditor", "curator", "gateway"),
     EntryStaled: ("curator", "gateway"),
+    AssertionAnalysisRequested: ("auditor", "curator"),
     LlmStageConfigured: ("gateway",),
     PublisherRated: ("commands",),
     **dict.fromkeys(_CURATOR, ("curator",)),

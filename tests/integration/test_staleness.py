@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -11,15 +12,27 @@ from uuid import UUID
 
 import pytest
 
-from contracts.v1 import AssertionInvalidated, EntryStaled, Event, PublisherEpochClosed
-from contracts.v1.ids import analysis_run_id, assertion_id, entry_id, publisher_id
+from contracts.v1 import (
+    AssertionAnalysisRequested,
+    AssertionInvalidated,
+    EntryStaled,
+    Event,
+    OnceEvent,
+    PublisherEpochClosed,
+)
+from contracts.v1.entry import STALE_PARTS
+from contracts.v1.ids import analysis_run_id, assertion_id, entry_id
+from contracts.v1.parts import EphemeralRef
+from kit.blobs import BlobMissing
 from kit.database import Database
 from lifecycle.audits.entries import MANY_FLAGS
 from lifecycle.audits.runs import ANALYSE
 from services.curator.record.entries import Cause, SqlEntries
+from services.curator.renewals import Renewals
 from services.curator.staleness import Staleness
 from tests.integration.readmodel_tables import NoTexts, everything, fill, prepare, store_at
 from tests.support.fakes import StillClock
+from tests.support.job_log import MemoryWords
 from tests.support.servers import Prepare
 from tests.unit.projector.audit_histories import claim_id_of, one_job, scored
 from tests.unit.projector.histories import digest, uid
@@ -29,7 +42,6 @@ pytest_plugins = ["tests.support.servers"]
 NAME: Final = "Ships sail."
 SHIPS: Final = claim_id_of(NAME)
 ENTRY: Final = entry_id(SHIPS)
-FOR: Final = publisher_id("for.example")
 
 
 @pytest.fixture(scope="session")
@@ -49,6 +61,13 @@ class Catalogue(SqlEntries):
     async def newest(self) -> int:
         return 0
 
+    async def request(self, assertion_id: UUID) -> tuple[int, AssertionAnalysisRequested] | None:
+        requested = self.instance.cached[assertion_id].requested
+        return None if requested is None else (requested.sequence, requested.event)
+
+    async def closed_epoch(self) -> int:
+        return 202601
+
     async def causes(self, prompts: Collection[str], rules: str, limit: int) -> Sequence[Cause]:
         return await super().causes(self.prompts, self.rules, limit)
 
@@ -59,15 +78,21 @@ class Catalogue(SqlEntries):
         raise AssertionError(key)
 
     async def publish(self, event: Event, correlation: UUID | None = None) -> bool:
-        """Store it, if it follows the newest of its subject; a newer one in the tables is what a `follows` names."""
-        sequences = [at for at, (each, _) in enumerate(self.instance.events, 1) if each.subject() == event.subject()]
-        if isinstance(event, EntryStaled) and event.follows != max(sequences, default=0):
+        """Store it behind what it follows."""
+        if any(each.event_id() == event.event_id() for each, _ in self.instance.events):
+            return True
+        before = [at for at, (each, _) in enumerate(self.instance.events, 1) if each.subject() == event.subject()]
+        if isinstance(event, OnceEvent) and event.follows != max(before, default=0):
             return False
-        self.instance.publish(event)
-        tape = self.instance.tape
-        tape.add(event, at=self.instance.now)
-        await self.fill()
+        await self.store(event)
         return True
+
+    async def store(self, *events: Event) -> None:
+        """The tables follow at once."""
+        for event in events:
+            self.instance.publish(event)
+            self.instance.tape.add(event, at=self.instance.now)
+        await self.fill()
 
     async def fill(self) -> None:
         tape = self.instance.tape
@@ -76,14 +101,14 @@ class Catalogue(SqlEntries):
         await store.close()
         self.written = len(tape.records)
 
-    async def analyse(self, name: str = NAME) -> None:
-        """The claim is analysed once more, a day later."""
+    async def analyse(self, run: UUID | None = None) -> None:
+        """The claim is analysed, a day later; without a run one is requested first."""
         self.instance.now += timedelta(days=1)
-        follows = self.instance.sequence
-        run = analysis_run_id(claim_id_of(name), follows)
-        await self.publish(self.instance.requested(uid("job"), name, run, follows))
-        await self.publish(self.instance.started(run, ANALYSE, claim_id_of(name)))
-        await self.publish(self.instance.analysed(name, run))
+        if run is None:
+            follows = self.instance.sequence
+            run = analysis_run_id(SHIPS, follows)
+            await self.store(self.instance.requested(uid("job"), NAME, run, follows))
+        await self.store(self.instance.started(run, ANALYSE, SHIPS), self.instance.analysed(NAME, run))
 
     async def run(self) -> list[tuple[str, UUID]]:
         """What a curator records now; a second one finds nothing."""
@@ -94,7 +119,7 @@ class Catalogue(SqlEntries):
         found = [event for event, _ in self.instance.events[before:]]
         return [(each.trigger, each.cause_id) for each in found if isinstance(each, EntryStaled)]
 
-    async def stale(self) -> set[str]:
+    async def parts(self) -> set[str]:
         (entry,) = (await everything(self.url))["entry"]
         return set(entry["stale"])
 
@@ -104,7 +129,7 @@ async def catalogue_at(url: str) -> AsyncIterator[Catalogue]:
     database = Database(url, role="curator")
     catalogue = Catalogue(database, url)
     await catalogue.fill()
-    await catalogue.publish(catalogue.instance.entry(NAME))
+    await catalogue.store(catalogue.instance.entry(NAME))
     try:
         assert await catalogue.run() == []
         yield catalogue
@@ -118,20 +143,22 @@ async def test_a_score_that_moved_by_more_than_ten_points_is_recorded_once_its_e
 ) -> None:
     """FH-127: What makes an entry stale is recorded."""
     async with catalogue_at(database_url) as catalogue:
-        await catalogue.publish(scored("for.example", 202601).model_copy(update={"score": 40.1}))
+        await catalogue.store(scored("for.example", 202601).model_copy(update={"score": 40.1}))
         assert await catalogue.run() == [], "not all scores of the epoch are there"
-        await catalogue.publish(PublisherEpochClosed(epoch=202601, publishers=1))
-        assert await catalogue.run() == [("SOURCES", FOR)]
-        assert await catalogue.stale() == {"VERDICT", "CONFIDENCE"}
+        await catalogue.store(PublisherEpochClosed(epoch=202601, publishers=1))
+        assert await catalogue.run() == [("SOURCES", analysis_of(catalogue))]
+        assert await catalogue.parts() == {"VERDICT", "CONFIDENCE"}
         await catalogue.analyse()
-        assert await catalogue.stale() == set()
-        assert await catalogue.run() == [("SOURCES", FOR)], "the job of that analysis had pinned an earlier epoch"
+        assert await catalogue.parts() == set()
+        assert await catalogue.run() == [("SOURCES", analysis_of(catalogue))], (
+            "the job of that analysis had pinned an earlier epoch"
+        )
 
 
 async def test_a_score_that_moved_by_ten_points_changes_nothing(database_url: str) -> None:
     async with catalogue_at(database_url) as catalogue:
-        await catalogue.publish(scored("for.example", 202601).model_copy(update={"score": 40.0}))
-        await catalogue.publish(PublisherEpochClosed(epoch=202601, publishers=1))
+        await catalogue.store(scored("for.example", 202601).model_copy(update={"score": 40.0}))
+        await catalogue.store(PublisherEpochClosed(epoch=202601, publishers=1))
         assert await catalogue.run() == []
 
 
@@ -142,7 +169,7 @@ async def test_instructions_and_rules_that_are_new_are_recorded(database_url: st
         made = analysis_of(catalogue)
         catalogue.prompts = [digest("a better prompt")]
         assert await catalogue.run() == [("IMPROVEMENT", made)]
-        assert await catalogue.stale() == {"SCENARIOS", "EVIDENCE", "VERDICT", "CONFIDENCE"}
+        assert await catalogue.parts() == {"SCENARIOS", "EVIDENCE", "VERDICT", "CONFIDENCE"}
         catalogue.prompts = [digest("prompt")]
         await catalogue.analyse()
         catalogue.rules = "r-2"
@@ -154,14 +181,14 @@ async def test_many_accounts_that_object_make_the_risk_stale(database_url: str) 
     """FH-127: What makes an entry stale is recorded."""
     async with catalogue_at(database_url) as catalogue:
         for account in [*range(MANY_FLAGS - 1), 0]:
-            await catalogue.publish(catalogue.instance.flagged(ENTRY, uid(f"account {account}")))
+            await catalogue.store(catalogue.instance.flagged(ENTRY, uid(f"account {account}")))
             assert await catalogue.run() == []
         last = catalogue.instance.flagged(ENTRY, uid("one account more"))
-        await catalogue.publish(last)
+        await catalogue.store(last)
         assert await catalogue.run() == [("FLAGS", last.flag_id)]
-        assert await catalogue.stale() == {"RISK"}
+        assert await catalogue.parts() == {"RISK"}
         await catalogue.analyse()
-        assert (await catalogue.run(), await catalogue.stale()) == ([], set()), "the analysis came after the objections"
+        assert (await catalogue.run(), await catalogue.parts()) == ([], set()), "the analysis came after the objections"
 
 
 @pytest.mark.requirement("FH-127")
@@ -169,20 +196,87 @@ async def test_evidence_that_is_new_or_withdrawn_is_recorded(database_url: str) 
     """FH-127: What makes an entry stale is recorded."""
     async with catalogue_at(database_url) as catalogue:
         made = analysis_of(catalogue)
-        await catalogue.publish(AssertionInvalidated(assertion_id=SHIPS, analysis_id=made, why="RIGHTS"))
+        await catalogue.store(AssertionInvalidated(assertion_id=SHIPS, analysis_id=made, why="RIGHTS"))
         assert await catalogue.run() == [("EVIDENCE", made)]
         await catalogue.analyse()
-        assert (await catalogue.run(), await catalogue.stale()) == ([], set())
+        assert (await catalogue.run(), await catalogue.parts()) == ([], set())
         twin = assertion_id("v1norm1", "en", digest(NAME), sha256(b"of another year").hexdigest())
         run = analysis_run_id(twin, 0)
         asked = catalogue.instance.requested(uid("job"), NAME, run)
-        await catalogue.publish(asked.model_copy(update={"assertion_id": twin}))
-        await catalogue.publish(catalogue.instance.started(run, ANALYSE, twin))
-        await catalogue.publish(catalogue.instance.analysed(NAME, run).model_copy(update={"assertion_id": twin}))
+        await catalogue.store(asked.model_copy(update={"assertion_id": twin}))
+        await catalogue.store(catalogue.instance.started(run, ANALYSE, twin))
+        await catalogue.store(catalogue.instance.analysed(NAME, run).model_copy(update={"assertion_id": twin}))
         assert await catalogue.run() == [("EVIDENCE", run)]
-        assert await catalogue.stale() == {"SCENARIOS", "VERDICT", "CONFIDENCE"}
+        assert await catalogue.parts() == {"SCENARIOS", "VERDICT", "CONFIDENCE"}
         await catalogue.analyse()
-        assert (await catalogue.run(), await catalogue.stale()) == ([], set())
+        assert (await catalogue.run(), await catalogue.parts()) == ([], set())
+
+
+class Words(MemoryWords):
+    """Texts that expire."""
+
+    def __init__(self, clock: StillClock, known: Mapping[str, str]) -> None:
+        super().__init__(clock)
+        self.known = known
+
+    async def get(self, ref: EphemeralRef) -> str:
+        if ref.has_expired(self.clock.now()) or ref.sha256 not in self.known:
+            raise BlobMissing(ref.sha256)
+        return self.known[ref.sha256]
+
+
+@pytest.mark.requirement("FH-127")
+async def test_an_edited_entry_is_analysed_again_at_once_and_once(database_url: str) -> None:
+    """FH-127: What makes an entry stale is recorded."""
+    async with catalogue_at(database_url) as catalogue:
+        instance = catalogue.instance
+        edit = EntryStaled(entry_id=ENTRY, parts=STALE_PARTS, trigger="EDIT", cause_id=uid("edit"))
+        await catalogue.store(edit)
+        assert await renew(catalogue) == [], "its claim was analysed an hour ago"
+        instance.now += timedelta(days=2)
+        assert await renew(catalogue, a_day=0) == []
+        before = instance.cached[SHIPS].requested
+        assert before is not None
+        (renewal,) = await renew(catalogue)
+        assert (renewal.follows, renewal.requested_by) == (before.sequence, ENTRY)
+        assert renewal.run_id == analysis_run_id(SHIPS, before.sequence)
+        assert renewal.words.until > before.event.words.until
+        same = {"follows", "requested_by", "run_id", "words", "score_epoch"}
+        assert renewal.model_dump(exclude=same) == before.event.model_dump(exclude=same)
+        assert await renew(catalogue) == [], "it is under way"
+        await catalogue.analyse(renewal.run_id)
+        assert await catalogue.parts() == set()
+
+
+@pytest.mark.requirement("FH-127")
+async def test_of_two_curators_one_requests_and_none_requests_beyond_the_days_number(database_url: str) -> None:
+    """FH-127: What makes an entry stale is recorded."""
+    async with catalogue_at(database_url) as catalogue:
+        lamps = catalogue.instance.entry("Lamps burn.")
+        await catalogue.store(lamps)
+        for id_ in (ENTRY, lamps.entry_id):
+            await catalogue.store(EntryStaled(entry_id=id_, parts=STALE_PARTS, trigger="EDIT", cause_id=uid("edit")))
+        catalogue.instance.now += timedelta(days=2)
+        before = len(catalogue.instance.events)
+        await asyncio.gather(*(renew(catalogue, a_day=1) for _ in range(2)))
+        await renew(catalogue, a_day=1)
+        assert len(catalogue.instance.events) == before + 1
+
+
+async def test_words_that_are_gone_are_not_analysed_again(database_url: str) -> None:
+    async with catalogue_at(database_url) as catalogue:
+        await catalogue.store(EntryStaled(entry_id=ENTRY, parts=STALE_PARTS, trigger="EDIT", cause_id=uid("edit")))
+        catalogue.instance.now += timedelta(days=92)
+        assert await renew(catalogue) == []
+
+
+async def renew(catalogue: Catalogue, a_day: int = 5) -> list[AssertionAnalysisRequested]:
+    """What a curator requests now."""
+    before, clock = len(catalogue.instance.events), StillClock(catalogue.instance.now)
+    words = Words(clock, catalogue.instance.tape.words)
+    await Renewals(catalogue, words, catalogue, clock, a_day=a_day).run_once()
+    found = [event for event, _ in catalogue.instance.events[before:]]
+    return [each for each in found if isinstance(each, AssertionAnalysisRequested)]
 
 
 async def test_tables_that_lag_say_nothing() -> None:

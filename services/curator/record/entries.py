@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from sqlalchemy import text
 
 from contracts.topology import JOBS
+from contracts.v1 import AssertionAnalysisRequested, PublisherEpochClosed
 from contracts.v1.entry import StaleTrigger
 from kit.bus import Bus
 from kit.database import Database
+from kit.history import read_latest
 from kit.pages import read_last_sequence
 from lifecycle.audits.entries import MANY_FLAGS, SCORE_MOVED, STALE_BY
+from lifecycle.audits.epochs import NO_EPOCH
 from services.curator.record.reading import read_rows
 
 _POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
@@ -33,7 +37,7 @@ _CAUSES: Final = text("""
         WHERE NOT e.stale @> :improvement AND r.outcome = 'SUCCEEDED'
             AND (r.prompt_hash <> ALL (:prompts) OR r.rules <> :rules)
         UNION ALL
-        SELECT e.id, 'SOURCES', p.id
+        SELECT e.id, 'SOURCES', e.analysis_id
         FROM entry e JOIN citation c ON c.analysis_id = e.analysis_id JOIN publisher p ON p.id = c.publisher_id
         WHERE NOT e.stale @> :sources AND p.epoch <= (SELECT max(epoch) FROM score_epoch)
             AND abs(CAST(p.track_record_score AS numeric) - 100 * CAST(c.score AS numeric)) > :moved
@@ -47,6 +51,15 @@ _CAUSES: Final = text("""
     FROM cause c JOIN entry e ON e.id = c.entry_id
     ORDER BY e.id, c.trigger, c.cause_id LIMIT :limit
 """)
+_STALE: Final = text("""
+    SELECT e.id AS entry_id, e.assertion_id, e.stale, a.sequence AS requested_sequence
+    FROM entry e JOIN assertion a ON a.id = e.assertion_id
+    WHERE cardinality(e.stale) > 0 AND NOT e.reworded AND e.status = 'PUBLISHED' AND a.requested_at < :since
+    ORDER BY 'SUMMARY' = ANY (e.stale) DESC, e.staled_sequence, e.id LIMIT :limit
+""")
+_REQUESTED: Final = text("""
+    SELECT count(*) FROM entry e JOIN assertion a ON a.id = e.assertion_id WHERE a.requested_at >= :since
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +70,16 @@ class Cause:
     trigger: StaleTrigger
     cause_id: UUID
     staled_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A stale entry whose claim nobody had analysed lately. Shapes: `requested_sequence` is of the newest request."""
+
+    entry_id: UUID
+    assertion_id: UUID
+    stale: Sequence[str]
+    requested_sequence: int
 
 
 class SqlEntries:
@@ -89,3 +112,28 @@ class SqlEntries:
             limit=limit,
             **{trigger.lower(): list(parts) for trigger, parts in STALE_BY.items() if trigger != "EDIT"},
         )
+
+    async def stale(self, since: datetime, limit: int) -> Sequence[Due]:
+        """Shown entries that an analysis would renew and that none was requested of since then, edited ones first."""
+        return await read_rows(self._database, Due, _STALE, since=since, limit=limit)
+
+    async def requested(self, since: datetime) -> int:
+        """How many claims of entries had an analysis requested since then, by anybody."""
+        async with self._database.connect() as connection:
+            found: int = (await connection.execute(_REQUESTED, {"since": since})).scalar_one()
+        return found
+
+    async def request(self, assertion_id: UUID) -> tuple[int, AssertionAnalysisRequested] | None:
+        """The newest request of an analysis of a claim, and its sequence."""
+        subject = f"{AssertionAnalysisRequested.SUBJECT}.{assertion_id}"
+        for fact in await read_latest(self._bus, subject, stream=JOBS):
+            if isinstance(event := fact.event, AssertionAnalysisRequested):
+                return fact.sequence, event
+        return None
+
+    async def closed_epoch(self) -> int:
+        """The newest closed epoch of publishers' scores."""
+        for fact in await read_latest(self._bus, f"{PublisherEpochClosed.SUBJECT}.weekly", stream=JOBS):
+            if isinstance(event := fact.event, PublisherEpochClosed):
+                return event.epoch
+        return NO_EPOCH
