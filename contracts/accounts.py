@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple, get_args
 
 Role = Literal["reader", "contributor", "moderator", "admin"]
-Verb = Literal["read", "flag", "submit", "edit", "decide", "hide", "publish", "score", "configure"]
+Verb = Literal["read", "flag", "submit", "edit", "decide", "hide", "publish", "score", "configure", "hear"]
+"""`hear` appeals of readers; the other verbs are those of audits and the catalogue."""
 Right = Literal["investigate", "corroborate", "audit"]
 """`investigate` at the instance's expense, `corroborate` texts by viewing them, `audit` articles by the job API."""
 Tier = Literal["free", "pro", "enterprise"]
@@ -29,7 +30,7 @@ VERBS: Final[Mapping[Role, frozenset[Verb]]] = {
     "reader": _READER,
     "contributor": _CONTRIBUTOR,
     "moderator": _MODERATOR,
-    "admin": _MODERATOR | {"configure"},
+    "admin": _MODERATOR | {"configure", "hear"},
 }
 
 _USERNAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -20,6 +21,7 @@ from kit.settings import (
     SettingsError,
     load,
 )
+from kit.vault import MasterKey
 from services.gateway.adapters import (
     BlobCopies,
     BlobLookups,
@@ -34,6 +36,11 @@ from services.gateway.adapters import (
 )
 from services.gateway.callers import Callers
 from services.gateway.cors import Cors
+from services.gateway.desk.actions import Actions
+from services.gateway.desk.adapters import SqlDesk
+from services.gateway.desk.pages import Pages
+from services.gateway.desk.ports import DeskReads
+from services.gateway.desk.routes import Desk
 from services.gateway.domain import RetryRules
 from services.gateway.extension.intake import Intake
 from services.gateway.extension.investigate import Requests
@@ -42,7 +49,7 @@ from services.gateway.extension.own_key_runs import OwnKeyRuns
 from services.gateway.extension.procedures import procedures
 from services.gateway.extension.status import Statuses, Viewing
 from services.gateway.health import ServerHealth
-from services.gateway.http import BodyTimeouts
+from services.gateway.http import BodyTimeouts, Scope
 from services.gateway.invalidation import CacheInvalidation
 from services.gateway.jobs.adapters import BlobWords, BusJobLog, BusMemos, BusReceiptKeys, SqlCatalogue
 from services.gateway.jobs.rate_policies import RateLimit, RatePolicy
@@ -73,7 +80,7 @@ from services.gateway.public.graphql.http import GraphQLEndpoint
 from services.gateway.public.lookups import LookupEndpoint
 from services.gateway.public.procedures import PublicProcedures, public_procedures
 from services.gateway.public.site.copies import SourceArchive
-from services.gateway.public.site.pages import Pages
+from services.gateway.public.site.pages import Pages as PublicPages
 from services.gateway.public.site.publishers import PublisherPages
 from services.gateway.public.site.routes import Site
 from services.gateway.public.stream.admission import Admission
@@ -109,6 +116,8 @@ class Dependencies:
     space: Space
     clock: Clock
     registry: CollectorRegistry
+    desk: DeskReads
+    master_keys: tuple[MasterKey, ...]
     labels: LabelSource | None = None
 
 
@@ -171,7 +180,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
     cors = Cors(settings.cors_origins.split(","))
     rpc = Rpc(table, callers, clock, metrics, cors, body_timeouts=body_timeouts)
     graphql = GraphQLEndpoint(GraphQL(RecordGraph(dependencies.graphql_record)), metrics, body_timeouts=body_timeouts)
-    jobs = None
+    jobs = desk = None
     if settings.jobs:
         limits = Limits(
             jobs=RateLimit(RatePolicy.parse("jobs", settings.jobs_rate), clock),
@@ -191,8 +200,10 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
             catalogue=catalogue,
             address=callers.address,
         )
+        if catalogue:
+            desk = open_desk(settings, dependencies, jobs, keys, limits, callers.address, metrics, body_timeouts)
     described = shell(dependencies.documents, dependencies.health, clock, table, jobs)
-    pages = Pages(dependencies.record, clock, described.openapi)
+    pages = PublicPages(dependencies.record, clock, described.openapi)
     site = Site(
         pages,
         SourceArchive(dependencies.record, dependencies.copies),
@@ -250,7 +261,35 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
         decision_log=decision_log,
         lookups=lookups,
         appeals=appeals,
+        desk=desk,
         catalogue=catalogue,
+    )
+
+
+def open_desk(
+    settings: GatewaySettings,
+    dependencies: Dependencies,
+    jobs: JobsApi,
+    keys: InstanceKeys,
+    limits: Limits,
+    address: Callable[[Scope], str],
+    metrics: Metrics,
+    body_timeouts: BodyTimeouts,
+) -> Desk:
+    """The desk over what the job API works with."""
+    world, clock = dependencies.jobs, dependencies.clock
+    return Desk(
+        keys,
+        dependencies.master_keys,
+        Pages(dependencies.desk, world.catalogue, jobs.reading, jobs.ledger, world.stages),
+        Actions(jobs.entries),
+        limits.reads,
+        limits.changes,
+        address,
+        clock,
+        metrics,
+        body_timeouts=body_timeouts,
+        public_url=settings.public_url,
     )
 
 
@@ -313,6 +352,8 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             jobs=open_jobs(host, settings, pages),
             health=health,
             space=ServerSpace(host.bus, host.data_folder),
+            desk=SqlDesk(pages),
+            master_keys=host.master_keys,
             clock=host.clock,
             registry=host.telemetry.registry,
             labels=None if labeler is None else LabelSource(labeler, BusLabels(host.bus)),

@@ -18,6 +18,8 @@ from pydantic import TypeAdapter
 from contracts.rpc.public import PublicResult
 from kit.cache import Cache
 from kit.clock import Clock
+from services.gateway.desk.routes import PATH as DESK
+from services.gateway.desk.routes import Desk
 from services.gateway.domain import MINIMUM_EXTENSION_VERSION, parse_id
 from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond, with_common_headers, without_body
 from services.gateway.invalidation import CacheInvalidation
@@ -66,6 +68,7 @@ class Gateway:
         decision_log: DecisionLogEndpoint,
         lookups: LookupEndpoint,
         appeals: AppealsEndpoint,
+        desk: Desk | None = None,
         catalogue: bool = False,
     ) -> None:
         self._rpc = rpc
@@ -80,6 +83,7 @@ class Gateway:
         self._lookups = lookups
         self._catalogue = (PUBLISHERS,) if catalogue else ()
         self._appeals = appeals
+        self._desk = desk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -89,6 +93,8 @@ class Gateway:
             await self.shell(scope, receive, send)
         elif scope["path"] == APPEALS:
             await self._appeals(scope, receive, send)
+        elif self._desk is not None and f"{scope['path']}/".startswith(f"{DESK}/"):
+            await self._desk(scope, receive, send)
         elif self.jobs is not None and self._is_of_jobs(scope["path"]):
             await self.jobs(scope, receive, send)
         elif scope["method"] == "OPTIONS":

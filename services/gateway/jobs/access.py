@@ -29,8 +29,18 @@ async def authenticate(keys: InstanceKeys, authorization: str, right: Right, ver
     principal = None if key is None else await keys.principal(key_hash(key))
     if principal is None:
         raise Problem("UNAUTHENTICATED", headers=_CHALLENGE)
+    require_right(principal, right)
+    require_verb(principal, verb)
+    return principal
+
+
+def require_right(principal: Principal, right: Right) -> None:
+    """Raises: Problem: the key does not have this right."""
     if right not in principal.rights:
         raise Problem("FORBIDDEN", f"This key does not have the right {right}.")
+
+
+def require_verb(principal: Principal, verb: Verb) -> None:
+    """Raises: Problem: the account's role does not include this verb."""
     if not principal.may(verb):
         raise Problem("FORBIDDEN", f"This needs a role that may {verb}.")
-    return principal

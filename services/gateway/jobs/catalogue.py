@@ -13,6 +13,7 @@ from contracts.v1.parts import EphemeralRef
 from kit.clock import Clock
 from lifecycle.audits.entries import STALE_BY, Change, Entry, words_until
 from services.gateway.domain import Principal
+from services.gateway.jobs.access import require_verb
 from services.gateway.jobs.ports import JobLog, Words
 from services.gateway.jobs.problems import Problem
 
@@ -36,6 +37,8 @@ class Entries:
 
     async def edit(self, id_: UUID, request: EditRequest, principal: Principal, correlation: UUID) -> Edited:
         """Change what an entry says, or hide it or show it again."""
+        if request.edit_type == "MODERATION_ACTION":
+            require_verb(principal, "hide")
         entry = await self._find(id_, principal, request.version)
         before = await self._read_words(entry)
         given = {
@@ -55,8 +58,8 @@ class Entries:
         if after is None:
             raise Problem("VALIDATION_ERROR", "What the entry said before is no longer kept.", status=409)
         was_hidden = await self._was_hidden(entry.newest)
-        if was_hidden != entry.is_hidden and not principal.may("hide"):
-            raise Problem("FORBIDDEN", "This needs a role that may hide.")
+        if was_hidden != entry.is_hidden:
+            require_verb(principal, "hide")
         words = EntryWords.model_validate_json(after)
         change = Change("REVERT", await self._read_words(entry), words, entry.is_hidden, was_hidden)
         return await self._store(entry, change, request.reason, principal, correlation)

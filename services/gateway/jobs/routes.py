@@ -127,11 +127,13 @@ class JobsApi:
         ledger = Ledger(world.log, clock, job_s=world.job_s)
         memory = Memory(world.log, world.words, world.memos)
         intake = Intake(world.log, world.words, ledger, memory, world.stages, clock, job_s=world.job_s)
-        jobs = Jobs(world.log, world.words, self.signals, clock)
+        self.entries = Entries(world.log, world.words, clock)
+        self.reading = Jobs(world.log, world.words, self.signals, clock)
+        self.ledger = ledger
         self._jobs = JobRoutes(
             reception,
             intake,
-            jobs,
+            self.reading,
             limits.jobs,
             limits.reads,
             heartbeat_s=world.heartbeat_s,
@@ -151,8 +153,9 @@ class JobsApi:
         self._add_accounts(accounts)
         self._add_rights(rights)
         if catalogue:
-            entries = Entries(world.log, world.words, clock)
-            routes = CatalogueRoutes(reception, entries, world.catalogue, limits.reads, limits.changes, address, clock)
+            routes = CatalogueRoutes(
+                reception, self.entries, world.catalogue, limits.reads, limits.changes, address, clock
+            )
             for method, path, handler, description in list_catalogue_routes(routes):
                 self._add(method, path, handler, description)
         for error in (Problem, Unavailable, HTTPException, BodyTooLarge, TimeoutError, ClientDisconnected, Exception):

@@ -29,7 +29,8 @@ _FOUND: Final = sql(f"""
 """)  # noqa: S608 (our words)
 _ONE: Final = sql(f"SELECT {_LINE} FROM entry e WHERE e.id = :id AND {_VISIBLE}")  # noqa: S608 (our words)
 _OPEN_FLAGS: Final = sql("""
-    SELECT id, entity_type, entity_id, issue_type, description, created_at FROM flag
+    SELECT id, entity_type, entity_id, issue_type, description, created_at,
+        (SELECT e.wording FROM entry e WHERE e.id = flag.entity_id) wording FROM flag
     WHERE status = 'OPEN' AND (CAST(:at AS timestamptz) IS NULL OR (created_at, id) > (:at, CAST(:after AS uuid)))
     ORDER BY created_at, id LIMIT :limit
 """)
@@ -174,7 +175,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlagRow:
-    """An objection that waits for a decision."""
+    """An objection that waits for a decision. Shapes: `wording` is that of its entry, if it is about one."""
 
     id: UUID
     entity_type: str
@@ -182,6 +183,7 @@ class FlagRow:
     issue_type: str
     description: str | None
     created_at: datetime
+    wording: str | None = None
 
 
 class CatalogueQueries(Queries):

@@ -20,6 +20,7 @@ from services.gateway.record.catalogue import CatalogueQueries
 from services.gateway.record.connection import open_transaction
 from services.gateway.record.counts import PostCounts, Tallies
 from services.gateway.record.decision_log import DecisionLog
+from services.gateway.record.desk import DeskQueries
 from services.gateway.record.investigations import Investigations, Summary
 from services.gateway.record.labels import Labels
 from services.gateway.record.posts import Posts
@@ -45,6 +46,7 @@ class RecordSession:
         self.catalogue = CatalogueQueries(connection)
         self.counts = Tallies(connection)
         self.decision_log = DecisionLog(connection)
+        self.desk = DeskQueries(connection)
         self.investigations = Investigations(connection)
         self.labels = Labels(connection)
         self.posts = Posts(connection)

@@ -32,6 +32,7 @@ MATRIX: dict[Verb, tuple[Role, ...]] = {
     "publish": ("moderator", "admin"),
     "score": ("moderator", "admin"),
     "configure": ("admin",),
+    "hear": ("admin",),
 }
 
 

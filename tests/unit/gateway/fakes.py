@@ -27,6 +27,7 @@ from contracts.v1.parts import ClaimPayload, Observation, PublishedClaim, Sighti
 from kit.database import Database
 from kit.receipts import ReceiptKey
 from kit.settings import LlmSettings
+from kit.vault import MasterKey
 from services.gateway.app import Dependencies, assemble
 from services.gateway.domain import Account, InstanceKey
 from services.gateway.jobs.routes import World
@@ -43,6 +44,7 @@ from services.gateway.ports import (
 from services.gateway.record.repository import PublicRecord
 from services.gateway.settings import GatewaySettings
 from tests.support.catalogue import MemoryCatalogue
+from tests.support.desk import MemoryDesk
 from tests.support.event_log import MemoryEvents
 from tests.support.job_log import MemoryJobLog, MemoryMemos, MemoryWords
 from tests.unit.gateway import shapes
@@ -333,6 +335,7 @@ class Bench:
         self.words = MemoryWords(self.clock)
         self.memos = MemoryMemos()
         self.catalogue = MemoryCatalogue()
+        self.desk = MemoryDesk()
         self.health = Signs()
         self.room = Room()
         self.lookups = MemoryLookups()
@@ -366,6 +369,8 @@ class Bench:
                 ),
                 health=self.health,
                 space=self.room,
+                desk=self.desk,
+                master_keys=(MasterKey(bytes(32)),),
                 clock=self.clock,
                 registry=self.registry,
             ),

@@ -73,9 +73,9 @@ def row(id_: UUID = ENTRY, **given: Any) -> EntryRow:
     )
 
 
-def published(*, catalogue: bool = True, is_published: bool = True) -> Bench:
+def published(*, catalogue: bool = True, is_published: bool = True, **settings: Any) -> Bench:
     """A gateway with an account of each role, and an entry."""
-    bench = opened(catalogue=catalogue)
+    bench = opened(catalogue=catalogue, **settings)
     for role, account in ACCOUNTS.items():
         bench.key_table.add(f"oe_{role}", "audit", account=account)
         bench.catalogue.candidates[JOB, 1, account.account_id] = candidate()

@@ -1,0 +1,31 @@
+"""The desk's lists over PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from services.gateway.record.desk import AppealRow, EditedRow, JobRow, Key
+from services.gateway.record.repository import PublicRecord
+
+
+class SqlDesk:
+    """Lists from the tables."""
+
+    def __init__(self, record: PublicRecord) -> None:
+        self._record = record
+
+    async def edited(self, after: Key | None, limit: int) -> Sequence[EditedRow]:
+        """Edited entries with their newest edit."""
+        async with self._record.open() as session:
+            return await session.desk.edited(after, limit)
+
+    async def jobs(self, account: UUID, after: Key | None, limit: int) -> Sequence[JobRow]:
+        """Jobs of an account."""
+        async with self._record.open() as session:
+            return await session.desk.jobs(account, after, limit)
+
+    async def appeals(self, after: Key | None, limit: int) -> Sequence[AppealRow]:
+        """Appeals that wait."""
+        async with self._record.open() as session:
+            return await session.desk.appeals(after, limit)

@@ -1,0 +1,133 @@
+"""What the desk shows: each function reads and returns the values of a template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeVar
+from uuid import UUID
+
+from contracts.jobs.ids import format_job_id
+from lifecycle.audits.charges import compute_least
+from services.gateway.cursors import write_key
+from services.gateway.desk.ports import DeskReads
+from services.gateway.desk.visits import Visit
+from services.gateway.jobs.credit import Ledger
+from services.gateway.jobs.ports import CatalogueReads
+from services.gateway.jobs.problems import Problem
+from services.gateway.jobs.reading import Jobs
+from services.gateway.jobs.stages import StageSettings
+from services.gateway.public.site.claims import EditView, describe_code
+from services.gateway.public.site.rendering import Values
+from services.gateway.record.desk import EditedRow, JobRow
+
+PAGE: Final = 20
+QUERY_CHARACTERS: Final = 200
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class JobLine:
+    """A job in its account's list."""
+
+    row: JobRow
+
+    @property
+    def name(self) -> str:
+        """Its id as the job API writes it."""
+        return format_job_id(self.row.id)
+
+    @property
+    def verdict(self) -> str | None:
+        """Its verdict as words."""
+        return None if self.row.overall_verdict is None else describe_code(self.row.overall_verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class EditedLine:
+    """An edited entry with its newest edit."""
+
+    row: EditedRow
+
+    @property
+    def edit(self) -> EditView:
+        """The edit."""
+        return EditView(self.row)
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The pages of the desk."""
+
+    reads: DeskReads
+    catalogue: CatalogueReads
+    jobs: Jobs
+    ledger: Ledger
+    stages: StageSettings
+
+    async def account(self, visit: Visit) -> Values:
+        """One's role, credit and jobs."""
+        account = visit.principal.account
+        rows = await self.reads.jobs(account.account_id, visit.after(), PAGE + 1)
+        credit = await self.ledger.describe(account, compute_least(await self.stages.prices()))
+        older = _cursor(rows, [(each.created_at, each.id) for each in rows])
+        return {"credit": credit, "jobs": [JobLine(each) for each in rows[:PAGE]], "older": older}
+
+    async def job(self, visit: Visit) -> Values:
+        """One's own job with its report."""
+        name = visit.request.path_params["job_id"]
+        logged = await self.jobs.find(name, visit.principal.account.account_id)
+        report, missing = None, None
+        try:
+            report = await self.jobs.read_report(logged)
+        except Problem as problem:
+            missing = problem.message
+        return {"it": await self.jobs.describe(logged), "name": name, "report": report, "missing": missing}
+
+    async def claims(self, visit: Visit) -> Values:
+        """Entries, those that are hidden for who may hide."""
+        text = visit.request.query_params.get("q", "").strip()
+        if len(text) > QUERY_CHARACTERS or "\0" in text:
+            raise Problem("VALIDATION_ERROR", f"Please look for at most {QUERY_CHARACTERS} characters.")
+        rows = await self.catalogue.page(text, visit.after(), PAGE + 1, hidden=visit.principal.may("hide"))
+        return {
+            "q": text,
+            "claims": rows[:PAGE],
+            "older": _cursor(rows, [(each.updated_at, each.id) for each in rows]),
+        }
+
+    async def claim(self, visit: Visit) -> Values:
+        """An entry with the forms that change it."""
+        contents = await self.catalogue.one(visit.id("entry_id"), hidden=visit.principal.may("hide"))
+        if contents is None:
+            raise Problem("NOT_FOUND")
+        return {
+            "it": contents.row,
+            "stale": [describe_code(each).lower() for each in contents.row.stale],
+            "edits": [EditView(each) for each in contents.edits],
+        }
+
+    async def flags(self, visit: Visit) -> Values:
+        """Objections that wait, oldest first."""
+        rows = await self.catalogue.open_flags(visit.after(), PAGE + 1)
+        return {"flags": rows[:PAGE], "older": _cursor(rows, [(each.created_at, each.id) for each in rows])}
+
+    async def edits(self, visit: Visit) -> Values:
+        """The newest edit of each edited entry, newest first."""
+        rows = await self.reads.edited(visit.after(), PAGE + 1)
+        older = _cursor(rows, [(each.updated_at, each.entry_id) for each in rows])
+        return {"edits": [EditedLine(each) for each in rows[:PAGE]], "older": older}
+
+    async def appeals(self, visit: Visit) -> Values:
+        """Appeals that wait, oldest first."""
+        rows = await self.reads.appeals(visit.after(), PAGE + 1)
+        return {"appeals": rows[:PAGE], "older": _cursor(rows, [(each.opened_at, each.id) for each in rows])}
+
+
+def _cursor(rows: Sequence[Row], keys: Sequence[tuple[datetime, UUID]]) -> str | None:
+    """The cursor of the next page; None: there is none."""
+    if len(rows) <= PAGE:
+        return None
+    at, id_ = keys[PAGE - 1]
+    return write_key(at.isoformat(), str(id_))

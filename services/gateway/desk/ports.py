@@ -1,0 +1,25 @@
+"""What the desk reads beside the catalogue. Raises: Unavailable. BadQuestion: too slow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import UUID
+
+from services.gateway.record.desk import AppealRow, EditedRow, JobRow, Key
+
+
+class DeskReads(Protocol):
+    """Lists behind a key."""
+
+    async def edited(self, after: Key | None, limit: int) -> Sequence[EditedRow]:
+        """Edited entries with their newest edit, newest change first."""
+        ...
+
+    async def jobs(self, account: UUID, after: Key | None, limit: int) -> Sequence[JobRow]:
+        """Jobs of an account, newest first."""
+        ...
+
+    async def appeals(self, after: Key | None, limit: int) -> Sequence[AppealRow]:
+        """Appeals that wait, oldest first."""
+        ...

@@ -1,0 +1,92 @@
+"""Who is logged in at the desk: a sealed cookie that names the hash of a key, never the key.
+
+Nothing is stored, so any gateway with the master key answers. Revoking a key ends its sessions within seconds.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import secrets
+from datetime import datetime, timedelta
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kit.cache import Cache
+from kit.clock import Clock
+from kit.vault import KeyUnusable, MasterKey, seal, unseal
+
+LIFETIME: Final = timedelta(hours=8)
+HOST: Final = "__Host-"
+"""What the names of cookies begin with that a browser takes only over https and for this host alone."""
+ENDED: Final = 10_000
+"""How many sessions that were logged out are remembered."""
+_TOKEN_BYTES: Final = 32
+
+
+class Session(BaseModel):
+    """One browser's session; its forms carry `token`. Shapes: `key_hash` is empty before the log-in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    token: str
+    key_hash: str
+    until: datetime
+
+    def sent(self, token: str) -> bool:
+        """Whether a form with this token was made for this session."""
+        return hmac.compare_digest(self.token.encode(), token.encode("utf-8", "replace"))
+
+    def has_ended(self, now: datetime) -> bool:
+        """Whether its time is over. Any gateway may be asked, so it is the time of day that counts."""
+        return self.until <= now
+
+
+class Sessions:
+    """Starts, reads and ends sessions in the cookie `name`. `public_url`: where browsers reach the desk.
+
+    A session that was logged out is refused by this process; elsewhere it ends with its time.
+    """
+
+    def __init__(self, name: str, masters: tuple[MasterKey, ...], clock: Clock, public_url: str) -> None:
+        self._masters = masters
+        self._clock = clock
+        self._is_secure = public_url.startswith("https://")
+        self._name = f"{HOST}{name}" if self._is_secure else name
+        self._subject = f"session {name}".encode()
+        self._ended: Cache[str, bool] = Cache(clock, capacity=ENDED, ttl_s=LIFETIME.total_seconds())
+
+    def start(self, key_hash: str = "") -> Session:
+        """A new session, whose token no other has."""
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        return Session(token=token, key_hash=key_hash, until=self._clock.now() + LIFETIME)
+
+    def read(self, request: Request) -> Session | None:
+        """The session of a request; None: it has none that is ours and goes on."""
+        cookie = request.cookies.get(self._name, "")
+        try:
+            sealed = base64.b64decode(cookie + "=" * (-len(cookie) % 4), altchars=b"-_", validate=True)
+            session = Session.model_validate_json(unseal(self._masters, self._subject, sealed))
+        except (KeyUnusable, binascii.Error, ValueError, ValidationError):
+            return None
+        return None if session.has_ended(self._clock.now()) or self._ended.get(session.token) else session
+
+    def keep(self, response: Response, session: Session) -> None:
+        """Give the session's cookie to the browser."""
+        sealed = seal(self._masters[0], self._subject, session.model_dump_json())
+        self._set(response, base64.urlsafe_b64encode(sealed).decode().rstrip("="), int(LIFETIME.total_seconds()))
+
+    def end(self, response: Response, session: Session) -> None:
+        """Take the cookie back, and refuse it from now on."""
+        self._ended.put(session.token, True)
+        self._set(response, "", 0)
+
+    def _set(self, response: Response, value: str, max_age_s: int) -> None:
+        path = "/" if self._is_secure else "/desk"  # __Host- demands the whole host
+        response.set_cookie(
+            self._name, value, max_age=max_age_s, path=path, secure=self._is_secure, httponly=True, samesite="strict"
+        )

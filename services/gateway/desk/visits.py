@@ -1,0 +1,58 @@
+"""One request of somebody who is logged in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+
+from services.gateway.cursors import parse_entry_key, read_key
+from services.gateway.desk.sessions import Session
+from services.gateway.domain import Principal, parse_id
+from services.gateway.jobs.problems import Problem
+from services.gateway.record.desk import Key
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Who asks, and for what. Shapes: `form` is empty unless one was sent."""
+
+    request: Request
+    session: Session
+    principal: Principal
+    correlation: UUID
+    form: Mapping[str, str]
+
+    def id(self, name: str) -> UUID:
+        """An id in the address. Raises: Problem: it is none."""
+        known = parse_id(self.request.path_params[name])
+        if known is None:
+            raise Problem("NOT_FOUND")
+        return known
+
+    def after(self) -> Key | None:
+        """The key that the page starts behind. Raises: BadQuestion."""
+        cursor = self.request.query_params.get("after", "")
+        return read_key(cursor, parse_entry_key) if cursor else None
+
+    def read(self, shape: type[Shape], *names: str, **given: object) -> Shape:
+        """The document that fields of the form make; empty ones are left out. Raises: Problem."""
+        fields: dict[str, object] = {name: self.form[name] for name in names if self.form.get(name)}
+        try:
+            return shape.model_validate(fields | given)
+        except ValidationError as invalid:
+            issues = "; ".join(": ".join((*map(str, each["loc"]), each["msg"])) for each in invalid.errors())
+            raise Problem("VALIDATION_ERROR", f"The form cannot be taken: {issues}.") from None
+
+    def version(self) -> int:
+        """The version that a change is of. Raises: Problem."""
+        version = self.form.get("version", "")
+        if not (version.isascii() and version.isdigit() and len(version) < 10):
+            raise Problem("VALIDATION_ERROR", "The form names no version.")
+        return int(version)
