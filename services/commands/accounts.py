@@ -51,9 +51,9 @@ def command() -> None:
     `openerrata keys add --account NAME --right audit` makes a key that opens one.
 
     A role says what the holder may do: reader (read, flag), contributor (also submit and edit), moderator (also decide,
-    hide, publish and score), admin (also configure models). A tier says what a month is worth: free has 10 dollars and
-    stops there, except for what is cached; pro (50 dollars) and enterprise (as agreed) go on and are metered. Changes
-    take effect within seconds.
+    hide, publish and score), admin (also configure models, hear appeals). A tier says what a month is worth: free has
+    10 dollars and stops there, except for what is cached; pro (50 dollars) and enterprise (as agreed) go on and are
+    metered. Changes take effect within seconds.
 
     \b
     openerrata accounts add alice --email alice@example.org

@@ -19,8 +19,9 @@ from contracts.v1.ids import author_id
 from tests.architecture.sources import ROOT
 from tests.browser.chromium import FLAGS, executable
 from tests.integration.readmodel_tables import prepare
+from tests.support.desk_server import APPEAL, DeskServer, desk_server
 from tests.support.notaries import OPENED, Instance, MemoryObjects
-from tests.support.public_claims import LAMPS, SHIPS, tell_claims
+from tests.support.public_claims import LAMPS, SHIPS, TIDES, tell_claims
 from tests.support.public_record import CLEAN, ESSAY, HOSTILE, MOON, TWEET, public_record
 from tests.support.publishers import tape_of_publishers
 from tests.support.servers import Prepare
@@ -81,6 +82,16 @@ async def site(database_url: str) -> AsyncIterator[str]:
     await notary.close()
     async with site_server(database_url, errata.now + timedelta(hours=1)) as url:
         yield url
+
+
+@pytest.fixture
+async def desk(database_url: str) -> AsyncIterator[DeskServer]:
+    errata, _ = public_record()
+    errata.add(APPEAL)
+    await tell(database_url, errata)
+    await tell_claims(database_url)
+    async with desk_server(database_url, errata.now + timedelta(hours=1)) as server:
+        yield server
 
 
 @pytest.fixture
@@ -200,3 +211,88 @@ async def test_a_reader_searches_without_a_script(chromium: Browser, site: str) 
     assert await page.locator("article").count() == 1
     await page.get_by_role("link", name="Notes on attention").click()
     assert page.url == site + PAGES["demo"]
+
+
+DESK: Final = ("", "/claims", f"/claims/{SHIPS}", f"/claims/{TIDES}", "/flags", "/edits", "/appeals", "/nowhere")
+
+
+async def log_in(page: Page, desk: DeskServer, key: str) -> None:
+    await page.goto(f"{desk.url}/desk")
+    assert page.url == f"{desk.url}/desk/login"
+    await page.get_by_label("API key").fill(key)
+    await page.get_by_role("button", name="Log in").click()
+
+
+async def test_the_desk_in_both_themes_and_at_phone_width(chromium: Browser, desk: DeskServer, artifacts: Path) -> None:
+    said: list[str] = []
+    paths = (*DESK, f"/jobs/{desk.job}", "/login")
+    for theme, size in (("light", "wide"), ("dark", "wide"), ("light", "phone"), ("dark", "phone")):
+        page = await paper(chromium, theme, size, said, scripts=False)  # type: ignore[arg-type]  # texts of the loop are Literals there
+        await log_in(page, desk, "oe_admin")
+        for path in paths:
+            await page.goto(f"{desk.url}/desk{path}")
+            name = path.replace(desk.job, "one").replace(str(SHIPS), "ships").replace(str(TIDES), "tides")
+            shot = f"desk{name.replace('/', '-')}-{theme}-{size}.jpeg"
+            await page.screenshot(path=artifacts / shot, type="jpeg", full_page=True)
+            broad = await page.evaluate("document.documentElement.scrollWidth")
+            assert broad <= SIZES[size][0], f"{path} is {broad} px wide"
+        await page.context.close()
+    assert [line for line in said if "404" not in line] == []
+
+
+async def test_everybody_can_use_the_desk(chromium: Browser, desk: DeskServer) -> None:
+    said: list[str] = []
+    for theme, size in (("light", "wide"), ("dark", "phone")):
+        page = await paper(chromium, theme, size, said, scripts=True)  # type: ignore[arg-type]  # texts of the loop are Literals there
+        await log_in(page, desk, "oe_admin")
+        for path in (*DESK, f"/jobs/{desk.job}", "/login"):
+            await page.goto(f"{desk.url}/desk{path}")
+            await page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+            await page.evaluate(axe_source())
+            found: dict[str, Any] = await page.evaluate("axe.run()")
+            broken = [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found["violations"]]
+            assert (path, broken) == (path, [])
+        await page.context.close()
+    assert [line for line in said if "404" not in line] == []
+
+
+async def test_a_moderator_works_without_a_script(chromium: Browser, desk: DeskServer) -> None:
+    page = await paper(chromium, "dark", "phone", [], scripts=False)
+    await log_in(page, desk, "oe_moderator")
+    assert page.url == f"{desk.url}/desk"
+    await page.get_by_role("link", name="Flags").click()
+    await page.get_by_label("Your reason").fill("It is.")
+    await page.get_by_role("button", name="Accept").click()
+    assert await page.get_by_role("status").inner_text() == "Stored. Pages show it within a second or two."
+    await page.goto(f"{desk.url}/desk/claims/{SHIPS}")
+    await page.locator("[name=wording]").fill("Ships sail at one.")
+    await page.get_by_label("Reason, which is public").fill("They do.")
+    await page.get_by_role("button", name="Save as version 4").click()
+    assert page.url == f"{desk.url}/desk/claims/{SHIPS}?done=4"
+    await page.get_by_label("Reason, which is public").fill("They do, I say.")
+    await page.locator("[name=wording]").fill("Ships sail at two.")
+    await page.get_by_role("button", name="Save as version 4").click()
+    assert await page.get_by_role("heading", level=1).inner_text() == "Changed meanwhile"
+    assert await page.get_by_text("Ships sail at two.").is_visible()
+    await page.go_back()
+    await page.get_by_role("button", name="Log out").click()
+    assert page.url == f"{desk.url}/desk/login"
+    await page.goto(f"{desk.url}/desk/flags")
+    assert page.url == f"{desk.url}/desk/login"
+
+
+async def test_a_page_elsewhere_can_send_no_form(chromium: Browser, desk: DeskServer) -> None:
+    page = await paper(chromium, "light", "wide", [], scripts=False)
+    await log_in(page, desk, "oe_admin")
+    before = len(desk.bench.jobs.facts)
+    form = f"<form method='post' action='{desk.url}/desk/claims/{SHIPS}/hide'><button>Go</button></form>"
+    await page.route("http://elsewhere.example/", lambda route: route.fulfill(body=form, content_type="text/html"))
+    await page.goto("http://elsewhere.example/")
+    async with page.expect_navigation() as navigated:
+        await page.get_by_role("button", name="Go").click()
+    response = await navigated.value
+    assert response is not None
+    assert response.status == 403
+    assert len(desk.bench.jobs.facts) == before
+    await page.goto(f"{desk.url}/desk")
+    assert page.url == f"{desk.url}/desk"

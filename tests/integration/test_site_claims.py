@@ -36,7 +36,10 @@ async def catalogue(database_url: str) -> AsyncIterator[httpx.AsyncClient]:
     await tell(database_url, errata, views)
     await tell_claims(database_url)
     later = errata.now + timedelta(hours=1)
-    async with pages_of(database_url, later, catalogue=True, public_url=BASE) as router, client_of(router) as client:
+    async with (
+        pages_of(database_url, later, catalogue=True, jobs=True, public_url=BASE) as router,
+        client_of(router) as client,
+    ):
         yield client
 
 
@@ -74,6 +77,7 @@ async def test_a_claim_shows_what_it_rests_on_and_that_it_is_no_correction(catal
     assert "An estimate by a model, not a correction." in said
     assert "How often such estimates are right is not measured ." in said
     assert "It was made by demo-1-2026 on" in said
+    assert f'href="/desk/claims/{SHIPS}"' in page
     assert "Reading 1 of Ships sail." in said
     assert "Assumes: it is meant literally" in said
     assert "Likely , probability 70 %, confidence 60 %" in said

@@ -1,4 +1,4 @@
-"""A small catalogue: a claim that was edited twice, one that never was, and one that is hidden."""
+"""A small catalogue: a claim that was edited twice, one with an objection that waits, and one that is hidden."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def claims() -> Instance:
     instance.publish(stale)
     instance.publish(instance.edited(SHIPS, "Ships of the harbour sail at noon.", kind="CLARIFICATION"))
     instance.publish(instance.edited(TIDES, SECRET, hidden=True, kind="MODERATION_ACTION"))
+    instance.publish(instance.flagged(LAMPS, uid("reader")))
     for event, at in instance.events[start:]:
         instance.tape.add(event, at=at)
     return instance

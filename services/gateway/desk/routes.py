@@ -96,7 +96,7 @@ class Desk:
         self._body_timeouts = body_timeouts
         self._public_url = public_url
         self._logins = TokenBuckets(clock, burst=LOGINS, every_s=60.0)
-        self._templates = Templates(catalogue=True)
+        self._templates = Templates(catalogue=True, desk=True)
         entry = f"{PATH}/claims/{{entry_id}}"
         shown: tuple[tuple[str, str, Show, Verb], ...] = (
             (PATH, "account", pages.account, "read"),

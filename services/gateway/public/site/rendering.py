@@ -24,7 +24,7 @@ HERE: Final = Path(__file__).parent
 class Templates:
     """Renders pages; the style sheet's URL has its hash, so it may be cached without expiry."""
 
-    def __init__(self, *, catalogue: bool = False) -> None:
+    def __init__(self, *, catalogue: bool = False, desk: bool = False) -> None:
         self.css = (HERE / "static" / "site.css").read_bytes()
         self.icon = (HERE / "static" / "icon.svg").read_bytes()
         self.css_path = f"/static/{sha256(self.css).hexdigest()[:12]}.css"
@@ -38,6 +38,7 @@ class Templates:
         )
         self._environment.globals["css"] = self.css_path
         self._environment.globals["catalogue"] = catalogue
+        self._environment.globals["desk"] = desk
         self._environment.filters.update(
             backing=describe_backing,
             check_status=naming.check_status,

@@ -62,7 +62,7 @@ class Site:
     ) -> None:
         self._pages = pages
         self._archived = archived
-        self._templates = Templates(catalogue=catalogue)
+        self._templates = Templates(catalogue=catalogue, desk=catalogue and jobs)
         self._catalogue = catalogue
         self._public_url = public_url.rstrip("/")
         self._jobs = jobs
