@@ -4,23 +4,32 @@
  * No string ever becomes HTML here. A token that is not in the tables below is shown as its text, so nothing new in the
  * parser can bring a new element, attribute or address along. Only http and https addresses become links; nothing loads.
  */
-import MarkdownIt, { type Token } from 'markdown-it';
-
-const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, typographer: false });
+import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked';
 
 const ELEMENTS = new Map([
-  ...['p', 'em', 'strong', 's', 'ul', 'ol', 'li', 'blockquote', 'table', 'thead', 'tbody', 'tr', 'th', 'td'].map(
-    (tag) => [tag, tag] as const,
-  ),
+  ['paragraph', 'p'],
+  ['em', 'em'],
+  ['strong', 'strong'],
+  ['del', 's'],
+  ['blockquote', 'blockquote'],
+  ['list_item', 'li'],
   // The panel has its own headings; these stand below them.
-  ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((tag) => [tag, 'h3'] as const),
+  ['heading', 'h3'],
+]);
+const ENTITIES = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+  ['nbsp', '\u00a0'],
 ]);
 const LONGEST = 50_000;
 
 /** The Markdown as nodes of `doc`. */
 export function renderMarkdown(doc: Document, markdown: string): DocumentFragment {
   const fragment = doc.createDocumentFragment();
-  appendTokens(doc, parser.parse(markdown.slice(0, LONGEST), {}), fragment);
+  appendTokens(doc, Lexer.lex(markdown.slice(0, LONGEST), { gfm: true, breaks: true }), fragment);
   return fragment;
 }
 
@@ -44,46 +53,69 @@ export function createLink(doc: Document, href: string): HTMLAnchorElement {
 }
 
 function appendTokens(doc: Document, tokens: readonly Token[], into: Node): void {
-  const open: Node[] = [into];
-  for (const token of tokens) {
-    const here = open.at(-1)!;
-    // The paragraphs of a tight list are there in name only.
-    if (token.nesting === 1) open.push(token.hidden ? here : here.appendChild(createElementFor(doc, token)));
-    else if (token.nesting === -1) {
-      if (open.length > 1) open.pop();
-    } else appendLeaf(doc, token, here);
-  }
+  for (const token of tokens) appendToken(doc, token as MarkedToken, into);
 }
 
-function createElementFor(doc: Document, token: Token): Node {
-  if (token.type === 'link_open') {
-    const href = safeHref(String(token.attrGet('href') ?? ''));
-    return href === null ? doc.createElement('span') : createLink(doc, href);
-  }
-  return doc.createElement(ELEMENTS.get(token.tag) ?? 'span');
-}
-
-function appendLeaf(doc: Document, token: Token, into: Node): void {
+function appendToken(doc: Document, token: MarkedToken, into: Node): void {
   switch (token.type) {
-    case 'inline':
-      appendTokens(doc, token.children ?? [], into);
+    case 'space':
+    case 'def':
       break;
-    case 'softbreak':
-    case 'hardbreak':
-      into.appendChild(doc.createElement('br'));
-      break;
+    case 'br':
     case 'hr':
-      into.appendChild(doc.createElement('hr'));
+      into.appendChild(doc.createElement(token.type));
       break;
-    case 'code_inline':
-      into.appendChild(doc.createElement('code')).textContent = token.content;
+    case 'codespan':
+      into.appendChild(doc.createElement('code')).textContent = token.text;
       break;
-    case 'code_block':
-    case 'fence':
-      into.appendChild(doc.createElement('pre')).textContent = token.content;
+    case 'code':
+      into.appendChild(doc.createElement('pre')).textContent = token.text;
+      break;
+    case 'list':
+      appendTokens(doc, token.items, into.appendChild(doc.createElement(token.ordered ? 'ol' : 'ul')));
+      break;
+    case 'table':
+      appendTable(doc, token, into);
+      break;
+    case 'link': {
+      const href = safeHref(decodeEntities(token.href));
+      const link = href === null ? doc.createElement('span') : createLink(doc, href);
+      appendTokens(doc, token.tokens, into.appendChild(link));
+      break;
+    }
+    case 'image': // its alternative text
+    case 'html':
+      into.appendChild(doc.createTextNode(token.type === 'image' ? decodeEntities(token.text) : token.raw));
       break;
     default:
-      // Pictures too: their alternative text.
-      into.appendChild(doc.createTextNode(token.content));
+      appendOther(doc, token, into);
   }
+}
+
+function appendOther(doc: Document, token: MarkedToken, into: Node): void {
+  const element = ELEMENTS.get(token.type);
+  const here = element === undefined ? into : into.appendChild(doc.createElement(element));
+  const children = 'tokens' in token ? token.tokens : undefined;
+  if (children !== undefined && children.length > 0) appendTokens(doc, children, here);
+  else here.appendChild(doc.createTextNode(decodeEntities('text' in token ? token.text : token.raw)));
+}
+
+function appendTable(doc: Document, table: Tokens.Table, into: Node): void {
+  const element = into.appendChild(doc.createElement('table'));
+  const addRow = (part: Node, cells: readonly Tokens.TableCell[], name: string): void => {
+    const row = part.appendChild(doc.createElement('tr'));
+    for (const cell of cells) appendTokens(doc, cell.tokens, row.appendChild(doc.createElement(name)));
+  };
+  addRow(element.appendChild(doc.createElement('thead')), table.header, 'th');
+  const body = element.appendChild(doc.createElement('tbody'));
+  for (const row of table.rows) addRow(body, row, 'td');
+}
+
+/** Text with the references that writers use; others stay as they are written. */
+function decodeEntities(text: string): string {
+  return text.replace(/&(#x?)?(\w{1,7});/gi, (whole: string, sign: string | undefined, name: string) => {
+    if (sign === undefined) return ENTITIES.get(name) ?? whole;
+    const code = Number(sign === '#' ? name : `0x${name}`);
+    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
 }

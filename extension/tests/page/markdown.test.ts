@@ -18,6 +18,15 @@ describe('reasoning', () => {
     ['> quoted', '<blockquote><p>quoted</p></blockquote>'],
     ['line\nbreak', '<p>line<br>break</p>'],
     ['    code <i>', '<pre>code &lt;i&gt;</pre>'],
+    ['3. c\n4. *d*', '<ol><li>c</li><li><em>d</em></li></ol>'],
+    ['- a\n\n  b', '<ul><li><p>a</p><p>b</p></li></ul>'],
+    ['a\n\n---', '<p>a</p><hr>'],
+    ['1 &lt; 2 &amp; \\*3&#8239;km', '<p>1 &lt; 2 &amp; *3\u202fkm</p>'],
+    ['a <b>bold</b>', '<p>a &lt;b&gt;bold&lt;/b&gt;</p>'],
+    [
+      '| a | b |\n|---|---|\n| *c* | d |',
+      '<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td><em>c</em></td><td>d</td></tr></tbody></table>',
+    ],
   ])('%j', (markdown, expected) => {
     expect(html(markdown).replace(/\n/g, '')).toBe(expected);
   });
