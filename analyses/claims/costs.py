@@ -20,32 +20,6 @@ class Prices(NamedTuple):
 DEFAULT_PRICES: Final = Prices()
 
 
-class Costs(NamedTuple):
-    """What a job costs, by part, in micro-dollars."""
-
-    extraction: int
-    new_claims: int
-    cached_claims: int
-    assessment: int
-
-    @property
-    def total(self) -> int:
-        """The sum of the parts."""
-        return sum(self)
-
-
-def add_costs(prices: Prices, new_claims: int, *, extracted: bool = True, assessed: bool = True) -> Costs:
-    """What a job costs with so many new claims. Nothing for an extraction from a memo or a stage that did not run."""
-    return Costs(
-        prices.extraction if extracted else 0, prices.new_claim * new_claims, 0, prices.assessment if assessed else 0
-    )
-
-
-def to_dollars(micro_usd: int) -> Decimal:
-    """Micro-dollars as they are sent: exact, at most six places, no trailing zeros."""
-    return Decimal(micro_usd).scaleb(-6).normalize() + 0
-
-
 def format_dollars(micro_usd: int) -> str:
     """For people, e.g. `$0.081`: at least two places."""
     sign = "-" if micro_usd < 0 else ""

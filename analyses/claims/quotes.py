@@ -65,11 +65,6 @@ def count_words(text: str) -> int:
     return sum(1 for _ in WORD.finditer(text))
 
 
-def most_words(scenarios: int, evidence: int) -> int:
-    """How many verbatim words an analysis of this shape may hold at most."""
-    return scenarios * evidence * MAX_QUOTES * MAX_WORDS
-
-
 def _cut(quote: str) -> str:
     text = " ".join(quote.split())
     after = next(islice(WORD.finditer(text), MAX_WORDS, None), None)

@@ -58,7 +58,10 @@ class EvidenceView(Document):
 
 
 class ScenarioView(Document):
-    """A reading of the claim with a model's estimate. Words are null once they are no longer kept."""
+    """A reading of the claim with a model's estimate. Words are null once they are no longer kept.
+
+    `likelihood_range`: the probability with its uncertainty, for readers, e.g. `0.85-0.95 (very likely true)`.
+    """
 
     ordinal: Version
     description: str | None
@@ -66,6 +69,7 @@ class ScenarioView(Document):
     label: str
     probability: float | None
     confidence: Rate
+    likelihood_range: str
     explanation: str | None
     uncertainty_factors: tuple[str, ...]
     evidence: tuple[EvidenceView, ...]

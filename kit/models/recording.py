@@ -19,7 +19,6 @@ from contracts.transcript import (
     Failed,
     MessagePicture,
     MessageText,
-    Price,
     Research,
     Transcript,
     TranscriptSegment,
@@ -198,11 +197,6 @@ def describe_failure(error: ModelError) -> Failed:
         status_code=error.status_code,
         retry_after_s=error.retry_after_s,
     )
-
-
-def new_transcript(price: Price | None, **fields: object) -> Transcript:
-    """The head of a record."""
-    return Transcript.model_validate({"price": price, **fields})
 
 
 def describe_parts(parts: tuple[str | Image, ...]) -> tuple[MessageText | MessagePicture, ...]:

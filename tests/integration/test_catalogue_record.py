@@ -142,6 +142,7 @@ async def test_a_page_has_scenarios_with_one_verdict_and_evidence_with_quotes(sh
     found = await shelf.reads.one(SHIPS, hidden=False)
     assert found is not None
     assert found.analysis is not None
+    assert {each.likelihood_range for each in found.scenarios} == {"0.50-0.90 (likely true)"}
     assert [(each.ordinal, each.assumptions, each.label) for each in found.scenarios] == [
         (1, ["it is meant literally"], "LIKELY"),
         (2, ["it is meant literally"], "LIKELY"),

@@ -71,6 +71,7 @@ def _view_analysis(contents: EntryContents, row: AnalysisRow, now: datetime) -> 
                 label=each.label,
                 probability=each.probability,
                 confidence=each.confidence,
+                likelihood_range=each.likelihood_range,
                 explanation=each.explanation,
                 uncertainty_factors=tuple(each.uncertainty_factors),
                 evidence=tuple(_view_evidence(item) for item in contents.evidence if item.scenario_id == each.id),

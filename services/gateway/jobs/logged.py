@@ -10,7 +10,6 @@ from uuid import UUID
 
 from contracts.jobs.answers import (
     EchoedLabels,
-    EndedStatus,
     JobFailure,
     JobFailureCode,
     JobStatus,
@@ -121,11 +120,6 @@ class LoggedJob:
             return self.job.over.outcome
         under_way = self.job.fetched is not None or bool(self.job.started)
         return "RUNNING" if under_way else "QUEUED"
-
-    @property
-    def ended_status(self) -> EndedStatus | None:
-        """The status of a job that is over."""
-        return self.job.over.outcome if self.job.over is not None else None
 
     @property
     def mode(self) -> Mode:

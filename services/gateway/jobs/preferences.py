@@ -20,8 +20,3 @@ def read_wait_s(prefer: str) -> int | None:
     if isinstance(wait_s, bool) or not isinstance(wait_s, int) or wait_s < 1:
         return None
     return min(wait_s, LONGEST_WAIT_S)
-
-
-def wait_header(wait_s: int) -> tuple[bytes, bytes]:
-    """The header that says how long the answer was waited for at most."""
-    return b"preference-applied", f"wait={wait_s}".encode()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 from uuid import UUID
 
 from sqlalchemy import text as sql
 
+from analyses.claims.labels import Label, format_range
 from contracts.jobs.catalogue import EditType, Status
 from services.gateway.record.connection import Queries
 
@@ -112,6 +114,12 @@ class ScenarioRow:
     confidence: float
     explanation: str | None
     uncertainty_factors: Sequence[str]
+
+    @property
+    def likelihood_range(self) -> str:
+        """The probability with its uncertainty, for readers."""
+        probability = None if self.probability is None else Decimal(str(self.probability))
+        return format_range(probability, Decimal(str(self.confidence)), Label[self.label])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from contracts.jobs.problems import BY_SLUG, PROBLEMS, ProblemCode, ProblemDocum
 from services.gateway.domain import Account
 from services.gateway.jobs.access import authenticate, read_bearer
 from services.gateway.jobs.idempotency import read_key
-from services.gateway.jobs.preferences import read_wait_s, wait_header
+from services.gateway.jobs.preferences import read_wait_s
 from services.gateway.jobs.problems import Problem, reply_to
 from services.gateway.jobs.rate_policies import RateLimit, RatePolicy
 from services.gateway.jobs.versions import VERSIONS, choose_version
@@ -116,10 +116,6 @@ def test_a_client_waits_as_long_as_it_prefers_and_a_minute_at_most(prefer: str, 
 def test_a_preference_is_never_an_error(prefer: str) -> None:
     wait_s = read_wait_s(prefer)
     assert wait_s is None or 1 <= wait_s <= 60
-
-
-def test_an_answer_says_how_long_was_waited() -> None:
-    assert wait_header(60) == (b"preference-applied", b"wait=60")
 
 
 @pytest.mark.requirement("FH-161")
