@@ -225,6 +225,8 @@ CURATOR_OVERDUE: Final = tuple(f"{event.SUBJECT}.*" for event in (JobRequested, 
 """The subjects that the fold that ends overdue jobs reads."""
 CURATOR_OVERDUE_MARK: Final = "curator-overdue"
 """The entry of the bucket `marks` that holds that fold's mark."""
+CURATOR_QUOTES_MARK: Final = "curator-quotes"
+"""The entry of the bucket `marks` that says up to where displayed quotes were compared with their pages."""
 
 USER_KEYS: Final = Bucket("user-keys", ttl_s=30 * 60)
 MARKS: Final = Bucket("marks")

@@ -17,6 +17,7 @@ from contracts.topology import (
     JOBS,
 )
 from kit.concluding import Concluder
+from kit.documents.reading import Reader
 from kit.ephemeral import EphemeralTexts
 from kit.host import Host
 from kit.leader import Leadership
@@ -33,8 +34,10 @@ from services.curator.handlers import Webhooks
 from services.curator.holds import Holds
 from services.curator.label_sweep import LabelSweep
 from services.curator.overdue import Deadlines
+from services.curator.quotes import QuoteCheck
 from services.curator.record.ages import SqlAges
 from services.curator.record.controls import SqlControls
+from services.curator.record.displays import LoggedDisplays
 from services.curator.record.entries import SqlEntries
 from services.curator.record.publishers import SqlPublishers
 from services.curator.record.volumes import SqlVolumes
@@ -46,12 +49,12 @@ from services.curator.staleness import Staleness
 from services.curator.sweep import Sweep
 from services.curator.volume_watch import Volumes
 from services.curator.watch import Watch
-from services.curator.watched import NoQuotes
 from services.curator.weekly_scores import WeeklyScores
 
 JOB: Final = "curator"
 TICK_S: Final = 1.0
 CONTROLS_S: Final = 60.0
+QUOTES_S: Final = 10.0
 SCORES_S: Final = 60.0
 STALE_S: Final = 300.0
 RENEWALS_S: Final = 60.0
@@ -86,8 +89,11 @@ async def build(host: Host) -> None:
     host.keep_running("curator-sweep", _repeat(leadership, sweep.run_once, settings.sweep_s))
     volumes = Volumes(SqlVolumes(database), log, host.clock, announces=settings.variants == "on")
     ages = SqlAges(database, host.clock)
-    watch = Watch(watched, log, NoQuotes(), ages, host.clock, volumes=volumes, show_open=metrics.show_open)
+    watch = Watch(watched, log, ages, host.clock, volumes=volumes, show_open=metrics.show_open)
     host.keep_running("curator-watch", _repeat(leadership, watch.run, settings.watch_s))
+    displays = LoggedDisplays(host.bus, database)
+    quotes = QuoteCheck(displays, watched, log, host.blobs, Reader(), host.clock)
+    host.keep_running("curator-quotes", _repeat(leadership, quotes.run_once, QUOTES_S))
     scores = WeeklyScores(SqlPublishers(host.bus, database), log, host.clock, settings.initial_scores)
     host.keep_running("curator-scores", _repeat(leadership, scores.run_once, SCORES_S))
     entries = SqlEntries(host.bus, database)

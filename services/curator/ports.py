@@ -132,7 +132,15 @@ class Metrics(Protocol):
     def swept(self, removed: int, at: datetime) -> None: ...
 
 
-class WatchRecord(Protocol):
+class BreakerRecord(Protocol):
+    """Breakers. Raises: Outage: they could not be read now."""
+
+    async def breakers(self) -> Mapping[str, KnownBreaker]:
+        """Every breaker that was ever open, by scope."""
+        ...
+
+
+class WatchRecord(BreakerRecord, Protocol):
     """The public record as the watch needs it. Raises: Outage: it could not be read now."""
 
     async def newest(self) -> int:
@@ -142,8 +150,6 @@ class WatchRecord(Protocol):
     async def holds(self, sequence: int) -> bool:
         """Whether the tables hold the log up to there."""
         ...
-
-    async def breakers(self) -> Mapping[str, KnownBreaker]: ...
 
     async def controls(self) -> Sequence[RanControl]: ...
 
@@ -158,14 +164,6 @@ class WatchRecord(Protocol):
     async def standing(self, variant: str | None, since: datetime) -> Sequence[Standing]: ...
 
     async def wrong_findings(self) -> Sequence[Standing]: ...
-
-
-class Quotes(Protocol):
-    """Displayed quotes, and the pages that were stored for them."""
-
-    async def count_missing(self) -> int:
-        """How many displayed quotes do not stand in their stored page."""
-        ...
 
 
 class Ages(Protocol):

@@ -17,7 +17,7 @@ import structlog
 
 from kit.clock import Clock
 from services.curator.breaking import EVERY, MONTH, NEW, WEEK, Approvals, KnownBreaker, Observed, find_openings
-from services.curator.ports import Ages, Log, Quotes, WatchRecord
+from services.curator.ports import Ages, Log, WatchRecord
 from services.curator.taking_back import TakeBack
 from services.curator.volume_watch import Volumes
 
@@ -40,7 +40,6 @@ class Watch:
         self,
         record: WatchRecord,
         log_: Log,
-        quotes: Quotes,
         ages: Ages,
         clock: Clock,
         *,
@@ -50,7 +49,6 @@ class Watch:
     ) -> None:
         self._record = record
         self._log = log_
-        self._quotes = quotes
         self._ages = ages
         self._clock = clock
         self._high_views = high_views
@@ -108,7 +106,6 @@ class Watch:
             retracted=retracted,
             released=await self._record.released(many, now - MONTH),
             approvals=await self._read_approvals(_start_of_week(now)),
-            quotes_not_in_page=await self._quotes.count_missing(),
             note_age=await self._ages.note_age(),
             quorum_age=await self._ages.quorum_age(),
         )

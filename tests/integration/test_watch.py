@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -17,6 +18,7 @@ from accuracy.facts import GateTier
 from contracts.topology import ERRATA
 from contracts.v1 import (
     BreakerChanged,
+    ClaimApproved,
     ControlCommitted,
     Event,
     FindingChanged,
@@ -26,8 +28,12 @@ from contracts.v1 import (
     decode,
 )
 from contracts.v1.control import commit_to
+from contracts.v1.parts import BlobRef, CheckedSource, Source
 from contracts.v1.variant import variant_sha256
+from kit.blobs import BlobMissing
+from kit.bus import Bus
 from kit.database import Database
+from kit.documents.reading import Reader
 from kit.pages import read_page
 from services.commands.breaker import close, half_open, limit_unknown
 from services.commands.gate_tier import TierReport
@@ -35,6 +41,8 @@ from services.commands.reviews.samples import wait_for_projection
 from services.commands.variant import admit
 from services.curator.adapters import EventLog
 from services.curator.effects import Effects
+from services.curator.quotes import QuoteCheck
+from services.curator.record.displays import LoggedDisplays
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
 from services.curator.volume_watch import Volumes
@@ -65,13 +73,24 @@ def prepare_database() -> Prepare:
 
 
 class Told:
-    """What no table says: pages of quotes, and the decision log."""
+    """What no table says: the decision log, and stored pages."""
 
     def __init__(self) -> None:
-        self.missing, self.note, self.quorum = 0, timedelta(0), timedelta(0)
+        self.note, self.quorum = timedelta(0), timedelta(0)
+        self.pages: dict[str, bytes] = {}
+        self.read: list[str] = []
 
-    async def count_missing(self) -> int:
-        return self.missing
+    def store(self, words: str) -> BlobRef:
+        """A page of these words."""
+        digest = hashlib.sha256(words.encode()).hexdigest()
+        self.pages[digest] = words.encode()
+        return BlobRef(sha256=digest, size_bytes=len(words.encode()), media_type="text/plain")
+
+    async def get(self, sha256: str) -> bytes:
+        self.read.append(sha256)
+        if sha256 not in self.pages:
+            raise BlobMissing(sha256)
+        return self.pages[sha256]
 
     async def note_age(self) -> timedelta:
         return self.note
@@ -102,12 +121,16 @@ class Instance:
             self.record,
             log,
             self.told,
-            self.told,
             self.clock,
             volumes=volumes,
             show_open=self.open.append,
             high_views=high_views,
         )
+
+    def quote_check(self, log: EventLog | None = None) -> QuoteCheck:
+        """Another one, which knows nothing."""
+        displays = LoggedDisplays(self.bus, self.database)
+        return QuoteCheck(displays, self.record, log or EventLog(self.bus), self.told, Reader(), self.clock)
 
     async def effect(self, variant: str, *, announces: bool = False) -> Effect:
         effects = Effects(self.record, SqlVolumes(self.database), self.clock, announces=announces)
@@ -126,6 +149,8 @@ class Instance:
 
     async def look(self) -> None:
         """Let the curator work until nothing is left, as it does in its round."""
+        await self.quote_check().run_once()
+        await self.settle()
         await self.watch.run()
         await self.settle()
 
@@ -229,8 +254,42 @@ async def approve_too_much(instance: Instance) -> None:
     instance.clock.time += timedelta(days=7)
 
 
-async def lose_a_page(instance: Instance) -> None:
-    instance.told.missing = 2
+BIRDS: Final = Article(
+    "en:5",
+    "Ostriches bury their heads.",
+    Finding(
+        "Ostriches bury their heads.",
+        "They do not.",
+        sources=(Source(url="https://zoo.example/ostrich", title="Zoo", snippet="ostriches never bury their heads"),),
+    ),
+    model=DEMO,
+)
+
+
+async def show_quote(instance: Instance, words: str, article: Article = BIRDS) -> BlobRef:
+    """A finding is displayed for whose source these words were stored."""
+    page, now = instance.told.store(words), datetime.now(UTC)
+    checked = tuple(
+        CheckedSource(
+            url=each.url,
+            status="found",
+            final_url=each.url,
+            page=page,
+            fetched_at=now,
+            content_type="text/plain; charset=utf-8",
+        )
+        for each in article.findings[0].sources
+    )
+    run = [
+        event.model_copy(update={"sources": checked}) if isinstance(event, ClaimApproved) else event
+        for event in article.run()
+    ]
+    await instance.tell(article.registered(), *run)
+    return page
+
+
+async def lose_a_quote(instance: Instance) -> None:
+    await show_quote(instance, "Ostriches often bury their heads, says this page now.")
 
 
 async def lose_notes(instance: Instance) -> None:
@@ -259,7 +318,7 @@ CASES: Final = {
     "WRONG where many read": Case(find_wrong, {OF_REAL: {"WRONG_AT_HIGH_EXPOSURE"}}, frozenset({OF_REAL})),
     "many retractions": Case(retract_three, {OF_REAL: {"MANY_RETRACTIONS"}}, frozenset({OF_REAL})),
     "another approve rate": Case(approve_too_much, {OF_REAL: {"UNUSUAL_APPROVE_RATE"}}, frozenset({OF_REAL})),
-    "a quote not in its page": Case(lose_a_page, {"ALL": {"QUOTE_NOT_IN_PAGE"}}, BOTH),
+    "a quote not in its page": Case(lose_a_quote, {"ALL": {"QUOTE_NOT_IN_PAGE"}}, BOTH),
     "no note": Case(lose_notes, {"NEW": {"NO_NOTE"}}, frozenset()),
     "no quorum": Case(lose_quorum, {"NEW": {"NO_QUORUM"}}, frozenset()),
 }
@@ -405,7 +464,7 @@ async def test_a_wrong_review_suspends_its_finding_at_once_and_no_release_before
 
 async def test_a_curator_killed_between_two_findings_goes_on_where_it_was(instance: Instance) -> None:
     class Killed(EventLog):
-        left = 2
+        left = 1
 
         async def publish(self, event: Event, correlation: UUID) -> bool:
             if self.left == 0:
@@ -413,7 +472,9 @@ async def test_a_curator_killed_between_two_findings_goes_on_where_it_was(instan
             self.left -= 1
             return await super().publish(event, correlation)
 
-    instance.told.missing = 1
+    await instance.tell(
+        BreakerChanged(scope="ALL", state="OPEN", trigger="QUOTE_NOT_IN_PAGE", numbers="One is not.", by="curator")
+    )
     dying = instance.watch_with(Killed(instance.bus))
     with pytest.raises(asyncio.CancelledError):
         await dying.run()
@@ -422,6 +483,63 @@ async def test_a_curator_killed_between_two_findings_goes_on_where_it_was(instan
     await instance.look()
     changed = [each.claim_id for each in await instance.events(FindingChanged)]
     assert sorted(changed) == sorted({MOON.claim(0)[0], MOON.claim(1)[0], ESSAY.claim(0)[0]})
+
+
+@pytest.mark.requirement("TR-45")
+async def test_a_displayed_quote_is_compared_with_its_stored_page_once(instance: Instance) -> None:
+    """TR-45: Each trigger opens the breaker of its scope, and only a written cause and a clean trial close it."""
+    page = await show_quote(instance, "Keepers say that ostriches never bury their heads.")
+    for _ in range(2):
+        await instance.look()
+        assert await instance.quote_check().run_once() == 0
+    assert instance.told.read.count(page.sha256) == 1
+    assert await instance.events(BreakerChanged) == []
+
+    await instance.tell(BIRDS.changed(0, "SUSPENDED"))
+    await instance.look()
+    assert instance.told.read.count(page.sha256) == 1, "what is taken back is displayed to nobody"
+    follows = await instance.record.newest()
+    await instance.tell(BIRDS.changed(0, "RELEASED", follows))
+    await instance.look()
+    assert instance.told.read.count(page.sha256) == 2, "it is displayed again"
+
+    instance.told.pages.clear()
+    await instance.tell(BIRDS.changed(0, "SUSPENDED", await instance.record.newest()))
+    await instance.tell(BIRDS.changed(0, "RELEASED", await instance.record.newest()))
+    await instance.look()
+    assert await instance.events(BreakerChanged) == [], "a page that is lost says nothing"
+
+
+async def test_a_killed_comparison_of_quotes_loses_none_and_opens_once(instance: Instance) -> None:
+    class Killed(EventLog):
+        def __init__(self, bus: Bus, *, is_published: bool) -> None:
+            super().__init__(bus)
+            self.is_published = is_published
+
+        async def publish(self, event: Event, correlation: UUID) -> bool:
+            if self.is_published:
+                await super().publish(event, correlation)
+            raise asyncio.CancelledError
+
+    await lose_a_quote(instance)
+    for is_published in (False, True):
+        with pytest.raises(asyncio.CancelledError):
+            await instance.quote_check(Killed(instance.bus, is_published=is_published)).run_once()
+        await instance.settle()
+    assert await instance.quote_check().run_once() == 1
+    assert await instance.quote_check().run_once() == 0
+    (opened,) = await instance.events(BreakerChanged)
+    assert (opened.scope, opened.trigger) == ("ALL", "QUOTE_NOT_IN_PAGE")
+
+
+async def test_a_comparison_of_quotes_that_came_second_does_not_pass_them(instance: Instance) -> None:
+    class Slower(EventLog):
+        async def publish(self, event: Event, correlation: UUID) -> bool:
+            return False
+
+    await lose_a_quote(instance)
+    assert await instance.quote_check(Slower(instance.bus)).run_once() == 1
+    assert await instance.quote_check().run_once() == 1
 
 
 async def test_a_rebuild_ends_in_the_same_rows(instance: Instance) -> None:

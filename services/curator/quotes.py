@@ -1,0 +1,138 @@
+"""Displayed quotes are compared with the pages that were stored for them; one that is not there opens the breaker.
+
+Every display is looked at once, in the order of the log, a few at a time. The mark moves behind a display only once its
+breaker is open, so a kill repeats a few comparisons and loses none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+from uuid import UUID
+
+import structlog
+
+from analyses.snippets import find, page_text
+from contracts.v1.parts import BlobRef
+from kit.blobs import BlobMissing
+from kit.clock import Clock
+from kit.documents.decoding import Unreadable
+from kit.documents.readable import Readable
+from services.curator.breaking import Observed, find_openings
+from services.curator.ports import BreakerRecord, Log
+
+BATCH: Final = 10
+"""Displays that are looked at between two pauses."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPage:
+    """The bytes of a page, and the type by which they were read."""
+
+    blob: BlobRef
+    content_type: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisplayedQuote:
+    """A quotation of a displayed finding. Shapes: `pages` were stored under the address that it cites."""
+
+    claim_id: UUID
+    snippet: str
+    pages: tuple[StoredPage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Displays:
+    """Some displays. Shapes: `through` is the sequence that the next ones follow."""
+
+    quotes: Sequence[DisplayedQuote]
+    after: int
+    through: int
+
+
+class DisplayRecord(Protocol):
+    """Displays in the order of the log. Raises: Outage: they could not be read now."""
+
+    async def next(self, limit: int) -> Displays:
+        """Those behind the mark; of findings that are not displayed any more there are no quotes."""
+        ...
+
+    async def mark(self, displays: Displays) -> None:
+        """Put the mark behind these."""
+        ...
+
+
+class StoredBytes(Protocol):
+    """The blob store. Raises: BlobsUnavailable."""
+
+    async def get(self, sha256: str) -> bytes:
+        """Raises: BlobMissing."""
+        ...
+
+
+class Read(Protocol):
+    """Reads untrusted bytes within bounds."""
+
+    async def read(self, data: bytes, content_type: str | None) -> Readable:
+        """Raises: Unreadable."""
+        ...
+
+
+class QuoteCheck:
+    """Compares quotes with pages, and opens the breaker of all findings."""
+
+    def __init__(
+        self,
+        displays: DisplayRecord,
+        breakers: BreakerRecord,
+        log_: Log,
+        stored: StoredBytes,
+        reader: Read,
+        clock: Clock,
+    ) -> None:
+        self._displays = displays
+        self._breakers = breakers
+        self._log = log_
+        self._stored = stored
+        self._reader = reader
+        self._clock = clock
+
+    async def run_once(self) -> int:
+        """Look at the next few displays; how many of their quotes are not in their page."""
+        displays = await self._displays.next(BATCH)
+        missing = [each.claim_id for each in displays.quotes if await self._is_missing(each)]
+        if missing:
+            log.error("displayed quotes are not in their stored pages", claims=sorted({str(each) for each in missing}))
+            if not await self._open(len(missing)):
+                return len(missing)
+        if displays.through > displays.after:
+            await self._displays.mark(displays)
+        return len(missing)
+
+    async def _is_missing(self, quote: DisplayedQuote) -> bool:
+        """Whether it stands in none of its pages. A page that is lost or cannot be read now says nothing."""
+        is_known = False
+        for page in quote.pages:
+            try:
+                data = await self._stored.get(page.blob.sha256)
+                read = await self._reader.read(data, page.content_type)
+            except (BlobMissing, Unreadable) as error:
+                log.warning("a stored page cannot be compared", page=page.blob.sha256, error=str(error))
+                return False
+            if find(quote.snippet, page_text(read.title or "", read.text)) is not None:
+                return False
+            is_known = True
+        return is_known
+
+    async def _open(self, missing: int) -> bool:
+        """Whether the breaker is open for this, now or before; False: another event of it came first."""
+        observed = Observed(released={}, quotes_not_in_page=missing)
+        for event in find_openings(observed, await self._breakers.breakers(), self._clock.now()):
+            if not await self._log.publish(event, self._clock.new_id()):
+                return False
+            log.error("a breaker opened", scope=event.scope, trigger=event.trigger, numbers=event.numbers)
+        return True

@@ -1,0 +1,107 @@
+"""What was displayed, from the log: results and releases, with their quotes and the pages that were stored for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import text
+
+from contracts.topology import CURATOR_QUOTES_MARK, ERRATA, MARKS
+from contracts.v1 import ClaimApproved, Event, FindingChanged, InvestigationCompleted, decode
+from contracts.v1.parts import PublishedClaim
+from kit.bus import Bus
+from kit.database import Database
+from kit.kv import Bucket, Entry
+from kit.pages import read_page
+from services.curator.quotes import DisplayedQuote, Displays, StoredPage
+
+APPROVALS: Final = 256
+"""Approvals that are read at once."""
+_SUBJECTS: Final = tuple(f"{kind.SUBJECT}.*" for kind in (InvestigationCompleted, FindingChanged))
+_POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
+_DISPLAYED: Final = text("""
+    SELECT c.id FROM investigation_doc d JOIN claim c USING (investigation_id)
+        LEFT JOIN finding_state f ON f.claim_id = c.id
+    WHERE d.investigation_id = ANY (:investigations) AND d.claim_count > 0
+        AND (f.state IS NULL OR f.state = 'RELEASED')
+""")
+
+
+class LoggedDisplays:
+    """The stream `ERRATA`, the tables, and a mark in the broker. Raises: Outage: they could not be read now."""
+
+    def __init__(self, bus: Bus, database: Database) -> None:
+        self._bus = bus
+        self._database = database
+        self._marked: Entry | None = None
+
+    async def next(self, limit: int) -> Displays:
+        """The next ones that the tables hold already."""
+        self._marked = await (await Bucket.open(self._bus, MARKS)).entry(CURATOR_QUOTES_MARK)
+        after = int(self._marked.value) if self._marked is not None else 0
+        position = await self._read_position()
+        if position <= after:
+            return Displays(quotes=(), after=after, through=after)
+        page = await read_page(self._bus, ERRATA.name, _SUBJECTS, after=after, limit=limit)
+        held = [each for each in page.messages if each.sequence <= position][:limit]
+        through = held[-1].sequence if len(held) == limit else position
+        claims = dict(_name_claims(decode(each.subject, each.data).event for each in held))
+        displayed = await self._find_displayed(set(claims.values()))
+        wanted = {claim: run for claim, run in claims.items() if claim in displayed}
+        quotes = [quote for run in set(wanted.values()) for quote in await self._read_quotes(run, wanted)]
+        return Displays(quotes=quotes, after=after, through=through)
+
+    async def mark(self, displays: Displays) -> None:
+        """Put the mark behind these; where another curator was faster, its mark stands."""
+        marks, value = await Bucket.open(self._bus, MARKS), str(displays.through).encode()
+        if self._marked is None:
+            await marks.create(CURATOR_QUOTES_MARK, value)
+        else:
+            await marks.update(CURATOR_QUOTES_MARK, value, self._marked.revision)
+
+    async def _read_position(self) -> int:
+        async with self._database.connect() as connection:
+            position: int | None = (await connection.execute(_POSITION, {"stream": ERRATA.name})).scalar()
+        return position or 0
+
+    async def _find_displayed(self, runs: Collection[UUID]) -> set[UUID]:
+        if not runs:
+            return set()
+        async with self._database.connect() as connection:
+            return set((await connection.execute(_DISPLAYED, {"investigations": list(runs)})).scalars())
+
+    async def _read_quotes(self, run: UUID, wanted: Collection[UUID]) -> Sequence[DisplayedQuote]:
+        subjects = [f"{kind.SUBJECT}.{run}" for kind in (ClaimApproved, InvestigationCompleted)]
+        events: list[Event] = []
+        after, more = 0, True
+        while more:
+            page = await read_page(self._bus, ERRATA.name, subjects, after=after, limit=APPROVALS)
+            events += (decode(each.subject, each.data).event for each in page.messages)
+            after, more = page.messages[-1].sequence if page.messages else after, page.more
+        approvals = [each for each in events if isinstance(each, ClaimApproved)]
+        published = [each for event in events if isinstance(event, InvestigationCompleted) for each in event.claims]
+        return [quote for claim in published if claim.claim_id in wanted for quote in _quote(claim, approvals)]
+
+
+def _name_claims(events: Iterator[Event]) -> Iterator[tuple[UUID, UUID]]:
+    """The claims that events display, each with its investigation."""
+    for event in events:
+        if isinstance(event, InvestigationCompleted):
+            yield from ((each.claim_id, event.investigation_id) for each in event.claims)
+        elif isinstance(event, FindingChanged) and event.state == "RELEASED":
+            yield event.claim_id, event.investigation_id
+
+
+def _quote(claim: PublishedClaim, approvals: Sequence[ClaimApproved]) -> Iterator[DisplayedQuote]:
+    """Its quotations that have a stored page: none of a demonstration, or where the page could not be fetched."""
+    checked = [each for approval in approvals if approval.claim_id == claim.claim_id for each in approval.sources]
+    for source in claim.payload.sources:
+        pages = {
+            each.page.sha256: StoredPage(blob=each.page, content_type=each.content_type)
+            for each in checked
+            if each.page is not None and each.url == source.url
+        }
+        if pages:
+            yield DisplayedQuote(claim_id=claim.claim_id, snippet=source.snippet, pages=tuple(pages.values()))
