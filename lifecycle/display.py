@@ -83,7 +83,7 @@ def display(claim: HeldClaim, now: datetime, rules: DisplayRules) -> Wait | Rele
     """What becomes of a held claim now. Whatever is asked later is decided by what is known then."""
     if not claim.has_passed:
         return Withhold("GATE_NOT_PASSED")
-    due = claim.held_at + _find_hold(claim, rules)
+    due = claim.held_at + find_hold(claim, rules)
     if now < due:
         return Wait(due)
     if claim.is_stopped:
@@ -94,7 +94,8 @@ def display(claim: HeldClaim, now: datetime, rules: DisplayRules) -> Wait | Rele
     return Release()
 
 
-def _find_hold(claim: HeldClaim, rules: DisplayRules) -> timedelta:
+def find_hold(claim: HeldClaim, rules: DisplayRules) -> timedelta:
+    """How long it has to be held."""
     if claim.views_a_day is None:
         return timedelta() if claim.is_requested else rules.medium
     if claim.views_a_day < rules.few_views:

@@ -24,6 +24,8 @@ Kind = Literal[
     "nothing_found",
     "failed",
     "cancelled",
+    "held",
+    "hold_ended",
     "released",
     "suspended",
     "retracted",
@@ -60,7 +62,7 @@ class Leaf(BaseModel):
 
     Shapes: `k` is the kind, `a` the analysis, `n` how many findings, `g` how many candidates each gate refused, `c`
     commitments to documents, `ref` earlier leaves, by index, that this one is about, `why` a code. Units: `t` is
-    milliseconds since 1970, when the log of events stored the fact.
+    milliseconds since 1970, when the log of events stored the fact; `h` milliseconds that a finding had to be held.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -70,6 +72,7 @@ class Leaf(BaseModel):
     t: Count
     a: Code | None = None
     n: Count | None = None
+    h: Count | None = None
     g: dict[Gate, Count] = Field(default_factory=dict)
     c: Annotated[tuple[Commitment, ...], Field(max_length=1_000, strict=False)] = ()
     ref: Annotated[tuple[Count, ...], Field(max_length=2_000, strict=False)] = ()

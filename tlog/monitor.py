@@ -7,10 +7,10 @@ Source: row TR-15 of docs/requirements/trust.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal
 
 from tlog.checkpoint import Checkpoint
 from tlog.errors import MalformedError
@@ -21,19 +21,36 @@ CLOCKS: Final = timedelta(minutes=5)
 """How far clocks may differ: leaves are dated by the log of events, whose leader may change."""
 ERASED_PER_CENT: Final = 10
 """Of results, in one visit: more are an alarm, since mistakes could be hidden as erasures."""
+_MILLISECOND: Final = timedelta(milliseconds=1)
 FEW: Final = 20
 """Results in one visit of which any share may be erased."""
 
+LONGEST_HOLD: Final = timedelta(days=7)
+"""A hold without an end after that time belongs to an investigation that failed."""
+
+PendingState = Literal["HELD", "RELEASED", "WITHHELD", "COMMITTED"]
 _ABOUT_AN_EARLIER: Final[frozenset[Kind]] = frozenset({"released", "suspended", "retracted", "control_opened"})
 _RESULTS: Final[frozenset[Kind]] = frozenset({"found", "nothing_found", "failed", "cancelled"})
 
 
 @dataclass(frozen=True, slots=True)
+class Pending:
+    """A held finding that no result has published, or a list of controls that is not open. Units: `t` as in leaves."""
+
+    state: PendingState
+    t: int
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
-    """What a monitor knows of a log. Units: `newest` is milliseconds since 1970, of the newest leaf."""
+    """What a monitor knows of a log. Units: `newest` is milliseconds since 1970, of the newest leaf.
+
+    Shapes: `pending` by the index of the leaf.
+    """
 
     tree: Tree = field(default_factory=Tree)
     newest: int = 0
+    pending: Mapping[int, Pending] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +83,16 @@ def inspect(seen: Seen, visit: Visit, stale_after: timedelta) -> tuple[Seen, tup
     broken = tuple(_inspect_tree(seen, visit))
     if broken:
         return seen, broken
-    alarms = tuple(_inspect_leaves(seen, visit)) + tuple(_inspect_age(visit, stale_after))
+    pending = dict(seen.pending)
+    alarms = (
+        *_inspect_leaves(seen, visit),
+        *_inspect_order(pending, seen.tree.size, visit.leaves),
+        *_inspect_age(visit, stale_after),
+    )
     newest = max([seen.newest, *(leaf.t for leaf in map(_parse, visit.leaves) if leaf is not None)])
-    return replace(seen, tree=seen.tree.append(map(hash_leaf, visit.leaves)), newest=newest), alarms
+    oldest = newest - LONGEST_HOLD / _MILLISECOND
+    kept = {index: each for index, each in pending.items() if each.state == "COMMITTED" or each.t >= oldest}
+    return Seen(seen.tree.append(map(hash_leaf, visit.leaves)), newest, kept), alarms
 
 
 def _inspect_tree(seen: Seen, visit: Visit) -> Iterator[Alarm]:
@@ -105,6 +129,37 @@ def _inspect_leaves(seen: Seen, visit: Visit) -> Iterator[Alarm]:
         erased += len(leaf.ref) if leaf.k == "redacted" else leaf.k == "erased"
     if erased > max(FEW, (results + seen.tree.size) * ERASED_PER_CENT // 100):
         yield Alarm(f"{erased} leaves were erased at once")
+
+
+def _inspect_order(pending: dict[int, Pending], size: int, leaves: Sequence[bytes]) -> Iterator[Alarm]:
+    """No finding before its hold is over, and no control before its list is committed to."""
+    for index, leaf in enumerate(map(_parse, leaves), size):
+        if leaf is None:
+            continue
+        match leaf.k:
+            case "held":
+                pending[index] = Pending("HELD", leaf.t)
+            case "hold_ended":
+                for held in leaf.ref:
+                    if (known := pending.get(held)) is None:
+                        continue
+                    if known.t + (leaf.h or 0) > leaf.t + CLOCKS / _MILLISECOND:
+                        yield Alarm("a hold ended before its time", index)
+                    pending[held] = Pending("RELEASED" if leaf.why == "RELEASED" else "WITHHELD", known.t)
+            case "found":
+                states = {known.state for held in leaf.ref if (known := pending.pop(held, None)) is not None}
+                if states - {"RELEASED"}:
+                    yield Alarm("a finding was published whose hold was not over", index)
+            case "control_committed":
+                pending[index] = Pending("COMMITTED", leaf.t)
+            case "control_opened" if leaf.ref:
+                lists = [each for each in leaf.ref if each in pending and pending[each].state == "COMMITTED"]
+                if len(lists) != 1:
+                    yield Alarm("it opens a list of controls that was not committed to", index)
+                elif min(leaf.ref) < lists[0]:
+                    yield Alarm("a control ran before its list was committed to", index)
+                for each in lists:
+                    del pending[each]
 
 
 def _inspect_age(visit: Visit, stale_after: timedelta) -> Iterator[Alarm]:

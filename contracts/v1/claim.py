@@ -118,7 +118,8 @@ class ClaimHoldEnded(OnceEvent):
     """A held claim is released, or withheld for good; its verdict follows.
 
     The key is the claim, so that the stream decides between two who end a hold. Shapes: `code` is None exactly if it is
-    released. Units: `views_a_day` are unique; None: unknown.
+    released. Units: `views_a_day` are unique; None: unknown. `hold_s`: how long it had to be held, in seconds; None
+    where that was not decided, and in older events.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.hold_ended"
@@ -129,6 +130,7 @@ class ClaimHoldEnded(OnceEvent):
     state: Literal["RELEASED", "WITHHELD"]
     code: str | None = None
     views_a_day: int | None = Field(default=None, ge=0)
+    hold_s: int | None = Field(default=None, ge=0)
 
     def key(self) -> str:
         return str(self.claim_id)

@@ -15,7 +15,7 @@ from accuracy.breaker import Effect
 from contracts.v1 import ClaimApproved, ClaimHeld, ClaimHoldEnded, ClaimRejected, Event
 from kit.clock import Clock
 from kit.errors import Retry
-from lifecycle.display import REASONS, DisplayRules, HeldClaim, Wait, Withhold, display
+from lifecycle.display import REASONS, DisplayRules, HeldClaim, Wait, Withhold, display, find_hold
 from services.curator.ports import Audience, HoldLog, HoldMetrics
 
 GATE: Final = "hold"
@@ -64,7 +64,7 @@ class Holds:
         """Withhold it: what cannot be decided is not shown, and its investigation must end."""
         ended, follows = await self._log.find_end(event)
         if ended is None:
-            ended = _end(event, follows, _NOT_DECIDED, None)
+            ended = _end(event, follows, _NOT_DECIDED)
             yield ended
             ended = (await self._log.find_end(event))[0] or ended  # another one may have come first
         yield write_verdict(event.approval, ended)
@@ -80,13 +80,14 @@ class Holds:
             has_second_look=any(each.gate == "second_opinion" for each in approval.gates),
             is_stopped=await self._find_effect(approval) is not Effect.NONE,
         )
+        hold_s = int(find_hold(claim, self._rules).total_seconds())
         match display(claim, now, self._rules):
             case Wait(until):
                 raise Retry(max(1.0, (until - now).total_seconds()), "it is held")
             case Withhold(code):
-                return _end(event, follows, code, audience.views_a_day)
+                return _end(event, follows, code, audience.views_a_day, hold_s)
             case _:
-                return _end(event, follows, None, audience.views_a_day)
+                return _end(event, follows, None, audience.views_a_day, hold_s)
 
 
 def write_verdict(approval: ClaimApproved, ended: ClaimHoldEnded) -> ClaimApproved | ClaimRejected:
@@ -110,7 +111,9 @@ def write_verdict(approval: ClaimApproved, ended: ClaimHoldEnded) -> ClaimApprov
     )
 
 
-def _end(event: ClaimHeld, follows: int, code: str | None, views_a_day: int | None) -> ClaimHoldEnded:
+def _end(
+    event: ClaimHeld, follows: int, code: str | None, views_a_day: int | None = None, hold_s: int | None = None
+) -> ClaimHoldEnded:
     return ClaimHoldEnded(
         follows=follows,
         investigation_id=event.investigation_id,
@@ -119,4 +122,5 @@ def _end(event: ClaimHeld, follows: int, code: str | None, views_a_day: int | No
         state="RELEASED" if code is None else "WITHHELD",
         code=code,
         views_a_day=views_a_day,
+        hold_s=hold_s,
     )

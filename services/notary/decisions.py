@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from analyses.fact_check import FactCheck
 from contracts.v1 import (
     EVENTS,
     AppealDecided,
@@ -75,6 +76,7 @@ from contracts.v1 import (
     VersionVerified,
 )
 from contracts.v1.event import event_id
+from contracts.v1.ids import investigation_id
 from contracts.v1.investigation import CANCELLED
 from services.notary.documents import Document, Run, describe, describe_finding, describe_run
 from tlog.leaf import Kind, Leaf, Opening, canonical, open_documents
@@ -100,8 +102,6 @@ NOT_LOGGED: Final[frozenset[type[Event]]] = frozenset(
         ClaimProposed,
         ClaimRetained,
         ClaimValidationStarted,
-        ClaimHeld,
-        ClaimHoldEnded,
         ClaimApproved,
         ClaimRejected,
         ClaimValidationRetryScheduled,
@@ -136,6 +136,8 @@ _STATES: Final[dict[str, Kind]] = {
     "RETRACTED": "retracted",
 }
 _GATE: Final = re.compile(r"[A-Za-z_]{1,40}")
+_ROUNDS: Final = ("", "2", "3")
+"""The identities that the end of a control may have."""
 _ANALYSIS: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")
 
 
@@ -188,6 +190,24 @@ def find_subject(event: Event) -> UUID | None:
             return None
 
 
+def find_references(event: Event) -> Sequence[UUID]:
+    """The ids of other events whose leaves it refers to: what it ends, and what it must not come before."""
+    match event:
+        case ClaimHoldEnded():
+            return [event_id(ClaimHeld, event.investigation_id, f"{event.claim_id}|{event.round}")]
+        case InvestigationCompleted():
+            return [
+                event_id(ClaimHeld, event.investigation_id, f"{each.claim_id}|{event.round}") for each in event.claims
+            ]
+        case ControlOpened():
+            runs = [
+                investigation_id(each.version_id, FactCheck.name, "CONTROL", event.batch_id) for each in event.controls
+            ]
+            return [event_id(InvestigationCompleted, run, round_) for run in runs for round_ in _ROUNDS]
+        case _:
+            return []
+
+
 def make_entry(fact: Fact, references: Iterable[int], run: Run | None = None) -> Entry | None:
     """What a fact becomes in the log; None: it is no decision.
 
@@ -214,6 +234,13 @@ def _make(event: Event, run: Run) -> tuple[Leaf, list[Document], list[UUID]] | N
             leaf = Leaf(k="cancelled" if cancelled else "failed", t=0, why=None if cancelled else event.failure)
             about: Document = {"investigation": str(event.investigation_id), "version": str(event.version_id)}
             return leaf, [about], [event.investigation_id]
+        case ClaimHeld():
+            held: Document = {"claim": str(event.claim_id), "investigation": str(event.investigation_id)}
+            return Leaf(k="held", t=0), [held], []
+        case ClaimHoldEnded():
+            ended: Document = {"claim": str(event.claim_id), "investigation": str(event.investigation_id)}
+            hold = None if event.hold_s is None else event.hold_s * 1_000
+            return Leaf(k="hold_ended", t=0, h=hold, why=event.state), [ended], []
         case FindingChanged():
             changed: Document = {
                 "claim": str(event.claim_id),

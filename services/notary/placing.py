@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from contracts.v1 import ErasureOrdered, InvestigationCompleted
-from services.notary.decisions import Entry, Fact, find_subject, make_entry
+from services.notary.decisions import Entry, Fact, find_references, find_subject, make_entry
 from services.notary.documents import Run
 
 
@@ -15,7 +15,7 @@ from services.notary.documents import Run
 class Known:
     """What the log holds of what a batch of facts refers to: leaves by the id of their event, subject and sequence."""
 
-    events: frozenset[UUID] = frozenset()
+    events: Mapping[UUID, int] = field(default_factory=dict)
     subjects: Mapping[UUID, int] = field(default_factory=dict)
     sequences: Mapping[int, int] = field(default_factory=dict)
 
@@ -39,7 +39,7 @@ class Batch:
 
 def place(facts: Iterable[Fact], runs: Mapping[UUID, Run], known: Known, size: int) -> Batch:
     """The leaves of facts in their order, from the index `size` on; a repeated fact has none."""
-    events, subjects, sequences = set(known.events), dict(known.subjects), dict(known.sequences)
+    events, subjects, sequences = dict(known.events), dict(known.subjects), dict(known.sequences)
     placed: dict[int, Placed] = {}
     erased: set[int] = set()
     for fact in facts:
@@ -49,15 +49,17 @@ def place(facts: Iterable[Fact], runs: Mapping[UUID, Run], known: Known, size: i
         if isinstance(fact.event, ErasureOrdered):
             references = [sequences[each.sequence] for each in fact.event.facts if each.sequence in sequences]
             erased.update(references)
-        elif fact.event is not None and (subject := find_subject(fact.event)) in subjects:
-            references = [subjects[subject]]
+        elif fact.event is not None:
+            references = [events[id_] for id_ in find_references(fact.event) if id_ in events]
+            if (subject := find_subject(fact.event)) in subjects:
+                references.append(subjects[subject])
         run = runs.get(fact.event.investigation_id) if isinstance(fact.event, InvestigationCompleted) else None
         entry = make_entry(fact, references, run)
         if entry is None:
             continue
         index = size + len(placed)
         placed[index] = Placed(index, fact, entry)
-        events.add(fact.id)
+        events[fact.id] = index
         sequences[fact.sequence] = index
         for each in entry.subjects:
             subjects.setdefault(each, index)

@@ -11,7 +11,7 @@ from typing import Final, LiteralString
 
 from contracts.v1 import ErasureOrdered
 from kit.database import Session
-from services.notary.decisions import Fact, find_subject
+from services.notary.decisions import Fact, find_references, find_subject
 from services.notary.domain import Entered, LogForked, LogNotOpened, StoredCheckpoint
 from services.notary.ledger import read_changes, read_page, read_runs
 from services.notary.placing import Known, Placed, place
@@ -206,17 +206,19 @@ class LogStore:
         if not facts:
             return Known()
         subjects = [id_ for fact in facts if fact.event is not None and (id_ := find_subject(fact.event))]
+        others = [id_ for fact in facts if fact.event is not None for id_ in find_references(fact.event)]
         named = [each.sequence for fact in facts if isinstance(fact.event, ErasureOrdered) for each in fact.event.facts]
         async with db.pipeline():
             by_event = await db.execute(
-                "SELECT event_id FROM log.leaf WHERE event_id = ANY (%s)", ([fact.id for fact in facts],)
+                "SELECT event_id, index FROM log.leaf WHERE event_id = ANY (%s)",
+                ([*(fact.id for fact in facts), *others],),
             )
             by_subject = await db.execute(
                 "SELECT id, min(index) FROM log.subject WHERE id = ANY (%s) GROUP BY id", (subjects,)
             )
             by_sequence = await db.execute("SELECT sequence, index FROM log.leaf WHERE sequence = ANY (%s)", (named,))
         return Known(
-            frozenset(id_ for (id_,) in await by_event.fetchall()),
+            dict(await by_event.fetchall()),
             dict(await by_subject.fetchall()),
             dict(await by_sequence.fetchall()),
         )

@@ -16,7 +16,7 @@ from services.commands.log.exported import compare, read_export
 from tlog.encoding import decode_base64, encode_base64
 from tlog.errors import TlogError
 from tlog.merkle import Tree
-from tlog.monitor import Alarm, Seen, Visit, inspect
+from tlog.monitor import Alarm, Pending, PendingState, Seen, Visit, inspect
 from tlog.note import Note
 from tlog.policy import Policy
 from tlog.tiles import WIDTH, Bundle, decode_bundle
@@ -30,6 +30,16 @@ class NotVisited(Exception):
     """The log could not be read, which says nothing about it."""
 
 
+class _Pending(BaseModel):
+    """A leaf that a later one must refer to."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    index: int
+    state: PendingState
+    t: int
+
+
 class _State(BaseModel):
     """The file of a monitor."""
 
@@ -39,6 +49,7 @@ class _State(BaseModel):
     size: int
     edge: tuple[str, ...]
     newest: int
+    pending: tuple[_Pending, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +126,9 @@ async def _get(http: httpx.AsyncClient, path: str, limit: int) -> bytes:
 def _load(file: Path) -> tuple[Seen, str | None]:
     try:
         state = _State.model_validate_json(file.read_bytes())
-        return Seen(Tree(state.size, tuple(map(decode_base64, state.edge))), state.newest), state.origin
+        tree = Tree(state.size, tuple(map(decode_base64, state.edge)))
+        pending = {each.index: Pending(each.state, each.t) for each in state.pending}
+        return Seen(tree, state.newest, pending), state.origin
     except FileNotFoundError:
         return Seen(), None
     except (OSError, ValidationError, ValueError) as error:
@@ -124,7 +137,8 @@ def _load(file: Path) -> tuple[Seen, str | None]:
 
 def _save(file: Path, origin: str, seen: Seen) -> None:
     edge = tuple(map(encode_base64, seen.tree.edge))
-    state = _State(origin=origin, size=seen.tree.size, edge=edge, newest=seen.newest)
+    pending = tuple(_Pending(index=index, state=each.state, t=each.t) for index, each in seen.pending.items())
+    state = _State(origin=origin, size=seen.tree.size, edge=edge, newest=seen.newest, pending=pending)
     draft = file.with_name(f".{file.name}.draft")
     draft.write_text(f"{state.model_dump_json(indent=2)}\n")
     os.replace(draft, file)

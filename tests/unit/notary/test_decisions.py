@@ -114,7 +114,7 @@ def test_the_same_facts_give_the_same_leaves(seed: int, cuts: list[int], repeate
     facts = facts_of(mixed(6, seed)[0])
     whole = [each.entry.leaf.encode() for each in place(facts, {}, Known(), 0).placed]
     assert len(whole) == len({fact.id for fact in facts})
-    events: set[UUID] = set()
+    events: dict[UUID, int] = {}
     subjects: dict[UUID, int] = {}
     sequences: dict[int, int] = {}
     leaves: list[bytes] = []
@@ -123,9 +123,9 @@ def test_the_same_facts_give_the_same_leaves(seed: int, cuts: list[int], repeate
         batch = [fact for _, fact in zip(range(size), again, strict=False)]
         if leaves and place_of_cut >= repeated:
             batch.insert(0, facts[0])
-        placed = place(batch, {}, Known(frozenset(events), subjects, sequences), len(leaves)).placed
+        placed = place(batch, {}, Known(events, subjects, sequences), len(leaves)).placed
         leaves += [each.entry.leaf.encode() for each in placed]
-        events |= {each.fact.id for each in placed}
+        events |= {each.fact.id: each.index for each in placed}
         sequences |= {each.fact.sequence: each.index for each in placed}
         for each in placed:
             for subject in each.entry.subjects:

@@ -20,6 +20,7 @@ from contracts.v1 import (
     CanonicalUnavailable,
     ClaimApproved,
     ClaimHeld,
+    ClaimHoldEnded,
     ClaimProposed,
     ClaimRejected,
     ClaimValidationRetryScheduled,
@@ -350,6 +351,12 @@ class Page:
             investigation_id=self.investigation_id, claim_id=approval.claim_id, approval=approval, held_at=START
         )
 
+    def let_go(self, approval: ClaimApproved, hold_s: int = 0) -> ClaimHoldEnded:
+        """Its hold is over."""
+        return ClaimHoldEnded(
+            investigation_id=self.investigation_id, claim_id=approval.claim_id, state="RELEASED", hold_s=hold_s
+        )
+
     def tried(self, number: int, attempt: int = 1) -> ClaimValidationRetryScheduled:
         return ClaimValidationRetryScheduled(
             investigation_id=self.investigation_id,
@@ -551,9 +558,6 @@ def _life(draw: random.Random, number: int, words: int) -> Iterator[Event]:
     if number % 2:
         first = next(place for place, event in enumerate(run) if isinstance(event, ClaimApproved))
         run[first:first] = [old.tried(0), old.tried(0, 2)]
-    if number % 5 == 2:
-        approval = old.approved(0)
-        run.insert(run.index(approval), old.held(approval))
     if draw.random() < 0.3:
         run[3:3] = [old.retry(), old.started(2)]
     if draw.random() < 0.3:
@@ -563,6 +567,10 @@ def _life(draw: random.Random, number: int, words: int) -> Iterator[Event]:
     if draw.random() < 0.3:
         place = draw.randrange(len(run) - 1)
         run[place], run[place + 1] = run[place + 1], run[place]
+    if number % 5 == 2:
+        approval = old.approved(0)
+        at = run.index(approval)
+        run[at:at] = [old.held(approval), old.let_go(approval)]
     for event in run:
         yield event
         if draw.random() < 0.1:

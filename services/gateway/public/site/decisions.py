@@ -20,6 +20,8 @@ MEANINGS: Final = {
     "nothing_found": "nothing was found wrong",
     "failed": "an investigation failed",
     "cancelled": "an investigation was cancelled",
+    "held": "a finding was held before anybody saw it",
+    "hold_ended": "the hold of a finding ended",
     "released": "a finding was released",
     "suspended": "a finding was suspended",
     "retracted": "a finding was retracted",
