@@ -185,6 +185,7 @@ async def test_a_second_run_adds_only_what_is_new_changed_or_gone(database_url: 
         "controls": 0,
         "deleted": 0,
         "investigations": 1,
+        "leaves": 0,
         "openings": 0,
         "posts": 2,  # one is new, the other was viewed
         "review_samples": 0,
@@ -251,6 +252,6 @@ def test_the_columns_are_documented_as_they_are() -> None:
     names = [table.name for table in TABLES]
     assert names == [
         *("posts", "versions", "investigations", "claims", "sources", "withdrawn_claims"),
-        *("review_samples", "sampled_claims", "reviews", "openings"),
+        *("review_samples", "sampled_claims", "reviews", "leaves", "openings"),
         *("control_lists", "controls", "breakers", "variants", "authors"),
     ]

@@ -43,6 +43,16 @@ class ExportedTable:
 
 
 _STANDS: Final = "NOT EXISTS (SELECT FROM finding_state f WHERE f.claim_id = c.id AND f.state <> 'RELEASED')"
+_LEAF: Final = "convert_from(l.data, 'UTF8')::json"
+_ABOUT: Final = (
+    "SELECT (convert_from(r.document, 'UTF8')::json ->> 'investigation')::uuid FROM log.opening r "
+    "WHERE r.index = l.index AND r.j = 0"
+)
+_PUBLIC: Final = "'log', 'variant', 'breaker', 'control_committed', 'control_opened'"
+"""Leaves about the instance."""
+_LISTED: Final = (
+    f"({_LEAF} ->> 'k' IN ({_PUBLIC}) OR EXISTS (SELECT FROM search_document d WHERE d.investigation_id = ({_ABOUT})))"
+)
 _SITES: Final = ", ".join(sorted(f"`{site.name}`" for site in PLATFORMS))
 
 TABLES: Final = (
@@ -221,14 +231,31 @@ TABLES: Final = (
         ),
     ),
     ExportedTable(
-        "openings",
-        "What entries of the decision log commit to, about these investigations",
-        ("leaf", "j"),
-        "FROM log.opening o JOIN log.subject s USING (index) JOIN search_document d ON d.investigation_id = s.id",
+        "leaves",
+        "Leaves of the decision log, and whether what they commit to is in `openings`",
+        ("leaf",),
+        "FROM log.leaf l",
         (
-            Column("leaf", "number", "the entry's index in the log", "o.index"),
-            Column("j", "number", "which of the entry's commitments, from 0", "o.j"),
-            Column("investigation_id", "id", "of `investigations`", "s.id"),
+            Column("leaf", "number", "its index in the log", "l.index"),
+            Column(
+                "standing",
+                "text",
+                "`OPENED`; `UNLISTED`: about what is not exported; `ERASED`; `EMPTY`: it commits to nothing",
+                f"CASE WHEN {_LEAF} -> 'c' IS NULL THEN 'EMPTY' "
+                "WHEN NOT EXISTS (SELECT FROM log.opening o WHERE o.index = l.index) THEN 'ERASED' "
+                f"WHEN {_LISTED} THEN 'OPENED' ELSE 'UNLISTED' END",
+            ),
+        ),
+    ),
+    ExportedTable(
+        "openings",
+        "What leaves of the decision log commit to, about these investigations and the instance itself",
+        ("leaf", "j"),
+        f"FROM log.opening o JOIN log.leaf l USING (index) WHERE {_LISTED}",
+        (
+            Column("leaf", "number", "of `leaves`", "o.index"),
+            Column("j", "number", "which of the leaf's commitments, from 0", "o.j"),
+            Column("investigation_id", "id", "of `investigations`, if it is about one", f"({_ABOUT})", null=True),
             Column("salt", "text", "base64", "encode(o.salt, 'base64')"),
             Column(
                 "document",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -19,7 +20,7 @@ from tlog.leaf import Leaf, Opening, parse_leaf
 from tlog.monitor import Alarm
 
 _Row = dict[str, Any]  # as JSON has it; models read it below
-_TABLES: Final = ("claims", "withdrawn_claims", "openings")
+_TABLES: Final = ("claims", "withdrawn_claims", "leaves", "openings")
 
 
 class NotAnExport(Exception):
@@ -45,6 +46,15 @@ class Withdrawn(BaseModel):
     claim_id: str
 
 
+class ExportedLeaf(BaseModel):
+    """What stands beside a leaf, as its operator says."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    leaf: int
+    standing: Literal["OPENED", "UNLISTED", "ERASED", "EMPTY"]
+
+
 class Opened(BaseModel):
     """A document that a leaf commits to."""
 
@@ -68,6 +78,7 @@ class Exported(BaseModel):
 
     claims: Sequence[Claim]
     withdrawn_claims: Sequence[Withdrawn]
+    leaves: Sequence[ExportedLeaf]
     openings: Sequence[Opened]
 
 
@@ -93,6 +104,7 @@ def compare(exported: Exported, leaves: Sequence[bytes]) -> Iterator[Alarm]:
     """Every contradiction between what is shown and the leaves under a note."""
     parsed = [_parse(data) for data in leaves]
     logged: dict[str, Mapping[str, object]] = {}
+    opened: Counter[int] = Counter()
     for each in exported.openings:
         leaf = parsed[each.leaf] if 0 <= each.leaf < len(parsed) else None
         if leaf is None:
@@ -105,7 +117,9 @@ def compare(exported: Exported, leaves: Sequence[bytes]) -> Iterator[Alarm]:
             continue
         if opening.j >= len(leaf.c) or leaf.c[opening.j] != opening.commitment:
             yield Alarm(f"the exported document {each.j} is not what it commits to", each.leaf)
-        elif leaf.k == "found" and isinstance(document.get("claim"), str):
+            continue
+        opened[each.leaf] += 1
+        if leaf.k == "found" and isinstance(document.get("claim"), str):
             logged[str(document["claim"])] = document
     withdrawn = {each.claim_id for each in exported.withdrawn_claims}
     for claim in exported.claims:
@@ -116,6 +130,23 @@ def compare(exported: Exported, leaves: Sequence[bytes]) -> Iterator[Alarm]:
             yield Alarm(f"the finding {claim.id} is shown in other words than were logged")
     for id_ in logged.keys() - withdrawn:
         yield Alarm(f"the finding {id_} was logged, and is neither shown nor taken back")
+    yield from _compare_standing(exported, parsed, opened)
+
+
+def _compare_standing(exported: Exported, parsed: Sequence[Leaf | None], opened: Mapping[int, int]) -> Iterator[Alarm]:
+    """What is not opened was erased, and the log says so, or its text is not listed."""
+    redacted = {index for leaf in parsed if leaf is not None and leaf.k == "redacted" for index in leaf.ref}
+    standings = {each.leaf: each.standing for each in exported.leaves}
+    for index, leaf in enumerate(parsed[: max(standings, default=-1) + 1]):
+        standing = standings.get(index)
+        if standing is None:
+            yield Alarm("the export does not say what stands beside it", index)
+        elif leaf is None or not leaf.c:
+            continue
+        elif standing == "OPENED" and opened[index] != len(leaf.c):
+            yield Alarm(f"{opened[index]} of {len(leaf.c)} documents are in the export, which calls it opened", index)
+        elif standing in ("ERASED", "EMPTY") and index not in redacted:
+            yield Alarm("what it commits to is gone, and no leaf says that it was erased", index)
 
 
 def _parse(data: bytes) -> Leaf | None:
