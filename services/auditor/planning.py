@@ -1,14 +1,18 @@
 """The plan of a job: what serves each claim, after all of them were looked up at once.
 
-Only what is missing and can be paid for is requested. Where another job requests it first, it is looked up again.
+Only what is missing and can be paid for is requested, all of it at once. Where another job requests it first, it is
+looked up again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
+from uuid import UUID
 
 from analyses.claims.guard import make_guard
 from analyses.claims.normalise import NORMATIVE
@@ -24,6 +28,7 @@ from lifecycle.audits.cache import (
     Hit,
     Join,
     Miss,
+    Outcome,
     Request,
     Unusable,
     fall_back,
@@ -38,6 +43,18 @@ from services.auditor.ports import Keys, Log, LoggedJob, LookMetrics, Texts
 
 LOOKS: Final = 5
 """How often a claim is looked up again after others requested it first."""
+
+
+@dataclass(slots=True)
+class _OpenClaim:
+    """A claim while it is planned. Shapes: `stored` and `requested` are this job's own request, once it is stored."""
+
+    claim: ExtractedClaim
+    canonical: str
+    text: str
+    cached: Cached
+    stored: Request | None = None
+    requested: AssertionAnalysisRequested | None = None
 
 
 class Planner:
@@ -56,92 +73,56 @@ class Planner:
         Raises: LookupError: the words of the job have expired. Outage: others keep requesting the same claim.
         """
         job = logged.job
-        assert job.fetched is not None
         assert job.extracted is not None
         document = ExtractionWords.model_validate_json(await self._texts.get(job.extracted.extraction)).extraction
         known = await asyncio.gather(*(self._find_cached(claim) for claim in job.extracted.claims))
-        left = count_affordable(request)
-        planned: list[PlannedClaim] = []
-        first: list[AssertionAnalysisRequested] = []
-        for claim, written, cached in zip(job.extracted.claims, document.claims, known, strict=True):
-            words = ClaimWords(
-                text=written.claim_text, canonical=written.canonical_claim, reference_day=job.fetched.reference_day
-            )
-            language = document.article_metadata.language
-            found = await self._find(logged, request.options, claim, words, language, cached, first, may_buy=left > 0)
-            if found is None:
+        open_claims = [
+            _OpenClaim(claim, written.canonical_claim, written.claim_text, cached)
+            for claim, written, cached in zip(job.extracted.claims, document.claims, known, strict=True)
+        ]
+        language, now = document.article_metadata.language, self._clock.now()
+        planned, wanted = _look(now, logged, request, open_claims)
+        for _ in range(LOOKS):
+            if not wanted:
                 break
-            left -= found.outcome == "OWN"
-            self._metrics.count_look(found.outcome)
-            planned.append(found)
-        for is_shared in await asyncio.gather(*(self._keys.is_shared(each) for each in first)):
-            if is_shared:
-                self._metrics.count_shared_key()
-        is_whole = len(planned) == len(job.extracted.claims)
-        return JobPlanned(job_id=job.job_id, claims=tuple(planned)) if is_whole else None
+            if await self._log.is_over(job.job_id):
+                return None  # its charge is fixed: what is requested from now on would be free
+            await asyncio.gather(*(self._request(logged, each, language, found) for each, found in wanted))
+            planned, wanted = _look(now, logged, request, open_claims)
+        if wanted:
+            raise Outage(LOG_LAG_S, "others keep requesting the same claim")
+        return await self._conclude(job.job_id, planned, open_claims)
 
     async def _find_cached(self, claim: ExtractedClaim) -> Cached:
         return Cached() if claim.claim_hash == EMPTY else await self._log.cached(claim.assertion_id)
 
-    async def _find(
-        self,
-        logged: LoggedJob,
-        options: AuditOptions,
-        claim: ExtractedClaim,
-        words: ClaimWords,
-        language: str,
-        cached: Cached,
-        first: list[AssertionAnalysisRequested],
-        *,
-        may_buy: bool,
-    ) -> PlannedClaim | None:
-        """What serves a claim; None: the job was cancelled. The first request of an assertion is added to `first`."""
-        asked = Asked(
-            None if claim.claim_hash == EMPTY else claim.assertion_id,
-            logged.job.job_id,
-            logged.sequence,
-            shape_of(options),
-            claim.volatility,
-            options.cache_preference,
-            may_buy,
-        )
-        for _ in range(LOOKS):
-            now = self._clock.now()
-            older = fall_back(now, asked, cached)
-            match look(now, asked, cached):
-                case Hit(analysis_id, stale):
-                    return PlannedClaim(number=claim.number, outcome="HIT", analysis_id=analysis_id, stale=stale)
-                case Join(run_id, own):
-                    return PlannedClaim(
-                        number=claim.number,
-                        outcome="OWN" if own else "JOINED",
-                        run_id=run_id,
-                        analysis_id=older,
-                    )
-                case Miss():
-                    return PlannedClaim(number=claim.number, outcome="MISS")
-                case Unusable():
-                    return PlannedClaim(number=claim.number, outcome="UNUSABLE")
-                case Request() as wanted:
-                    if await self._log.is_over(logged.job.job_id):
-                        return None  # its charge is fixed: what is requested from now on would be free
-                    event = await self._write_request(logged, claim, words, language, wanted)
-                    if await self._log.request_analysis(event, logged.correlation):
-                        if not wanted.follows:
-                            first.append(event)
-                        return PlannedClaim(
-                            number=claim.number,
-                            outcome="OWN",
-                            run_id=wanted.run_id,
-                            analysis_id=older,
-                        )
-                    cached = await self._log.cached(claim.assertion_id)
-        raise Outage(LOG_LAG_S, "others keep requesting the same claim")
+    async def _request(self, logged: LoggedJob, open_claim: _OpenClaim, language: str, wanted: Request) -> None:
+        """Request an analysis; where another job was first, read what it requested."""
+        event = await self._write_request(logged, open_claim, language, wanted)
+        if await self._log.request_analysis(event, logged.correlation):
+            open_claim.stored, open_claim.requested = wanted, event
+        else:
+            open_claim.cached = await self._log.cached(open_claim.claim.assertion_id)
+
+    async def _conclude(
+        self, job_id: UUID, planned: Sequence[PlannedClaim], claims: Sequence[_OpenClaim]
+    ) -> JobPlanned:
+        for each in planned:
+            self._metrics.count_look(each.outcome)
+        first = [each.requested for each in claims if each.requested is not None and not each.requested.follows]
+        for is_shared in await asyncio.gather(*(self._keys.is_shared(each) for each in first)):
+            if is_shared:
+                self._metrics.count_shared_key()
+        return JobPlanned(job_id=job_id, claims=tuple(planned))
 
     async def _write_request(
-        self, logged: LoggedJob, claim: ExtractedClaim, words: ClaimWords, language: str, wanted: Request
+        self, logged: LoggedJob, open_claim: _OpenClaim, language: str, wanted: Request
     ) -> AssertionAnalysisRequested:
         assert logged.job.fetched is not None
+        claim = open_claim.claim
+        words = ClaimWords(
+            text=open_claim.text, canonical=open_claim.canonical, reference_day=logged.job.fetched.reference_day
+        )
         guard = make_guard(words.text, claim.anchor or "").canonical_json()
         return AssertionAnalysisRequested(
             follows=wanted.follows,
@@ -159,3 +140,46 @@ class Planner:
             score_epoch=logged.job.fetched.score_epoch,
             requested_by=logged.job.job_id,
         )
+
+
+def _look(
+    now: datetime, logged: LoggedJob, request: JobRequested, claims: Sequence[_OpenClaim]
+) -> tuple[list[PlannedClaim], list[tuple[_OpenClaim, Request]]]:
+    """What serves each claim, as far as the cache is known, and which of them are still to be requested."""
+    left = count_affordable(request)
+    planned: list[PlannedClaim] = []
+    wanted: list[tuple[_OpenClaim, Request]] = []
+    for each in claims:
+        asked = _ask(logged, request.options, each.claim, may_buy=left > 0)
+        found = each.stored or look(now, asked, each.cached)
+        planned.append(_describe(each.claim.number, found, fall_back(now, asked, each.cached)))
+        if isinstance(found, Request) and each.stored is None:
+            wanted.append((each, found))
+        left -= planned[-1].outcome == "OWN"
+    return planned, wanted
+
+
+def _ask(logged: LoggedJob, options: AuditOptions, claim: ExtractedClaim, *, may_buy: bool) -> Asked:
+    return Asked(
+        None if claim.claim_hash == EMPTY else claim.assertion_id,
+        logged.job.job_id,
+        logged.sequence,
+        shape_of(options),
+        claim.volatility,
+        options.cache_preference,
+        may_buy,
+    )
+
+
+def _describe(number: int, found: Outcome, older: UUID | None) -> PlannedClaim:
+    match found:
+        case Hit(analysis_id, stale):
+            return PlannedClaim(number=number, outcome="HIT", analysis_id=analysis_id, stale=stale)
+        case Join(run_id, own):
+            return PlannedClaim(number=number, outcome="OWN" if own else "JOINED", run_id=run_id, analysis_id=older)
+        case Request():
+            return PlannedClaim(number=number, outcome="OWN", run_id=found.run_id, analysis_id=older)
+        case Miss():
+            return PlannedClaim(number=number, outcome="MISS")
+        case Unusable():
+            return PlannedClaim(number=number, outcome="UNUSABLE")

@@ -137,12 +137,12 @@ async def test_without_browsing_nothing_is_bought() -> None:
 
 async def test_a_claim_that_another_job_requests_first_is_looked_up_again() -> None:
     world = World()
-    world.refusals = 4
+    world.refusals = 8
     planned = (await world.whole())[-1]
     assert isinstance(planned, JobPlanned)
-    assert planned.claims[0].outcome == "OWN"
+    assert [each.outcome for each in planned.claims] == ["OWN", "OWN", "UNUSABLE"]
     contested = World()
-    contested.refusals = 5
+    contested.refusals = 9
     with pytest.raises(Outage):
         await contested.whole()
 
