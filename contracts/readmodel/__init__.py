@@ -101,6 +101,7 @@ from contracts.readmodel.publishers import (
     publisher_score,
     score_epoch,
 )
+from contracts.readmodel.quality import PATTERN_STATUS, error_pattern, quality_day, quality_metric
 from contracts.readmodel.reviews import REVIEW_VERDICT, outside_review, review_sample, review_sample_claim
 from contracts.readmodel.search import (
     search_document,
@@ -133,6 +134,7 @@ __all__ = [
     "LABEL_REASON",
     "LEDGER",
     "OPERATOR",
+    "PATTERN_STATUS",
     "RATING_REASON",
     "READMODEL",
     "REVIEW_VERDICT",
@@ -164,6 +166,7 @@ __all__ = [
     "entry",
     "erased_entity",
     "error",
+    "error_pattern",
     "evidence",
     "expense",
     "fact",
@@ -199,6 +202,8 @@ __all__ = [
     "publisher_rating",
     "publisher_score",
     "purge",
+    "quality_day",
+    "quality_metric",
     "reasoning_summary",
     "refused_fact",
     "requested_tool",

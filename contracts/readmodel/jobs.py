@@ -105,6 +105,7 @@ job: Final = Table(
     CheckConstraint("(status = 'FAILED') = (code IS NOT NULL)", name="code"),
     Index(None, "account_id", sql("created_at DESC"), "id"),
     Index(None, "memo_id", postgresql_where=sql("status = 'SUCCEEDED'")),
+    Index("job_ended_idx", "ended_at", postgresql_where=sql("ended_at IS NOT NULL")),
     Index("job_open_idx", "deadline_at", postgresql_where=sql("ended_at IS NULL")),
     comment="One audit of an article. `extraction` and `result` name texts that lie under until/ in the blob store and "
     "expire at their hour; the row does not change then",
@@ -174,6 +175,7 @@ run_attempt: Final = Table(
     CheckConstraint("(outcome IS NOT DISTINCT FROM 'FAILED') = (failure IS NOT NULL)", name="failure"),
     Index(None, "subject_id"),
     Index(None, "started_at"),
+    Index("run_attempt_failed_idx", "completed_at", postgresql_where=sql("outcome = 'FAILED'")),
     comment="A paid try of a step; `subject_id` is the job or the assertion, the texts are nowhere here. "
     "`cost_micro_usd` NULL: the model's price is not known, or nothing was answered yet",
     postgresql_with={"fillfactor": 70},

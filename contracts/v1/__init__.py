@@ -56,7 +56,9 @@ from contracts.v1.job import (
 from contracts.v1.label import LabelIssued
 from contracts.v1.llm_stage import LlmStageConfigured
 from contracts.v1.log import LogChanged
+from contracts.v1.metric import MetricSampled
 from contracts.v1.observation import ObservationReceived, ObservationUnverifiable
+from contracts.v1.pattern import PatternRecorded
 from contracts.v1.post import PostViewed
 from contracts.v1.publisher import PublisherEpochClosed, PublisherRated, PublisherScored
 from contracts.v1.retention import RetentionPurged
@@ -123,6 +125,8 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     EditMade,
     FlagRaised,
     FlagResolved,
+    MetricSampled,
+    PatternRecorded,
     RetentionPurged,
     EntityErasureOrdered,
     LabelIssued,
@@ -243,9 +247,11 @@ __all__ = [
     "LabelIssued",
     "LlmStageConfigured",
     "LogChanged",
+    "MetricSampled",
     "ObservationReceived",
     "ObservationUnverifiable",
     "OnceEvent",
+    "PatternRecorded",
     "PostViewed",
     "PublisherEpochClosed",
     "PublisherRated",

@@ -118,6 +118,16 @@ def evidence_id(scenario: UUID, place: int) -> UUID:
     return _derive_id("evidence", str(scenario), str(place))
 
 
+def metric_id(type_: str, category: str, hour: str) -> UUID:
+    """The id of a metric's sample of an hour."""
+    return _derive_id("metric", type_, category, hour)
+
+
+def pattern_id(category: str, cause: str) -> UUID:
+    """The id of a cause of errors."""
+    return _derive_id("pattern", category, cause)
+
+
 def period_id(account: UUID, month: str) -> UUID:
     """The id of an account's credit of one month, e.g. `2026-12`."""
     return _derive_id("period", str(account), month)

@@ -229,6 +229,18 @@ class CuratorMetrics:
             "Breakers that are open, so that findings are not displayed",
             registry=registry,
         )
+        self._quality = Gauge(
+            "openerrata_curator_quality",
+            "Metrics of the 24 hours before the hour",
+            ("type", "category"),
+            registry=registry,
+        )
+        self._missed = Gauge(
+            "openerrata_curator_quality_missed",
+            "Whether a metric misses its target: 1, or 0",
+            ("type", "category"),
+            registry=registry,
+        )
         self._removed = Counter(
             "openerrata_curator_swept_texts_total", "Texts deleted after they had expired", registry=registry
         )
@@ -251,6 +263,11 @@ class CuratorMetrics:
     def show_open(self, breakers: int) -> None:
         """How many breakers are open now."""
         self._open_breakers.set(breakers)
+
+    def show_quality(self, type_: str, category: str, value: float, missed: bool) -> None:
+        """A metric, and whether it misses its target."""
+        self._quality.labels(type_, category).set(value)
+        self._missed.labels(type_, category).set(missed)
 
     def swept(self, removed: int, at: datetime) -> None:
         """A sweep that is done."""

@@ -34,12 +34,14 @@ from services.curator.handlers import Webhooks
 from services.curator.holds import Holds
 from services.curator.label_sweep import LabelSweep
 from services.curator.overdue import Deadlines
+from services.curator.quality import Quality
 from services.curator.quotes import QuoteCheck
 from services.curator.record.ages import SqlAges
 from services.curator.record.controls import SqlControls
 from services.curator.record.displays import LoggedDisplays
 from services.curator.record.entries import SqlEntries
 from services.curator.record.publishers import SqlPublishers
+from services.curator.record.quality import SqlQuality
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
 from services.curator.renewals import Renewals
@@ -58,6 +60,7 @@ QUOTES_S: Final = 10.0
 SCORES_S: Final = 60.0
 STALE_S: Final = 300.0
 RENEWALS_S: Final = 60.0
+QUALITY_S: Final = 60.0
 
 
 async def build(host: Host) -> None:
@@ -99,6 +102,8 @@ async def build(host: Host) -> None:
     entries = SqlEntries(host.bus, database)
     staleness = Staleness(entries, log, host.clock)
     host.keep_running("curator-stale", _repeat(leadership, staleness.run_once, STALE_S))
+    quality = Quality(SqlQuality(host.bus, database), log, host.clock, metrics.show_quality)
+    host.keep_running("curator-quality", _repeat(None, quality.run_once, QUALITY_S))
     if settings.renewals_a_day:
         renewals = Renewals(entries, texts, log, host.clock, a_day=settings.renewals_a_day)
         host.keep_running("curator-renewals", _repeat(leadership, renewals.run_once, RENEWALS_S))
@@ -130,13 +135,13 @@ def _client(host: Host, settings: CuratorSettings) -> GuardedHttpClient:
 
 
 def _repeat(
-    leadership: Leadership, work: Callable[[], Awaitable[object]], every_s: float
+    leadership: Leadership | None, work: Callable[[], Awaitable[object]], every_s: float
 ) -> Callable[[], Awaitable[None]]:
-    """Work at intervals, whenever this process leads."""
+    """Work at intervals, whenever this process leads; None: whoever leads, so that each shows its metrics."""
 
     async def run() -> None:
         while True:
-            while not leadership.is_leader:  # noqa: ASYNC110 (the lease is another process's to lose)
+            while leadership is not None and not leadership.is_leader:  # noqa: ASYNC110 (the lease is another process's to lose)
                 await asyncio.sleep(min(TICK_S, every_s))
             await work()
             await asyncio.sleep(every_s)

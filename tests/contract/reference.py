@@ -57,9 +57,11 @@ from contracts.v1 import (
     LabelIssued,
     LlmStageConfigured,
     LogChanged,
+    MetricSampled,
     ObservationReceived,
     ObservationUnverifiable,
     OnceEvent,
+    PatternRecorded,
     PostViewed,
     PublisherEpochClosed,
     PublisherRated,
@@ -104,7 +106,15 @@ _GATEWAY: Final = (
     EntryStaled,
     EditMade,
 )
-_CURATOR: Final = (RetentionPurged, AssertionInvalidated, LabelIssued, PublisherScored, PublisherEpochClosed)
+_CURATOR: Final = (
+    RetentionPurged,
+    AssertionInvalidated,
+    LabelIssued,
+    PublisherScored,
+    PublisherEpochClosed,
+    MetricSampled,
+    PatternRecorded,
+)
 WITHOUT_PUBLISHER: Final[frozenset[type[Event]]] = frozenset(
     event
     for event in EVENTS

@@ -25,7 +25,7 @@ from services.projector.store.store import KEY_LOOKUP_OPTIONS, Applied, Store
 
 Session = psycopg.AsyncConnection[tuple[Any, ...]]
 ANALYSES = ("FACT_CHECK",)
-AUDITS = frozenset({*(table.name for table in jobs.TABLES), "erased_entity"})
+AUDITS = frozenset({*(table.name for table in jobs.TABLES), "erased_entity", "quality_day"})
 """The tables that facts about posts leave alone."""
 REVIEWED = frozenset({"review_sample", "review_sample_claim", "review"})
 """The tables of what people outside say, which an operator draws and imports."""

@@ -49,27 +49,12 @@ def prepare_database() -> Prepare:
     return prepare
 
 
-class Catalogue(SqlEntries):
-    """The tables behind a log in memory, which follow at once; analyses were made with the newest instructions."""
+class Following:
+    """A log in memory, which tables follow at once."""
 
-    def __init__(self, database: Database, url: str) -> None:
-        self._database = database
+    def __init__(self, url: str) -> None:
         self.url, self.instance = url, one_job()
-        self.prompts, self.rules = [digest("prompt")], "r-1"
         self.written = 0
-
-    async def newest(self) -> int:
-        return 0
-
-    async def request(self, assertion_id: UUID) -> tuple[int, AssertionAnalysisRequested] | None:
-        requested = self.instance.cached[assertion_id].requested
-        return None if requested is None else (requested.sequence, requested.event)
-
-    async def closed_epoch(self) -> int:
-        return 202601
-
-    async def causes(self, prompts: Collection[str], rules: str, limit: int) -> Sequence[Cause]:
-        return await super().causes(self.prompts, self.rules, limit)
 
     async def ended_job(self, job_id: UUID) -> Any:
         raise AssertionError(job_id)
@@ -100,6 +85,28 @@ class Catalogue(SqlEntries):
         await fill(store, tape.records[self.written :])
         await store.close()
         self.written = len(tape.records)
+
+
+class Catalogue(Following, SqlEntries):
+    """The tables of the catalogue behind it; analyses were made with the newest instructions."""
+
+    def __init__(self, database: Database, url: str) -> None:
+        super().__init__(url)
+        self._database = database
+        self.prompts, self.rules = [digest("prompt")], "r-1"
+
+    async def newest(self) -> int:
+        return 0
+
+    async def request(self, assertion_id: UUID) -> tuple[int, AssertionAnalysisRequested] | None:
+        requested = self.instance.cached[assertion_id].requested
+        return None if requested is None else (requested.sequence, requested.event)
+
+    async def closed_epoch(self) -> int:
+        return 202601
+
+    async def causes(self, prompts: Collection[str], rules: str, limit: int) -> Sequence[Cause]:
+        return await super().causes(self.prompts, self.rules, limit)
 
     async def analyse(self, run: UUID | None = None) -> None:
         """The claim is analysed, a day later; without a run one is requested first."""

@@ -23,12 +23,15 @@ NOT_OWNED: Final = (
     "breaker",
     "control_batch",
     "erased_entity",
+    "error_pattern",
     "forgotten",
     "label",
     "publisher",
     "publisher_rating",
     "publisher_score",
     "purge",
+    "quality_day",
+    "quality_metric",
     "review_sample",
     "score_epoch",
     "stage_config",
@@ -37,7 +40,8 @@ NOT_OWNED: Final = (
 """What has no root of its own: what was erased or configured, and counts that triggers keep up; labels, which
 subscribers have until the end of the label is published; and samples and lists of controls, of which only
 places of posts are erased; and what variants and breakers are, which name no post; and
-publishers, whose counts name no claim."""
+publishers, whose counts name no claim; metrics, and causes of errors, whose id of a claim says nothing once
+that is gone."""
 
 _ADDRESSES: Final = """
     UPDATE image_blob b SET original_url = (SELECT p.source_url FROM investigation_picture p

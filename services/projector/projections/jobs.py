@@ -29,6 +29,8 @@ from contracts.v1 import (
     JobResolved,
     LabelIssued,
     LlmStageConfigured,
+    MetricSampled,
+    PatternRecorded,
     PublisherEpochClosed,
     PublisherRated,
     PublisherScored,
@@ -46,6 +48,7 @@ from services.projector.projections import (
     credit,
     labels,
     publishers,
+    quality,
     rules,
     runs,
 )
@@ -55,6 +58,7 @@ from services.projector.rows.catalogue import CATALOGUE_TABLES, ENTRIES
 from services.projector.rows.jobs import JOB_TABLES, JOBS, RUN_ATTEMPTS
 from services.projector.rows.labels import LABELS
 from services.projector.rows.publishers import PUBLISHER_TABLES
+from services.projector.rows.quality import QUALITY_TABLES
 from services.projector.rows.table import AnyTable, Tables
 
 IGNORED: Final[dict[type[Event], str]] = {
@@ -68,6 +72,7 @@ TABLES: Final[tuple[AnyTable, ...]] = (
     *CATALOGUE_TABLES,
     LABELS,
     *PUBLISHER_TABLES,
+    *QUALITY_TABLES,
 )
 """In the order that their references demand."""
 
@@ -96,6 +101,8 @@ _RULES: Final[Rules] = {
     PublisherScored: Rule(publishers.keys, publishers.score),
     PublisherRated: Rule(publishers.keys, publishers.rate),
     PublisherEpochClosed: Rule(publishers.epoch_keys, publishers.close),
+    MetricSampled: Rule(quality.sample_keys, quality.sample),
+    PatternRecorded: Rule(quality.pattern_keys, quality.record),
     RetentionPurged: Rule(credit.purge_keys, credit.purge),
 }
 

@@ -36,6 +36,16 @@ _OF_CATALOGUE: Final = (
     f"""UPDATE flag SET note = NULL, note_until = NULL
         WHERE {_PURGED.replace("kept_until", "note_until")}""",  # noqa: S608 (our words)
 )
+# Whole days of UTC, so that it does not matter which purge takes them, or in which batch a rebuild does.
+_OLD_METRICS: Final = """
+    WITH old AS (
+        DELETE FROM quality_metric WHERE hour < date_trunc(
+            'day', (SELECT max(before) FROM purge) - interval '730 days', 'UTC') RETURNING *
+    )
+    INSERT INTO quality_day
+    SELECT type, category, date_trunc('day', hour, 'UTC'), count(*), avg(value ORDER BY hour), min(value), max(value),
+        count(*) FILTER (WHERE CASE WHEN at_most THEN value > target ELSE value < target END)
+    FROM old GROUP BY 1, 2, 3 ON CONFLICT DO NOTHING"""
 
 
 async def remove_words(db: Connection, withdrawn: Collection[UUID]) -> None:
@@ -49,3 +59,8 @@ async def remove_catalogue_words(db: Connection) -> None:
     """Remove words of edits and flags up to the newest purge; an entry then says what it was published with."""
     for statement in _OF_CATALOGUE:
         await db.execute(statement.encode())
+
+
+async def aggregate_metrics(db: Connection) -> None:
+    """Keep a row a day of what was sampled two years before the newest purge."""
+    await db.execute(_OLD_METRICS.encode())

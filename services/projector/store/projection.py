@@ -106,6 +106,8 @@ def jobs_projection() -> Projection:
         if analyses or tables[ASSERTIONS].written or tables[PURGES].written:
             await expired.remove_words(db, [row.id for row in analyses if row.invalidated_why == "RIGHTS"])
             await summaries.summarise_purged(db)
+        if tables[PURGES].written:
+            await expired.aggregate_metrics(db)
         if any(tables[table].written for table in (PURGES, *CATALOGUE_TABLES)):
             await expired.remove_catalogue_words(db)
         entries = tables[ENTRIES].written

@@ -1,0 +1,59 @@
+"""How well audits and the catalogue do: metrics by the hour, and causes of errors by the week. None has versions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, Double, PrimaryKeyConstraint, Table
+
+from contracts.readmodel.columns import READMODEL, key, number, one_of, text, timestamp, uuid
+from contracts.readmodel.jobs import flag
+
+PATTERN_STATUS: Final = ("OPEN", "FIXED")
+
+quality_metric: Final = Table(
+    "quality_metric",
+    READMODEL,
+    text("type"),
+    text("category"),
+    timestamp("hour"),
+    Column("value", Double, nullable=False),
+    Column("target", Double, nullable=True),
+    flag("at_most"),
+    number("n"),
+    PrimaryKeyConstraint("type", "category", "hour"),
+    comment="A metric over the 24 hours before `hour`; `value` should reach `target`, or stay below it if `at_most`",
+)
+
+quality_day: Final = Table(
+    "quality_day",
+    READMODEL,
+    text("type"),
+    text("category"),
+    timestamp("day"),
+    number("samples"),
+    Column("mean", Double, nullable=False),
+    Column("low", Double, nullable=False),
+    Column("high", Double, nullable=False),
+    number("missed"),
+    PrimaryKeyConstraint("type", "category", "day"),
+    comment="A metric's samples of a day two years ago, in their place; `missed` were beyond their target",
+)
+
+error_pattern: Final = Table(
+    "error_pattern",
+    READMODEL,
+    key(),
+    text("category"),
+    text("root_cause"),
+    uuid("claim_id", null=True),
+    number("frequency"),
+    number("epoch"),
+    text("status"),
+    timestamp("created_at"),
+    timestamp("fixed_at", null=True),
+    Column("sequence", BigInteger, nullable=False),
+    one_of("status", PATTERN_STATUS),
+    CheckConstraint("(status = 'FIXED') = (fixed_at IS NOT NULL)", name="fixed"),
+    comment="A cause of errors as its newest week left it, with its `frequency`; `claim_id` names an assertion of it",
+)

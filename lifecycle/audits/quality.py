@@ -1,0 +1,43 @@
+"""What audits and the catalogue should reach, and what becomes of causes of errors. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
+
+ALL: Final = "ALL"
+
+
+class Target(NamedTuple):
+    """What a metric should reach, or stay below if `at_most`; it counts from so many cases on."""
+
+    value: float
+    at_most: bool = False
+    least: int = 1
+
+
+TARGETS: Final[Mapping[str, Target]] = {
+    "JOB_SECONDS": Target(120, at_most=True),
+    "JOBS_SUCCEEDED": Target(0.95, least=20),
+    "CACHE_HITS": Target(0.5, least=1_000),
+    "ANALYSIS_USD": Target(0.25, at_most=True),
+    "EVIDENCE_CONFIRMED": Target(0.8, least=20),
+    "ENTRIES_STALE": Target(0.2, at_most=True, least=20),
+}
+"""By metric. The first, third and fourth are those of requirement FH-142; the others are the operator's to judge."""
+
+
+def find_target(type_: str, n: int) -> Target | None:
+    """What a metric of so many cases should reach; None: they are too few."""
+    target = TARGETS[type_]
+    return target if n >= target.least else None
+
+
+def misses(value: float, target: float | None, *, at_most: bool) -> bool:
+    """Whether a sample is beyond its target."""
+    return target is not None and (value > target if at_most else value < target)
+
+
+def decide_status(frequency: int) -> Literal["OPEN", "FIXED"]:
+    """A cause that a whole week did not meet is taken for mended."""
+    return "OPEN" if frequency else "FIXED"

@@ -1,0 +1,110 @@
+"""Samples metrics by the hour and counts causes of errors by the week.
+
+Each sample and each count is an event that the stream stores once, so two curators lead to no second one. Both are of
+hours and weeks that are over; the tables count once they hold what the log held when the work began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol
+
+import structlog
+
+from contracts.v1 import MetricSampled, PatternRecorded
+from kit.clock import Clock
+from lifecycle.audits.epochs import Epoch, epoch_at
+from lifecycle.audits.quality import ALL, decide_status, find_target, misses
+from services.curator.ports import Log
+from services.curator.record.quality import Cases, Sample
+
+_HOUR: Final = "%Y-%m-%dT%H"
+_WEEK: Final = timedelta(days=7)
+_MONDAY: Final = timedelta(hours=2)
+"""A week is counted from Monday 02:00 on."""
+
+log = structlog.get_logger(__name__)
+
+
+class QualityRecord(Protocol):
+    """The tables and the log. Raises: Outage: they could not be read now."""
+
+    async def newest(self) -> int: ...
+
+    async def holds(self, sequence: int) -> bool: ...
+
+    async def metrics(self, hour: datetime) -> Sequence[Sample]: ...
+
+    async def sampled(self, hour: datetime, category: str) -> set[str]: ...
+
+    async def cases(self, epoch: Epoch) -> Sequence[Cases]: ...
+
+
+class Quality:
+    """Publishes what is due. `show` says of each metric what it is and whether it misses its target."""
+
+    def __init__(
+        self, record: QualityRecord, log_: Log, clock: Clock, show: Callable[[str, str, float, bool], None]
+    ) -> None:
+        self._record = record
+        self._log = log_
+        self._clock = clock
+        self._show = show
+        self._since: int | None = None
+        self._done: datetime | None = None
+
+    async def run_once(self) -> int:
+        """Once in an hour, sample it and count the week, as far as neither is recorded; how many events were stored."""
+        now = self._clock.now().astimezone(UTC)
+        hour = now.replace(minute=0, second=0, microsecond=0)
+        if self._done == hour:
+            return 0
+        if self._since is None:
+            self._since = await self._record.newest()
+        if not await self._record.holds(self._since):
+            return 0
+        stored = await self._sample(hour) + await self._count(epoch_at(now - _WEEK - _MONDAY))
+        self._since, self._done = None, hour
+        return stored
+
+    async def _sample(self, hour: datetime) -> int:
+        done, stored = await self._record.sampled(hour, ALL), 0
+        for each in await self._record.metrics(hour):
+            event = make_sample(hour, each)
+            missed = misses(event.value, event.target, at_most=event.at_most)
+            self._show(event.type, event.category, event.value, missed)
+            if event.type not in done and await self._log.publish(event, self._clock.new_id()):
+                stored += 1
+                if missed:
+                    log.warning("a metric misses its target", metric=event.type, value=event.value, target=event.target)
+        return stored
+
+    async def _count(self, week: Epoch) -> int:
+        stored = 0
+        for each in await self._record.cases(week):
+            event = PatternRecorded(
+                follows=each.sequence,
+                epoch=week.number,
+                category=each.category,
+                cause=each.cause,
+                frequency=each.frequency,
+                status=decide_status(each.frequency),
+                claim_id=each.claim_id,
+            )
+            stored += await self._log.publish(event, self._clock.new_id())
+        return stored
+
+
+def make_sample(hour: datetime, sample: Sample) -> MetricSampled:
+    """The event of a sample, with the target that it is measured by."""
+    target = find_target(sample.type, sample.n)
+    return MetricSampled(
+        slot=hour.strftime(_HOUR),
+        type=sample.type,
+        category=ALL,
+        value=sample.value,
+        target=None if target is None else target.value,
+        at_most=target is not None and target.at_most,
+        n=sample.n,
+    )
