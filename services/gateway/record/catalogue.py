@@ -15,6 +15,8 @@ from analyses.claims.labels import Label, format_range
 from contracts.jobs.catalogue import EditType, Status
 from services.gateway.record.connection import Queries
 
+FEW: Final = 500
+"""Fewer entries than these are sorted; of more, the newest are among those changed last."""
 _LINE: Final = """e.id, e.assertion_id, e.wording, e.domain, e.summary, e.status, e.version, e.updated_at,
     e.analysis_id, e.confidence_score, e.completeness_score, coalesce(e.scenario_count, 0) scenario_count,
     coalesce(e.source_names, '{}') source_names, e.stale"""
@@ -23,6 +25,12 @@ _AFTER: Final = """(CAST(:at AS timestamptz) IS NULL OR e.updated_at < :at
     OR e.updated_at = :at AND e.id > CAST(:after AS uuid))"""
 _NEWEST: Final = sql(f"""
     SELECT {_LINE} FROM entry e WHERE {_VISIBLE} AND {_AFTER} ORDER BY e.updated_at DESC, e.id LIMIT :limit
+""")  # noqa: S608 (our words)
+# How rare a word is the planner does not know: it would walk through all entries, newest first, to find a few of them.
+_MATCHES: Final = sql("SELECT id FROM entry WHERE searched @@ websearch_to_tsquery('simple', :text) LIMIT :few")
+_AMONG: Final = sql(f"""
+    SELECT {_LINE} FROM entry e WHERE e.id = ANY (:ids) AND {_VISIBLE} AND {_AFTER}
+    ORDER BY e.updated_at DESC, e.id LIMIT :limit
 """)  # noqa: S608 (our words)
 _FOUND: Final = sql(f"""
     SELECT {_LINE} FROM entry e WHERE {_VISIBLE} AND {_AFTER}
@@ -63,6 +71,11 @@ _CANDIDATE: Final = sql("""
         WHERE c.assertion_id = a.id AND m.status = 'SUCCEEDED' AND m.publication_mode <> 'DRAFT_ONLY') r
     WHERE o.job_id = :job AND o.number = :number AND j.account_id = :account
 """)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Match:
+    id: UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +216,12 @@ class CatalogueQueries(Queries):
         """Entries behind a key, newest change first; those with these words if there are any."""
         at, id_ = after or (None, None)
         keys = {"at": at, "after": id_, "limit": limit, "hidden": hidden}
-        return await (self._all(EntryRow, _FOUND, text=text, **keys) if text else self._all(EntryRow, _NEWEST, **keys))
+        if not text:
+            return await self._all(EntryRow, _NEWEST, **keys)
+        matches = await self._all(_Match, _MATCHES, text=text, few=FEW)
+        if len(matches) < FEW:
+            return await self._all(EntryRow, _AMONG, ids=[each.id for each in matches], **keys)
+        return await self._all(EntryRow, _FOUND, text=text, **keys)
 
     async def one(self, id_: UUID, *, hidden: bool = False, edits: int = 50) -> EntryContents | None:
         """An entry with its newest analysis and its newest edits."""
