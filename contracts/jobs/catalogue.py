@@ -13,6 +13,9 @@ from contracts.jobs.values import Absent, Code, Count, Document, Instant, JobId,
 WORDING_CHARACTERS: Final = 500
 SUMMARY_CHARACTERS: Final = 5_000
 REMARK_CHARACTERS: Final = 2_000
+URL_CHARACTERS: Final = 1_000
+EVIDENCE_CHARACTERS: Final = 900
+"""With its address it is no longer than a remark."""
 
 Wording = Annotated[str, Field(min_length=1, max_length=WORDING_CHARACTERS, pattern=r"\S")]
 Remark = Annotated[str, Field(min_length=1, max_length=REMARK_CHARACTERS, pattern=r"\S")]
@@ -106,12 +109,22 @@ class EditView(Document):
     after: EntryWordsView | None
 
 
+class SuggestedView(Document):
+    """Evidence that a contributor suggested and a moderator accepted. No analysis has looked at it."""
+
+    supports: bool
+    text: str
+    source_url: str
+    accepted_at: Instant
+
+
 class EntryView(Document):
     """A claim's page. `edits` are the newest changes, newest first."""
 
     entry: EntryLine
     summary: str | None
     analysis: AnalysisView | None
+    suggested_evidence: tuple[SuggestedView, ...]
     edits: tuple[EditView, ...]
 
 
@@ -162,6 +175,14 @@ class FlagRequest(Document):
 
     issue_type: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,39}$")]
     description: Remark
+
+
+class EvidenceRequest(Document):
+    """A page that speaks for a claim or against it, and what it says, in the contributor's own words."""
+
+    source_url: Annotated[str, Field(max_length=URL_CHARACTERS, pattern=r"^https?://[!-~]+$")]
+    supports: bool
+    text: Annotated[str, Field(min_length=1, max_length=EVIDENCE_CHARACTERS, pattern=r"\S")]
 
 
 class ResolveRequest(Document):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from contracts.jobs.extraction import ClaimExtraction
 from contracts.jobs.values import Document
 from contracts.v1.parts import Value
+
+_FOR: Final = "For"
+_AGAINST: Final = "Against"
 
 
 class RequestWords(Value):
@@ -72,6 +76,25 @@ class EntryWords(Value):
     wording: str
     domain: str
     summary: str | None = None
+
+
+class Suggestion(NamedTuple):
+    """Evidence as the remark of a flag words it, for people and for `read`."""
+
+    supports: bool
+    source_url: str
+    text: str
+
+    @classmethod
+    def read(cls, remark: str) -> Suggestion | None:
+        """What `write` made; None: it is none."""
+        head, _, text = remark.partition("\n")
+        direction, _, url = head.partition(": ")
+        return cls(direction == _FOR, url, text) if direction in (_FOR, _AGAINST) and text else None
+
+    def write(self) -> str:
+        """The remark."""
+        return f"{_FOR if self.supports else _AGAINST}: {self.source_url}\n{self.text}"
 
 
 class Remark(Value):

@@ -22,6 +22,8 @@ STALE_BY: Final[Mapping[StaleTrigger, tuple[StalePart, ...]]] = {
     "IMPROVEMENT": ("SCENARIOS", "EVIDENCE", "VERDICT", "CONFIDENCE"),
 }
 """The parts that each cause makes stale. Source: requirement FH-127."""
+EVIDENCE: Final = "EVIDENCE"
+"""The type of flags that suggest evidence."""
 MANY_FLAGS: Final = 5
 """So many accounts that object to an entry since its newest analysis make its risk stale before anybody decides."""
 SCORE_MOVED: Final = 10

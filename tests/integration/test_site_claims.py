@@ -90,12 +90,15 @@ async def test_a_claim_shows_what_it_rests_on_and_that_it_is_no_correction(catal
     assert "<ins>&amp; &lt;b&gt;never&lt;/b&gt;" in page or "&lt;b&gt;never&lt;/b&gt;" in page
     assert "<del>" in page
     assert "<ins>" in page
+    assert "Against it: It lists &lt;b&gt;no&lt;/b&gt; ship at noon." in said
+    assert 'href="https://port.example/log"' in page
     assert "<script" not in page
     assert "<b>never" not in page
     classes = {name for found in re.findall(r'class="([^"]*)"', page) for name in found.split()}
     assert not classes & set(CORRECTIONS_OWN)
     assert 'content="noindex"' in page
     assert "application/atom+xml" not in page
+    assert "Suggested by people" not in (await catalogue.get(f"/claims/{LAMPS}")).text
     assert "It was never changed." in (await catalogue.get(f"/claims/{LAMPS}")).text
 
 

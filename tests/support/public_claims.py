@@ -13,6 +13,8 @@ from tests.unit.projector.histories import Tape, uid
 SHIPS, LAMPS, TIDES = (entry_id(claim_id_of(name)) for name in ("Ships sail.", "Lamps burn.", "Tides turn."))
 SECRET: Final = "Tides <script>alert(1)</script> turn."
 """What the hidden claim says."""
+SUGGESTED: Final = "Against: https://port.example/log\nIt lists <b>no</b> ship at noon."
+"""Evidence that a moderator accepted."""
 
 
 def claims() -> Instance:
@@ -28,6 +30,8 @@ def claims() -> Instance:
     instance.publish(stale)
     instance.publish(instance.edited(SHIPS, "Ships of the harbour sail at noon.", kind="CLARIFICATION"))
     instance.publish(instance.edited(TIDES, SECRET, hidden=True, kind="MODERATION_ACTION"))
+    instance.publish(suggested := instance.flagged(SHIPS, uid("editor"), issue="EVIDENCE", text=SUGGESTED))
+    instance.publish(instance.resolved_flag(suggested))
     instance.publish(instance.flagged(LAMPS, uid("reader")))
     for event, at in instance.events[start:]:
         instance.tape.add(event, at=at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contracts.jobs.catalogue import EditRequest, FlagRequest, ResolveRequest, RevertRequest
+from contracts.jobs.catalogue import EditRequest, EvidenceRequest, FlagRequest, ResolveRequest, RevertRequest
 from services.gateway.desk.visits import Visit
 from services.gateway.jobs.catalogue import Entries
 
@@ -43,6 +43,13 @@ class Actions:
         wanted = visit.read(FlagRequest, "issue_type", "description")
         id_ = visit.id("entry_id")
         await self.entries.raise_flag(id_, wanted, visit.principal, visit.correlation)
+        return f"/desk/claims/{id_}?done=flag"
+
+    async def suggest(self, visit: Visit) -> str:
+        """Suggest evidence."""
+        wanted = visit.read(EvidenceRequest, "source_url", "text", supports=visit.form.get("supports") == "yes")
+        id_ = visit.id("entry_id")
+        await self.entries.suggest(id_, wanted, visit.principal, visit.correlation)
         return f"/desk/claims/{id_}?done=flag"
 
     async def resolve(self, visit: Visit) -> str:

@@ -56,7 +56,7 @@ KEY_CHARACTERS: Final = 512
 HEADERS: Final = {**GUARDS, "cache-control": "no-store", "referrer-policy": "same-origin"}
 """With `no-referrer`, browsers would not say which page a form comes from."""
 _HEADERS: Final = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-_TYPED: Final = ("wording", "domain", "summary", "reason", "note", "description")
+_TYPED: Final = ("wording", "domain", "summary", "reason", "note", "description", "source_url", "text")
 """Fields with words that nobody wants to write again."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("desk")
@@ -112,6 +112,7 @@ class Desk:
             (f"{entry}/hide", actions.hide, "hide"),
             (f"{entry}/revert", actions.revert, "edit"),
             (f"{entry}/flag", actions.flag, "flag"),
+            (f"{entry}/evidence", actions.suggest, "submit"),
             (f"{PATH}/flags/{{flag_id}}", actions.resolve, "decide"),
         )
         routes = [

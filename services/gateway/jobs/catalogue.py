@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from contracts.jobs.catalogue import Edited, EditRequest, FlagRequest, FlagView, ResolveRequest, RevertRequest
-from contracts.jobs.words import EntryWords, Remark
+from contracts.jobs.catalogue import (
+    Edited,
+    EditRequest,
+    EvidenceRequest,
+    FlagRequest,
+    FlagView,
+    ResolveRequest,
+    RevertRequest,
+)
+from contracts.jobs.words import EntryWords, Remark, Suggestion
 from contracts.v1 import EditMade, EntryPublished, EntryStaled, FlagRaised, FlagResolved, OnceEvent
 from contracts.v1.entry import StaleTrigger
 from contracts.v1.parts import EphemeralRef
 from kit.clock import Clock
-from lifecycle.audits.entries import STALE_BY, Change, Entry, words_until
+from lifecycle.audits.entries import EVIDENCE, STALE_BY, Change, Entry, words_until
 from services.gateway.domain import Principal
 from services.gateway.jobs.access import require_verb
 from services.gateway.jobs.ports import JobLog, Words
@@ -66,25 +74,19 @@ class Entries:
 
     async def raise_flag(self, id_: UUID, request: FlagRequest, principal: Principal, correlation: UUID) -> FlagView:
         """Store an objection to an entry."""
-        await self._find(id_, principal, None)
-        flag = self._clock.new_id()
-        await self._log.publish(
-            FlagRaised(
-                flag_id=flag,
-                entity_type=ENTITY,
-                entity_id=id_,
-                issue_type=request.issue_type,
-                description=await self._keep(Remark(about=flag, text=request.description)),
-                account_id=principal.account.account_id,
-            ),
-            correlation,
-        )
-        return FlagView(flag_id=flag, status="OPEN")
+        if request.issue_type == EVIDENCE:
+            raise Problem("VALIDATION_ERROR", "Evidence is suggested by a request of its own.")
+        return await self._raise(id_, request.issue_type, request.description, principal, correlation)
+
+    async def suggest(self, id_: UUID, request: EvidenceRequest, principal: Principal, correlation: UUID) -> FlagView:
+        """Suggest evidence, which waits for a moderator as a flag does."""
+        words = Suggestion(request.supports, request.source_url, request.text).write()
+        return await self._raise(id_, EVIDENCE, words, principal, correlation)
 
     async def resolve_flag(
         self, id_: UUID, request: ResolveRequest, principal: Principal, correlation: UUID
     ) -> FlagView:
-        """Decide on an objection, once. What is accepted makes its entry's risk stale."""
+        """Decide on an objection or a suggestion, once. What is accepted makes parts of its entry stale."""
         found = await self._log.latest(f"{FlagRaised.SUBJECT}.{id_}", f"{FlagResolved.SUBJECT}.{id_}", current=True)
         raised = next((fact.event for fact in found if isinstance(fact.event, FlagRaised)), None)
         if raised is None:
@@ -102,10 +104,27 @@ class Entries:
         facts: list[OnceEvent] = [resolved]
         entry = await self._read(raised.entity_id) if raised.entity_type == ENTITY and raised.entity_id else None
         if entry is not None and request.status == "ACCEPTED":
-            facts.append(_stale(entry, "FLAGS", id_))
+            trigger: StaleTrigger = "EVIDENCE" if raised.issue_type == EVIDENCE else "FLAGS"
+            facts.append(_stale(entry, trigger, id_))
         if not await self._log.publish_together(*facts, correlation=correlation, at=self._clock.now()):
             raise Problem("VALIDATION_ERROR", "The objection or its entry was changed meanwhile.", status=409)
         return FlagView(flag_id=id_, status=request.status)
+
+    async def _raise(self, id_: UUID, issue: str, text: str, principal: Principal, correlation: UUID) -> FlagView:
+        await self._find(id_, principal, None)
+        flag = self._clock.new_id()
+        await self._log.publish(
+            FlagRaised(
+                flag_id=flag,
+                entity_type=ENTITY,
+                entity_id=id_,
+                issue_type=issue,
+                description=await self._keep(Remark(about=flag, text=text)),
+                account_id=principal.account.account_id,
+            ),
+            correlation,
+        )
+        return FlagView(flag_id=flag, status="OPEN")
 
     async def _find(self, id_: UUID, principal: Principal, version: int | None) -> Entry:
         entry = await self._read(id_)

@@ -16,6 +16,7 @@ from contracts.accounts import Verb
 from contracts.jobs.catalogue import (
     EditRequest,
     EntryPage,
+    EvidenceRequest,
     FlagQueue,
     FlagRequest,
     PublishRequest,
@@ -44,6 +45,7 @@ _PUBLISH: Final = TypeAdapter(PublishRequest)
 _EDIT: Final = TypeAdapter(EditRequest)
 _REVERT: Final = TypeAdapter(RevertRequest)
 _FLAG: Final = TypeAdapter(FlagRequest)
+_EVIDENCE: Final = TypeAdapter(EvidenceRequest)
 _RESOLVE: Final = TypeAdapter(ResolveRequest)
 
 
@@ -133,6 +135,13 @@ class CatalogueRoutes:
         body, principal = await self._admit_change(request, "flag")
         id_, wanted = _id_in(request, "entry_id"), parse(_FLAG, body)
         done = await self._entries.raise_flag(id_, wanted, principal, request.state.exchange.correlation)
+        return answer(done, status=201)
+
+    async def suggest(self, request: Request) -> Response:
+        """Suggest evidence for a moderator to accept."""
+        body, principal = await self._admit_change(request, "submit")
+        id_, wanted = _id_in(request, "entry_id"), parse(_EVIDENCE, body)
+        done = await self._entries.suggest(id_, wanted, principal, request.state.exchange.correlation)
         return answer(done, status=201)
 
     async def queue(self, request: Request) -> Response:

@@ -12,6 +12,7 @@ from contracts.jobs.catalogue import (
     EditRequest,
     EntryPage,
     EntryView,
+    EvidenceRequest,
     FlagQueue,
     FlagRequest,
     FlagView,
@@ -51,6 +52,7 @@ def list_catalogue_routes(routes: CatalogueRoutes) -> Iterator[tuple[str, str, H
         (entries, routes.publish, PublishRequest, Answer(201, Edited), ()),
         (f"{entry}/edits", routes.edit, EditRequest, Answer(201, Edited), ("entry_id",)),
         (f"{entry}/revert", routes.revert, RevertRequest, Answer(201, Edited), ("entry_id",)),
+        (f"{entry}/evidence", routes.suggest, EvidenceRequest, Answer(201, FlagView), ("entry_id",)),
         (f"{entry}/flags", routes.flag, FlagRequest, Answer(201, FlagView), ("entry_id",)),
         ("/v1/flags/{flag_id}/resolve", routes.resolve, ResolveRequest, Answer(200, FlagView), ("flag_id",)),
     ):

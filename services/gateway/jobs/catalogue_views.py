@@ -13,8 +13,18 @@ from contracts.jobs.catalogue import (
     EvidenceView,
     FlagLine,
     ScenarioView,
+    SuggestedView,
 )
-from services.gateway.record.catalogue import AnalysisRow, EditRow, EntryContents, EntryRow, EvidenceRow, FlagRow, State
+from services.gateway.record.catalogue import (
+    AnalysisRow,
+    EditRow,
+    EntryContents,
+    EntryRow,
+    EvidenceRow,
+    FlagRow,
+    State,
+    SuggestedRow,
+)
 
 
 def view_line(row: EntryRow) -> EntryLine:
@@ -52,8 +62,14 @@ def view_entry(contents: EntryContents, now: datetime) -> EntryView:
         entry=view_line(contents.row),
         summary=contents.row.summary,
         analysis=None if contents.analysis is None else _view_analysis(contents, contents.analysis, now),
+        suggested_evidence=tuple(_view_suggested(each) for each in contents.suggested),
         edits=tuple(map(_view_edit, contents.edits)),
     )
+
+
+def _view_suggested(row: SuggestedRow) -> SuggestedView:
+    supports, url, text = row.suggestion
+    return SuggestedView(supports=supports, text=text, source_url=url, accepted_at=row.resolved_at)
 
 
 def _view_analysis(contents: EntryContents, row: AnalysisRow, now: datetime) -> AnalysisView:

@@ -13,6 +13,7 @@ from sqlalchemy import text as sql
 
 from analyses.claims.labels import Label, format_range
 from contracts.jobs.catalogue import EditType, Status
+from contracts.jobs.words import Suggestion
 from services.gateway.record.connection import Queries
 
 FEW: Final = 500
@@ -61,6 +62,11 @@ _EVIDENCE: Final = sql("""
 _EDITS: Final = sql("""
     SELECT version, edit_type, hidden, created_at, reason, before_state, after_state FROM edit
     WHERE entry_id = :id ORDER BY version DESC LIMIT :limit
+""")
+_SUGGESTED: Final = sql("""
+    SELECT description, resolved_at FROM flag WHERE entity_id = :id AND entity_type = 'ENTRY'
+        AND issue_type = 'EVIDENCE' AND status = 'ACCEPTED' AND description IS NOT NULL
+    ORDER BY resolved_at DESC, id LIMIT :limit
 """)
 _CANDIDATE: Final = sql("""
     SELECT a.id assertion_id, a.language, a.published_key, o.domain, r.public_jobs, r.accounts
@@ -172,6 +178,19 @@ class EditRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestedRow:
+    """Evidence that a moderator accepted, as it was suggested."""
+
+    description: str
+    resolved_at: datetime
+
+    @property
+    def suggestion(self) -> Suggestion:
+        """What was suggested; words of another form speak against the claim and name no page."""
+        return Suggestion.read(self.description) or Suggestion(False, "", self.description)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EntryContents:
     """All of an entry's page."""
 
@@ -180,6 +199,7 @@ class EntryContents:
     scenarios: Sequence[ScenarioRow]
     evidence: Sequence[EvidenceRow]
     edits: Sequence[EditRow]
+    suggested: Sequence[SuggestedRow] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,6 +255,7 @@ class CatalogueQueries(Queries):
             scenarios=await self._all(ScenarioRow, _SCENARIOS, id=row.analysis_id),
             evidence=await self._all(EvidenceRow, _EVIDENCE, id=row.analysis_id),
             edits=await self._all(EditRow, _EDITS, id=id_, limit=edits),
+            suggested=await self._all(SuggestedRow, _SUGGESTED, id=id_, limit=edits),
         )
 
     async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:

@@ -9,17 +9,19 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analyses.claims.normalise import make_key
 from contracts.accounts import ROLES, VERBS, Role, Verb
 from contracts.jobs.catalogue import Edited, EntryPage, EntryView, FlagQueue, FlagView
 from contracts.jobs.ids import format_job_id
-from contracts.jobs.words import EntryWords, Remark
+from contracts.jobs.words import EntryWords, Remark, Suggestion
 from contracts.v1 import EditMade, EntryPublished, EntryStaled, FlagRaised, FlagResolved
 from contracts.v1.entry import STALE_PARTS
 from contracts.v1.ids import entry_id
 from services.gateway.domain import Account
-from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow, FlagRow
+from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow, FlagRow, SuggestedRow
 from tests.support.job_api import opened, problem, send
 from tests.unit.gateway.fakes import NOW, Bench
 
@@ -33,6 +35,7 @@ EDIT: Final = {"version": 1, "edit_type": "CONTENT_CORRECTION", "reason": "More 
 HIDE: Final = {"version": 1, "edit_type": "MODERATION_ACTION", "reason": "Defames.", "hidden": True}
 REVERT: Final = {"version": 2, "reason": "It was right."}
 OBJECTION: Final = {"issue_type": "WRONG_SOURCE", "description": "That page says otherwise."}
+EVIDENCE: Final = {"source_url": "https://port.example/log", "supports": True, "text": "It lists ships at noon."}
 DECISION: Final = {"status": "ACCEPTED", "note": "So it does."}
 ACCOUNTS: Final = {role: Account(UUID(int=0xACC0 + n), role, "pro", None, False) for n, role in enumerate(ROLES)}
 
@@ -121,6 +124,7 @@ ROUTES: Final[tuple[tuple[str, str, str, Any, Verb, Any], ...]] = (
     ("revert", "POST", f"{PATH}/revert", REVERT, "edit", prepare_edit),
     ("show again", "POST", f"{PATH}/revert", REVERT, "hide", prepare_hidden),
     ("flag", "POST", f"{PATH}/flags", OBJECTION, "flag", prepare_nothing),
+    ("suggest", "POST", f"{PATH}/evidence", EVIDENCE, "submit", prepare_nothing),
     ("resolve", "POST", "/v1/flags/{flag}/resolve", DECISION, "decide", prepare_flag),
 )
 
@@ -281,6 +285,41 @@ async def test_an_objection_is_decided_on_once() -> None:
     assert [each.status for each in bench.jobs.of(FlagResolved)] == ["ACCEPTED"]
 
 
+@pytest.mark.requirement("FH-116", "FH-127")
+async def test_suggested_evidence_waits_for_a_moderator() -> None:
+    """FH-116: Readers flag, contributors edit, moderators decide and hide
+
+    FH-127: What makes an entry stale is recorded
+    """
+    bench = published()
+    assert (await post(bench, f"{PATH}/evidence", EVIDENCE, "contributor")).json()["status"] == "OPEN"
+    (flag,) = bench.jobs.of(FlagRaised)
+    assert (flag.issue_type, flag.account_id) == ("EVIDENCE", ACCOUNTS["contributor"].account_id)
+    stored = Remark.model_validate_json(bench.words.texts[flag.description.under, flag.description.sha256])
+    assert stored.text == "For: https://port.example/log\nIt lists ships at noon."
+    assert Suggestion.read(stored.text) == (True, EVIDENCE["source_url"], EVIDENCE["text"])
+    assert (await post(bench, f"/v1/flags/{flag.flag_id}/resolve", DECISION)).status_code == 200
+    assert [each.parts for each in bench.jobs.of(EntryStaled)] == [("SCENARIOS", "VERDICT", "CONFIDENCE")]
+    contents = bench.catalogue.entries[ENTRY]
+    rows = (SuggestedRow(description=stored.text, resolved_at=NOW),)
+    bench.catalogue.entries[ENTRY] = replace(contents, suggested=rows)
+    view = EntryView.model_validate_json((await send(bench, "GET", PATH)).content)
+    (found,) = view.suggested_evidence
+    assert (found.supports, found.source_url, found.text) == (True, EVIDENCE["source_url"], EVIDENCE["text"])
+
+
+@given(st.booleans(), st.from_regex(r"https?://[!-~]+", fullmatch=True), st.text(min_size=1))
+def test_a_suggestion_is_read_as_it_was_written(supports: bool, url: str, text: str) -> None:
+    suggestion = Suggestion(supports, url, text)
+    assert Suggestion.read(suggestion.write()) == suggestion
+
+
+@pytest.mark.parametrize("remark", ["", "For", "For: x", "It is: wrong\nSo.", "Not so."])
+def test_other_remarks_are_no_suggestions(remark: str) -> None:
+    assert Suggestion.read(remark) is None
+    assert SuggestedRow(description=remark, resolved_at=NOW).suggestion == (False, "", remark)
+
+
 @pytest.mark.requirement("FH-116")
 @pytest.mark.parametrize("role", ["", *ROLES])
 async def test_a_hidden_claim_is_not_there_but_for_moderators(role: str) -> None:
@@ -352,6 +391,23 @@ async def test_a_bad_edit_changes_nothing(body: Any) -> None:
     bench = published()
     before = len(bench.jobs.facts)
     problem(await post(bench, f"{PATH}/edits", body), "VALIDATION_ERROR", 400)
+    assert len(bench.jobs.facts) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("evidence", EVIDENCE | {"source_url": "javascript:alert(1)"}),
+        ("evidence", EVIDENCE | {"source_url": "https://port.example/log\nmore"}),
+        ("evidence", EVIDENCE | {"text": " "}),
+        ("evidence", EVIDENCE | {"text": "x" * 901}),
+        ("flags", OBJECTION | {"issue_type": "EVIDENCE"}),
+    ],
+)
+async def test_what_suggests_no_evidence_changes_nothing(path: str, body: Any) -> None:
+    bench = published()
+    before = len(bench.jobs.facts)
+    problem(await post(bench, f"{PATH}/{path}", body), "VALIDATION_ERROR", 400)
     assert len(bench.jobs.facts) == before
 
 

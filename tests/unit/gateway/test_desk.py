@@ -28,6 +28,7 @@ from tests.unit.gateway.test_catalogue_routes import (
     DECISION,
     EDIT,
     ENTRY,
+    EVIDENCE,
     FLAG,
     HIDE,
     OBJECTION,
@@ -56,6 +57,7 @@ ROUTES: Final[tuple[tuple[str, str, str, Any, Verb, Any], ...]] = (
     ("revert", "POST", f"{CLAIM}/revert", REVERT, "edit", prepare_edit),
     ("show again", "POST", f"{CLAIM}/revert", REVERT, "hide", prepare_hidden),
     ("flag", "POST", f"{CLAIM}/flag", OBJECTION, "flag", prepare_nothing),
+    ("suggest", "POST", f"{CLAIM}/evidence", EVIDENCE | {"supports": "yes"}, "submit", prepare_nothing),
     ("resolve", "POST", "/desk/flags/{flag}", DECISION, "decide", prepare_flag),
 )
 FORMS: Final = [route for route in ROUTES if route[1] == "POST"]

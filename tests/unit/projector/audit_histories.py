@@ -396,15 +396,17 @@ class Instance:
         edits.append(made)
         return made
 
-    def flagged(self, id_: UUID, account: UUID, days: int = 1_826) -> FlagRaised:
+    def flagged(
+        self, id_: UUID, account: UUID, days: int = 1_826, *, issue: str = "WRONG_SOURCE", text: str = "Not so."
+    ) -> FlagRaised:
         """Somebody objects to an entry."""
         flag = uid(f"flag {self.sequence}")
         return FlagRaised(
             flag_id=flag,
             entity_type="ENTRY",
             entity_id=id_,
-            issue_type="WRONG_SOURCE",
-            description=self.tape.keep(Remark(about=flag, text="Not so.").model_dump_json(), self.now, days),
+            issue_type=issue,
+            description=self.tape.keep(Remark(about=flag, text=text).model_dump_json(), self.now, days),
             account_id=account,
         )
 

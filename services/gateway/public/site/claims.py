@@ -117,6 +117,7 @@ async def show_claim(record: PublicRecord, id_: UUID, now: datetime) -> Values |
         "is_valid": analysis is not None and analysis.is_valid(now),
         "rollup": None if analysis is None else describe_code(analysis.rollup),
         "scenarios": [_view_scenario(contents, each) for each in contents.scenarios],
+        "suggested": [each.suggestion for each in contents.suggested],
         "edits": [EditView(each) for each in contents.edits],
         "stale": [describe_code(each).lower() for each in contents.row.stale],
     }
