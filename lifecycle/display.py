@@ -10,17 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
+
+Fresh = Literal["CONFIRMED", "CHANGED", "UNAVAILABLE"]
+"""What cited pages say that were fetched after the hold: what is quoted, something else, or they could not be had."""
 
 LONGEST: Final = timedelta(hours=24)
-"""What an open breaker stops for longer is withheld, so that its investigation ends."""
+"""What an open breaker stops for longer, or no page confirms, is withheld, so that its investigation ends."""
 CHECK: Final = timedelta(minutes=10)
-"""How often is looked whether a breaker has closed."""
+"""How often is looked whether a breaker has closed, or a page can be had again."""
 
 REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "STOPPED": "New corrections were stopped for a day when this one was due, because too many had been wrong.",
         "NO_SECOND_LOOK": "Many people read the post, and no second family of models has confirmed the correction.",
+        "SOURCE_CHANGED": "Many people read the post, and a cited page no longer said what was quoted from it.",
+        "SOURCE_UNAVAILABLE": "Many people read the post, and a cited page could not be fetched again for a day.",
         "GATE_NOT_PASSED": "A gate did not pass it.",
         "NOT_DECIDED": "It could not be decided whether to show it.",
     }
@@ -33,7 +38,8 @@ class DisplayRules:
     """How long claims are held.
 
     Units: `few_views` and `many_views` are unique views of a post a day; `medium` and `high` how long a claim about a
-    post between them, and beyond, is held. `second_look`: beyond, a second opinion must have confirmed it.
+    post between them, and beyond, is held. `second_look`: beyond, a second opinion must have confirmed it,
+    and the cited pages must still say it when the hold is over.
     """
 
     few_views: int = 100
@@ -48,7 +54,8 @@ class HeldClaim:
     """What decides about a held claim.
 
     Shapes: `is_requested`: a reader asked for the investigation. `has_passed`: every gate that judged it passed it;
-    `has_second_look`: a second opinion was among them. `is_stopped`: a breaker stops what is not shown yet. Units:
+    `has_second_look`: a second opinion was among them. `is_stopped`: a breaker stops what is not shown yet.
+    `fresh`: what the cited pages say now; None: they were not fetched again. Units:
     `views_a_day` are unique; None: unknown.
     """
 
@@ -58,6 +65,7 @@ class HeldClaim:
     has_passed: bool = True
     has_second_look: bool = False
     is_stopped: bool = False
+    fresh: Fresh | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,11 @@ class Wait:
     """It stays held, at least until then."""
 
     until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LookAgain:
+    """Its pages have to be fetched before anything else is decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,7 @@ class Withhold:
     code: str
 
 
-def display(claim: HeldClaim, now: datetime, rules: DisplayRules) -> Wait | Release | Withhold:
+def display(claim: HeldClaim, now: datetime, rules: DisplayRules) -> Wait | LookAgain | Release | Withhold:
     """What becomes of a held claim now. Whatever is asked later is decided by what is known then."""
     if not claim.has_passed:
         return Withhold("GATE_NOT_PASSED")
@@ -89,9 +102,22 @@ def display(claim: HeldClaim, now: datetime, rules: DisplayRules) -> Wait | Rele
     if claim.is_stopped:
         last = claim.held_at + LONGEST
         return Withhold("STOPPED") if now >= last else Wait(min(now + CHECK, last))
-    if rules.second_look and not claim.has_second_look and _is_high(claim, rules):
-        return Withhold("NO_SECOND_LOOK")
+    if rules.second_look and _is_high(claim, rules):
+        return _look_twice(claim, now) if claim.has_second_look else Withhold("NO_SECOND_LOOK")
     return Release()
+
+
+def _look_twice(claim: HeldClaim, now: datetime) -> Wait | LookAgain | Release | Withhold:
+    match claim.fresh:
+        case None:
+            return LookAgain()
+        case "CONFIRMED":
+            return Release()
+        case "CHANGED":
+            return Withhold("SOURCE_CHANGED")
+        case "UNAVAILABLE":
+            last = claim.held_at + LONGEST
+            return Withhold("SOURCE_UNAVAILABLE") if now >= last else Wait(min(now + CHECK, last))
 
 
 def find_hold(claim: HeldClaim, rules: DisplayRules) -> timedelta:

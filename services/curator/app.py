@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from contracts.topology import (
@@ -22,7 +23,8 @@ from kit.ephemeral import EphemeralTexts
 from kit.host import Host
 from kit.leader import Leadership
 from kit.settings import DisplaySettings, LabelerSettings, load
-from kit.web import GuardedHttpClient
+from kit.sources import Pages
+from kit.web import GuardedHttpClient, Policy
 from kit.webhooks import Webhooks as Sender
 from kit.webhooks import webhook_policy
 from lifecycle.display import DisplayRules
@@ -46,6 +48,7 @@ from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
 from services.curator.renewals import Renewals
 from services.curator.rights import Withdrawals
+from services.curator.second_look import PAGE_BYTES, PAGE_S, SecondLook, read_words
 from services.curator.settings import CuratorSettings, require_holds
 from services.curator.staleness import Staleness
 from services.curator.sweep import Sweep
@@ -77,8 +80,17 @@ async def build(host: Host) -> None:
     host.delivery.subscribe(CURATOR_FLAG_RAISED, withdrawals.on_flag_raised, slots=CURATOR_FLAG_RAISED.slots)
     watched = SqlWatchRecord(host.bus, database)
     effects = Effects(watched, SqlVolumes(database), host.clock, announces=settings.variants == "on")
+    reader = Reader()
     audience, rules = SqlAudience(database, host.clock), _rules(display)
-    holds = Holds(HeldClaims(host.bus), audience, metrics, host.clock, rules, effects.of_approval)
+    holds = Holds(
+        HeldClaims(host.bus),
+        audience,
+        metrics,
+        host.clock,
+        rules,
+        effects.of_approval,
+        second_look=_second_look(host, settings, reader),
+    )
     host.delivery.subscribe(
         CURATOR_CLAIM_HELD, holds.on_claim_held, slots=CURATOR_CLAIM_HELD.slots, on_exhausted=holds.on_exhausted
     )
@@ -95,7 +107,7 @@ async def build(host: Host) -> None:
     watch = Watch(watched, log, ages, host.clock, volumes=volumes, show_open=metrics.show_open)
     host.keep_running("curator-watch", _repeat(leadership, watch.run, settings.watch_s))
     displays = LoggedDisplays(host.bus, database)
-    quotes = QuoteCheck(displays, watched, log, host.blobs, Reader(), host.clock)
+    quotes = QuoteCheck(displays, watched, log, host.blobs, reader, host.clock)
     host.keep_running("curator-quotes", _repeat(leadership, quotes.run_once, QUOTES_S))
     scores = WeeklyScores(SqlPublishers(host.bus, database), log, host.clock, settings.initial_scores)
     host.keep_running("curator-scores", _repeat(leadership, scores.run_once, SCORES_S))
@@ -132,6 +144,14 @@ def _client(host: Host, settings: CuratorSettings) -> GuardedHttpClient:
     client = GuardedHttpClient(replace(webhook_policy(settings.contact_url), exempt_origins=exempt))
     host.on_close(client.close)
     return client
+
+
+def _second_look(host: Host, settings: CuratorSettings, reader: Reader) -> SecondLook:
+    http = GuardedHttpClient(Policy(settings.contact_url, timeout_s=PAGE_S, max_bytes=PAGE_BYTES))
+    pages = Pages(http, partial(read_words, reader), host.clock, archive=None)
+    host.on_close(http.close)
+    host.on_close(pages.close)
+    return SecondLook(pages)
 
 
 def _repeat(

@@ -7,6 +7,7 @@ the verdict is the one of the decision that the stream has stored.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -15,8 +16,8 @@ from accuracy.breaker import Effect
 from contracts.v1 import ClaimApproved, ClaimHeld, ClaimHoldEnded, ClaimRejected, Event
 from kit.clock import Clock
 from kit.errors import Retry
-from lifecycle.display import REASONS, DisplayRules, HeldClaim, Wait, Withhold, display, find_hold
-from services.curator.ports import Audience, HoldLog, HoldMetrics
+from lifecycle.display import REASONS, DisplayRules, HeldClaim, LookAgain, Wait, Withhold, display, find_hold
+from services.curator.ports import Audience, HoldLog, HoldMetrics, LooksAgain
 
 GATE: Final = "hold"
 _NOT_DECIDED: Final = "NOT_DECIDED"
@@ -42,6 +43,8 @@ class Holds:
         clock: Clock,
         rules: DisplayRules,
         find_effect: FindEffect = _find_none,
+        *,
+        second_look: LooksAgain,
     ) -> None:
         self._log = log_
         self._audience = audience
@@ -49,6 +52,7 @@ class Holds:
         self._clock = clock
         self._rules = rules
         self._find_effect = find_effect
+        self._second_look = second_look
 
     async def on_claim_held(self, event: ClaimHeld, delivery_count: int) -> AsyncIterator[Event]:
         """End a hold that is over. Raises: Retry: it is not over."""
@@ -81,7 +85,12 @@ class Holds:
             is_stopped=await self._find_effect(approval) is not Effect.NONE,
         )
         hold_s = int(find_hold(claim, self._rules).total_seconds())
-        match display(claim, now, self._rules):
+        decided = display(claim, now, self._rules)
+        if isinstance(decided, LookAgain):
+            fresh = await self._second_look.look(approval)
+            log.info("cited pages fetched again", claim=str(event.claim_id), fresh=fresh)
+            decided = display(replace(claim, fresh=fresh), now, self._rules)
+        match decided:
             case Wait(until):
                 raise Retry(max(1.0, (until - now).total_seconds()), "it is held")
             case Withhold(code):

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from contracts.v1 import AssertionAnalysed, ClaimApproved, ClaimHeld, ClaimHoldEnded, Event
 from contracts.v1.parts import EphemeralRef
+from lifecycle.display import Fresh
 from services.curator.breaking import Approvals, KnownBreaker, RanControl, Retracted, WrongReview
 from services.curator.domain import EndedJob
 from services.curator.labelling import PinnedRecord
@@ -99,6 +100,14 @@ class CitationLog(Protocol):
 
     def citing(self, url_sha256: str, since: datetime) -> AsyncIterator[AssertionAnalysed]:
         """The analyses since a moment that cite an address, by its hash."""
+        ...
+
+
+class LooksAgain(Protocol):
+    """The cited pages as they are now."""
+
+    async def look(self, approval: ClaimApproved) -> Fresh:
+        """Whether they still say what is quoted from them; a failure of a page is a result."""
         ...
 
 

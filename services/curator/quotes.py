@@ -13,14 +13,14 @@ from uuid import UUID
 
 import structlog
 
-from analyses.snippets import find, page_text
+from analyses.snippets import find
 from contracts.v1.parts import BlobRef
 from kit.blobs import BlobMissing
 from kit.clock import Clock
 from kit.documents.decoding import Unreadable
-from kit.documents.readable import Readable
 from services.curator.breaking import Observed, find_openings
 from services.curator.ports import BreakerRecord, Log
+from services.curator.second_look import ReadsDocuments, read_words
 
 BATCH: Final = 10
 """Displays that are looked at between two pauses."""
@@ -74,14 +74,6 @@ class StoredBytes(Protocol):
         ...
 
 
-class Read(Protocol):
-    """Reads untrusted bytes within bounds."""
-
-    async def read(self, data: bytes, content_type: str | None) -> Readable:
-        """Raises: Unreadable."""
-        ...
-
-
 class QuoteCheck:
     """Compares quotes with pages, and opens the breaker of all findings."""
 
@@ -91,7 +83,7 @@ class QuoteCheck:
         breakers: BreakerRecord,
         log_: Log,
         stored: StoredBytes,
-        reader: Read,
+        reader: ReadsDocuments,
         clock: Clock,
     ) -> None:
         self._displays = displays
@@ -119,11 +111,11 @@ class QuoteCheck:
         for page in quote.pages:
             try:
                 data = await self._stored.get(page.blob.sha256)
-                read = await self._reader.read(data, page.content_type)
+                words = await read_words(self._reader, data, page.content_type)
             except (BlobMissing, Unreadable) as error:
                 log.warning("a stored page cannot be compared", page=page.blob.sha256, error=str(error))
                 return False
-            if find(quote.snippet, page_text(read.title or "", read.text)) is not None:
+            if find(quote.snippet, words) is not None:
                 return False
             is_known = True
         return is_known

@@ -14,7 +14,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from contracts.topology import ANALYST_SUBJECTS, CONCLUDE_MARK, CONCLUDED, ERRATA
-from contracts.v1 import BreakerChanged, ClaimHeld, ClaimHoldEnded, ClaimRejected, Event, PostViewed
+from contracts.v1 import BreakerChanged, ClaimApproved, ClaimHeld, ClaimHoldEnded, ClaimRejected, Event, PostViewed
 from kit.clock import SystemClock
 from kit.concluding import Concluder
 from kit.database import Database
@@ -22,7 +22,7 @@ from kit.errors import Retry
 from kit.history import read_history
 from kit.host import Host
 from kit.pages import read_page
-from lifecycle.display import DisplayRules
+from lifecycle.display import DisplayRules, Fresh
 from services.curator.adapters import CuratorMetrics, HeldClaims, SqlAudience, SqlLabelRecord
 from services.curator.effects import Effects
 from services.curator.holds import Holds
@@ -62,6 +62,13 @@ async def concluding(host: Host) -> None:
     host.keep_running("investigator-conclude", fold.run)
 
 
+class NoPages:
+    """These findings are not looked at twice."""
+
+    async def look(self, approval: ClaimApproved) -> Fresh:
+        raise AssertionError(approval)
+
+
 class Held(Published):
     """An instance that holds a finding, and its curator, whose clock is moved by hand."""
 
@@ -76,7 +83,9 @@ class Held(Published):
         audience = SqlAudience(host.database("curator"), self.clock)
         database = host.database("curator")
         effects = Effects(SqlWatchRecord(host.bus, database), SqlVolumes(database), self.clock, announces=False)
-        self.holds = Holds(HeldClaims(host.bus), audience, metrics, self.clock, rules, effects.of_approval)
+        self.holds = Holds(
+            HeldClaims(host.bus), audience, metrics, self.clock, rules, effects.of_approval, second_look=NoPages()
+        )
 
     async def view(self, viewer: int) -> None:
         """Somebody sees the post."""

@@ -14,7 +14,7 @@ from contracts.jobs.words import RequestWords
 from contracts.v1 import ClaimApproved, ClaimHeld, ClaimHoldEnded, Event, JobEnded, JobRequested
 from contracts.v1.parts import EphemeralRef
 from kit.publisher import PublishConflict
-from lifecycle.display import DisplayRules
+from lifecycle.display import DisplayRules, Fresh
 from services.curator.domain import EndedJob
 from services.curator.handlers import Webhooks
 from services.curator.holds import Holds
@@ -138,6 +138,8 @@ class HeldWorld:
         self.readers = Readers(views, is_requested=False)
         self.effect = Effect.NONE
         self.ended: list[str] = []
+        self.fresh: Fresh = "CONFIRMED"
+        self.looked = 0
 
     async def find(self, approval: ClaimApproved) -> Readers:
         return self.readers
@@ -151,12 +153,16 @@ class HeldWorld:
     async def find_effect(self, approval: ClaimApproved) -> Effect:
         return self.effect
 
+    async def look(self, approval: ClaimApproved) -> Fresh:
+        self.looked += 1
+        return self.fresh
+
     def count_ended(self, state: str) -> None:
         self.ended.append(state)
 
     def curator(self) -> Holds:
         """One of them."""
-        return Holds(self, self, self, self.clock, self.rules, self.find_effect)
+        return Holds(self, self, self, self.clock, self.rules, self.find_effect, second_look=self)
 
     async def handle(self, event: ClaimHeld, *, crash_after: int = 9) -> None:
         """One delivery, which publishes so many facts before its worker dies."""

@@ -12,7 +12,7 @@ from contracts.v1 import ClaimApproved, ClaimHeld, ClaimHoldEnded, ClaimRejected
 from contracts.v1.parts import GateResult
 from kit.errors import Retry
 from kit.publisher import PublishConflict
-from lifecycle.display import LONGEST, REASONS, DisplayRules
+from lifecycle.display import CHECK, LONGEST, REASONS, DisplayRules
 from services.curator.ports import Readers
 from tests.support.curating import HeldWorld
 from tests.support.factories import NOW
@@ -131,3 +131,29 @@ async def test_where_many_read_it_the_second_opinion_must_be_among_its_gates(is_
     gates = (*APPROVAL.gates, *((GateResult(gate="second_opinion", outcome="PASS"),) if is_confirmed else ()))
     await world.handle(HELD.model_copy(update={"approval": APPROVAL.model_copy(update={"gates": gates})}))
     assert isinstance(world.follows[-1], ClaimApproved if is_confirmed else ClaimRejected)
+    assert world.looked == is_confirmed, "no page is fetched for what is withheld anyway"
+
+
+@pytest.mark.requirement("TR-32")
+async def test_where_many_read_it_the_pages_are_fetched_again_when_the_hold_is_over() -> None:
+    """TR-32: A finding is held by its post's views, looked at twice where many read it, and not switched on and off"""
+    world = HeldWorld(HELD, views=20_000, rules=DisplayRules(second_look=True))
+    gates = (*APPROVAL.gates, GateResult(gate="second_opinion", outcome="PASS"))
+    held = HELD.model_copy(update={"approval": APPROVAL.model_copy(update={"gates": gates})})
+    with pytest.raises(Retry):
+        await world.handle(held)
+    assert world.looked == 0
+    world.clock.time += timedelta(minutes=60)
+    world.fresh = "UNAVAILABLE"
+    with pytest.raises(Retry) as caught:
+        await world.handle(held)
+    assert (caught.value.after_s, world.looked, world.follows) == (CHECK.total_seconds(), 1, [])
+    world.fresh = "CHANGED"
+    await world.handle(held)
+    ended, verdict = world.follows
+    assert isinstance(ended, ClaimHoldEnded)
+    assert isinstance(verdict, ClaimRejected)
+    assert (ended.state, ended.code, verdict.reason) == ("WITHHELD", "SOURCE_CHANGED", REASONS["SOURCE_CHANGED"])
+    world.fresh = "CONFIRMED"
+    await world.handle(held)
+    assert (world.looked, world.follows[-1]) == (2, verdict), "what is decided is not looked at again"

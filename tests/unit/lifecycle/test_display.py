@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.display import CHECK, LONGEST, REASONS, DisplayRules, HeldClaim, Release, Wait, Withhold, display
+from lifecycle.display import (
+    CHECK,
+    LONGEST,
+    REASONS,
+    DisplayRules,
+    Fresh,
+    HeldClaim,
+    LookAgain,
+    Release,
+    Wait,
+    Withhold,
+    display,
+)
 
 START: Final = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)
 RULES: Final = DisplayRules()
@@ -29,6 +41,7 @@ CLAIMS: Final = st.builds(
     has_passed=st.booleans(),
     has_second_look=st.booleans(),
     is_stopped=st.booleans(),
+    fresh=st.none() | st.sampled_from(get_args(Fresh)),
 )
 MOMENTS: Final = st.timedeltas(timedelta(minutes=-5), timedelta(hours=30)).map(lambda passed: START + passed)
 
@@ -61,7 +74,14 @@ def test_where_many_read_it_a_second_look_must_have_confirmed_it() -> None:
     """TR-32: A finding is held by its post's views, looked at twice where many read it, and not switched on and off"""
     many, later = held(10_001), START + timedelta(hours=1)
     assert display(many, later, STRICT) == Withhold("NO_SECOND_LOOK")
-    assert display(replace(many, has_second_look=True), later, STRICT) == Release()
+    confirmed = replace(many, has_second_look=True)
+    assert display(confirmed, later - timedelta(microseconds=1), STRICT) == Wait(later)
+    assert display(confirmed, later, STRICT) == LookAgain()
+    assert display(replace(confirmed, fresh="CONFIRMED"), later, STRICT) == Release()
+    assert display(replace(confirmed, fresh="CHANGED"), later, STRICT) == Withhold("SOURCE_CHANGED")
+    away = replace(confirmed, fresh="UNAVAILABLE")
+    assert display(away, later, STRICT) == Wait(later + CHECK)
+    assert display(away, START + LONGEST, STRICT) == Withhold("SOURCE_UNAVAILABLE")
     assert display(held(10_000), later, STRICT) == Release()
 
 
@@ -94,10 +114,14 @@ def test_nothing_is_shown_early_and_everything_is_decided_within_a_day(
             assert now < until <= START + LONGEST
         case Withhold(code):
             assert code in REASONS
-        case _:
+        case LookAgain():
+            assert second_look
+            assert claim.fresh is None
+        case Release():
             assert claim.has_passed
             assert not claim.is_stopped
             assert claim.views_a_day is None or claim.views_a_day <= 10_000 or now >= START + RULES.high
-            assert not second_look or claim.has_second_look or (claim.views_a_day or 0) <= 10_000
+            is_confirmed = claim.has_second_look and claim.fresh == "CONFIRMED"
+            assert not second_look or is_confirmed or (claim.views_a_day or 0) <= 10_000
     if now >= START + LONGEST:
         assert not isinstance(found, Wait)
