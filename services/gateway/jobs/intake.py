@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
@@ -118,33 +119,50 @@ class Intake:
         return known or (await self._ledger.hit_rate()).forecast(to_fact(request.options))
 
     async def _store(self, order: Order) -> JobAccepted | Repeated:
-        job_id, ref = self._clock.new_id(), None
-        prices, forecast = await asyncio.gather(
-            self._stages.prices(), self._forecast(order.request, order.principal, self._clock.now())
-        )
+        """Store the words while the log is read; they are removed where no job comes about."""
+        job_id, now = self._clock.new_id(), self._clock.now()
+        words = asyncio.create_task(self._words.put(_write_words(job_id, order.request), now + LIFETIME))
+        try:
+            accepted = await self._book(order, job_id, words, now)
+            if not isinstance(accepted, JobAccepted):
+                await self._drop(words)
+        except Problem:
+            await self._drop(words)
+            raise
+        finally:
+            words.cancel()  # unless it has ended
+        if accepted is None:
+            raise Unavailable("others keep using this account's credit")
+        return accepted
+
+    async def _book(
+        self, order: Order, job_id: UUID, words: asyncio.Task[EphemeralRef], now: datetime
+    ) -> JobAccepted | Repeated | None:
+        """Store the batch. None: others keep using the account's credit. Raises: see `accept`."""
         account, options = order.principal.account, to_fact(order.request.options)
         terms, body_sha256 = terms_of(account), hash_body(order.request)
-        for attempt in range(TRIES):
-            now = self._clock.now()
-            bound, balance = await self._look(order, now, current=attempt > 0)
+        prices, forecast, (bound, balance) = await asyncio.gather(
+            self._stages.prices(),
+            self._forecast(order.request, order.principal, now),
+            self._look(order, now, current=False),
+        )
+        for _ in range(TRIES):
             known = _look_up(bound, body_sha256, now)
             if isinstance(known, Repetition):
-                await self._drop(ref)
                 return Repeated(known.job_id)
             job = NewJob(job_id, options, prices, _day(now))
             booked = book(balance.period, terms, job, open_elsewhere=balance.open_elsewhere)
             if isinstance(booked, Refused):
-                await self._drop(ref)
                 raise _refuse(booked, balance, terms.limit_micro_usd, now)
-            ref = ref or await self._words.put(_write_words(job_id, order.request), now + LIFETIME)
-            requested = self._request(order, job, booked, ref, now)
+            requested = self._request(order, job, booked, await words, now)
             binding = None
             if order.key is not None:
                 binding = _bind(account.account_id, order.key, job_id, known.follows, body_sha256, now)
             if await self._publish(requested, [each for each in (binding, booked, requested) if each], order, now):
                 return _describe(requested, _expect(job, booked, forecast), now)
-        await self._drop(ref)
-        raise Unavailable("others keep using this account's credit")
+            now = self._clock.now()
+            bound, balance = await self._look(order, now, current=True)
+        return None
 
     async def _look(self, order: Order, now: datetime, *, current: bool) -> tuple[StoredFact | None, Balance]:
         """What the key is bound to, and the account's balance."""
@@ -187,10 +205,10 @@ class Intake:
                 return True
             raise
 
-    async def _drop(self, ref: EphemeralRef | None) -> None:
+    async def _drop(self, words: asyncio.Task[EphemeralRef]) -> None:
         """Remove the words of a job that does not come about."""
-        if ref is not None:
-            await self._words.remove(ref)
+        with suppress(Unavailable):  # they were not stored, or go when their hour has come
+            await self._words.remove(await words)
 
 
 def choose_key(header: str | None, request: AnalyzeRequest) -> str | None:

@@ -218,6 +218,16 @@ async def test_an_outage_stores_nothing() -> None:
     assert bench.jobs.facts == []
 
 
+@pytest.mark.requirement("FH-32")
+async def test_a_repetition_needs_no_blob_store() -> None:
+    """FH-32: A repeat within 24 hours is answered with the same job and costs nothing."""
+    bench, key = opened(), {"idempotency-key": "one"}
+    accepted = await analyze(bench, **key)
+    bench.words.broken = True
+    repeated = await analyze(bench, **key)
+    assert (repeated.status_code, repeated.json()["job_id"]) == (200, accepted.json()["job_id"])
+
+
 @pytest.mark.requirement("FH-45")
 @pytest.mark.parametrize("preference", ["prefer_cache", "skip_cache"])
 async def test_without_credit_it_is_402(preference: str) -> None:
