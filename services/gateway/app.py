@@ -202,7 +202,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
         )
         if catalogue:
             desk = open_desk(settings, dependencies, jobs, keys, limits, callers.address, metrics, body_timeouts)
-    described = shell(dependencies.documents, dependencies.health, clock, table, jobs)
+    described = shell(dependencies.documents, dependencies.health, clock, table, jobs, catalogue=catalogue)
     pages = PublicPages(dependencies.record, clock, described.openapi)
     site = Site(
         pages,

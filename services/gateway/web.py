@@ -35,6 +35,7 @@ from services.gateway.public.appeals import PATH as APPEALS
 from services.gateway.public.appeals import AppealsEndpoint
 from services.gateway.public.decision_log import PREFIX as DECISION_LOG
 from services.gateway.public.decision_log import DecisionLogEndpoint
+from services.gateway.public.described import describe_public
 from services.gateway.public.graphql.http import PATH as GRAPHQL
 from services.gateway.public.graphql.http import GraphQLEndpoint
 from services.gateway.public.lookups import PREFIX as LOOKUPS
@@ -125,6 +126,8 @@ def shell(
     clock: Clock,
     table: Mapping[str, Procedure],
     jobs: JobsApi | None = None,
+    *,
+    catalogue: bool = False,
 ) -> FastAPI:
     """The FastAPI application. Its own documentation pages are off: they load scripts from other hosts."""
     health_cache: Cache[str, tuple[str, ...]] = Cache(clock, capacity=2, ttl_s=HEALTH_TTL_S)
@@ -177,7 +180,7 @@ def shell(
 
     def openapi() -> Schema:
         if app.openapi_schema is None:
-            document = add_procedures(generate(), table, PREFIX)
+            document = describe_public(add_procedures(generate(), table, PREFIX), publishers=catalogue)
             app.openapi_schema = document if jobs is None else merge(document, jobs.openapi())
         return app.openapi_schema
 

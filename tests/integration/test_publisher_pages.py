@@ -20,6 +20,7 @@ from kit import topology
 from kit.bus import connect
 from kit.history import read_history
 from kit.vault import MasterKey
+from services.gateway.public.described import describe_public
 from tests.integration.readmodel_tables import prepare
 from tests.support.forked import Forked
 from tests.support.publishers import tape_of_publishers
@@ -93,6 +94,9 @@ async def test_the_same_for_machines(database_url: str) -> None:
         assert [each["epoch"] for each in found["accuracy_history"]] == [202602, 202601]
         assert (found["total_citations"], found["claim_count"], found["corrections_count"]) == (10, 6, None)
         assert sum(found["weights"].values()) == 100
+        described = describe_public({}, publishers=True)["paths"]["/v1/publishers/{publisher_id}"]["get"]
+        schema = described["responses"]["200"]["content"]["application/json"]["schema"]
+        assert {*found} == {*schema["properties"]}
         for wrong in (uuid4(), "x", "for.example"):
             response = await http.get(f"/v1/publishers/{wrong}")
             assert (response.status_code, response.json()) == (404, {"message": "There is no such publisher."})

@@ -18,3 +18,12 @@ async def test_pages_of_publishers_are_not_there_by_default() -> None:
     bench = Bench()
     for path in ("/publishers/for.example", "/v1/publishers/nobody"):
         assert (await bench.http.get(path)).status_code == 404
+
+
+async def test_sources_are_described_while_the_catalogue_is_on_and_appeals_always() -> None:
+    on, off = [(await Bench(catalogue=each).http.get("/openapi.json")).json() for each in (True, False)]
+    assert "/v1/publishers/{publisher_id}" in on["paths"]
+    assert "/v1/publishers/{publisher_id}" not in off["paths"]
+    asked = off["paths"]["/v1/appeals"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert asked == {"$ref": "#/components/schemas/AppealRequest"}
+    assert off["components"]["schemas"]["AppealRequest"]["required"] == ["investigation_id", "kind", "text"]

@@ -1,0 +1,106 @@
+"""The routes of the public record in the OpenAPI document that answer without FastAPI."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic.json_schema import models_json_schema
+
+from lifecycle.audits.scores import PARTS
+from services.gateway.public.appeals import PATH, AppealRequest
+
+Schema = dict[str, Any]
+"""A part of the OpenAPI document: JSON of any depth."""
+
+PUBLISHER: Final = "/v1/publishers/{publisher_id}"
+_REF: Final = "#/components/schemas/{model}"
+_TEXT: Final[Schema] = {"type": "string"}
+_COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+_PERCENT: Final[Schema] = {"type": ["number", "null"], "minimum": 0, "maximum": 100}
+_SHARE: Final[Schema] = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+_EPOCH: Final[Schema] = {"type": ["integer", "null"], "description": "An ISO week: 100 times its year plus its number"}
+_FIELDS: Final[Schema] = {
+    "id": {"type": "string", "format": "uuid"},
+    "name": _TEXT,
+    "domain": _TEXT,
+    "type": _TEXT,
+    "track_record_score": _PERCENT,
+    "band": {"type": ["string", "null"]},
+    "why": {"type": ["string", "null"], "enum": ["INITIAL", "COMPUTED", "SET", None]},
+    "score_epoch": _EPOCH,
+    "accuracy": _SHARE,
+    "accuracy_history": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"epoch": _EPOCH, "score": _PERCENT, "accuracy": _SHARE, "total": _COUNT},
+        },
+    },
+    "correct_citations": _COUNT,
+    "judged_citations": _COUNT,
+    "total_citations": _COUNT,
+    "claim_count": _COUNT,
+    "corrections_count": {"type": ["integer", "null"]},
+    "correction_frequency": {"type": ["number", "null"], "description": "Corrections a year"},
+    **{name: _PERCENT for name in PARTS if name != "accuracy"},
+    "weights": {"type": "object", "additionalProperties": _COUNT, "description": "Per cent of the score by part"},
+    "last_updated": {"type": "string", "format": "date-time"},
+}
+_STORED: Final[Schema] = {"appeal_id": _TEXT, "page": _TEXT}
+_APPEAL: Final[Schema] = {"type": "object", "required": [*_STORED], "properties": _STORED}
+
+
+def describe_public(schema: Schema, *, publishers: bool) -> Schema:
+    """Add appeals, and sources while the catalogue is on, to an OpenAPI document, in place."""
+    _, definitions = models_json_schema([(AppealRequest, "validation")], ref_template=_REF)
+    schema.setdefault("components", {}).setdefault("schemas", {}).update(definitions.get("$defs", {}))
+    schema.setdefault("paths", {})[PATH] = {"post": _appeals()}
+    if publishers:
+        schema["paths"][PUBLISHER] = {"get": _publisher()}
+    return schema
+
+
+def _appeals() -> Schema:
+    refusals = {
+        "400": "The body is not valid, or names findings that do not stand",
+        "404": "There is no finished investigation with this id",
+        "409": "An appeal against this investigation is open already",
+        "413": "The request is too large",
+        "415": "The body is not JSON",
+        "429": "Too many appeals or requests of one network",
+        "503": "Something behind this service does not answer; try again",
+    }
+    return {
+        "tags": ["public"],
+        "summary": "Object to a result",
+        "description": "An operator decides. No account is needed, and nobody is asked who they are.",
+        "requestBody": {"required": True, "content": _json({"$ref": _REF.format(model=AppealRequest.__name__)})},
+        "responses": {"201": {"description": "It is stored", "content": _json(_APPEAL)}, **_refuse(refusals)},
+    }
+
+
+def _publisher() -> Schema:
+    return {
+        "tags": ["public"],
+        "summary": "A source's track record",
+        "description": "Its score with the log of it, and the formula.",
+        "parameters": [
+            {"name": "publisher_id", "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
+        ],
+        "responses": {
+            "200": {
+                "description": "The source",
+                "content": _json({"type": "object", "required": list(_FIELDS), "properties": _FIELDS}),
+            },
+            **_refuse({"404": "No such source is known"}),
+        },
+    }
+
+
+def _refuse(refusals: dict[str, str]) -> Schema:
+    message = _json({"type": "object", "required": ["message"], "properties": {"message": _TEXT}})
+    return {status: {"description": words, "content": message} for status, words in refusals.items()}
+
+
+def _json(schema: Schema) -> Schema:
+    return {"application/json": {"schema": schema}}
