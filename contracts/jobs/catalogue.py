@@ -48,6 +48,12 @@ class EntryPage(Document):
     next: str | None
 
 
+class SourceNames(Document):
+    """Domains of publishers that begin with what was typed, at most ten, in order."""
+
+    names: tuple[str, ...]
+
+
 class EvidenceView(Document):
     """A source with its quotes. `looked_up`: what the look-up of its page found; null: not recorded."""
 

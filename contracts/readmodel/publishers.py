@@ -49,6 +49,7 @@ publisher: Final = Table(
     _sequence(),
     one_of("why", SCORE_REASON),
     Index(None, "domain", unique=True),
+    Index("publisher_names_idx", "domain", postgresql_ops={"domain": "text_pattern_ops"}),
     comment="A publisher of cited sources as its newest score and its newest rating leave it. `total` citations were "
     "judged, of `total_citations`; `sequence` is of the newest score, 0: it has none yet",
     postgresql_with={"fillfactor": 70},

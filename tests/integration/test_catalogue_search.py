@@ -64,7 +64,11 @@ _FILL: Final = """
         'harbours', 'claim', 'harbours', false, '{}', id, at, at, n, 0, 0,
         jsonb_build_array(jsonb_build_object('text', 'excerpt' || n %% 5000 || ' says so', 'source', 'A page')),
         ARRAY['source' || n %% 3000 || '.example'], jsonb_build_array('read as it stands ' || n %% 7), 1
-    FROM filled
+    FROM filled;
+    INSERT INTO publisher (id, domain, type, rated_sequence, epoch, correct, total, correct_weight, total_weight,
+        total_citations, claim_count, last_updated, sequence)
+    SELECT id, 'source' || n || '.example', 'unknown', 0, 202601, 0, 0, 0, 0, 1, 1, at, n FROM filled
+    WHERE n <= 50000
 """
 _EDITS: Final = """
     INSERT INTO edit (id, entry_id, version, edit_type, entity_type, entity_id, fields, hidden, made_by, reason,
@@ -100,7 +104,7 @@ async def _fill(url: str) -> None:
             await db.execute(definition.encode())
         await db.execute(_EDITS, {"id": EDITED})
         await db.execute("UPDATE entry SET version = 201, edit_count = 200 WHERE id = %s", (EDITED,))
-        await db.execute("VACUUM ANALYZE entry, assertion, edit")
+        await db.execute("VACUUM ANALYZE entry, assertion, edit, publisher")
 
 
 @pytest.fixture(scope="session")
@@ -132,6 +136,18 @@ async def test_the_first_page_of_every_search_reads_little_and_no_table_as_a_who
     assert {name: buffers for name, (buffers, _) in read.items() if buffers > BUFFERS} == {}
     slowest = sorted(ms for _, ms in read.values())
     assert slowest[len(slowest) * 95 // 100 - 1] <= SEARCH_MS, read
+
+
+@pytest.mark.requirement("FH-126")
+async def test_names_of_sources_are_completed_by_an_index(database_url: str, reader: Database) -> None:
+    """FH-126: Assertions, excerpts and scenarios can be searched."""
+    async with await reader.session() as explaining:
+        async with statements() as taken:
+            found = await SqlCatalogue(PublicRecord(reader)).sources("source4321", 3)
+        assert found == ["source4321.example", "source43210.example", "source43211.example"]
+        assert await SqlCatalogue(PublicRecord(reader)).sources("source50001", 3) == []
+        buffers, _ = await measure(explaining, taken)
+        assert buffers <= 20
 
 
 async def test_a_page_of_an_entry_with_many_edits_is_read_by_indexes(database_url: str, reader: Database) -> None:

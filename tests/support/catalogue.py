@@ -37,6 +37,10 @@ class MemoryCatalogue:
         found = self.entries.get(id_)
         return found if found is not None and (hidden or found.row.status == "PUBLISHED") else None
 
+    async def sources(self, begins: str, limit: int) -> Sequence[str]:
+        names = {name for each in self.entries.values() for name in each.row.source_names}
+        return sorted(name for name in names if name.startswith(begins))[:limit]
+
     async def open_flags(self, after: tuple[datetime, UUID] | None, limit: int) -> Sequence[FlagRow]:
         rows = sorted(self.flags, key=lambda row: (row.created_at, row.id))
         return [row for row in rows if after is None or (row.created_at, row.id) > after][:limit]

@@ -119,6 +119,11 @@ class SqlCatalogue:
         async with self._record.open() as session:
             return await session.catalogue.one(id_, hidden=hidden)
 
+    async def sources(self, begins: str, limit: int) -> Sequence[str]:
+        """Domains of publishers."""
+        async with self._record.open() as session:
+            return await session.catalogue.sources(begins, limit)
+
     async def open_flags(self, after: tuple[datetime, UUID] | None, limit: int) -> Sequence[FlagRow]:
         """Objections that wait."""
         async with self._record.open() as session:

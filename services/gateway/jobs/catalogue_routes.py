@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final
@@ -22,6 +23,7 @@ from contracts.jobs.catalogue import (
     PublishRequest,
     ResolveRequest,
     RevertRequest,
+    SourceNames,
 )
 from contracts.v1 import EntryPublished
 from contracts.v1.ids import entry_id
@@ -41,6 +43,8 @@ from services.gateway.record.question import BadQuestion
 
 PAGE: Final = 20
 QUERY_CHARACTERS: Final = 200
+NAMES: Final = 10
+_NAME: Final = re.compile("[a-z0-9.-]{1,253}")
 _PUBLISH: Final = TypeAdapter(PublishRequest)
 _EDIT: Final = TypeAdapter(EditRequest)
 _REVERT: Final = TypeAdapter(RevertRequest)
@@ -84,6 +88,14 @@ class CatalogueRoutes:
         shown, more = rows[:PAGE], len(rows) > PAGE
         next_ = write_key(shown[-1].updated_at.isoformat(), str(shown[-1].id)) if more else None
         return answer(EntryPage(claims=tuple(map(view_line, shown)), next=next_))
+
+    async def sources(self, request: Request) -> Response:
+        """Names of sources that begin with what was typed."""
+        await self._admit_reader(request)
+        begins = request.query_params.get("begins", "").strip().lower()
+        if not _NAME.fullmatch(begins):
+            raise Problem("VALIDATION_ERROR", "begins is how a domain begins: letters, digits, dots, hyphens.")
+        return answer(SourceNames(names=tuple(await self._reads.sources(begins, NAMES))))
 
     async def show(self, request: Request) -> Response:
         """An entry with its newest analysis and its history; a hidden one for moderators only."""

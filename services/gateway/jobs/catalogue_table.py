@@ -19,6 +19,7 @@ from contracts.jobs.catalogue import (
     PublishRequest,
     ResolveRequest,
     RevertRequest,
+    SourceNames,
 )
 from services.gateway.jobs.catalogue_routes import CatalogueRoutes
 from services.gateway.jobs.openapi import CHANGED_MEANWHILE, EVERYWHERE, SECURED, WITH_BODY, Answer, Schema, describe
@@ -42,6 +43,8 @@ def list_catalogue_routes(routes: CatalogueRoutes) -> Iterator[tuple[str, str, H
         routes.show,
         describe(Answer(200, EntryView), problems=(*read, "NOT_FOUND"), takes=("entry_id",), secured=False),
     )
+    names = describe(Answer(200, SourceNames), problems=(*read, "VALIDATION_ERROR"), takes=("begins",), secured=False)
+    yield "GET", "/v1/sources", routes.sources, names
     yield (
         "GET",
         "/v1/flags",

@@ -51,6 +51,7 @@ _PARAMETERS: Final[Mapping[str, Schema]] = {
     "entry_id": {"in": "path", "required": True, "schema": _STRING, "description": "The claim's id"},
     "flag_id": {"in": "path", "required": True, "schema": _STRING, "description": "The objection's id"},
     "q": {"in": "query", "schema": _STRING, "description": "Words that the claim, an excerpt or a scenario has"},
+    "begins": {"in": "query", "required": True, "schema": _STRING, "description": "How a source's domain begins"},
     "after": {"in": "query", "schema": _STRING, "description": "`next` of the page before"},
     _VERSION: {
         "in": "header",

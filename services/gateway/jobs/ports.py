@@ -83,6 +83,10 @@ class CatalogueReads(Protocol):
         """All of an entry's page."""
         ...
 
+    async def sources(self, begins: str, limit: int) -> Sequence[str]:
+        """Domains of publishers that begin like this, in order."""
+        ...
+
     async def open_flags(self, after: tuple[datetime, UUID] | None, limit: int) -> Sequence[FlagRow]:
         """Objections behind a key that wait, oldest first."""
         ...

@@ -68,6 +68,9 @@ _SUGGESTED: Final = sql("""
         AND issue_type = 'EVIDENCE' AND status = 'ACCEPTED' AND description IS NOT NULL
     ORDER BY resolved_at DESC, id LIMIT :limit
 """)
+_SOURCES: Final = sql("""
+    SELECT domain FROM publisher WHERE domain ~>=~ :begins AND domain ~<~ :ends ORDER BY domain USING ~<~ LIMIT :limit
+""")
 _CANDIDATE: Final = sql("""
     SELECT a.id assertion_id, a.language, a.published_key, o.domain, r.public_jobs, r.accounts
     FROM job_claim o JOIN job j ON j.id = o.job_id JOIN assertion a ON a.id = o.assertion_id
@@ -82,6 +85,11 @@ _CANDIDATE: Final = sql("""
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Match:
     id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    domain: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +265,11 @@ class CatalogueQueries(Queries):
             edits=await self._all(EditRow, _EDITS, id=id_, limit=edits),
             suggested=await self._all(SuggestedRow, _SUGGESTED, id=id_, limit=edits),
         )
+
+    async def sources(self, begins: str, limit: int) -> Sequence[str]:
+        """Domains of publishers that begin like this; none has a character behind DEL."""
+        found = await self._all(_Source, _SOURCES, begins=begins, ends=f"{begins}\x7f", limit=limit)
+        return [each.domain for each in found]
 
     async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:
         """A claim of an account's own job."""

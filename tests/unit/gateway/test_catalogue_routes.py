@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from analyses.claims.normalise import make_key
 from contracts.accounts import ROLES, VERBS, Role, Verb
-from contracts.jobs.catalogue import Edited, EntryPage, EntryView, FlagQueue, FlagView
+from contracts.jobs.catalogue import Edited, EntryPage, EntryView, FlagQueue, FlagView, SourceNames
 from contracts.jobs.ids import format_job_id
 from contracts.jobs.words import EntryWords, Remark, Suggestion
 from contracts.v1 import EditMade, EntryPublished, EntryStaled, FlagRaised, FlagResolved
@@ -117,6 +117,7 @@ async def prepare_nothing(bench: Bench) -> None:
 ROUTES: Final[tuple[tuple[str, str, str, Any, Verb, Any], ...]] = (
     ("search", "GET", "/v1/claims", None, "read", prepare_nothing),
     ("show", "GET", PATH, None, "read", prepare_nothing),
+    ("complete", "GET", "/v1/sources?begins=a", None, "read", prepare_nothing),
     ("queue", "GET", "/v1/flags", None, "decide", prepare_nothing),
     ("publish", "POST", "/v1/claims", PUBLISH, "publish", prepare_nothing),
     ("edit", "POST", f"{PATH}/edits", EDIT, "edit", prepare_nothing),
@@ -428,6 +429,19 @@ async def test_pages_follow_one_another() -> None:
     problem(await send(bench, "GET", "/v1/claims?after=x", key=""), "VALIDATION_ERROR", 400)
     problem(await send(bench, "GET", f"/v1/claims?q={'x' * 201}", key=""), "VALIDATION_ERROR", 400)
     problem(await send(bench, "GET", "/v1/claims/x", key=""), "NOT_FOUND")
+
+
+@pytest.mark.requirement("FH-126")
+async def test_the_beginning_of_a_source_is_completed() -> None:
+    """FH-126: Assertions, excerpts and scenarios can be searched."""
+    bench = published()
+    names = (*(f"page{number:02}.example" for number in range(12)), "quay.example")
+    contents = bench.catalogue.entries[ENTRY]
+    bench.catalogue.entries[ENTRY] = replace(contents, row=replace(contents.row, source_names=names))
+    found = SourceNames.model_validate_json((await send(bench, "GET", "/v1/sources?begins=Page", key="")).content)
+    assert found.names == names[:10]
+    for wrong in ("", "%25", "a b", "x" * 254):
+        problem(await send(bench, "GET", f"/v1/sources?begins={wrong}", key=""), "VALIDATION_ERROR", 400)
 
 
 async def test_moderators_see_what_waits_oldest_first() -> None:
