@@ -21,6 +21,7 @@ from contracts.readmodel import account, instance_api_key
 from kit.clock import SystemClock
 from kit.database import Database
 from kit.vault import MasterKey, seal
+from services.commands.account_activity import read_activity
 from services.commands.database import run_as_operator
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
 from services.commands.terminal import format_table
@@ -132,6 +133,24 @@ def list_(every: bool, data_dir: Path) -> None:
     click.echo(
         format_table(("account", "mail", "role", "tier", "a month", "webhooks", "state", "id"), table, right=(4,))
     )
+
+
+@command.command()
+@click.argument("name")
+@data_dir_option
+@handle_errors
+def show(name: str, data_dir: Path) -> None:
+    """Show the account NAME with what its holder did: jobs, edits, flags, and the day of the newest."""
+    with open_servers(data_dir, quieter="warning") as found:
+        it = run(run_as_operator(found, lambda database: read_activity(database, name)))
+    closed = f", closed {it.closed_at:%Y-%m-%d}" if it.closed_at else ""
+    click.echo(f"account        {it.username}{f' <{it.email}>' if it.email else ''}")
+    click.echo(f"role, tier     {it.role}, {it.tier}")
+    click.echo(f"since          {it.created_at:%Y-%m-%d}{closed}")
+    click.echo(f"last active    {it.last_active or 'never'}")
+    click.echo(f"jobs           {it.jobs}")
+    click.echo(f"edits          {it.contributions}")
+    click.echo(f"flags          {it.flags_submitted}, {it.flags_accepted} accepted")
 
 
 def _format_credit(row: AccountRow) -> str:

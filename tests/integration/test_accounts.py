@@ -15,10 +15,12 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 
+from contracts.v1.ids import entry_id
 from kit import dump
 from kit.clock import SystemClock
 from kit.database import Database, migrate, open_session
 from kit.vault import KeyUnusable, MasterKey, unseal
+from services.commands.account_activity import read_activity
 from services.commands.accounts import (
     AccountRow,
     add_account,
@@ -30,8 +32,11 @@ from services.commands.accounts import (
 from services.commands.keys import activate
 from services.gateway.adapters import SqlKeyRegister
 from services.gateway.keys import InstanceKeys
+from tests.integration.readmodel_tables import NoTexts, fill, store_at
 from tests.support.forked import Forked
 from tests.support.servers import Prepare, Servers
+from tests.unit.projector.audit_histories import Instance, claim_id_of, write
+from tests.unit.projector.histories import uid
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -232,6 +237,10 @@ def test_an_operator_manages_accounts_by_commands(database_url: str, tmp_path: P
     assert run("accounts", "tier", "alice", "enterprise", "--credit-limit", "12.50")[0] == 0
     assert run("accounts", "role", "alice", "moderator") == (0, "alice is moderator")
     listed = run("accounts", "list")[1].splitlines()[1].split()
+    shown = run("accounts", "show", "alice")[1]
+    assert "moderator, enterprise" in shown
+    assert "flags          0, 0 accepted" in shown
+    assert run("accounts", "show", "nobody")[0] == 1
     assert listed[:6] == ["alice", "alice@example.org", "moderator", "enterprise", "$12.50", "no"]
     code, secret = run("accounts", "webhook-secret", "alice")
     assert (code, len(b64decode(secret.removeprefix("whsec_")))) == (0, 32)
@@ -244,3 +253,34 @@ def test_an_operator_manages_accounts_by_commands(database_url: str, tmp_path: P
     assert run("accounts", "role", "alice", "admin")[0] == 1
     assert run("accounts", "close", "alice", "--erase") == (0, "erased alice; keys revoked: 0")
     assert run("accounts", "list", "--all")[1].startswith("no accounts")
+
+
+@pytest.mark.requirement("FH-114")
+async def test_what_an_account_did_is_counted(database_url: str, operator: Database) -> None:
+    """FH-114: A user has name, role and counts"""
+    made = await alice(operator)
+    instance = Instance()
+    for account, jobs in ((made.id, 2), (uid("somebody"), 1)):
+        for number in range(jobs):
+            for event in instance.whole(uid(f"job {number} of {account}"), account, ("Ships sail.",)):
+                instance.publish(event)
+    instance.publish(instance.entry("Ships sail."))
+    ships = entry_id(claim_id_of("Ships sail."))
+    instance.publish(instance.edited(ships, "Ships sail on.").model_copy(update={"by": made.id}))
+    for account in (made.id, made.id, uid("somebody")):
+        instance.publish(flag := instance.flagged(ships, account))
+    instance.publish(instance.resolved_flag(flag))
+    before = await read_activity(operator, "alice")
+    assert (before.jobs, before.contributions, before.flags_submitted, before.last_active) == (0, 0, 0, None)
+    instance.publish(own := instance.flagged(ships, made.id))
+    instance.publish(instance.resolved_flag(own))
+    write(instance)
+    store = store_at(database_url, texts=NoTexts(**instance.tape.words))
+    await fill(store, instance.tape.records)
+    await store.close()
+    it = await read_activity(operator, "alice")
+    assert (it.username, it.email, it.role, it.tier) == ("alice", "alice@example.org", "reader", "free")
+    assert (it.jobs, it.contributions, it.flags_submitted, it.flags_accepted) == (2, 1, 3, 1)
+    assert it.last_active == instance.now.date()
+    with pytest.raises(click.ClickException, match="no account"):
+        await read_activity(operator, "nobody")

@@ -12,6 +12,7 @@ from kit.database import Database, migrate
 from services.commands.accounts import add_account, close_account
 from services.commands.keys import activate
 from services.commands.known_settings import list_known
+from tests.support.desk_browser import TOKEN
 from tests.support.gateway import serving
 from tests.support.servers import Prepare
 
@@ -67,5 +68,27 @@ async def test_one_setting_turns_the_catalogue_on(
     for value, status in (("off", 404), ("on", 200)):
         monkeypatch.setenv("OPENERRATA_CATALOGUE", value)
         async with serving(nats_url, database_url, jobs=True) as running:
-            for path in ("/v1/claims", "/claims"):
+            for path in ("/v1/claims", "/claims", "/desk/login"):
                 assert (await running.http.get(path)).status_code == status
+
+
+async def test_a_key_opens_the_desk_until_its_account_is_closed(
+    nats_url: str, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENERRATA_CATALOGUE", "on")
+    operator = Database(database_url, role="operator")
+    await add_account(operator, "alice", None, "moderator", "free", None)
+    await activate(operator, "alice's laptop", KEY, rights=("audit",), username="alice")
+    async with serving(nats_url, database_url, jobs=True, instance_keys_fresh_s=0) as running:
+        http = running.http
+        http.headers["origin"] = str(http.base_url).rstrip("/")
+        token = TOKEN.search((await http.get("/desk/login")).text)
+        assert token is not None
+        response = await http.post("/desk/login", data={"token": token[1], "key": KEY})
+        assert (response.status_code, response.headers["location"]) == (303, "/desk")
+        for path in ("/desk", "/desk/claims", "/desk/flags", "/desk/edits"):
+            assert (await http.get(path)).status_code == 200
+        assert (await http.get("/desk/appeals")).status_code == 403
+        await close_account(operator, "alice", erase=False)
+        assert (await http.get("/desk")).headers["location"] == "/desk/login"
+    await operator.close()

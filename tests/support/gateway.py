@@ -109,7 +109,7 @@ async def serving(
     """A gateway, a projector, and whoever answers observations."""
     async with connect(nats_url, name="test") as bus:
         await topology.apply(bus)
-        telemetry = Telemetry()
+        telemetry, keys = Telemetry(), (MasterKey.generate(),)
         host = Host(
             bus=bus,
             delivery=Delivery(bus, telemetry),
@@ -118,7 +118,8 @@ async def serving(
             telemetry=telemetry,
             database_url=database_url,
             model=DemoModel(),
-            user_keys=UserKeys(bus, (MasterKey.generate(),)),
+            user_keys=UserKeys(bus, keys),
+            master_keys=keys,
         )
         await behind(host)
         await projector.build(host, ProjectorSettings())
