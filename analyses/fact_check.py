@@ -6,6 +6,7 @@ A false positive costs more than all missed errors, so every rule in prompts and
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -20,6 +21,7 @@ from analyses.fact_check_prompts import (
     HANDLING,
     INVESTIGATE,
     INVESTIGATE_VERSION,
+    OBJECTION,
     REVIEW,
     REVIEW_CLOSING,
     REVIEW_VERSION,
@@ -32,8 +34,9 @@ from analyses.research import AUTHOR_HISTORY, FETCH_URL
 from analyses.submission import SUBMIT_CORRECTION, parse_correction
 from contracts.steps import StepName, Turns
 from contracts.transcript import Research
-from contracts.v1.parts import ClaimPayload, Prompt, PublishedClaim
+from contracts.v1.parts import ClaimPayload, Objection, Prompt, PublishedClaim
 
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cn", "Cs"})
 LOOK_TURNS: Final = Turns(with_tools=150)
 TOOLS: Final[tuple[Tool, ...]] = (FETCH_URL, AUTHOR_HISTORY, SUBMIT_CORRECTION)
 
@@ -72,7 +75,8 @@ class ArticleLook:
         if material.earlier is not None:
             old_claims = _json({"oldClaims": [_old(claim) for claim in material.earlier.claims]})
             diff = material.earlier.diff
-        texts = (metadata, *(part for part in article if isinstance(part, str)), old_claims, diff)
+        objection = _json(_object(material.objection)) if material.objection is not None else ""
+        texts = (metadata, *(part for part in article if isinstance(part, str)), old_claims, diff, objection)
         begin, end = make_markers("ARTICLE", *texts)
         head = "\n\n".join((HANDLING, f"Post metadata (JSON):\n{metadata}", f"Article ({form}):\n{begin}\n"))
         tail = [f"\n{end}"]
@@ -81,6 +85,8 @@ class ArticleLook:
         if material.earlier is not None:
             tail.append(f"Corrections of the earlier version (JSON):\n{wrap_block('OLD CLAIMS', old_claims, *texts)}")
             tail.append(f"What has changed since the earlier version:\n{wrap_block('DIFF', diff, *texts)}")
+        if material.objection is not None:
+            tail.append(f"{OBJECTION}\n{wrap_block('OBJECTION', objection, *texts)}")
         return placing.join_parts((head, *article, "\n\n".join(tail)))
 
     def decide(self, name: str, arguments: str, material: Material) -> ClaimPayload | UUID:
@@ -187,6 +193,20 @@ class FactCheck:
 
 def _old(claim: PublishedClaim) -> Mapping[str, object]:
     return {"id": str(claim.claim_id), **claim.payload.model_dump(mode="json")}
+
+
+def _object(objection: Objection) -> dict[str, JsonValue]:
+    """It is data; what nobody sees in it is left out, since it could hide instructions."""
+    return {
+        "kind": objection.kind,
+        "findings": [_remove_unseen(each) for each in objection.findings],
+        "text": _remove_unseen(objection.text),
+        "links": list(objection.links),
+    }
+
+
+def _remove_unseen(text: str) -> str:
+    return "".join(each for each in text if each == "\n" or unicodedata.category(each) not in _UNSEEN)
 
 
 def _json(value: object) -> str:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from analyses.evidence import Evidence
 from analyses.kinds import Kind, Step
-from contracts.v1.parts import ClaimPayload, Picture, PublishedClaim
+from contracts.v1.parts import ClaimPayload, Objection, Picture, PublishedClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Material:
 
     Shapes: `text` is the normalised text, in which quotes must be verbatim; `markdown` is the same article with its
     structure, None if there was no HTML; `image_marker` is that of its placeholders; `earlier` makes this an update
-    run, even if nothing had been found.
+    run, even if nothing had been found; `objection` is what a reader says against an earlier result.
     """
 
     platform: str
@@ -50,6 +50,7 @@ class Material:
     image_marker: str | None = None
     pictures: Sequence[Picture] = ()
     earlier: Earlier | None = None
+    objection: Objection | None = None
 
     @property
     def old_claims(self) -> tuple[PublishedClaim, ...]:

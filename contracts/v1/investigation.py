@@ -13,6 +13,7 @@ from contracts.v1.parts import (
     GatePolicy,
     InvestigationInput,
     ModelName,
+    Objection,
     Origin,
     Prompt,
     Provenance,
@@ -40,6 +41,7 @@ class InvestigationRequested(OnceEvent):
     a check ordered because a finding is doubted; CONTROL, a run whose answer is known, of which nothing is published.
     `origin_id` names the appeal, the order or the list of controls; only an ORIGINAL has none. `round` counts explicit
     re-requests after a failure, from 1. `attachment` names the reader's key that pays; None in older events.
+    `objection` is what an APPEAL says.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.requested"
@@ -54,6 +56,7 @@ class InvestigationRequested(OnceEvent):
     key_source: KeySource = "INSTANCE"
     attachment: UUID | None = None
     round: int = Field(default=1, ge=1)
+    objection: Objection | None = None
 
     @model_validator(mode="after")
     def _origin_is_named(self) -> Self:

@@ -331,12 +331,26 @@ def _add(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else one + other
 
 
+class Objection(Value):
+    """What a reader objects to an earlier result, as an operator has it looked into.
+
+    `findings` are the sentences that the earlier result says are wrong and that the objection names.
+    """
+
+    appeal_id: UUID
+    kind: Literal["FALSE_POSITIVE", "FALSE_NEGATIVE", "CONTEXT"]
+    findings: tuple[str, ...] = ()
+    text: str = Field(min_length=1, max_length=4_000)
+    links: tuple[str, ...] = Field(default=(), max_length=5)
+
+
 class InvestigationInput(Value):
     """What a run investigates, frozen when its first attempt starts.
 
     `content` is the normalised text, its hash the content hash. `markdown` is None exactly if its source is NONE.
     In it `[<image_marker>:<n>]` stands for the picture with original index n. `pictures` are all of the version's.
-    An update run has a parent, a diff from the parent's text, and `old_claims`, the parent's findings.
+    An update run has a parent, a diff from the parent's text, and `old_claims`, the parent's findings. A run that looks
+    into an appeal has its `objection`.
     """
 
     provenance: Provenance
@@ -354,3 +368,4 @@ class InvestigationInput(Value):
     parent_investigation_id: UUID | None = None
     content_diff: TextRef | None = None
     old_claims: tuple[PublishedClaim, ...] = ()
+    objection: Objection | None = None

@@ -12,8 +12,10 @@ from uuid import UUID
 
 import click
 
-from contracts.v1 import AppealDecided
-from contracts.v1.appeal import AppealOutcome
+from contracts.v1 import AppealDecided, InvestigationRequested
+from contracts.v1.appeal import AppealKind, AppealOutcome
+from contracts.v1.ids import investigation_id
+from contracts.v1.parts import Objection
 from kit.bus import Bus
 from kit.errors import Reject, Retry
 from kit.history import read_latest
@@ -34,6 +36,14 @@ _ONE: Final = """
     FROM readmodel.appeal a JOIN readmodel.investigation i ON i.id = a.investigation_id
     JOIN readmodel.post_version v ON v.id = i.post_version_id WHERE a.id = %s"""
 
+_APPEALED: Final = """
+    SELECT v.id, v.post_id, i.analysis,
+        ARRAY(
+            SELECT c.text FROM readmodel.claim c
+            WHERE c.id = ANY (%s) AND c.investigation_id = i.id ORDER BY c.ordinal
+        )
+    FROM readmodel.investigation i JOIN readmodel.post_version v ON v.id = i.post_version_id WHERE i.id = %s"""
+
 
 @dataclass(frozen=True, slots=True)
 class Appeal:
@@ -41,7 +51,7 @@ class Appeal:
 
     id: UUID
     investigation_id: UUID
-    kind: str
+    kind: AppealKind
     claims: Sequence[UUID]
     words: str
     links: Sequence[str]
@@ -57,9 +67,12 @@ def command() -> None:
 
     NOTE is a sentence for readers; it stands on the appeal's page, so it must not name a person.
 
+    What needs another look is investigated anew, once for each appeal, before it is decided or after it was upheld.
+
     \b
     What is open?                  openerrata appeal list
     What does it say?              openerrata appeal show APPEAL
+    Look into it anew:             openerrata appeal investigate APPEAL
     The findings are wrong:        openerrata appeal decide APPEAL UPHELD --note "The source is about another year."
     One of them is:                openerrata appeal decide APPEAL PARTLY --claim CLAIM --note "One source is."
     It changes nothing:            openerrata appeal decide APPEAL DISMISSED --note "The source says what we quoted."
@@ -147,6 +160,61 @@ def decide(appeal: UUID, outcome: AppealOutcome, note: str, claims: Sequence[UUI
     for claim in fallen:
         click.echo(f"retracted  {claim}")
     click.echo(f"{outcome}; pages follow within a minute")
+
+
+@command.command()
+@appeal_argument
+@data_dir_option
+@handle_errors
+def investigate(appeal: UUID, data_dir: Path) -> None:
+    """Investigate the post of APPEAL anew; the model is given the objection as data, and answers it.
+
+    The result of before stays as it is. The new one is shown beside it as any other is, and each page links the other.
+    What the model writes is public, and may repeat the objection: do not do this with words that must not be.
+    """
+
+    async def work(found: Servers) -> UUID:
+        async with AsyncExitStack() as stack:
+            bus, db = await open_log_and_tables(stack, found)
+            request, correlation = await _make_request(db, await _read(db, appeal))
+            try:
+                await bus.publish(request, correlation=correlation)
+            except PublishConflict as error:
+                raise click.ClickException(f"it was requested already: {request.investigation_id}") from error
+            except BusError as error:
+                raise click.ClickException(str(error)) from error
+            return request.investigation_id
+
+    with open_servers(data_dir, quieter="error") as found:
+        investigation = run(work(found))
+    click.echo(f"requested  {investigation}")
+
+
+async def _make_request(db: Connection, appeal: Appeal) -> tuple[InvestigationRequested, UUID]:
+    """The one request of an appeal. Raises: click.ClickException: it was turned down."""
+    if appeal.outcome in ("DISMISSED", "REFUSED"):
+        raise click.ClickException(f"it was decided already: {appeal.outcome}")
+    row = await (await db.execute(_APPEALED, (list(appeal.claims), appeal.investigation_id))).fetchone()
+    if row is None:
+        raise click.ClickException("the result was erased")
+    version, post, analysis, findings = row
+    request = InvestigationRequested(
+        investigation_id=investigation_id(version, analysis, "APPEAL", appeal.id),
+        version_id=version,
+        post_id=post,
+        analysis=analysis,
+        origin="APPEAL",
+        origin_id=appeal.id,
+        requested_by="READER",
+        objection=Objection(
+            appeal_id=appeal.id,
+            kind=appeal.kind,
+            findings=tuple(findings),
+            text=appeal.words,
+            links=tuple(appeal.links),
+        ),
+    )
+    return request, appeal.correlation
 
 
 def find_fallen(appeal: Appeal, outcome: AppealOutcome, claims: Sequence[UUID]) -> Sequence[UUID]:

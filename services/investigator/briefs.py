@@ -34,6 +34,7 @@ async def read_material(input_: InvestigationInput, blobs: Blobs) -> Material:
         image_marker=input_.image_marker,
         pictures=input_.pictures,
         earlier=Earlier(input_.old_claims, diff or "") if input_.parent_investigation_id is not None else None,
+        objection=input_.objection,
     )
 
 

@@ -171,7 +171,7 @@ class Investigator:
         )
         if input_ is None:
             raise Reject(f"version {event.version_id} is not in the log")
-        return await add_prior(input_, prior, self._blobs)
+        return await add_prior(input_.model_copy(update={"objection": event.objection}), prior, self._blobs)
 
     async def _investigate(
         self,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid4
 
 import pytest
 
-from contracts.v1 import AppealDecided, AppealOpened, ErasureOrdered, FindingChanged
+from contracts.v1 import AppealDecided, AppealOpened, ErasureOrdered, FindingChanged, InvestigationRequested
 from contracts.v1.appeal import AppealOutcome
 from kit.history import read_history
 from kit.vault import MasterKey
@@ -20,7 +20,7 @@ from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything
 from tests.support.forked import Forked
 from tests.support.gateway import migrated, serving
 from tests.support.public_record import MOON
-from tests.support.published_finding import ARTICLE, CLAIM, Published, run_of
+from tests.support.published_finding import ARTICLE, CLAIM, QUOTE, Published, run_of
 from tests.support.servers import Prepare
 from tests.support.site_client import page_of
 
@@ -73,6 +73,25 @@ async def decide(published: Published, appeal_id: str, outcome: AppealOutcome, f
     receipt = await published.running.host.bus.publish(event, correlation=uuid4())
     await published.tell()
     return receipt.sequence
+
+
+def commands(published: Published, nats_url: str, folder: Path) -> Callable[..., Awaitable[tuple[int, str]]]:
+    """Runs `openerrata appeal …`; its exit status, and what it prints."""
+    environment = {
+        "OPENERRATA_DATABASE_URL": published.url,
+        "OPENERRATA_NATS_URL": nats_url,
+        "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
+        "OPENERRATA_S3_ACCESS_KEY": "none",
+        "OPENERRATA_S3_SECRET_KEY": "none",
+        "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
+    }
+
+    async def run(*arguments: str) -> tuple[int, str]:
+        out = folder / uuid4().hex
+        process = Forked(("appeal", *arguments), folder, environment, out, out)
+        return await asyncio.to_thread(process.wait, 60), out.read_text().strip()
+
+    return run
 
 
 @pytest.mark.requirement("TR-35")
@@ -156,20 +175,7 @@ async def test_the_words_are_erased_with_the_post(published: Published) -> None:
 async def test_an_operator_upholds_an_appeal_and_the_findings_fall(
     published: Published, nats_url: str, tmp_path: Path
 ) -> None:
-    environment = {
-        "OPENERRATA_DATABASE_URL": published.url,
-        "OPENERRATA_NATS_URL": nats_url,
-        "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
-        "OPENERRATA_S3_ACCESS_KEY": "none",
-        "OPENERRATA_S3_SECRET_KEY": "none",
-        "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
-    }
-
-    async def run(*arguments: str) -> tuple[int, str]:
-        out = tmp_path / uuid4().hex
-        process = Forked(("appeal", *arguments), tmp_path, environment, out, out)
-        return await asyncio.to_thread(process.wait, 60), out.read_text().strip()
-
+    run = commands(published, nats_url, tmp_path)
     _, answer = await appeal(published)
     await published.tell()
     id_ = answer["appeal_id"]
@@ -187,4 +193,44 @@ async def test_an_operator_upholds_an_appeal_and_the_findings_fall(
     assert "Upheld" in await published.page(answer["page"])
     assert "retracted after an appeal" in await published.page("/retractions")
     code, said = await run("decide", id_, "DISMISSED", *note)
+    assert (code, "decided already" in said) == (1, True)
+
+
+@pytest.mark.requirement("TR-35", "TR-37")
+async def test_an_appeal_leads_to_one_run_and_each_page_links_the_other(
+    published: Published, nats_url: str, tmp_path: Path
+) -> None:
+    """TR-35: An appeal leaves the original unchanged, and there is one open at a time
+    TR-37: Appeals are few, short and name what they are about
+    """
+    run = commands(published, nats_url, tmp_path)
+    before = await published.page(f"{page_of(ARTICLE)}.json")
+    _, answer = await appeal(published)
+    await published.tell()
+    id_ = UUID(answer["appeal_id"])
+    again = ARTICLE.checked_again("APPEAL", id_)
+    asked = await asyncio.gather(*(run("investigate", str(id_)) for _ in range(2)))
+    assert sorted(code for code, _ in asked) == [0, 1]
+    assert (0, f"requested  {again.investigation_id}") in asked
+    assert any("requested already" in said for _, said in asked)
+    bus = published.running.host.bus
+    (request,) = (fact.event for fact in await read_history(bus, str(again.investigation_id)))
+    assert isinstance(request, InvestigationRequested)
+    assert request.objection is not None
+    assert (request.objection.text, request.objection.findings) == (WORDS, (QUOTE,))
+    await published.tell()
+    assert "another investigation" not in await published.page(page_of(ARTICLE))
+    await published.tell(again.started(), again.drafted(0), again.completed())
+    assert await published.page(f"{page_of(ARTICLE)}.json") == before
+    assert f'href="/investigations/{again.investigation_id}"' in await published.page(answer["page"])
+    original, other = await published.page(page_of(ARTICLE)), await published.page(page_of(again))
+    assert (
+        f'<a href="/appeals/{id_}">An appeal</a> led to <a href="/investigations/{again.investigation_id}">' in original
+    )
+    assert f'<a href="/appeals/{id_}">an appeal</a> against <a href="{page_of(ARTICLE)}">an earlier result' in other
+    assert not [page for page in (original, other, await published.page(answer["page"])) if "Zora" in page]
+    code, _ = await run("decide", str(id_), "DISMISSED", "--note", "The new investigation found the same.")
+    assert code == 0
+    await published.tell()
+    code, said = await run("investigate", str(id_))
     assert (code, "decided already" in said) == (1, True)

@@ -27,6 +27,7 @@ def make_retry(found: Investigation) -> InvestigationRequested:
         analysis=request.analysis,
         origin=request.origin,
         origin_id=request.origin_id,
+        objection=request.objection,
         requested_by="READER",
         round=request.round + 1,
     )

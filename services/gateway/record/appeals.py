@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -22,8 +23,22 @@ _TARGET: Final = sql("""
     WHERE d.investigation_id = :id
 """)
 _ONE: Final = sql("""
-    SELECT id, investigation_id, kind, jsonb_array_length(claims) AS named, opened_at, outcome, reason, decided_at
-    FROM appeal WHERE id = :id
+    SELECT a.id, a.investigation_id, a.kind, jsonb_array_length(a.claims) AS named, a.opened_at, a.outcome, a.reason,
+        a.decided_at, r.id AS run
+    FROM appeal a JOIN investigation o ON o.id = a.investigation_id
+        LEFT JOIN investigation r ON r.post_version_id = o.post_version_id AND r.analysis = o.analysis
+            AND r.origin = 'APPEAL' AND r.origin_id = a.id AND r.status = 'COMPLETE'
+    WHERE a.id = :id
+""")
+_LOOKED_INTO: Final = sql("""
+    SELECT a.id, a.investigation_id, r.id AS run
+    FROM investigation r JOIN appeal a ON a.id = r.origin_id WHERE r.id = :id AND r.origin = 'APPEAL'
+    UNION ALL
+    SELECT a.id, a.investigation_id, r.id AS run
+    FROM appeal a JOIN investigation o ON o.id = a.investigation_id
+        JOIN investigation r ON r.post_version_id = o.post_version_id AND r.analysis = o.analysis
+            AND r.origin = 'APPEAL' AND r.origin_id = a.id AND r.status = 'COMPLETE'
+    WHERE a.investigation_id = :id
 """)
 _COUNTS: Final = sql("""
     SELECT count(*) AS opened, count(*) FILTER (WHERE outcome = 'UPHELD') AS upheld,
@@ -51,7 +66,7 @@ class AppealTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppealShown:
-    """An appeal. Shapes: `named` is how many findings it names; no `outcome`: it is open."""
+    """An appeal. Shapes: `named` is how many findings it names; no `outcome`: it is open. `run` looked into it."""
 
     id: UUID
     investigation_id: UUID
@@ -61,6 +76,16 @@ class AppealShown:
     outcome: AppealOutcome | None
     reason: str | None
     decided_at: datetime | None
+    run: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedInto:
+    """An appeal against a result, and the run that looked into it."""
+
+    id: UUID
+    investigation_id: UUID
+    run: UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +109,10 @@ class Appeals(Queries):
     async def one(self, appeal_id: UUID) -> AppealShown | None:
         """The appeal with this id."""
         return await self._one(AppealShown, _ONE, id=appeal_id)
+
+    async def looked_into(self, investigation_id: UUID) -> Sequence[LookedInto]:
+        """Appeals against this result that led to another run; or the one that led to this run."""
+        return await self._all(LookedInto, _LOOKED_INTO, id=investigation_id)
 
     async def counts(self) -> AppealCounts:
         """What became of all appeals."""

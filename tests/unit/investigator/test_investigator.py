@@ -12,6 +12,7 @@ from contracts.v1 import (
     InvestigationDrafted,
     InvestigationStarted,
 )
+from contracts.v1.parts import Objection
 from kit.errors import Reject
 from kit.models.base import Article
 from kit.publisher import PublishConflict
@@ -177,3 +178,16 @@ async def test_the_model_is_told_of_a_video(has_video: bool) -> None:
     world.log.versions[VERSION_ID] = snapshot(has_video=has_video)
     await world.deliver()
     assert f'"hasVideo": {str(has_video).lower()}' in world.model.briefs[0].words
+
+
+@pytest.mark.requirement("TR-35")
+async def test_a_run_that_looks_into_an_appeal_is_given_its_words_in_every_attempt() -> None:
+    """TR-35: An appeal leaves the original unchanged, and there is one open at a time"""
+    said = Objection(appeal_id=UUID(int=9), kind="CONTEXT", text="It was said in jest, by Zora.")
+    world = World(
+        [transient()], [submit(QUOTE)], request=requested(origin="APPEAL", origin_id=UUID(int=9), objection=said)
+    )
+    await world.deliver()
+    await world.deliver()
+    assert [each.input.objection for each in world.told(InvestigationStarted)] == [said, said]
+    assert [said.text in brief.words for brief in world.model.briefs] == [True, True]

@@ -17,6 +17,7 @@ from services.gateway.public.site.pagination import paginate, weight
 from services.gateway.public.site.prose import render_markdown
 from services.gateway.public.site.quotes import Gap, cut_passage, find_spans, paragraph_starts
 from services.gateway.public.site.rendering import Values
+from services.gateway.record.appeals import LookedInto
 from services.gateway.record.investigations import Report, Snapshot, SourceCheck
 from services.gateway.record.rows import Source
 from services.gateway.record.runs import AttemptSummary, CandidateSummary
@@ -73,6 +74,7 @@ class Details:
     attempts: Sequence[AttemptSummary]
     candidates: Sequence[CandidateSummary]
     decisions: Sequence[LoggedDecision]
+    appeals: Sequence[LookedInto] = ()
 
 
 def show_investigation(base: str, details: Details, part: int = 1) -> Values | None:
@@ -125,6 +127,7 @@ def show_investigation(base: str, details: Details, part: int = 1) -> Values | N
         "candidates": Counter(candidate.state for candidate in details.candidates),
         "timeline": build_timeline(row, details.attempts, details.candidates),
         "decisions": details.decisions,
+        "appeals": details.appeals,
         "attempts": details.attempts,
         "machine_readable": [
             jsonld.embed(document)

@@ -121,6 +121,7 @@ class Pages:
                 await session.audits.attempt_summaries(known),
                 await session.audits.candidate_summaries(known),
                 [decision_out(known, each) for each in await session.decision_log.of_investigation(known)],
+                await session.appeals.looked_into(known),
             )
         return findings.show_investigation(base, details, part)
 
