@@ -84,7 +84,7 @@ class Gateway:
         self._lookups = lookups
         self._catalogue = (PUBLISHERS,) if catalogue else ()
         self._appeals = appeals
-        self._desk = desk
+        self.desk = desk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -94,8 +94,8 @@ class Gateway:
             await self.shell(scope, receive, send)
         elif scope["path"] == APPEALS:
             await self._appeals(scope, receive, send)
-        elif self._desk is not None and f"{scope['path']}/".startswith(f"{DESK}/"):
-            await self._desk(scope, receive, send)
+        elif self.desk is not None and f"{scope['path']}/".startswith(f"{DESK}/"):
+            await self.desk(scope, receive, send)
         elif self.jobs is not None and self._is_of_jobs(scope["path"]):
             await self.jobs(scope, receive, send)
         elif scope["method"] == "OPTIONS":

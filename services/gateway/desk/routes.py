@@ -7,6 +7,7 @@ stored by a cache, and none has headers that let another origin read it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from math import ceil
 from time import perf_counter
 from typing import Final
 
@@ -38,6 +39,7 @@ from services.gateway.http import (
     without_body,
 )
 from services.gateway.jobs.access import require_right, require_verb
+from services.gateway.jobs.exchange import RETRY_S
 from services.gateway.jobs.problems import Problem
 from services.gateway.jobs.rate_policies import RateLimit
 from services.gateway.keys import InstanceKeys
@@ -115,14 +117,14 @@ class Desk:
             (f"{entry}/evidence", actions.suggest, "submit"),
             (f"{PATH}/flags/{{flag_id}}", actions.resolve, "decide"),
         )
-        routes = [
+        self.routes = [
             self._route("GET", LOGIN, self._ask_for_key),
             self._route("POST", LOGIN, self._log_in),
             self._route("POST", f"{PATH}/logout", self._log_out),
             *(self._route("GET", path, self._page(name, show, verb)) for path, name, show, verb in shown),
             *(self._route("POST", path, self._action(act, verb)) for path, act, verb in done),
         ]
-        self._router = Router(routes, redirect_slashes=False, default=self._answer_missing)
+        self._router = Router(self.routes, redirect_slashes=False, default=self._answer_missing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -247,6 +249,8 @@ class Desk:
         }
         response = self._render(request, "desk/problem.html", values, None, None)
         response.status_code = status
+        if problem.retry_after_s is not None:
+            response.headers["retry-after"] = str(max(1, ceil(problem.retry_after_s)))
         return response
 
     async def _answer_missing(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -278,7 +282,7 @@ def _problem_of(error: Exception) -> Problem:
         case Problem():
             return error
         case Unavailable():
-            return Problem("SERVICE_UNAVAILABLE")
+            return Problem("SERVICE_UNAVAILABLE", retry_after_s=RETRY_S)
         case BadQuestion():
             return Problem("VALIDATION_ERROR", str(error))
         case BodyTooLarge():
