@@ -47,8 +47,8 @@ class Extent:
 
 TIERS: Final[Mapping[Tier, Extent]] = MappingProxyType(
     {
-        "commit": Extent(Fraction(1, 10), 60),
-        "gate": Extent(Fraction(1, 2), 600),
+        "commit": Extent(Fraction(1, 30), 60),
+        "gate": Extent(Fraction(1, 6), 600),
         "full": Extent(Fraction(1), None),
     }
 )

@@ -5,7 +5,7 @@ The same seed gives the same posts, and a smaller size the first of a larger one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
@@ -23,23 +23,25 @@ SEED: Final = "openerrata/cases/1"
 FIRST_DAY: Final = date(2024, 9, 1)
 DAYS: Final = 270
 PLATFORMS: Final[tuple[Platform, ...]] = get_args(Platform)
+_DRAWS: Final = 20
+"""How often a post is drawn that an earlier one equals: there are few pairs of politicians and years."""
 UNSPACED: Final = frozenset({"ja", "zh"})
 LANGUAGES: Final = tuple(sorted(read_languages().keys() - {ENGLISH}))
 
 SIZES: Final[Mapping[Kind, int]] = MappingProxyType(
     {
-        "true": 1000,
-        "false": 200,
-        "mirrored": 100,
-        "corrected": 200,
-        "language": 100,
-        "planted": 100,
-        "quotation": 50,
-        "hypothetical": 50,
-        "injected_post": 25,
-        "injected_page": 25,
-        "injected_search": 25,
-        "injected_caption": 25,
+        "true": 3000,
+        "false": 600,
+        "mirrored": 300,
+        "corrected": 600,
+        "language": 300,
+        "planted": 300,
+        "quotation": 150,
+        "hypothetical": 150,
+        "injected_post": 75,
+        "injected_page": 75,
+        "injected_search": 75,
+        "injected_caption": 75,
     }
 )
 """All that is generated. Units: posts; pairs for `false` and `language` (one wrong, one twin) and for `mirrored`."""
@@ -236,9 +238,22 @@ def _sides() -> tuple[tuple[Row, Row], ...]:
 def generate(share: Fraction = Fraction(1), seed: str = SEED) -> Iterator[Post]:
     """This share of all that `SIZES` names, at least one of each. Raises: ValueError: a post contradicts itself."""
     for kind, size in SIZES.items():
+        texts: set[str] = set()
         for number in range(max(1, ceil(size * share))):
             language = LANGUAGES[number % len(LANGUAGES)] if kind == "language" else ENGLISH
-            yield from _make(kind, number, _Writer(Random(f"{seed}/{kind}/{number}"), f"{number:04}", language))
+            posts = _draw(kind, number, seed, language, texts)
+            texts.update(post.text for post in posts)
+            yield from posts
+
+
+def _draw(kind: Kind, number: int, seed: str, language: str, texts: Collection[str]) -> list[Post]:
+    """What a number stands for, drawn anew while an earlier one has the same text."""
+    for again in range(_DRAWS):
+        random = Random(f"{seed}/{kind}/{number}" + (f"/{again}" if again else ""))
+        posts = list(_make(kind, number, _Writer(random, f"{number:04}", language)))
+        if all(post.text not in texts for post in posts):
+            return posts
+    raise ValueError(f"{kind}: there are not so many different posts")
 
 
 def _make(kind: Kind, number: int, writer: _Writer) -> Iterator[Post]:

@@ -26,15 +26,17 @@ def test_as_many_posts_are_generated_as_the_bounds_need() -> None:
     posts = casebook.together((*casebook.posts(), *generate()))
     counted = Counter(post.kind for post in posts)
     twins = [post for post in posts if post.twin_of is not None]
-    assert counted["true"] >= 1000
-    assert sum(1 for post in posts if post.kind == "false" and post.wrong) >= 200
-    assert sum(1 for post in twins if post.kind == "false") >= 200
-    assert counted["mirrored"] >= 200
-    assert counted["corrected"] >= 200
-    assert counted["planted"] >= 100
-    assert sum(count for kind, count in counted.items() if kind.startswith("injected")) >= 100
+    assert counted["true"] >= 3_000
+    assert sum(post.sentences for post in posts if post.kind == "true") >= 19_000
+    assert sum(1 for post in posts if post.kind == "false" and post.wrong) >= 600
+    assert sum(1 for post in twins if post.kind == "false") >= 600
+    assert counted["mirrored"] >= 600
+    assert counted["corrected"] >= 600
+    assert counted["planted"] >= 300
+    assert min(counted["quotation"], counted["hypothetical"]) >= 150
+    assert sum(count for kind, count in counted.items() if kind.startswith("injected")) >= 300
     assert {post.language: None for post in posts if post.kind == "language"}.keys() == set(LANGUAGES)
-    assert counted["language"] >= 200
+    assert counted["language"] >= 600
     assert len(LANGUAGES) == 10
     assert len({post.text for post in posts}) == len(posts)
 
