@@ -196,12 +196,13 @@ async def test_an_operator_upholds_an_appeal_and_the_findings_fall(
     assert (code, "decided already" in said) == (1, True)
 
 
-@pytest.mark.requirement("TR-35", "TR-37")
+@pytest.mark.requirement("TR-35", "TR-37", "TR-38")
 async def test_an_appeal_leads_to_one_run_and_each_page_links_the_other(
     published: Published, nats_url: str, tmp_path: Path
 ) -> None:
     """TR-35: An appeal leaves the original unchanged, and there is one open at a time
     TR-37: Appeals are few, short and name what they are about
+    TR-38: Appeals that lie get nothing wrong published, and take nothing back by themselves
     """
     run = commands(published, nats_url, tmp_path)
     before = await published.page(f"{page_of(ARTICLE)}.json")
