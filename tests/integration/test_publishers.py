@@ -162,6 +162,39 @@ async def test_citations_of_a_week_become_scores(database_url: str, stack: Serve
         assert after[table] == before[table]
 
 
+@pytest.mark.requirement("FH-128")
+async def test_a_job_that_runs_while_a_week_closes_changes_no_score_of_it(database_url: str, stack: Servers) -> None:
+    """FH-128: Scores are computed weekly, never by an analysis."""
+    instance = Instance()
+    for event in instance.whole(uid("job"), uid("account"), ("Ships sail.",)):
+        instance.publish(event)
+    first = epoch_at(instance.now)
+    analyse_again(instance, 7, "SUPPORTED")
+    later = first.next()
+    database = Database(database_url, role="curator")
+    record = Curated(database, database_url, instance)
+    try:
+        await record.follow()
+        assert await close(record, later.closes - timedelta(hours=1)) == [first.number]
+        instance.now = later.closes - timedelta(seconds=1)
+        run = analysis_run_id(SHIPS, follows := instance.sequence)
+        publish_all(instance, instance.requested(uid("job"), "Ships sail.", run, follows))
+        publish_all(instance, instance.started(run, ANALYSE, SHIPS))
+        assert instance.now > later.closes
+        await record.follow()
+        assert await close(record, instance.now) == [later.number]
+        scores = record.scores()
+        assert scores["for.example", later.number] == (65.0, 1, 1, "COMPUTED")
+        publish_all(instance, instance.analysed("Ships sail.", run).model_copy(update={"rollup": "REFUTED"}))
+        await record.follow()
+        assert await close(record, later.closes + timedelta(days=6)) == []
+        assert record.scores() == scores, "what is analysed on that Sunday belongs to the week that it is in"
+        assert await close(record, later.next().closes) == [later.next().number]
+        assert record.scores()["for.example", later.next().number] == (40.0, 1, 2, "COMPUTED")
+    finally:
+        await database.close()
+
+
 @asynccontextmanager
 async def jobs_at(nats_url: str) -> AsyncIterator[Bus]:
     async with connect(nats_url, name="test") as bus:

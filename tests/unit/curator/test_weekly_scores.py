@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Final
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -199,3 +200,49 @@ async def test_an_epoch_stays_open_while_a_score_is_refused() -> None:
     tables.publishers = forget  # type: ignore[method-assign]  # tables that do not hold the scores before yet
     assert await worker.run_once() is None
     assert [each.epoch for each in log.facts.events if isinstance(each, PublisherEpochClosed)] == [WEEK.number]
+
+
+SPRING: Final = epoch_of(202612)
+"""It closes on 2026-03-29 at 02:00 UTC, within the hour that clocks in Europe leave out."""
+
+
+class SpringTables(Tables):
+    """The same two weeks, at the change of clocks."""
+
+    async def first(self) -> tuple[datetime | None, datetime | None]:
+        return SPRING.begins + timedelta(days=1), None
+
+    async def week(self, epoch: Epoch) -> Sequence[Concluded]:
+        places = {SPRING.number: WEEK.number, SPRING.next().number: WEEK.next().number}
+        return FOUND.get(places.get(epoch.number, 0), [])
+
+
+ZONES: Final = st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
+TURNS: Final = st.lists(st.tuples(ZONES, st.integers(-7_200, 9 * 86_400), st.integers(0, 4)), max_size=12)
+
+
+@pytest.mark.requirement("FH-128")
+@given(TURNS)
+async def test_curators_in_any_zone_close_the_weeks_of_a_clock_change_alike(turns: list[tuple[str, int, int]]) -> None:
+    """FH-128: Scores are computed weekly, never by an analysis."""
+    ends, alone, log = SPRING.next().closes, JobsLog(), JobsLog()
+    worker = WeeklyScores(SpringTables(alone), alone, StillClock(ends), {})
+    while await worker.run_once():
+        pass
+    assert len(say(alone)) > 2
+    for zone, seconds, crashes_after in sorted(turns, key=lambda turn: turn[1]):
+        now = SPRING.closes + timedelta(seconds=seconds)
+        curator = WeeklyScores(
+            SpringTables(log), CrashingLog(log, crashes_after), StillClock(now.astimezone(ZoneInfo(zone))), {}
+        )
+        try:
+            await curator.run_once()
+        except Crash:
+            continue
+        if now < SPRING.closes:
+            assert log.facts.events == []
+    for zone in ("Europe/Berlin", "America/New_York"):
+        last = WeeklyScores(SpringTables(log), log, StillClock(ends.astimezone(ZoneInfo(zone))), {})
+        while await last.run_once():
+            pass
+    assert sorted(say(log)) == sorted(say(alone))
