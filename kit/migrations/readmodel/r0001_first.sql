@@ -404,9 +404,9 @@ CREATE TABLE version_metadata (
 ) PARTITION BY LIST (platform);
 COMMENT ON TABLE version_metadata IS 'What a site says about a version, or a reader while it is silent; `document` is checked by its platform';
 -- The first HTML of a reader stays; the site's own may be replaced but not removed, and its word alone replaces words.
-CREATE TRIGGER html_stays BEFORE UPDATE ON version_metadata FOR EACH ROW WHEN (((((old.post_version_id IS DISTINCT
-    FROM new.post_version_id) OR (old.platform IS DISTINCT FROM new.platform)) OR (old.created_at IS DISTINCT FROM
-    new.created_at)) OR ((old.client_html_hash IS NOT NULL) AND (new.client_html_hash IS DISTINCT FROM
+CREATE TRIGGER html_stays BEFORE UPDATE ON version_metadata FOR EACH ROW WHEN (((old.post_version_id IS DISTINCT FROM
+    new.post_version_id) OR (old.platform IS DISTINCT FROM new.platform) OR (old.created_at IS DISTINCT FROM
+    new.created_at) OR ((old.client_html_hash IS NOT NULL) AND (new.client_html_hash IS DISTINCT FROM
     old.client_html_hash)) OR ((old.server_html_hash IS NOT NULL) AND (new.server_html_hash IS NULL)) OR
     ((new.server_html_hash IS NULL) AND (new.document IS DISTINCT FROM old.document)))) EXECUTE FUNCTION
     refuse_change();
@@ -561,6 +561,7 @@ CREATE TABLE assertion (
 COMMENT ON TABLE assertion IS 'A claim as such. `canonical` are its normalised words while they are kept; `requests` counts the analyses that were requested, `requested_at` and `sequence` are of the newest request';
 CREATE INDEX assertion_kept_until_idx ON assertion (kept_until);
 CREATE INDEX assertion_published_key_idx ON assertion (published_key);
+GRANT SELECT (id, published_key, requested_at, sequence) ON assertion TO errata_curator;
 
 CREATE TABLE analysis (
     id uuid NOT NULL,
@@ -591,7 +592,8 @@ COMMENT ON TABLE analysis IS 'An analysis of a claim; `id` is its run. `scenario
 CREATE INDEX analysis_analysed_at_idx ON analysis (analysed_at);
 CREATE INDEX analysis_assertion_id_idx ON analysis (assertion_id, analysed_at DESC);
 CREATE INDEX analysis_kept_until_idx ON analysis (kept_until);
-GRANT SELECT (id, assertion_id, rollup, recommended, analysed_at, invalidated_at) ON analysis TO errata_curator;
+GRANT SELECT (id, assertion_id, rollup, recommended, missing, unavailable, not_looked_up, analysed_at, invalidated_at)
+    ON analysis TO errata_curator;
 
 CREATE TABLE assertion_sample (
     assertion_id uuid NOT NULL,
@@ -626,7 +628,8 @@ CREATE TABLE citation (
 COMMENT ON TABLE citation IS 'That an analysis cites a source, without its words; `score` is the publisher''s when it was made';
 CREATE INDEX citation_publisher_id_cited_at_idx ON citation (publisher_id, cited_at);
 CREATE INDEX citation_url_sha256_idx ON citation (url_sha256);
-GRANT SELECT (analysis_id, place, publisher_id, domain, scenario, supports, family) ON citation TO errata_curator;
+GRANT SELECT (analysis_id, place, publisher_id, domain, scenario, supports, score, family) ON citation TO
+    errata_curator;
 
 CREATE TABLE scenario (
     id uuid NOT NULL,
@@ -679,8 +682,8 @@ CREATE TABLE verdict (
     explanation text,
     uncertainty_factors text[],
     CONSTRAINT verdict_pkey PRIMARY KEY (scenario_id),
-    CONSTRAINT verdict_shares_check CHECK ((((confidence >= (0)::double precision) AND (confidence <= (1)::double
-        precision)) AND ((probability >= (0)::double precision) AND (probability <= (1)::double precision)))),
+    CONSTRAINT verdict_shares_check CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double
+        precision) AND ((probability >= (0)::double precision) AND (probability <= (1)::double precision)))),
     CONSTRAINT verdict_words_check CHECK ((explanation IS NULL) = (uncertainty_factors IS NULL)),
     CONSTRAINT verdict_scenario_id_fkey FOREIGN KEY (scenario_id) REFERENCES scenario(id) ON DELETE CASCADE
 );
@@ -939,7 +942,7 @@ CREATE TABLE entry (
     ) STORED,
     CONSTRAINT entry_pkey PRIMARY KEY (id),
     CONSTRAINT entry_edit_count_check CHECK (edit_count = (version - 1)),
-    CONSTRAINT entry_scores_check CHECK ((((confidence_score >= 0) AND (confidence_score <= 100)) AND
+    CONSTRAINT entry_scores_check CHECK (((confidence_score >= 0) AND (confidence_score <= 100) AND
         ((completeness_score >= 0) AND (completeness_score <= 100)))),
     CONSTRAINT entry_status_check CHECK (status IN ('PUBLISHED', 'HIDDEN')),
     CONSTRAINT entry_assertion_id_fkey FOREIGN KEY (assertion_id) REFERENCES assertion(id) ON DELETE CASCADE
@@ -950,6 +953,8 @@ CREATE UNIQUE INDEX entry_assertion_id_idx ON entry (assertion_id);
 CREATE INDEX entry_newest_idx ON entry (updated_at DESC, id);
 CREATE INDEX entry_searched_idx ON entry USING gin (searched);
 CREATE INDEX entry_words_idx ON entry (words_until) WHERE (words_until IS NOT NULL);
+GRANT SELECT (id, assertion_id, status, reworded, stale, created_at, staled_sequence, analysis_id, cache_updated_at)
+    ON entry TO errata_curator;
 
 CREATE TABLE edit (
     id uuid NOT NULL,
@@ -1003,6 +1008,7 @@ CREATE INDEX flag_entity_id_idx ON flag (entity_id);
 CREATE INDEX flag_kept_until_idx ON flag (kept_until);
 CREATE INDEX flag_note_until_idx ON flag (note_until);
 CREATE INDEX flag_open_idx ON flag (created_at, id) WHERE (status = 'OPEN');
+GRANT SELECT (id, entity_id, issue_type, account_id, status, created_at, resolved_at) ON flag TO errata_curator;
 
 CREATE TABLE source_check (
     claim_id uuid NOT NULL,
@@ -1277,9 +1283,10 @@ CREATE TABLE job (
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE job IS 'One audit of an article. `extraction` and `result` name texts that lie under until/ in the blob store and expire at their hour; the row does not change then';
 CREATE INDEX job_account_id_id_idx ON job (account_id, created_at DESC, id);
+CREATE INDEX job_ended_idx ON job (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX job_memo_id_idx ON job (memo_id) WHERE (status = 'SUCCEEDED');
 CREATE INDEX job_open_idx ON job (deadline_at) WHERE (ended_at IS NULL);
-GRANT SELECT (id, created_at) ON job TO errata_curator;
+GRANT SELECT (id, status, created_at, ended_at, code) ON job TO errata_curator;
 
 CREATE TABLE job_claim (
     job_id uuid NOT NULL,
@@ -1304,7 +1311,7 @@ CREATE TABLE job_claim (
 );
 COMMENT ON TABLE job_claim IS 'A claim of an article: what the claim cache answered (`outcome`), and the analysis that serves it or why there is none; neither: it was a miss';
 CREATE INDEX job_claim_assertion_id_idx ON job_claim (assertion_id);
-GRANT SELECT (job_id, assertion_id, central) ON job_claim TO errata_curator;
+GRANT SELECT (job_id, assertion_id, central, outcome) ON job_claim TO errata_curator;
 
 CREATE TABLE purge (
     what text NOT NULL,
@@ -1350,8 +1357,11 @@ CREATE TABLE run_attempt (
     CONSTRAINT run_attempt_outcome_check CHECK (outcome IN ('SUCCEEDED', 'FAILED'))
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE run_attempt IS 'A paid try of a step; `subject_id` is the job or the assertion, the texts are nowhere here. `cost_micro_usd` NULL: the model''s price is not known, or nothing was answered yet';
+CREATE INDEX run_attempt_failed_idx ON run_attempt (completed_at) WHERE (outcome = 'FAILED');
 CREATE INDEX run_attempt_started_at_idx ON run_attempt (started_at);
 CREATE INDEX run_attempt_subject_id_idx ON run_attempt (subject_id);
+GRANT SELECT (run_id, prompt_hash, rules, cost_micro_usd, outcome, reason, completed_at) ON run_attempt TO
+    errata_curator;
 
 CREATE TABLE stage_config (
     stage text NOT NULL,
@@ -1444,6 +1454,8 @@ CREATE TABLE publisher (
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE publisher IS 'A publisher of cited sources as its newest score and its newest rating leave it. `total` citations were judged, of `total_citations`; `sequence` is of the newest score, 0: it has none yet';
 CREATE UNIQUE INDEX publisher_domain_idx ON publisher (domain);
+-- Names of sources by what they begin with.
+CREATE INDEX publisher_names_idx ON publisher (domain text_pattern_ops);
 GRANT SELECT ON publisher TO errata_curator;
 
 CREATE TABLE publisher_rating (
@@ -1490,6 +1502,52 @@ CREATE TABLE score_epoch (
 );
 COMMENT ON TABLE score_epoch IS 'An ISO week whose scores are all stored: 100 times its year plus its number';
 GRANT SELECT ON score_epoch TO errata_curator;
+
+CREATE TABLE error_pattern (
+    id uuid NOT NULL,
+    category text NOT NULL,
+    root_cause text NOT NULL,
+    claim_id uuid,
+    frequency integer NOT NULL,
+    epoch integer NOT NULL,
+    status text NOT NULL,
+    created_at timestamptz NOT NULL,
+    fixed_at timestamptz,
+    sequence bigint NOT NULL,
+    CONSTRAINT error_pattern_pkey PRIMARY KEY (id),
+    CONSTRAINT error_pattern_fixed_check CHECK ((status = 'FIXED') = (fixed_at IS NOT NULL)),
+    CONSTRAINT error_pattern_status_check CHECK (status IN ('OPEN', 'FIXED'))
+);
+COMMENT ON TABLE error_pattern IS 'A cause of errors as its newest week left it, with its `frequency`; `claim_id` names an assertion of it';
+GRANT SELECT ON error_pattern TO errata_curator;
+
+CREATE TABLE quality_day (
+    type text NOT NULL,
+    category text NOT NULL,
+    day timestamptz NOT NULL,
+    samples integer NOT NULL,
+    mean double precision NOT NULL,
+    low double precision NOT NULL,
+    high double precision NOT NULL,
+    missed integer NOT NULL,
+    CONSTRAINT quality_day_pkey PRIMARY KEY (type, category, day)
+);
+COMMENT ON TABLE quality_day IS 'A metric''s samples of a day two years ago, in their place; `missed` were beyond their target';
+GRANT SELECT ON quality_day TO errata_curator;
+
+-- How well audits and the catalogue do, by the hour, and what goes wrong, by the week.
+CREATE TABLE quality_metric (
+    type text NOT NULL,
+    category text NOT NULL,
+    hour timestamptz NOT NULL,
+    value double precision NOT NULL,
+    target double precision,
+    at_most boolean NOT NULL,
+    n integer NOT NULL,
+    CONSTRAINT quality_metric_pkey PRIMARY KEY (type, category, hour)
+);
+COMMENT ON TABLE quality_metric IS 'A metric over the 24 hours before `hour`; `value` should reach `target`, or stay below it if `at_most`';
+GRANT SELECT ON quality_metric TO errata_curator;
 
 CREATE TABLE review_sample (
     id uuid NOT NULL,
@@ -1611,9 +1669,9 @@ CREATE TABLE expense (
 COMMENT ON TABLE expense IS 'What an attempt or a review used; `id` is the attempt''s, or derives from claim and round. `cost_micro_usd` NULL: nobody knows the model''s price';
 CREATE INDEX expense_investigation_id_idx ON expense (investigation_id);
 CREATE INDEX expense_spent_at_idx ON expense (spent_at);
-CREATE TRIGGER growing BEFORE UPDATE ON expense FOR EACH ROW WHEN (((new.total_tokens < old.total_tokens) OR
-    ((((new.id IS DISTINCT FROM old.id) OR (new.investigation_id IS DISTINCT FROM old.investigation_id)) OR (new.round
-    IS DISTINCT FROM old.round)) OR (new.stage IS DISTINCT FROM old.stage)))) EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER growing BEFORE UPDATE ON expense FOR EACH ROW WHEN (((new.total_tokens < old.total_tokens) OR ((new.id
+    IS DISTINCT FROM old.id) OR (new.investigation_id IS DISTINCT FROM old.investigation_id) OR (new.round IS DISTINCT
+    FROM old.round) OR (new.stage IS DISTINCT FROM old.stage)))) EXECUTE FUNCTION refuse_change();
 
 CREATE TABLE investigation_round (
     investigation_id uuid NOT NULL,
