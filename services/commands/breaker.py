@@ -25,6 +25,7 @@ from services.commands.database import open_database
 from services.commands.gate_tier import TierReport, read_gate_tier
 from services.commands.reviews.samples import wait_for_projection
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.stopped import release_stopped
 from services.commands.terminal import clean
 from services.curator.breaking import EVERY, NEW, KnownBreaker
 from services.curator.record.volumes import SqlVolumes
@@ -48,6 +49,7 @@ def command() -> None:
     openerrata breaker half-open ALL --cause "An index was empty; it is full again." --by "A. Operator"
     python -m tests.bench cases --tier gate --live --max-usd 20 > gate.txt
     openerrata breaker close ALL --cause "The trial was clean." --by "A. Operator" --report gate.txt
+    openerrata breaker release ALL --note "The fault was ours, and none of it was in this correction."
     """
 
 
@@ -123,13 +125,38 @@ def half_open_(scope: str, cause: str, by: str, data_dir: Path) -> None:
 def close_(scope: str, cause: str, by: str, report: Path, data_dir: Path) -> None:
     """Close a breaker whose trial was clean. Volume is earned anew from 10 findings a day.
 
-    What was suspended comes back one by one, by `openerrata finding release`. After a trial that was not clean it is
-    open again.
+    What was suspended comes back by `openerrata breaker release`, or one by one by `openerrata finding release`. After
+    a trial that was not clean it is open again.
     """
 
     async def work(found: Servers) -> str:
         async with open_watched(found) as (bus, database):
             return await close(bus, database, SystemClock(), scope, cause, by, read_gate_tier(report))
+
+    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
+        click.echo(run(work(found)))
+
+
+@command.command(name="release")
+@scope_argument
+@click.option(
+    "--note",
+    required=True,
+    callback=_read_line(LONGEST_CAUSE, "a sentence"),
+    help="Why, in a sentence for readers; it stands beside each finding.",
+)
+@data_dir_option
+@handle_errors
+def release_(scope: str, note: str, data_dir: Path) -> None:
+    """Show again what a breaker had suspended that is closed now.
+
+    Retract what is wrong before. What somebody outside found wrong, and what may not be released now, is left.
+    """
+
+    async def work(found: Servers) -> str:
+        async with open_watched(found) as (bus, database):
+            breaker = await _find(bus, database, scope)
+            return await release_stopped(bus, database, SystemClock(), breaker, note)
 
     with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
         click.echo(run(work(found)))

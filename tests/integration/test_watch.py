@@ -38,6 +38,7 @@ from kit.pages import read_page
 from services.commands.breaker import close, half_open, limit_unknown
 from services.commands.gate_tier import TierReport
 from services.commands.reviews.samples import wait_for_projection
+from services.commands.stopped import release_stopped
 from services.commands.variant import admit
 from services.curator.adapters import EventLog
 from services.curator.effects import Effects
@@ -420,6 +421,39 @@ async def test_a_breaker_closes_after_48_hours_150_clean_controls_and_a_clean_ga
     assert (await instance.standing())[OF_REAL] == 1
     (limited,) = await instance.events(VariantChanged)
     assert (limited.variant, limited.state, limited.quota) == (OF_REAL, "LIMITED", 10)
+
+
+async def test_what_a_breaker_stopped_is_released_together_once_it_is_closed(instance: Instance) -> None:
+    await show_quote(instance, "Keepers say that ostriches never bury their heads.")
+    await instance.tell(BIRDS.changed(0, "SUSPENDED"))
+    await instance.tell(
+        BreakerChanged(scope="ALL", state="OPEN", trigger="EVIDENCE", numbers="3 of 50 were flagged.", by="curator")
+    )
+    await instance.look()
+    assert sum((await instance.standing()).values()) == 0
+    day, sample = date(2026, 11, 1), MOON.claim(1)[0]
+    drawn = ReviewSampled(seed="s", first_day=day, last_day=day, size=1, drawn_from=1, claim_ids=(sample,))
+    wrong = ReviewDecided(claim_id=sample, sample_id=drawn.sample_id, verdict="WRONG", reviewer="A", decided_on=day)
+    await instance.tell(drawn, wrong)
+
+    async def release() -> str:
+        (breaker,) = (await instance.record.breakers()).values()
+        return await release_stopped(instance.bus, instance.reader, instance.clock, breaker, "None of it was wrong.")
+
+    with pytest.raises(click.ClickException, match="ALL is OPEN"):
+        await release()
+    (opened,) = (await instance.record.breakers()).values()
+    await instance.tell(
+        BreakerChanged(follows=opened.sequence, scope="ALL", state="CLOSED", cause="An outage.", by="A", quota=10)
+    )
+    early = await release()
+    assert early.startswith("0 released\n")
+    assert "2 left: a suspension lasts 24 hours" in early or early.count("1 left: a suspension lasts 24 hours") == 2
+    instance.clock.time += timedelta(hours=25)
+    assert await release() == "2 released"
+    await instance.settle()
+    assert await instance.standing() == {OF_REAL: 1, OF_DEMO: 1}, "neither what is wrong nor what was doubted"
+    assert await release() == "0 released"
 
 
 @pytest.mark.requirement("TR-45")
