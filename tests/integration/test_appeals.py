@@ -235,3 +235,32 @@ async def test_an_appeal_leads_to_one_run_and_each_page_links_the_other(
     await published.tell()
     code, said = await run("investigate", str(id_))
     assert (code, "decided already" in said) == (1, True)
+
+
+@pytest.mark.requirement("TR-37")
+async def test_the_form_on_the_page_takes_an_appeal_without_scripts(published: Published) -> None:
+    """TR-37: Appeals are few, short and name what they are about"""
+    http = published.running.http
+    page = await published.page(page_of(ARTICLE))
+    assert '<form class="object" action="/v1/appeals" method="post">' in page
+    assert f'<input type="checkbox" name="claim_ids" value="{CLAIM}">' in page
+    form = {
+        "investigation_id": str(ARTICLE.investigation_id),
+        "kind": "FALSE_POSITIVE",
+        "claim_ids": [str(CLAIM)],
+        "text": f"{WORDS}\r\nSee there.",
+        "links": "https://glass.example/made\r\nhttps://glass.example/more\r\n",
+    }
+    elsewhere = await http.post("/v1/appeals", data=form, headers={"sec-fetch-site": "cross-site"})
+    empty = await http.post("/v1/appeals", data=form | {"claim_ids": []})
+    broken = await http.post("/v1/appeals", data={}, headers={"content-type": "application/x-www-form-urlencoded"})
+    assert (elsewhere.status_code, empty.status_code, broken.status_code) == (403, 400, 400)
+    assert await opened(published) == []
+    sent = await http.post("/v1/appeals", data=form, headers={"sec-fetch-site": "same-origin"})
+    assert sent.status_code == 303
+    (event,) = await opened(published)
+    assert (event.text, len(event.links)) == (f"{WORDS}\nSee there.", 2)
+    await published.tell()
+    assert "Open." in await published.page(sent.headers["location"])
+    again = await http.post("/v1/appeals", data=form)
+    assert (again.status_code, "open already" in again.json()["message"]) == (409, True)

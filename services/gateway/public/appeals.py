@@ -5,9 +5,11 @@ What limits appeals is read from the tables; of two that come at once the stream
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Annotated, Final
+from urllib.parse import parse_qs
 from uuid import UUID
 
 import orjson
@@ -37,6 +39,8 @@ from services.gateway.record.question import BadQuestion
 from services.gateway.record.repository import PublicRecord
 
 PATH: Final = "/v1/appeals"
+JSON: Final = b"application/json"
+FORM: Final = b"application/x-www-form-urlencoded"
 A_DAY: Final = 3
 """Appeals of one network in 24 hours."""
 DAY: Final = timedelta(days=1)
@@ -122,12 +126,16 @@ class AppealsEndpoint:
         network = ip_range_prefix(self._address(scope))
         if not self._attempts.take(network):
             raise _Refusal(429, "Too many requests; please try again later.")
-        return await self._open(parse(await self._read(scope, receive)), network)
-
-    async def _read(self, scope: Scope, receive: Receive) -> bytes:
         headers = dict(scope["headers"])
-        if headers.get(b"content-type", b"").split(b";")[0].strip().lower() != b"application/json":
-            raise _Refusal(415, "The body must be application/json.")
+        kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+        if kind not in (JSON, FORM):
+            raise _Refusal(415, f"The body must be {JSON.decode()} or {FORM.decode()}.")
+        if kind == FORM and headers.get(b"sec-fetch-site", b"none") not in (b"same-origin", b"none"):
+            raise _Refusal(403, "The form must be on a page of this server.")
+        body = await self._read(headers, receive)
+        return await self._open(parse(body if kind == JSON else read_form(body)), network, is_form=kind == FORM)
+
+    async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
         try:
             return await read_body(receive, headers.get(b"content-length", b""), self._body_timeouts)
         except BodyTooLarge:
@@ -135,7 +143,7 @@ class AppealsEndpoint:
         except (TimeoutError, ClientDisconnected):
             raise _Refusal(400, "The request is incomplete.") from None
 
-    async def _open(self, wanted: AppealRequest, network: str) -> Reply:
+    async def _open(self, wanted: AppealRequest, network: str, *, is_form: bool) -> Reply:
         range_key = derive_ip_range_key(network)
         async with self._record.open() as session:
             target = await session.appeals.target(wanted.investigation_id, range_key, self._clock.now() - DAY)
@@ -157,11 +165,30 @@ class AppealsEndpoint:
             links=wanted.links,
             range_key=range_key,
         )
-        stored = (await self._facts.publish_once(event, target.correlation)).event
+        published = await self._facts.publish_once(event, target.correlation)
+        stored = published.event
         if not isinstance(stored, AppealOpened) or stored.appeal_id != event.appeal_id:
             raise _Refusal(409, "An appeal against this investigation is open already.")
         page = f"/appeals/{event.appeal_id}"
+        if is_form:  # a browser follows at once, and the page is read from the tables
+            with suppress(Unavailable):
+                await self._facts.wait_for_projection(published.sequence)
+            return Reply(303, headers=((b"location", page.encode()), (b"cache-control", b"no-store")))
         return _answer(201, {"appeal_id": str(event.appeal_id), "page": page}, (b"location", page.encode()))
+
+
+def read_form(body: bytes) -> bytes:
+    """The request that a form sends: links are lines of one field. Raises: _Refusal: it is none."""
+    try:
+        fields = parse_qs(body.decode(), strict_parsing=True, max_num_fields=MOST_CLAIMS + 10)
+    except ValueError:
+        raise _Refusal(400, "body: it is not a form") from None
+    whole: dict[str, list[str] | str] = {
+        name: values if name == "claim_ids" else values[-1].replace("\r\n", "\n") for name, values in fields.items()
+    }
+    if isinstance(links := whole.get("links"), str):
+        whole["links"] = links.split()
+    return orjson.dumps(whole)
 
 
 def parse(body: bytes) -> AppealRequest:

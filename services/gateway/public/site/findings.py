@@ -53,6 +53,7 @@ class SourceView:
 class FindingView:
     """A finding on the page. `marked`: its place in the text is known. `passed`: what the gates by code say of it."""
 
+    id: str
     number: int
     text: str
     summary: str
@@ -165,6 +166,7 @@ def _findings(details: Details, marked: set[int]) -> list[FindingView]:
     address = details.report.url
     return [
         FindingView(
+            id=claim.id,
             number=number,
             text=claim.text,
             summary=claim.summary,
