@@ -19,6 +19,7 @@ from tests.bench import (
     bench_extension,
     bench_gates,
     bench_gateway,
+    bench_lookup,
     bench_pipeline,
     bench_projector,
     bench_search,
@@ -30,6 +31,7 @@ from tests.bench.report import Report
 
 BENCHES: dict[str, Callable[[Path, Report], None]] = {
     "gateway": bench_gateway.bench,
+    "lookup": bench_lookup.bench,
     "pipeline": bench_pipeline.bench,
     "projector": bench_projector.bench,
     "audits": bench_audits.bench,
