@@ -105,6 +105,7 @@ REQUESTS: Final[tuple[Moment, ...]] = (
 """While the claims are new, which they are no longer once a job is planned."""
 INTAKE: Final[tuple[Moment, ...]] = (
     Word("until/", "lost"),
+    Word("until/", "stored"),
     fact(JobFetched, "lost"),
     fact(JobFetched, "stored"),
     fact(RunStarted, "lost"),
