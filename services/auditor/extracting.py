@@ -71,8 +71,11 @@ class Extractor:
             elif isinstance(item, Answered):
                 if await self._log.is_over(request.job_id):
                     return  # cancelled meanwhile: its words are removed, and nothing may be kept of them
-                yield await self._describe(request, fetched, words, article, item.answer, memo_id=memo, end=item.end)
-                await asyncio.gather(*(self._memos.keep(each, request.job_id) for each in memos))
+                extracted, _ = await asyncio.gather(  # a memo whose job has no extraction yet serves nobody
+                    self._describe(request, fetched, words, article, item.answer, memo_id=memo, end=item.end),
+                    asyncio.gather(*(self._memos.keep(each, request.job_id) for each in memos)),
+                )
+                yield extracted
 
     async def _name_sent(self, request: JobRequested) -> UUID:
         """The memo by which an estimate finds the extraction."""

@@ -137,3 +137,9 @@ async def test_whether_its_run_failed_is_asked_of_a_request_without_an_analysis(
     found = await EventLog(bus).cached(assertion_of(run))
     assert found.requested is not None
     assert found.requested.failed
+
+
+async def test_a_memo_whose_job_has_no_extraction_yet_serves_nobody(bus: Bus) -> None:
+    memos, memo = BucketMemos(bus), uuid4()
+    await memos.keep(memo, uuid4())
+    assert await memos.find(memo) is None
