@@ -17,7 +17,15 @@ from kit import settings
 
 DATA_DIR: Final = "OPENERRATA_DATA_DIR"
 _READ_ELSEWHERE: Final = frozenset(
-    {DATA_DIR, "OPENERRATA_API_KEY", "OPENERRATA_IMAGE", "OPENERRATA_SERVER", "OPENERRATA_VECTORS"}
+    {
+        DATA_DIR,
+        "OPENERRATA_API_KEY",
+        "OPENERRATA_IMAGE",
+        "OPENERRATA_SERVER",
+        "OPENERRATA_VECTORS",
+        "OPENERRATA_TEST_MODEL",
+        "OPENERRATA_TEST_MODEL_URL",
+    }
 )
 """Read by the option `--data-dir`, the client, deploy/compose.yaml and the tests."""
 

@@ -46,7 +46,8 @@ def test_every_setting_that_the_sources_define_is_known() -> None:
     defined |= {f"OPENERRATA_VERIFIER_{name}_URL" for site in PLATFORMS for name in site.further_endpoints}
     assert len(defined) > 100
     assert defined <= list_known()
-    elsewhere = {f"OPENERRATA_{name}" for name in ("API_KEY", "DATA_DIR", "IMAGE", "SERVER", "VECTORS")}
+    of_tests = ("VECTORS", "TEST_MODEL", "TEST_MODEL_URL")
+    elsewhere = {f"OPENERRATA_{name}" for name in ("API_KEY", "DATA_DIR", "IMAGE", "SERVER", *of_tests)}
     assert list_known() - defined == elsewhere | {name for name in list_known() if not name.startswith("OPENERRATA_")}
 
 
