@@ -13,7 +13,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONUNBUFFERED := 1
 # Every process that a test starts, and every worker, would compile all modules anew (2.5 s of CPU each).
 unexport PYTHONDONTWRITEBYTECODE
-WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+# Most tests of whole systems wait; with two workers more than cores, three brokers and their load get too little.
+WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick coverage lint bench mutants vectors requirements contracts up clean lock programs helm extension packages checks cluster fuzz
