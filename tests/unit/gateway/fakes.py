@@ -28,7 +28,7 @@ from kit.database import Database
 from kit.receipts import ReceiptKey
 from kit.settings import LlmSettings
 from kit.vault import MasterKey
-from services.gateway.app import Dependencies, assemble
+from services.gateway.assembly import Dependencies, assemble
 from services.gateway.domain import Account, InstanceKey
 from services.gateway.jobs.routes import World
 from services.gateway.jobs.stages import StageSettings

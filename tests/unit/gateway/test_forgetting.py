@@ -206,7 +206,7 @@ def test_no_memory_is_overlooked() -> None:
     assert memories.keys() >= KEPT
     bench.app.invalidation.invalidate(1)
     overlooked = {name for name, memory in memories.items() if not memory.generation} - KEPT
-    assert not overlooked, f"erased posts would stay in {overlooked}: add them in services/gateway/app.py"
+    assert not overlooked, f"erased posts would stay in {overlooked}: add them in services/gateway/assembly.py"
 
 
 def _memories(root: object) -> Iterator[tuple[str, Cache[Any, Any]]]:
