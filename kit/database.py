@@ -222,5 +222,6 @@ def _upgrade(connection: Connection, history: History, schema: str) -> None:
     except CommandError as error:
         raise UnknownSchema(
             f"OPENERRATA_DATABASE_URL: the schema {schema!r} was made by a version of OpenErrata that this one "
-            f"does not know: {error}. Use that version, or an empty database"
+            f"does not know: {error}. Use that version or an empty database; what `openerrata demo` and `up` keep "
+            "lies in .openerrata, which may be removed"
         ) from error

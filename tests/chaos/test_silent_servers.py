@@ -88,7 +88,7 @@ class World:
         return (await self.operator.get(path)).status_code
 
     async def graphql(self) -> int:
-        question = {"query": "{ publicMetrics { totalInvestigatedPosts } }"}
+        question = {"query": "{ searchInvestigations(limit: 1) { hasMore } }"}
         answer = await self.reader.http.post("/graphql", json=question)
         return 503 if "errors" in answer.json() else answer.status_code  # GraphQL says it in the body
 
