@@ -20,6 +20,7 @@ from contracts.v1 import decode as decode_event
 from kit import standstill
 from kit.blobs import Blobs, BlobSettings
 from kit.bus import Bus, connect
+from kit.cancelling import cancel_and_wait
 from kit.clock import SystemClock
 from kit.database import Database
 from kit.delivery import Delivery
@@ -327,6 +328,6 @@ async def test_readiness_says_when_the_projector_stands_still(
 
         await until(over)
         assert "projector" not in await vitals.find_failing()
-        watching.cancel()
+        await cancel_and_wait([watching])  # whose look-up may swallow one cancellation
         stop.set()
     await host.close()
